@@ -16,7 +16,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
 };
 
 /** The interfaces that a program holds, in this order; their groups follow. */
-const MAIN = ["Hub", "Agent", "Work", "Offer", "Sent"];
+const MAIN_INTERFACES = ["Hub", "Agent", "Work", "Offer", "Sent"];
 
 export interface Member {
   readonly name: string;
@@ -105,7 +105,10 @@ export function renderApiReport(): string {
     return [`## ${name}: ${exported.length} exports`, "", exported.join(", ")].join("\n");
   });
   const all = interfaces();
-  const names = [...MAIN, ...[...all.keys()].filter((name) => !MAIN.includes(name)).sort()];
+  const names = [
+    ...MAIN_INTERFACES,
+    ...[...all.keys()].filter((name) => !MAIN_INTERFACES.includes(name)).sort(),
+  ];
   const described = names.map((name) => {
     const members = all.get(name) ?? [];
     const lines = members.map(({ signature }) => signature);

@@ -7,12 +7,16 @@ import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { gaussian, nearestSignatures, signerFor } from "../src/search/embedding/signature.ts";
+import {
+  gaussian,
+  nearestSignatures,
+  signatureFunctionFor,
+} from "../src/search/embedding/vector-signature.ts";
 import {
   digestedPart,
   emptyWordFile,
   HASH_START,
-  hashed,
+  hashStep,
   slotOf,
   writeDigest,
 } from "../src/search/embedding/word-file.ts";
@@ -27,10 +31,10 @@ import {
   mean,
   norm,
   orthonormal,
-  principal,
+  principalComponents,
   row,
-} from "./word-vectors/principal.ts";
-import { encoded, glove } from "./word-vectors/sources.ts";
+} from "./word-vectors/linear-algebra.ts";
+import { encodeTexts, loadGlove } from "./word-vectors/sources.ts";
 
 const WORDS = 60_000;
 const DIMENSIONS = 192;
@@ -38,12 +42,12 @@ const SLOTS = 131_072;
 const NEIGHBOURS = 8;
 /** Rarer words are often noise, and an expansion to a word nobody writes finds nothing. */
 const NEIGHBOUR_RANK = 40_000;
-const LEAST_SIMILARITY = 0.4;
+const MIN_SIMILARITY = 0.4;
 /** The words that shape the axes: rarer ones are less trustworthy. */
-const SHAPING = 20_000;
+const AXIS_WORDS = 20_000;
 /** Shares of the encoder's view in a sentence and of GloVe, against the encoder's view of the word. */
-const IN_SENTENCE = 0.5;
-const GLOVE = 0.5;
+const SENTENCE_WEIGHT = 0.5;
+const GLOVE_WEIGHT = 0.5;
 /** How far the axes are made equally long: 0 not at all, 1 entirely. */
 const WHITENING = 0.4;
 /** A word of probability p weighs a / (a + p). */
@@ -84,7 +88,7 @@ writeFileSync(`${target}.sha256`, `${digest}  words.bin\n`);
 console.log(`${target}: ${words} words, sha256 ${digest}`);
 
 async function build(folder: string): Promise<number> {
-  const known = glove(folder);
+  const known = loadGlove(folder);
   const extra = [...GLOSSARY.keys()];
   const frequent = [...known.keys()]
     .filter((word) => !GLOSSARY.has(word))
@@ -93,8 +97,8 @@ async function build(folder: string): Promise<number> {
   checkGlossary(new Set(vocabulary));
   const combined = await combine(folder, vocabulary, known);
   console.log("finding the axes");
-  const vectors = onAxes(combined);
-  explain(vectors, vocabulary, known);
+  const vectors = projectOntoAxes(combined);
+  applyGlossary(vectors, vocabulary, known);
   console.log("finding neighbours");
   const near = neighbours(vectors, vocabulary);
   const names = givenNames(vectors, vocabulary);
@@ -118,17 +122,17 @@ async function combine(
   vocabulary: readonly string[],
   known: ReadonlyMap<string, readonly number[]>,
 ): Promise<Matrix> {
-  const alone = await encoded(folder, vocabulary);
-  const inSentence = await encoded(
+  const alone = await encodeTexts(folder, vocabulary);
+  const inSentence = await encodeTexts(
     folder,
     vocabulary.map((word) => `they talked about ${word}.`),
   );
   const common = mean(inSentence);
   for (let i = 0; i < inSentence.rows; i++) addTo(row(inSentence, i), common, -1);
-  const sentenceFactor = IN_SENTENCE / meanNorm(inSentence);
+  const sentenceFactor = SENTENCE_WEIGHT / meanNorm(inSentence);
   const glove = matrix(vocabulary.length, 100);
   for (const [i, word] of vocabulary.entries()) row(glove, i).set(known.get(word) ?? []);
-  const gloveFactor = GLOVE / meanNorm(glove);
+  const gloveFactor = GLOVE_WEIGHT / meanNorm(glove);
   const result = matrix(vocabulary.length, 612);
   for (let i = 0; i < vocabulary.length; i++) {
     const target = row(result, i);
@@ -150,16 +154,16 @@ function meanNorm(of: Matrix): number {
  * nearer to equal length. The first 128 are turned against each other at random, so that the signs
  * of all of them say equally much.
  */
-function onAxes(combined: Matrix): Matrix {
+function projectOntoAxes(combined: Matrix): Matrix {
   const origin = new Float64Array(combined.columns);
   const random = gaussian(SEED);
-  const [common] = principal(covariance(combined, SHAPING, origin), 1, random).vectors;
+  const [common] = principalComponents(covariance(combined, AXIS_WORDS, origin), 1, random).vectors;
   for (let i = 0; i < combined.rows; i++) {
     const vector = row(combined, i);
     addTo(vector, common as Float64Array, -dot(vector, common as Float64Array));
   }
-  const { vectors: axes, values } = principal(
-    covariance(combined, SHAPING, mean(combined)),
+  const { vectors: axes, values } = principalComponents(
+    covariance(combined, AXIS_WORDS, mean(combined)),
     DIMENSIONS,
     random,
   );
@@ -177,7 +181,7 @@ function onAxes(combined: Matrix): Matrix {
 }
 
 /** Gives the words of the glossary the mean of their explanations. */
-function explain(
+function applyGlossary(
   vectors: Matrix,
   vocabulary: readonly string[],
   known: ReadonlyMap<string, readonly number[]>,
@@ -208,18 +212,18 @@ function explain(
   }
 }
 
-interface Near {
+interface Neighbour {
   readonly position: number;
   readonly similarity: number;
 }
 
 /** For each word the nearest words that are not merely another form of it or of each other. */
-function neighbours(vectors: Matrix, vocabulary: readonly string[]): Near[][] {
+function neighbours(vectors: Matrix, vocabulary: readonly string[]): Neighbour[][] {
   const unit = matrix(vectors.rows, DIMENSIONS);
   for (let i = 0; i < vectors.rows; i++) {
     addTo(row(unit, i), row(vectors, i), 1 / norm(row(vectors, i)));
   }
-  const sign = signerFor({ dimensions: DIMENSIONS, balanced: true });
+  const sign = signatureFunctionFor({ dimensions: DIMENSIONS, balanced: true });
   const candidates = vocabulary
     .map((word, position) => ({ word, position }))
     .filter(({ word, position }) => position < NEIGHBOUR_RANK || GLOSSARY.has(word))
@@ -234,7 +238,7 @@ function neighbours(vectors: Matrix, vocabulary: readonly string[]): Near[][] {
     const near = [...nearestSignatures(signatures, sign(own), 500)]
       .map((i) => candidates[i] as number)
       .map((position) => ({ position, similarity: dot(own, row(unit, position)) }))
-      .filter(({ similarity }) => similarity >= LEAST_SIMILARITY)
+      .filter(({ similarity }) => similarity >= MIN_SIMILARITY)
       .sort((a, b) => b.similarity - a.similarity);
     const seen = new Set([baseForm(word)]);
     return near
@@ -271,7 +275,7 @@ function givenNames(vectors: Matrix, vocabulary: readonly string[]): ReadonlySet
 function assemble(
   vectors: Matrix,
   vocabulary: readonly string[],
-  of: { readonly near: readonly (readonly Near[])[]; readonly weights: readonly number[] },
+  of: { readonly near: readonly (readonly Neighbour[])[]; readonly weights: readonly number[] },
 ): Uint8Array {
   const text = Buffer.from(vocabulary.join(""), "ascii");
   const { bytes, parts } = emptyWordFile({
@@ -306,7 +310,7 @@ function assemble(
 
 function freeSlot(word: string, table: Uint16Array): number {
   let hash = HASH_START;
-  for (let i = 0; i < word.length; i++) hash = hashed(hash, word.charCodeAt(i));
+  for (let i = 0; i < word.length; i++) hash = hashStep(hash, word.charCodeAt(i));
   let slot = slotOf(hash, SLOTS);
   while (table[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
   return slot;

@@ -16,17 +16,17 @@ const SOURCES = join(ROOT, "src");
 /** What package.json names, besides the store contract and the client. */
 const PUBLISHED = ["index", "testing/index", "cli/main"];
 /** Threads and processes of a store: they start without the hub, and load nothing of it. */
-const BESIDE_THE_HUB = [
-  "store/sql/process",
+const STANDALONE_ENTRIES = [
+  "store/sql/query-process",
   "store/sql/watchdog-thread",
-  "store/sqlite/holds-process",
+  "store/sqlite/file-search-process",
   "store/sqlite/search/housekeeper-thread",
   "store/sqlite/search/searcher-thread",
 ];
-const ENTRIES = [...PUBLISHED, ...BESIDE_THE_HUB, "cli/demo/doomed-executor"];
+const ENTRIES = [...PUBLISHED, ...STANDALONE_ENTRIES, "cli/demo/crashing-executor"];
 
 const sourceOf = (entry: string): string => join(SOURCES, `${entry}.ts`);
-const besideTheHub = new Set(BESIDE_THE_HUB.map(sourceOf));
+const standaloneSources = new Set(STANDALONE_ENTRIES.map(sourceOf));
 
 /**
  * Each with all it imports, but for what an earlier one has: what starts early must not wait for what
@@ -35,7 +35,7 @@ const besideTheHub = new Set(BESIDE_THE_HUB.map(sourceOf));
 const CHUNKS = [
   { name: "base", test: /[\\/]src[\\/]base[\\/](errors|nearest|version)\.ts$/ },
   { name: "command", test: /[\\/]src[\\/]cli[\\/](run|dispatch|failure|command|terminal)\.ts$/ },
-  { name: importedBesideTheHub, debugName: "sqlite" },
+  { name: sqliteChunkOf, debugName: "sqlite" },
   { name: "hub", test: /[\\/]src[\\/]open[\\/]open-hub\.ts$/ },
 ];
 
@@ -67,28 +67,31 @@ interface Graph {
   getModuleInfo(id: string): { readonly importers: readonly string[] } | null;
 }
 
-function importedBesideTheHub(id: string, graph: Graph): string | null {
+function sqliteChunkOf(id: string, graph: Graph): string | null {
   const importers = graph.getModuleInfo(id)?.importers ?? [];
-  return importers.some((importer) => besideTheHub.has(importer)) ? "sqlite" : null;
+  return importers.some((importer) => standaloneSources.has(importer)) ? "sqlite" : null;
 }
 
 /** Stands for a place in dist/ until it is known from where it is looked for. */
-const IN_DIST = "in-dist:";
+const DIST_PLACEHOLDER = "in-dist:";
 
 /** Whatever chunk a source comes into: its `import.meta` means the place it would have had of its own. */
-const ownPlaces: Plugin = {
+const preserveImportMeta: Plugin = {
   name: "own places",
   transform(code, id) {
     if (!(id.startsWith(SOURCES) && code.includes("import.meta."))) return null;
-    const place = slashed(relative(SOURCES, id)).replace(/\.ts$/, ".js");
-    const moved = code.replaceAll(/\bimport\.meta\.(\w+)/g, (_, name: string) => meta(name, place));
+    const place = toPosixPath(relative(SOURCES, id)).replace(/\.ts$/, ".js");
+    const moved = code.replaceAll(/\bimport\.meta\.(\w+)/g, (_, name: string) =>
+      importMetaExpression(name, place),
+    );
     return { code: moved, map: null }; // Line by line as it was.
   },
   renderChunk(code, { fileName }) {
-    if (!code.includes(`"${IN_DIST}`)) return null;
+    if (!code.includes(`"${DIST_PLACEHOLDER}`)) return null;
     const here = dirname(fileName);
-    const found = code.replaceAll(new RegExp(`"${IN_DIST}([^"]+)"`, "g"), (_, place: string) =>
-      JSON.stringify(slashed(relative(here, place))),
+    const found = code.replaceAll(
+      new RegExp(`"${DIST_PLACEHOLDER}([^"]+)"`, "g"),
+      (_, place: string) => JSON.stringify(toPosixPath(relative(here, place))),
     );
     return { code: found, map: null };
   },
@@ -104,7 +107,7 @@ const ranksAsJson: Plugin = {
       const unused = [...ranks.keys()].filter((rank) => !(rank in ranks)); // JSON has no holes.
       const fileName = `ranks/${basename(id, ".js")}.json`;
       this.emitFile({ type: "asset", fileName, source: JSON.stringify(ranks) });
-      const url = `new URL("${IN_DIST}${fileName}", import.meta.url)`;
+      const url = `new URL("${DIST_PLACEHOLDER}${fileName}", import.meta.url)`;
       return `import { readFileSync } from "node:fs";
 const ranks = JSON.parse(readFileSync(${url}, "utf8"));
 for (const rank of [${unused}]) delete ranks[rank];
@@ -113,8 +116,8 @@ export default ranks;`;
   },
 };
 
-function meta(name: string, place: string): string {
-  const url = `new URL("${IN_DIST}${place}", import.meta.url)`;
+function importMetaExpression(name: string, place: string): string {
+  const url = `new URL("${DIST_PLACEHOLDER}${place}", import.meta.url)`;
   const path = (of: string) => `process.getBuiltinModule("node:url").fileURLToPath(${of})`;
   switch (name) {
     case "url":
@@ -130,7 +133,7 @@ function meta(name: string, place: string): string {
   }
 }
 
-function slashed(path: string): string {
+function toPosixPath(path: string): string {
   return path.replaceAll(sep, "/");
 }
 
@@ -151,7 +154,7 @@ export async function bundleSources({ dir, programs = {} }: BundleOptions): Prom
     },
     platform: "node",
     external: (id) => /^[\w@]/.test(id) && !isBundled(id),
-    plugins: [ownPlaces, ranksAsJson],
+    plugins: [preserveImportMeta, ranksAsJson],
     checks: { ineffectiveDynamicImport: false }, // One part needs at once what another can wait for.
     onLog(level, log) {
       if (level === "warn") throw new Error(log.message);

@@ -40,19 +40,21 @@ try {
       packed = pack();
       return 0;
     },
-    "every target of bin and exports is in the package": has(() =>
+    "every target of bin and exports is in the package": containsFiles(() =>
       filesOf([manifest.bin, manifest.exports]),
     ),
-    "every file that is started by its path is in the package": has(startedFiles),
-    "the data files are in the package": has(() => DATA_FILES.map((file) => `dist/${file}`)),
+    "every file that is started by its path is in the package": containsFiles(startedFiles),
+    "the data files are in the package": containsFiles(() =>
+      DATA_FILES.map((file) => `dist/${file}`),
+    ),
     unpack: async () => {
       unpack();
       return 0;
     },
-    "the package plays the team's exercise": does(playsTheExercise),
-    "its threads and processes answer": does(threadsAnswer),
-    "a hook is answered": does(answersAHook),
-    "an MCP client is answered": does(answersAClient),
+    "the package plays the team's exercise": succeeds(runsTeamDemo),
+    "its threads and processes answer": succeeds(threadsAnswer),
+    "a hook is answered": succeeds(answersAHook),
+    "an MCP client is answered": succeeds(answersAClient),
     "a missing optional package is named": namesMissingPackages,
     "a program uses it": async () => {
       const program = join(unpacked, "use-package.ts"); // Inside, where "batonpass" is the package.
@@ -85,7 +87,7 @@ function pack(): ReadonlySet<string> {
   return new Set(result.files.map((file) => file.path));
 }
 
-function has(files: () => readonly string[]): Step {
+function containsFiles(files: () => readonly string[]): Step {
   return async () => {
     const missing = files().filter((file) => !packed.has(file));
     for (const file of missing) console.error(`missing from the package: ${file}`);
@@ -93,7 +95,7 @@ function has(files: () => readonly string[]): Step {
   };
 }
 
-function does(check: () => boolean): Step {
+function succeeds(check: () => boolean): Step {
   return async () => (check() ? 0 : 1);
 }
 
@@ -127,23 +129,23 @@ function baton(words: readonly string[], input = ""): string {
 }
 
 /** How many of them a command finds. */
-function found(what: string, ...words: string[]): number {
+function countFound(what: string, ...words: string[]): number {
   const said = JSON.parse(baton([...words, "--json"])) as Record<string, readonly unknown[]>;
   return said[what]?.length ?? Number.NaN;
 }
 
 /** With the example that it came with. */
-function playsTheExercise(): boolean {
-  return found("messages", "demo", "team") > 0;
+function runsTeamDemo(): boolean {
+  return countFound("messages", "demo", "team") > 0;
 }
 
 /** The executor that is killed, the searcher, the housekeeper, the process that runs SQL. */
 function threadsAnswer(): boolean {
   return (
     baton(["demo"]).includes("attempt 2") &&
-    found("hits", "recall", "validateToken") > 0 &&
-    found("problems", "verify") === 0 &&
-    found("rows", "sql", "select 1 as one") === 1
+    countFound("hits", "recall", "validateToken") > 0 &&
+    countFound("problems", "verify") === 0 &&
+    countFound("rows", "sql", "select 1 as one") === 1
   );
 }
 

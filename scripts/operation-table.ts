@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OPERATIONS } from "../src/operations/index.ts";
 import type { Operation } from "../src/operations/operation.ts";
-import { Done } from "../src/operations/schemas/plain.ts";
+import { Done } from "../src/operations/schemas/common.ts";
 import { STREAMS } from "../src/operations/streams.ts";
 import type { OperationShape } from "../src/operations/wire/shape.ts";
 import { ROOT } from "./tools.ts";

@@ -5,15 +5,15 @@
 
 import { DEFAULT_LIMITS, FORMAT_LIMITS } from "../src/base/limits.ts";
 import { COMMANDS } from "../src/cli/commands.ts";
-import { wordsOf } from "../src/cli/parse.ts";
-import { RULES } from "../src/context/lint/rules.ts";
+import { synopsisOf } from "../src/cli/parse.ts";
+import { RULE_TABLE } from "../src/context/lint/rule-table.ts";
 import { TRANSITIONS, type Transition } from "../src/delivery/settle/transitions.ts";
 import { envelopeJsonSchema } from "../src/envelope/json-schema.ts";
 import { DraftSchema, ENVELOPE_VERSION } from "../src/envelope/schema.ts";
 import { listedSchema, type Tool } from "../src/mcp/tool.ts";
 import { TOOLS } from "../src/mcp/tools/tools.ts";
 import { VIEWS } from "../src/store/sql/views.ts";
-import { exactly } from "../src/text/tokens.ts";
+import { exactTokenizer } from "../src/text/tokens.ts";
 
 const TABLES: Readonly<Record<string, () => string>> = {
   "envelope fields": envelopeFields,
@@ -47,12 +47,12 @@ function sqlViews(): string {
         of.type,
         of.meaning,
       ]);
-      return `### ${name}\n\n${meaning}.\n\n${rows(["column", "type", ""], body)}`;
+      return `### ${name}\n\n${meaning}.\n\n${renderTable(["column", "type", ""], body)}`;
     })
     .join("\n\n");
 }
 
-const { count } = await exactly("o200k_base");
+const { count } = await exactTokenizer("o200k_base");
 
 /** Each tool with its arguments, and what the list costs every session of a model. */
 function mcpTools(): string {
@@ -66,7 +66,7 @@ function mcpTools(): string {
   const tokens = TOOLS.map(tokensOf).reduce((sum, each) => sum + each, 0);
   const about = (Math.round(tokens / 100) * 100).toLocaleString("en");
   const size = `The list takes about ${about} tokens of a model's context (names, descriptions and arguments; o200k).`;
-  return `${rows(["tool", "what it does", "arguments"], body)}\n\n${size}`;
+  return `${renderTable(["tool", "what it does", "arguments"], body)}\n\n${size}`;
 }
 
 function tokensOf({ name, description, input }: Tool): number {
@@ -75,7 +75,7 @@ function tokensOf({ name, description, input }: Tool): number {
   return count(JSON.stringify({ name, description, inputSchema }));
 }
 
-function rows(head: readonly string[], body: readonly (readonly string[])[]): string {
+function renderTable(head: readonly string[], body: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   return [line(head), `|${head.map(() => "---|").join("")}`, ...body.map(line)].join("\n");
@@ -126,7 +126,7 @@ function envelopeFields(): string {
     const field = `\`${name}${required.includes(name) ? "" : "?"}\``;
     return [field, name in DraftSchema.shape ? "sender" : "hub", `\`${formOf(schema)}\``, meaning];
   });
-  return rows(["field", "said by", "form", "meaning"], body);
+  return renderTable(["field", "said by", "form", "meaning"], body);
 }
 
 function formOf(schema: Schema): string {
@@ -148,7 +148,7 @@ function formOf(schema: Schema): string {
 
 function transitions(): string {
   const all: readonly Transition[] = Object.values(TRANSITIONS);
-  return rows(
+  return renderTable(
     ["verb", "from", "to", "by", "event"],
     all.map(({ verb, from, to, by, events }) => [
       verb,
@@ -225,7 +225,7 @@ function limits(
   values: Readonly<Record<string, number>>,
   meanings: Readonly<Record<string, string>>,
 ): string {
-  return rows(
+  return renderTable(
     ["limit", "value", "of what"],
     Object.entries(values).map(([name, value]) => [
       `\`${name}\``,
@@ -238,9 +238,9 @@ function limits(
 // Lint --------------------------------------------------------------------------------------------
 
 function lintRules(): string {
-  return rows(
+  return renderTable(
     ["rule", "level", "default", "finds"],
-    Object.entries(RULES).map(([name, { level, binding = "warn", meaning }]) => [
+    Object.entries(RULE_TABLE).map(([name, { level, binding = "warn", meaning }]) => [
       `\`${name}\``,
       level,
       `\`${binding}\``,
@@ -252,10 +252,10 @@ function lintRules(): string {
 // Commands ----------------------------------------------------------------------------------------
 
 function commands(): string {
-  return rows(
+  return renderTable(
     ["command", "what it does", "options"],
     COMMANDS.map((command) => [
-      `\`${wordsOf(command).replaceAll("|", " or ")}\``,
+      `\`${synopsisOf(command).replaceAll("|", " or ")}\``,
       command.summary,
       Object.keys(command.options)
         .map((name) => `\`--${name}\``)

@@ -42,7 +42,7 @@ const DEPENDENCY_FIELDS = [
  * @param {string} root
  * @returns {string | undefined}
  */
-export function whyInstall(root) {
+export function installReason(root) {
   if (!existsSync(join(root, "node_modules"))) return "dependencies are not installed yet";
   if (nodeOf(root) === undefined) return `Node ${NODE_MAJOR} is not installed yet`;
   if (readText(stampFile(root)) === fingerprint(root)) return undefined;
@@ -95,16 +95,16 @@ function installedMatchesLock(root) {
  * @param {string} root
  */
 export async function setUp(root) {
-  if (whyInstall(root) === undefined) return;
+  if (installReason(root) === undefined) return;
   const unlock = await lock(join(root, ".setup.lock"));
   try {
-    const reason = whyInstall(root);
+    const reason = installReason(root);
     if (reason === undefined) return;
     const started = Date.now();
-    say(`Setting up: ${reason}. This takes about half a minute.`);
+    logLine(`Setting up: ${reason}. This takes about half a minute.`);
     await install(root);
     writeStamp(root);
-    say(`Ready after ${Math.round((Date.now() - started) / 1000)} s.\n`);
+    logLine(`Ready after ${Math.round((Date.now() - started) / 1000)} s.\n`);
   } finally {
     unlock();
   }
@@ -120,7 +120,7 @@ async function install(root) {
     for (const chunk of held.splice(0)) process.stderr.write(chunk);
   };
   const slow = setTimeout(() => {
-    say("Still installing; npm says:");
+    logLine("Still installing; npm says:");
     show();
   }, SLOW_INSTALL_MS);
   const status = await runChild("npm", ["ci", "--include=dev", "--no-audit", "--no-fund"], {
@@ -168,7 +168,7 @@ async function lock(file) {
       rmSync(file, { force: true });
       continue;
     }
-    if (!told) say("Waiting for another run that is setting up …");
+    if (!told) logLine("Waiting for another run that is setting up …");
     told = true;
     await sleep(200);
   }
@@ -281,7 +281,7 @@ function hasCode(error, code) {
  * To stderr: stdout belongs to the script that is run.
  * @param {string} line
  */
-function say(line) {
+function logLine(line) {
   process.stderr.write(`${line}\n`);
 }
 
@@ -292,18 +292,18 @@ function say(line) {
  */
 async function main(root, [script, ...args]) {
   if (script === undefined) {
-    say("usage: node scripts/run.mjs <script> [arguments]");
+    logLine("usage: node scripts/run.mjs <script> [arguments]");
     return 2;
   }
   try {
     await setUp(root);
   } catch (error) {
-    say(error instanceof Error ? error.message : String(error));
+    logLine(error instanceof Error ? error.message : String(error));
     return error instanceof SetupError ? error.exitCode : 1;
   }
   const node = nodeOf(root);
   if (node === undefined) {
-    say(
+    logLine(
       `Baton needs Node ${NODE_MAJOR} or later, and npm did not bring it: install scripts are off.`,
     );
     return 1;

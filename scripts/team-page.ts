@@ -40,9 +40,9 @@ async function pageOf(hub: Hub, task: string): Promise<string> {
     schemas(),
     await sharedContext(hub),
     handoffs(messages),
-    await retryable(hub, messages),
-    await permanent(hub, messages),
-    await wholeTask(hub, task),
+    await retryableFailureSection(hub, messages),
+    await permanentFailureSection(hub, messages),
+    await timelineSection(hub, task),
   ];
   return `${sections.join("\n\n")}\n`;
 }
@@ -143,7 +143,7 @@ it is told who else has reserved that.
 ${json(essential(toTester))}`;
 }
 
-async function retryable(hub: Hub, messages: readonly Envelope[]): Promise<string> {
+async function retryableFailureSection(hub: Hub, messages: readonly Envelope[]): Promise<string> {
   const asked = messages.find(({ action }) => action === "needs_test");
   const line = await hub.tasks.line(asked?.task ?? "");
   const delivery = line.find(({ envelope }) => envelope.id === asked?.id)?.deliveries[0];
@@ -162,7 +162,7 @@ ${json(mistake?.data?.["decision"])}
 The next try succeeds: the delivery is \`${delivery?.state}\`, on try ${delivery?.attempt}.`;
 }
 
-async function permanent(hub: Hub, messages: readonly Envelope[]): Promise<string> {
+async function permanentFailureSection(hub: Hub, messages: readonly Envelope[]): Promise<string> {
   const reports = messages.filter(({ failure }) => failure !== undefined);
   const told = await Promise.all(
     reports.map(async (report) => {
@@ -193,7 +193,7 @@ async function decisionsOf(hub: Hub, task: string): Promise<unknown[]> {
   return Promise.all(records.map(async (id) => (await hub.memories.read(id)).data));
 }
 
-async function wholeTask(hub: Hub, task: string): Promise<string> {
+async function timelineSection(hub: Hub, task: string): Promise<string> {
   const story = await storyOf(hub, task);
   const ends = await endsOf(hub, task);
   return `## The whole task

@@ -10,9 +10,9 @@ import { chosenSeed } from "../test/support/random.ts";
 import { isGreen, runTests } from "./run-tests.ts";
 import { describeFailures, type FailedTest } from "./test-report.ts";
 
-const BUSY = "for (;;);";
+const CPU_LOAD = "for (;;);";
 /** Keeps the disk's queue full: a megabyte and a flush, again and again. */
-const DISK = `
+const DISK_LOAD = `
   const { ftruncateSync, fsyncSync, openSync, unlinkSync, writeSync } = require("node:fs");
   const file = require("node:path").join(require("node:os").tmpdir(), "baton-stress-" + process.pid);
   const fd = openSync(file, "wx");
@@ -45,8 +45,8 @@ process.on("exit", () => {
   for (const child of busy) child.kill("SIGKILL");
 });
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
-for (let n = 0; n < load; n++) busy.push(beside(BUSY));
-if (options["slow-disk"]) busy.push(beside(DISK));
+for (let n = 0; n < load; n++) busy.push(spawnLoad(CPU_LOAD));
+if (options["slow-disk"]) busy.push(spawnLoad(DISK_LOAD));
 
 for (let round = 1; round <= times; round++) {
   const seed = String(chosenSeed());
@@ -88,7 +88,7 @@ else {
 }
 process.exit(green === times ? 0 : 1);
 
-function beside(program: string): ChildProcess {
+function spawnLoad(program: string): ChildProcess {
   return spawn(process.execPath, ["-e", program], { stdio: "ignore" });
 }
 

@@ -16,7 +16,7 @@ import { type Envelope, EnvelopeSchema } from "../../src/envelope/schema.ts";
 import { type Hub, LocalHub, type Memory } from "../../src/index.ts";
 import { profileOf } from "../../src/profiles/workspace-profiles.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
-import { exactly } from "../../src/text/tokens.ts";
+import { exactTokenizer } from "../../src/text/tokens.ts";
 import type { Workspace } from "../../src/workspace/workspace.ts";
 import { type Folder, inScratch, quantile } from "../kit.ts";
 import { type Corpus, corpus } from "../recall/text.ts";
@@ -136,7 +136,7 @@ async function composeAll(
   envelopes: readonly Envelope[],
 ): Promise<{ readonly measured: Measured; readonly views: readonly View[] }> {
   times.clear();
-  const tokenizer = timedTokenizer(await exactly("o200k_base"), times);
+  const tokenizer = timedTokenizer(await exactTokenizer("o200k_base"), times);
   const { name, exact, margin } = tokenizer;
   const budget = { tokens: TOKENS, from: "call", tokenizer: name, exact, margin } as const;
   const took: number[] = [];

@@ -1,16 +1,16 @@
 /** A workspace on a store whose operations, and whose tokenizer, say how long they took. */
 
 import { systemClock } from "../../src/base/clock.ts";
-import { randomIds } from "../../src/base/ids.ts";
+import { randomIdGenerator } from "../../src/base/ids.ts";
 import { resolveLimits } from "../../src/base/limits.ts";
-import { dutiesWith } from "../../src/coordination/duties.ts";
-import { systemProcesses } from "../../src/delivery/receive/process.ts";
-import { PayloadTypes } from "../../src/envelope/payload.ts";
-import { SHIPPED } from "../../src/envelope/versions.ts";
-import { Meaning } from "../../src/memory/recall/meaning.ts";
-import { bundledWords } from "../../src/search/embedding/word-vectors.ts";
-import { NOBODY, TRUNK } from "../../src/store/sight.ts";
+import { createFollowUpHandlers } from "../../src/coordination/follow-up-handlers.ts";
+import { systemProcesses } from "../../src/delivery/receive/process-identity.ts";
+import { PayloadTypes } from "../../src/envelope/payload-types.ts";
+import { DEFAULT_VERSIONS } from "../../src/envelope/versions.ts";
+import { WorkspaceEmbeddings } from "../../src/memory/recall/embedding-service.ts";
+import { bundledWordVectors } from "../../src/search/embedding/word-vectors.ts";
 import type { Store } from "../../src/store/store.ts";
+import { ANONYMOUS_READER, MAIN_BRANCH } from "../../src/store/visibility.ts";
 import type { Tokenizer } from "../../src/text/tokens.ts";
 import type { Workspace } from "../../src/workspace/workspace.ts";
 
@@ -39,20 +39,20 @@ export function timedWorkspace(store: Store, times: Times): Workspace {
   return {
     name: "default",
     root: {},
-    branch: TRUNK,
-    reader: NOBODY,
+    branch: MAIN_BRANCH,
+    reader: ANONYMOUS_READER,
     store: timedStore(store, times),
     clock: systemClock,
-    ids: randomIds(systemClock),
+    ids: randomIdGenerator(systemClock),
     random: Math.random,
     processes: systemProcesses,
     limits: resolveLimits(),
     payloads: new PayloadTypes(),
-    versions: SHIPPED,
+    versions: DEFAULT_VERSIONS,
     policy: undefined,
     route: undefined,
-    duties: dutiesWith(),
-    meaning: new Meaning(async () => bundledWords()),
+    duties: createFollowUpHandlers(),
+    meaning: new WorkspaceEmbeddings(async () => bundledWordVectors()),
     known: "ignore",
     files: undefined,
     secrets: undefined,

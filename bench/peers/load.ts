@@ -2,12 +2,12 @@
  * The systems Baton is compared with: dependencies of this folder alone, installed when a
  * benchmark first needs them. This file stands here so that Node finds them from it.
  */
-import { setUp, whyInstall } from "../../scripts/run.mjs";
+import { installReason, setUp } from "../../scripts/run.mjs";
 
 const FOLDER = import.meta.dirname;
 
 export async function installPeers(): Promise<void> {
-  if (whyInstall(FOLDER) === undefined) return;
+  if (installReason(FOLDER) === undefined) return;
   process.stderr.write("bench/peers has the systems Baton is compared with.\n");
   await setUp(FOLDER);
 }

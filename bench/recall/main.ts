@@ -17,8 +17,8 @@ import { type Hub, openHub } from "../../src/index.ts";
 import { queryOf } from "../../src/search/query.ts";
 import { EFFORT } from "../../src/search/rank.ts";
 import { WEIGHTS } from "../../src/search/weights.ts";
-import { NOBODY, TIP } from "../../src/store/sight.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { ANONYMOUS_READER, END_OF_BRANCH } from "../../src/store/visibility.ts";
 import { type Folder, inScratch, quantile } from "../kit.ts";
 import { type Corpus, corpus } from "./text.ts";
 
@@ -237,8 +237,8 @@ async function keptOf(file: string, questions: readonly string[]): Promise<numbe
     const found = await store.search({
       workspace: "default",
       sight: {
-        lines: [{ branch: "main", upTo: TIP }],
-        reader: NOBODY,
+        lines: [{ branch: "main", upTo: END_OF_BRANCH }],
+        reader: ANONYMOUS_READER,
         traces: false,
         quarantined: [],
       },

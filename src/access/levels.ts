@@ -18,6 +18,6 @@ export const ACCESS_LEVELS = ["reader", "agent", "coordinator", "admin"] as cons
 export type Access = (typeof ACCESS_LEVELS)[number];
 
 /** A level that is none of these (a damaged row, a newer Baton) reaches nothing. */
-export function reaches(has: Access, needs: Access): boolean {
+export function hasAccess(has: Access, needs: Access): boolean {
   return ACCESS_LEVELS.indexOf(has) >= ACCESS_LEVELS.indexOf(needs);
 }

@@ -14,54 +14,54 @@ import { ID_PREFIXES } from "../base/ids.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { Name } from "../envelope/schema.ts";
 
-const BEGINNING = "baton_";
+const TOKEN_PREFIX = "baton_";
 const VERSION = 1;
 const ID_BYTES = 16;
 const SECRET_BYTES = 32;
 const CHECKSUM_BYTES = 4;
 const WORKSPACE_AT = 1 + ID_BYTES + SECRET_BYTES;
 /** A name's characters have at most three bytes each (of four, there are two). */
-const MOST_BYTES = WORKSPACE_AT + 3 * FORMAT_LIMITS.nameLength + CHECKSUM_BYTES;
-const MOST_LETTERS = BEGINNING.length + Math.ceil((MOST_BYTES * 4) / 3);
+const MAX_BYTES = WORKSPACE_AT + 3 * FORMAT_LIMITS.nameLength + CHECKSUM_BYTES;
+const MAX_LENGTH = TOKEN_PREFIX.length + Math.ceil((MAX_BYTES * 4) / 3);
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-export interface WrittenToken {
+export interface GeneratedToken {
   readonly text: string;
   readonly digest: Buffer;
 }
 
 /** A new secret for this id. The text is nowhere but in the answer. */
-export function writeToken(workspace: string, id: string): WrittenToken {
+export function generateToken(workspace: string, id: string): GeneratedToken {
   const body = Buffer.concat([
     Buffer.of(VERSION),
     Buffer.from(id.slice(ID_PREFIXES.token.length).replaceAll("-", ""), "hex"),
     randomBytes(SECRET_BYTES),
     Buffer.from(workspace, "utf8"),
   ]);
-  const text = BEGINNING + Buffer.concat([body, checksumOf(body)]).toString("base64url");
+  const text = TOKEN_PREFIX + Buffer.concat([body, checksumOf(body)]).toString("base64url");
   return { text, digest: digestOf(body) };
 }
 
-export interface ReadToken {
+export interface ParsedToken {
   readonly workspace: string;
   readonly id: string;
   readonly digest: Buffer;
 }
 
 /** Undefined for what was never a token's text. */
-export function readToken(text: unknown): ReadToken | undefined {
-  if (typeof text !== "string" || !text.startsWith(BEGINNING) || text.length > MOST_LETTERS) {
+export function parseToken(text: unknown): ParsedToken | undefined {
+  if (typeof text !== "string" || !text.startsWith(TOKEN_PREFIX) || text.length > MAX_LENGTH) {
     return undefined;
   }
-  const written = text.slice(BEGINNING.length);
+  const written = text.slice(TOKEN_PREFIX.length);
   const bytes = Buffer.from(written, "base64url");
   // Node reads over what is no base64url: each token has one text, and no other.
   if (bytes.toString("base64url") !== written) return undefined;
   if (bytes.length <= WORKSPACE_AT + CHECKSUM_BYTES || bytes[0] !== VERSION) return undefined;
   const body = bytes.subarray(0, -CHECKSUM_BYTES);
   if (!checksumOf(body).equals(bytes.subarray(-CHECKSUM_BYTES))) return undefined;
-  const workspace = nameIn(body.subarray(WORKSPACE_AT));
+  const workspace = workspaceNameOf(body.subarray(WORKSPACE_AT));
   if (workspace === undefined) return undefined;
   return { workspace, id: idOf(body.subarray(1, 1 + ID_BYTES)), digest: digestOf(body) };
 }
@@ -81,7 +81,7 @@ function idOf(bytes: Buffer): string {
 }
 
 /** Anybody can compute a checksum: what stands before it is not to be trusted. */
-function nameIn(bytes: Buffer): string | undefined {
+function workspaceNameOf(bytes: Buffer): string | undefined {
   let text: string;
   try {
     text = UTF8.decode(bytes);

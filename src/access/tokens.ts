@@ -3,18 +3,24 @@ import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { idPattern } from "../base/ids.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import { parseOr } from "../envelope/violations.ts";
-import { heard } from "../memory/redaction/secret-policy.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
+import { redactSecrets } from "../memory/redaction/secret-policy.ts";
 import type { EntryRow } from "../store/rows.ts";
 import { changeEntry, entriesOf } from "../workspace/entries.ts";
 import { storeTime } from "../workspace/store-time.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { disbelieve } from "./believed.ts";
-import { checkedBy, type IssuedToken, issueToken, type TokenInput } from "./issue.ts";
-import { type KeptToken, keptIn, TOKEN, type TokenInfo, tokenInfo } from "./kept-token.ts";
+import { checkedBy, type IssuedToken, issueToken, type TokenInput } from "./issue-token.ts";
+import {
+  type StoredToken,
+  storedTokenOf,
+  TOKEN,
+  type TokenInfo,
+  tokenInfo,
+} from "./stored-token.ts";
+import { evictToken } from "./token-cache.ts";
 
-export type { IssuedToken, TokenInput } from "./issue.ts";
-export type { TokenInfo } from "./kept-token.ts";
+export type { IssuedToken, TokenInput } from "./issue-token.ts";
+export type { TokenInfo } from "./stored-token.ts";
 
 const TokenId = z.string().regex(idPattern("token"), { error: "must be a token's id (tok_…)" });
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength).optional();
@@ -47,16 +53,16 @@ export class LocalTokens implements Tokens {
     const now = await storeTime(this.#workspace);
     const all: TokenInfo[] = [];
     for await (const entry of entriesOf(this.#workspace, TOKEN)) {
-      all.push(tokenInfo(entry.name, keptIn(entry), now));
+      all.push(tokenInfo(entry.name, storedTokenOf(entry), now));
     }
     return all;
   }
 
   async revoke(id: string, reason?: string, by?: string): Promise<TokenInfo> {
     const invalid = { code: "invalid_input", what: "The revocation" } as const;
-    const token = parseOr(TokenId, id, { ...invalid, prefix: "id" });
-    const { reason: clean } = await heard(this.#workspace, { reason });
-    const why = parseOr(Reason, clean, { ...invalid, prefix: "reason" });
+    const token = parseOrThrow(TokenId, id, { ...invalid, prefix: "id" });
+    const { reason: clean } = await redactSecrets(this.#workspace, { reason });
+    const why = parseOrThrow(Reason, clean, { ...invalid, prefix: "reason" });
     const revokedBy = checkedBy(by);
     const revokedAt = await storeTime(this.#workspace);
     const said = {
@@ -65,12 +71,12 @@ export class LocalTokens implements Tokens {
       ...(revokedBy === undefined ? {} : { revokedBy }),
     };
     const name = { kind: TOKEN, name: token };
-    const entry = await changeEntry<KeptToken>(this.#workspace, name, (kept) => {
+    const entry = await changeEntry<StoredToken>(this.#workspace, name, (kept) => {
       if (kept === undefined) throw unknownToken(token);
       return kept.revokedAt === undefined ? { value: { ...kept, ...said } } : undefined;
     });
-    disbelieve(this.#workspace.store, token);
-    return tokenInfo(token, keptIn(entry as EntryRow), revokedAt);
+    evictToken(this.#workspace.store, token);
+    return tokenInfo(token, storedTokenOf(entry as EntryRow), revokedAt);
   }
 }
 

@@ -6,9 +6,9 @@ import * as z from "zod";
 import type { BackupProgress, CopiedWorkspace, RowCounts } from "../store/archive.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { exportToFile } from "./export.ts";
-import { checkedFile, checkedOptions, listener } from "./given.ts";
+import { checkedFile, checkedOptions, progressListener } from "./input-checks.ts";
 
-const BackupSchema = z.strictObject({ onProgress: listener<BackupProgress>() });
+const BackupSchema = z.strictObject({ onProgress: progressListener<BackupProgress>() });
 
 export type BackupOptions = z.input<typeof BackupSchema>;
 

@@ -6,19 +6,25 @@ import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
-import { fileFailure, stageFile } from "../base/staged-file.ts";
+import { stageFile, toFileError } from "../base/staged-file.ts";
 import { batonVersion } from "../base/version.ts";
 import { ROW_KINDS, type RowCounts, totalOf } from "../store/archive.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { checkedFile, checkedOptions, listener } from "./given.ts";
-import { EXPORT_FORMAT, EXPORT_VERSION, FooterSchema, HeaderSchema, LineWriter } from "./lines.ts";
+import {
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  FooterSchema,
+  HeaderSchema,
+  LineWriter,
+} from "./export-lines.ts";
+import { checkedFile, checkedOptions, progressListener } from "./input-checks.ts";
 
 export interface ExportProgress {
   readonly done: number;
   readonly total: number;
 }
 
-const ExportSchema = z.strictObject({ onProgress: listener<ExportProgress>() });
+const ExportSchema = z.strictObject({ onProgress: progressListener<ExportProgress>() });
 const ExportToSchema = ExportSchema.extend({
   /** Replaces a file that is there. */
   force: z.boolean().default(false),
@@ -37,7 +43,7 @@ export interface ExportReport {
   readonly counts: RowCounts;
 }
 
-type Summed = Pick<ExportReport, "lines" | "sha256" | "counts">;
+type ExportTotals = Pick<ExportReport, "lines" | "sha256" | "counts">;
 
 /** How often progress is told, in rows. */
 const PROGRESS_EVERY = 1_000;
@@ -46,7 +52,7 @@ const PROGRESS_EVERY = 1_000;
 export async function* exportLines(
   workspace: Workspace,
   options: ExportOptions = {},
-): AsyncGenerator<string, Summed | undefined, undefined> {
+): AsyncGenerator<string, ExportTotals | undefined, undefined> {
   const { onProgress } = checkedOptions(ExportSchema, options);
   const { name, store, clock } = workspace;
   const lines = new LineWriter(EXPORT_FORMAT, name);
@@ -88,7 +94,7 @@ function unreadable(counts: RowCounts | undefined, done: number): BatonError {
 /** Where lines come from: a workspace at hand, or a hub elsewhere. */
 export interface ExportSource {
   readonly workspace: string;
-  lines(options: ExportOptions): AsyncGenerator<string, Summed | undefined, undefined>;
+  lines(options: ExportOptions): AsyncGenerator<string, ExportTotals | undefined, undefined>;
 }
 
 /** Into a file, which appears when it is complete. */
@@ -121,7 +127,7 @@ export async function writeExport(
       await handle.close();
     }
   } catch (error) {
-    throw fileFailure(error, file);
+    throw toFileError(error, file);
   } finally {
     staged.discard();
   }
@@ -131,7 +137,7 @@ export async function writeExport(
 export async function* relayLines(
   lines: AsyncIterable<string>,
   options: ExportOptions,
-): AsyncGenerator<string, Summed, undefined> {
+): AsyncGenerator<string, ExportTotals, undefined> {
   const { onProgress } = checkedOptions(ExportSchema, options);
   const hash = createHash("sha256");
   let counts: RowCounts | undefined;
@@ -162,9 +168,9 @@ function cutOff(lines: number): BatonError {
 const WRITE_BYTES = 256 * 1024;
 
 async function writeAll(
-  lines: AsyncGenerator<string, Summed | undefined, undefined>,
+  lines: AsyncGenerator<string, ExportTotals | undefined, undefined>,
   write: (text: string) => Promise<void>,
-): Promise<{ readonly bytes: number; readonly summed: Summed }> {
+): Promise<{ readonly bytes: number; readonly summed: ExportTotals }> {
   let bytes = 0;
   let text = "";
   for (;;) {

@@ -7,16 +7,16 @@
 import { createReadStream } from "node:fs";
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
-import { fileFailure } from "../base/staged-file.ts";
+import { toFileError } from "../base/staged-file.ts";
 import { refuseStoreInUse } from "../base/store-in-use.ts";
 import { type ImportProgress, type RowCounts, totalOf } from "../store/archive.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { checkedFile, checkedOptions, listener } from "./given.ts";
-import type { ExportHeader } from "./lines.ts";
-import { type Chunks, type ReadExport, readExport } from "./read-export.ts";
+import type { ExportHeader } from "./export-lines.ts";
+import { checkedFile, checkedOptions, progressListener } from "./input-checks.ts";
+import { type Chunks, type ExportReader, readExport } from "./read-export.ts";
 
 const ImportSchema = z.strictObject({
-  onProgress: listener<{
+  onProgress: progressListener<{
     readonly phase: "reading" | ImportProgress["phase"];
     readonly done: number;
     readonly total: number;
@@ -101,7 +101,7 @@ export async function checkFile(
     }
     return read.header;
   } catch (error) {
-    throw fileFailure(error, file);
+    throw toFileError(error, file);
   } finally {
     await read.close();
   }
@@ -122,13 +122,13 @@ export async function readHeader(
 async function openSource(
   { limits }: Pick<Workspace, "limits">,
   source: ImportSource,
-): Promise<ReadExport> {
+): Promise<ExportReader> {
   if (typeof source !== "string") return readExport(source, { limits, name: "The export" });
   refuseStoreInUse(source);
   try {
     return await readExport(createReadStream(source), { limits, name: source });
   } catch (error) {
-    throw fileFailure(error, source);
+    throw toFileError(error, source);
   }
 }
 

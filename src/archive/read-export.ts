@@ -16,16 +16,16 @@ import {
   FormatSchema,
   HeaderSchema,
   headerSum,
+  LineChecksums,
   MEMORIES_FORMAT,
   ROW_SCHEMAS,
-  Sums,
   splitSum,
-} from "./lines.ts";
-import { type Line, type Refuse, splitLines } from "./split-lines.ts";
+} from "./export-lines.ts";
+import { type CreateLineError, type Line, splitLines } from "./split-lines.ts";
 
 export type Chunks = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
-export interface ReadExport {
+export interface ExportReader {
   readonly header: ExportHeader;
   /** To be read to its end: only then is it known that the file is whole. */
   rows(): AsyncGenerator<ArchivedRow>;
@@ -37,8 +37,8 @@ export interface ReadExport {
 export async function readExport(
   chunks: Chunks,
   { limits, name }: { readonly limits: Limits; readonly name: string },
-): Promise<ReadExport> {
-  const refuse = refusing(name);
+): Promise<ExportReader> {
+  const refuse = lineErrorsFor(name);
   const lines = splitLines(chunks, { limits, refuse });
   const close = async (): Promise<void> => void (await lines.return(undefined));
   try {
@@ -52,8 +52,8 @@ export async function readExport(
   }
 }
 
-const refusing =
-  (name: string): Refuse =>
+const lineErrorsFor =
+  (name: string): CreateLineError =>
   (line, why, cause) =>
     new BatonError("invalid_export", {
       message: `${name}: line ${line} ${why}.`,
@@ -63,7 +63,7 @@ const refusing =
       cause,
     });
 
-function headerOf(line: Line, refuse: Refuse): ExportHeader {
+function headerOf(line: Line, refuse: CreateLineError): ExportHeader {
   const { body, sum } = partsOf(line, refuse);
   const format = FormatSchema.safeParse(parse(line, body, refuse));
   if (!format.success) throw refuse(1, "is no header: this is not an export of Baton");
@@ -72,7 +72,7 @@ function headerOf(line: Line, refuse: Refuse): ExportHeader {
   if (what !== EXPORT_FORMAT) throw refuse(1, `says it is "${what}", not ${EXPORT_FORMAT}`);
   if (version !== EXPORT_VERSION) throw unknownVersion(version);
   if (sum !== headerSum(body)) throw refuse(1, "is not as it was written");
-  return checked(HeaderSchema, JSON.parse(body), { line, refuse });
+  return parseWithSchema(HeaderSchema, JSON.parse(body), { line, refuse });
 }
 
 function lossy(): BatonError {
@@ -92,17 +92,17 @@ function unknownVersion(version: number): BatonError {
   });
 }
 
-interface Reading {
+interface ExportLines {
   readonly lines: AsyncGenerator<Line>;
   readonly header: ExportHeader;
   readonly first: Line;
-  readonly refuse: Refuse;
+  readonly refuse: CreateLineError;
 }
 
-async function* rowsOf({ lines, header, first, refuse }: Reading): AsyncGenerator<ArchivedRow> {
+async function* rowsOf({ lines, header, first, refuse }: ExportLines): AsyncGenerator<ArchivedRow> {
   const hash = createHash("sha256").update(first.bytes);
-  const sums = new Sums(header.format, header.workspace);
-  const order = new Order(header, refuse);
+  const sums = new LineChecksums(header.format, header.workspace);
+  const order = new RowOrderCheck(header, refuse);
   let ended = 0;
   let last = first.number;
   for await (const line of lines) {
@@ -113,7 +113,7 @@ async function* rowsOf({ lines, header, first, refuse }: Reading): AsyncGenerato
       throw refuse(line.number, "is not as it was written, or not in its place");
     const value = parse(line, body, refuse) as { readonly kind?: unknown; readonly row?: unknown };
     if (value.kind === "footer") {
-      const footer = checked(FooterSchema, value, { line, refuse });
+      const footer = parseWithSchema(FooterSchema, value, { line, refuse });
       order.end(line.number);
       if (footer.lines !== line.number) throw refuse(line.number, `counts ${footer.lines} lines`);
       if (footer.sha256 !== hash.digest("hex")) throw refuse(1, "is not as it was written");
@@ -131,18 +131,21 @@ async function* rowsOf({ lines, header, first, refuse }: Reading): AsyncGenerato
 function rowOf(
   line: Line,
   { kind, row }: { readonly kind?: unknown; readonly row?: unknown },
-  refuse: Refuse,
+  refuse: CreateLineError,
 ): ArchivedRow {
   const known = ROW_KINDS.find((each) => each === kind);
   if (known === undefined) throw refuse(line.number, `is of an unknown kind, "${String(kind)}"`);
-  const checkedRow = checked(ROW_SCHEMAS[known] as z.ZodType, row, { line, refuse });
+  const checkedRow = parseWithSchema(ROW_SCHEMAS[known] as z.ZodType, row, { line, refuse });
   return { kind: known, row: checkedRow } as ArchivedRow;
 }
 
 /** Fatal: what is not UTF-8 is not what was written. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function partsOf(line: Line, refuse: Refuse): { readonly body: string; readonly sum: string } {
+function partsOf(
+  line: Line,
+  refuse: CreateLineError,
+): { readonly body: string; readonly sum: string } {
   let text: string;
   try {
     text = utf8.decode(line.bytes.subarray(0, -1));
@@ -158,7 +161,7 @@ function partsOf(line: Line, refuse: Refuse): { readonly body: string; readonly 
   );
 }
 
-function parse(line: Line, body: string, refuse: Refuse): unknown {
+function parse(line: Line, body: string, refuse: CreateLineError): unknown {
   try {
     return JSON.parse(body);
   } catch (cause) {
@@ -166,10 +169,10 @@ function parse(line: Line, body: string, refuse: Refuse): unknown {
   }
 }
 
-function checked<Schema extends z.ZodType>(
+function parseWithSchema<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  { line, refuse }: { readonly line: Line; readonly refuse: Refuse },
+  { line, refuse }: { readonly line: Line; readonly refuse: CreateLineError },
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -178,16 +181,16 @@ function checked<Schema extends z.ZodType>(
 }
 
 /** Kinds in their order, rows of a kind in theirs, and as many of each as the header says. */
-class Order {
+class RowOrderCheck {
   readonly #counts: ExportHeader["counts"];
   readonly #seen = Object.fromEntries(ROW_KINDS.map((kind) => [kind, 0])) as Record<
     RowKind,
     number
   >;
-  readonly #refuse: Refuse;
+  readonly #refuse: CreateLineError;
   #previous: ArchivedRow | undefined;
 
-  constructor({ counts }: ExportHeader, refuse: Refuse) {
+  constructor({ counts }: ExportHeader, refuse: CreateLineError) {
     this.#counts = counts;
     this.#refuse = refuse;
   }
@@ -216,19 +219,19 @@ class Order {
 
 /** Memories and envelopes come in the order of storing, which nothing in them tells. */
 function follows(before: ArchivedRow, row: ArchivedRow): boolean {
-  if (before.kind === "agent" && row.kind === "agent") return later(before.row.id, row.row.id);
+  if (before.kind === "agent" && row.kind === "agent") return isBefore(before.row.id, row.row.id);
   if (before.kind === "delivery" && row.kind === "delivery")
-    return later(before.row.id, row.row.id);
+    return isBefore(before.row.id, row.row.id);
   if (before.kind === "event" && row.kind === "event") return before.row.number < row.row.number;
   if (before.kind === "entry" && row.kind === "entry") {
     const [a, b] = [before.row, row.row];
-    return a.kind === b.kind ? later(a.name, b.name) : later(a.kind, b.kind);
+    return a.kind === b.kind ? isBefore(a.name, b.name) : isBefore(a.kind, b.kind);
   }
   if (before.kind === "attempt" && row.kind === "attempt") {
     const [a, b] = [before.row, row.row];
-    return a.delivery === b.delivery ? a.attempt < b.attempt : later(a.delivery, b.delivery);
+    return a.delivery === b.delivery ? a.attempt < b.attempt : isBefore(a.delivery, b.delivery);
   }
   return true;
 }
 
-const later = (a: string, b: string): boolean => byCodePoint(a, b) < 0;
+const isBefore = (a: string, b: string): boolean => byCodePoint(a, b) < 0;

@@ -12,11 +12,11 @@ export interface Line {
 }
 
 /** What a line was in; for messages. */
-export type Refuse = (line: number, why: string, cause?: unknown) => BatonError;
+export type CreateLineError = (line: number, why: string, cause?: unknown) => BatonError;
 
 export async function* splitLines(
   chunks: AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>,
-  { limits, refuse }: { readonly limits: Limits; readonly refuse: Refuse },
+  { limits, refuse }: { readonly limits: Limits; readonly refuse: CreateLineError },
 ): AsyncGenerator<Line> {
   let rest: Buffer[] = [];
   let length = 0;

@@ -41,7 +41,7 @@ export function canonicalJson(
 }
 
 /** Everything in a value that has no canonical form. */
-export function canonicalFaults(value: unknown, path = ""): readonly Violation[] {
+export function findCanonicalViolations(value: unknown, path = ""): readonly Violation[] {
   const walk: Walk = { ancestors: [], faults: [] };
   write(value, path, walk);
   return walk.faults;

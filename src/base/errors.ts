@@ -6,7 +6,7 @@
  * with a code of this table. Bugs of Baton are assertions and are never caught.
  */
 
-interface CodeFacts {
+interface ErrorCodeInfo {
   /** HTTP status. */
   readonly http: number;
   /** JSON-RPC error code, also used by MCP. */
@@ -18,7 +18,7 @@ interface CodeFacts {
   readonly meaning: string;
 }
 
-const facts = (http: number, jsonRpc: number, exit: number, meaning: string): CodeFacts => ({
+const facts = (http: number, jsonRpc: number, exit: number, meaning: string): ErrorCodeInfo => ({
   http,
   jsonRpc,
   exit,
@@ -26,7 +26,12 @@ const facts = (http: number, jsonRpc: number, exit: number, meaning: string): Co
   meaning,
 });
 
-const retryable = (http: number, jsonRpc: number, exit: number, meaning: string): CodeFacts => ({
+const retryable = (
+  http: number,
+  jsonRpc: number,
+  exit: number,
+  meaning: string,
+): ErrorCodeInfo => ({
   ...facts(http, jsonRpc, exit, meaning),
   retryable: true,
 });
@@ -218,7 +223,7 @@ export const ERROR_CODES = {
     75,
     "The summarizer cannot be reached, returned an error, or has no budget left.",
   ),
-} as const satisfies Record<string, CodeFacts>;
+} as const satisfies Record<string, ErrorCodeInfo>;
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
@@ -244,7 +249,7 @@ interface BatonErrorInit {
 }
 
 /** Without a limit, the response to a bad input can be many times its size. */
-const MOST_VIOLATIONS = 100;
+const MAX_VIOLATIONS = 100;
 
 /** Identifies errors of every copy of this class: `batonpass/client` bundles its own. */
 const BRAND = Symbol.for("batonpass.BatonError");
@@ -265,7 +270,7 @@ export class BatonError extends Error {
   constructor(code: ErrorCode, init: BatonErrorInit) {
     super(init.message, init.cause === undefined ? undefined : { cause: init.cause });
     this.code = code;
-    this.violations = (init.violations ?? []).slice(0, MOST_VIOLATIONS);
+    this.violations = (init.violations ?? []).slice(0, MAX_VIOLATIONS);
     this.path = init.path ?? this.violations[0]?.path ?? "";
     this.hint = init.hint;
     this.retryable = ERROR_CODES[code].retryable;

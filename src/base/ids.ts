@@ -23,7 +23,7 @@ export function idPattern(kind: IdKind): RegExp {
 }
 
 /** Ids and salts for everything this process writes. Injected, like the clock. */
-export interface Ids {
+export interface IdGenerator {
   mint(kind: IdKind): string;
   /** 16 random bytes as hex: keeps the digest of a redacted record from being guessed. */
   salt(): string;
@@ -35,7 +35,10 @@ const HEX3 = Array.from({ length: 0x1000 }, (_, n) => n.toString(16).padStart(3,
 const hex = (byte: number | undefined): string => HEX[byte ?? 0] as string;
 
 /** Ids from any source of random bytes. */
-export function idsFrom(clock: Clock, fill: (bytes: Uint8Array<ArrayBuffer>) => void): Ids {
+export function createIdGenerator(
+  clock: Clock,
+  fill: (bytes: Uint8Array<ArrayBuffer>) => void,
+): IdGenerator {
   const pool = new Uint8Array(4096);
   let used = pool.length;
   const take = (count: number): number => {
@@ -80,5 +83,5 @@ export function idsFrom(clock: Clock, fill: (bytes: Uint8Array<ArrayBuffer>) => 
   };
 }
 
-export const randomIds = (clock: Clock): Ids =>
-  idsFrom(clock, (bytes) => crypto.getRandomValues(bytes));
+export const randomIdGenerator = (clock: Clock): IdGenerator =>
+  createIdGenerator(clock, (bytes) => crypto.getRandomValues(bytes));

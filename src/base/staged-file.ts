@@ -24,12 +24,12 @@ export function stageFile(
 ): StagedFile {
   const { replace = false } = options;
   const final = resolve(target);
-  if (!replace && existsSync(final)) throw placeTaken(target);
+  if (!replace && existsSync(final)) throw fileAlreadyExists(target);
   const path = `${final}.partial-${process.pid}-${randomBytes(4).toString("hex")}`;
   try {
     closeSync(openSync(path, "wx"));
   } catch (error) {
-    throw fileFailure(error, target);
+    throw toFileError(error, target);
   }
   return {
     path,
@@ -40,7 +40,7 @@ export function stageFile(
         else linkWithoutReplacing(path, final);
         sync(dirname(final));
       } catch (error) {
-        throw fileFailure(error, target);
+        throw toFileError(error, target);
       }
     },
     discard: () => rmSync(path, { force: true }),
@@ -53,9 +53,9 @@ function linkWithoutReplacing(path: string, final: string): void {
     linkSync(path, final);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") throw placeTaken(final);
+    if (code === "EEXIST") throw fileAlreadyExists(final);
     // A file system without links: the last look has to do.
-    if (existsSync(final)) throw placeTaken(final);
+    if (existsSync(final)) throw fileAlreadyExists(final);
     renameSync(path, final);
     return;
   }
@@ -80,7 +80,7 @@ function sync(path: string): void {
   }
 }
 
-function placeTaken(target: string): BatonError {
+function fileAlreadyExists(target: string): BatonError {
   return new BatonError("already_exists", {
     message: `${target} exists already. Nothing was changed.`,
     path: target,
@@ -89,7 +89,7 @@ function placeTaken(target: string): BatonError {
 }
 
 /** What the file system said about a file that somebody named. */
-export function fileFailure(error: unknown, file: string): unknown {
+export function toFileError(error: unknown, file: string): unknown {
   if (error instanceof BatonError) return error;
   if (!(error instanceof Error && "syscall" in error)) return error;
   const { code } = error as NodeJS.ErrnoException;

@@ -28,7 +28,7 @@ export function storeMissing(file: string): BatonError {
 }
 
 /** Beside the repository's common git folder, so that all its worktrees share one store. */
-export function defaultFile(folder: string): string {
+export function defaultStoreFile(folder: string): string {
   return join(
     dirname(gitCommonFolder(resolve(folder)) ?? join(resolve(folder), "x")),
     ".baton",

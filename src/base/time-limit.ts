@@ -11,12 +11,12 @@ let script: Script | undefined;
  * Returns what `run` returns, or undefined when it takes longer; what it throws is thrown. Costs about 0.1 ms:
  * each call has a watchdog thread.
  */
-export function withinTime<T extends object>(limitMs: number, run: () => T): T | undefined {
+export function runWithTimeLimit<T extends object>(limitMs: number, run: () => T): T | undefined {
   let result: T | undefined;
   sandbox.run = () => {
     result = run();
   };
-  script ??= prepared();
+  script ??= createScript();
   try {
     script.runInContext(sandbox, { timeout: limitMs });
   } catch (error) {
@@ -29,7 +29,7 @@ export function withinTime<T extends object>(limitMs: number, run: () => T): T |
 }
 
 /** Made with the first call: most processes make none. */
-function prepared(): Script {
+function createScript(): Script {
   createContext(sandbox);
   return new Script("run()");
 }

@@ -1,13 +1,13 @@
 /** Which Baton this is. */
 import { readFileSync } from "node:fs";
 
-let known: string | undefined;
+let cachedVersion: string | undefined;
 
 export function batonVersion(): string {
-  known ??= (
+  cachedVersion ??= (
     JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
       version: string;
     }
   ).version;
-  return known;
+  return cachedVersion;
 }

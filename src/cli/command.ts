@@ -5,20 +5,20 @@
  */
 export type OptionSpec =
   | { readonly type: "flag"; readonly help: string }
-  | (Valued & { readonly type: "number" })
-  | (Valued & {
+  | (ValueOption & { readonly type: "number" })
+  | (ValueOption & {
       readonly type: "text";
       /** The only words it may be. */
       readonly choices?: readonly string[];
     })
   /** May be given again and again. */
-  | (Valued & { readonly type: "texts" })
+  | (ValueOption & { readonly type: "texts" })
   /** 15s, 5m, 2h: in milliseconds. */
-  | (Valued & { readonly type: "duration" })
+  | (ValueOption & { readonly type: "duration" })
   /** JSON, or @ and the path of a file with JSON. */
-  | (Valued & { readonly type: "json" });
+  | (ValueOption & { readonly type: "json" });
 
-interface Valued {
+interface ValueOption {
   readonly value: string;
   readonly help: string;
   readonly required?: true;
@@ -37,14 +37,14 @@ interface Values {
 
 type ValueOf<Spec extends OptionSpec> = Values[Spec["type"]];
 
-type Required<Specs extends OptionSpecs> = {
+type RequiredNames<Specs extends OptionSpecs> = {
   [Name in keyof Specs]: Specs[Name] extends { readonly required: true } ? Name : never;
 }[keyof Specs];
 
 export type OptionValues<Specs extends OptionSpecs> = {
-  readonly [Name in Required<Specs>]: ValueOf<Specs[Name]>;
+  readonly [Name in RequiredNames<Specs>]: ValueOf<Specs[Name]>;
 } & {
-  readonly [Name in Exclude<keyof Specs, Required<Specs>>]?: ValueOf<Specs[Name]> | undefined;
+  readonly [Name in Exclude<keyof Specs, RequiredNames<Specs>>]?: ValueOf<Specs[Name]> | undefined;
 };
 
 export interface ArgumentSpec {

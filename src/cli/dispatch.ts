@@ -1,8 +1,8 @@
 /** Finds the command a line of words names, and lets it run. */
 import type { Command } from "./command.ts";
+import { COMMAND_LOADERS } from "./command-loaders.ts";
 import { OK } from "./exit.ts";
 import { parseCall, unknownCommand } from "./parse.ts";
-import { WORDS } from "./words.ts";
 
 const isHelp = (word: string | undefined): boolean => word === "--help" || word === "-h";
 
@@ -11,34 +11,38 @@ export async function dispatch(words: readonly string[]): Promise<number> {
   if (word === undefined || isHelp(word)) return help([]);
   if (word === "help") return help(rest);
   const commands = await commandsOf(word);
-  const found = chosen(word, rest, commands);
+  const found = findCommand(word, rest, commands);
   if (found === undefined) return help([word]);
   const call = parseCall(found.command, found.rest, commands);
   return call === undefined ? help(found.command.name.split(" ")) : found.command.run(call);
 }
 
 async function help([word, ...rest]: readonly string[]): Promise<number> {
-  const { sayCommandHelp, sayGroupHelp, sayHelp } = await import("./help.ts");
+  const {
+    printCommandHelp: sayCommandHelp,
+    printGroupHelp: sayGroupHelp,
+    printHelp: sayHelp,
+  } = await import("./help.ts");
   if (word === undefined) {
     const { COMMANDS } = await import("./commands.ts");
     sayHelp(COMMANDS);
     return OK;
   }
   const commands = await commandsOf(word);
-  const found = chosen(word, rest, commands);
+  const found = findCommand(word, rest, commands);
   if (found === undefined) sayGroupHelp(word, commands);
   else sayCommandHelp(found.command, found.command.name === word ? commands : []);
   return OK;
 }
 
 async function commandsOf(word: string): Promise<readonly Command[]> {
-  const load = Object.hasOwn(WORDS, word) ? WORDS[word] : undefined;
+  const load = Object.hasOwn(COMMAND_LOADERS, word) ? COMMAND_LOADERS[word] : undefined;
   if (load !== undefined) return load();
-  throw unknownCommand(word, [...Object.keys(WORDS), "help", "--help", "--version"]);
+  throw unknownCommand(word, [...Object.keys(COMMAND_LOADERS), "help", "--help", "--version"]);
 }
 
 /** Of several with the same first word, the one the second word names, else the one without; undefined without one. */
-function chosen(
+function findCommand(
   word: string,
   rest: readonly string[],
   commands: readonly Command[],

@@ -3,8 +3,8 @@ import { ERROR_CODES } from "../base/errors.ts";
 
 export const OK = 0;
 /** `verify` found something that is not as it was written. */
-export const TAMPERED = ERROR_CODES.store_corrupt.exit;
+export const VERIFY_FAILED = ERROR_CODES.store_corrupt.exit;
 /** `lint` found an error. */
-export const FLAWED = ERROR_CODES.lint_refused.exit;
+export const LINT_FAILED = ERROR_CODES.lint_refused.exit;
 /** EX_SOFTWARE of sysexits. */
 export const BUG = 70;

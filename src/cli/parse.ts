@@ -1,11 +1,11 @@
 /** From words on the command line to a call, or an error that names the word that was meant. */
 import { parseArgs } from "node:util";
 import type { BatonError } from "../base/errors.ts";
-import { nearestNames } from "../base/nearest.ts";
+import { nearestNames } from "../base/nearest-names.ts";
 import type { Call, Command, OptionSpec, OptionSpecs } from "./command.ts";
-import { didYouMean, mistake } from "./mistake.ts";
 import { requireChoice } from "./options/choice.ts";
 import { readValue } from "./options/option-value.ts";
+import { didYouMean, usageError } from "./usage-error.ts";
 
 const HELP = { type: "flag", help: "show this" } as const;
 
@@ -59,7 +59,7 @@ function checkArguments(
     const given = args[i];
     if (given === undefined) {
       if (spec.optional) continue;
-      throw mistake(
+      throw usageError(
         spec.name,
         `baton ${command.name} needs <${spec.name}>: ${spec.help}.`,
         `Write ${usageOf(command)}`,
@@ -70,7 +70,7 @@ function checkArguments(
   }
   const extra = args[command.args.length];
   if (extra === undefined || command.args.at(-1)?.many) return;
-  const told = mistake(
+  const told = usageError(
     extra,
     `baton ${command.name} does not know what to do with "${extra}".`,
     `Write ${usageOf(command)} (text with spaces in quotes).`,
@@ -80,26 +80,26 @@ function checkArguments(
 }
 
 /** Shorter words are in too many others. */
-const LEAST_MISSPELT = 3;
+const MIN_MISSPELLED_LENGTH = 3;
 
 /** `baton ledger relase …`: what stands where a task could is the second word of another command. */
 function misspelt(
   [word = ""]: readonly string[],
   siblings: readonly Command[],
 ): BatonError | undefined {
-  if (word.length < LEAST_MISSPELT) return undefined;
+  if (word.length < MIN_MISSPELLED_LENGTH) return undefined;
   const seconds = siblings.flatMap(({ name }) => name.split(" ").slice(1));
   const first = siblings[0]?.name.split(" ")[0];
   const hint = didYouMean(nearestNames(word, seconds).map((each) => `baton ${first} ${each}`));
   if (hint === undefined) return undefined;
-  return mistake(word, `There is no command "${first} ${word}".`, hint);
+  return usageError(word, `There is no command "${first} ${word}".`, hint);
 }
 
 /** Of an option that is needed always, or in this case. */
 export function missingOption({ name, options }: Command, option: string): BatonError {
   const spec = options[option];
   const flag = spec === undefined ? `--${option}` : flagOf(option, spec);
-  return mistake(
+  return usageError(
     `--${option}`,
     `baton ${name} needs --${option}: ${spec?.help ?? ""}.`,
     `Write ${flag}; see baton help ${name}.`,
@@ -111,7 +111,7 @@ export const flagOf = (name: string, spec: OptionSpec): string =>
   spec.type === "flag" ? `--${name}` : `--${name} ${spec.value}`;
 
 /** `baton line <task>`; choices that take more room than `most` are named, not listed. */
-export function wordsOf({ name, args }: Command, most = Number.POSITIVE_INFINITY): string {
+export function synopsisOf({ name, args }: Command, most = Number.POSITIVE_INFINITY): string {
   const words = args.map((spec) => {
     const choices = spec.choices?.join("|") ?? "";
     const word = choices === "" || choices.length > most ? `<${spec.name}>` : choices;
@@ -126,11 +126,11 @@ export function usageOf(command: Command): string {
     .filter(([, spec]) => spec.type !== "flag" && spec.required)
     .map(([name, spec]) => ` ${flagOf(name, spec)}`);
   const more = Object.keys(command.options).length > needed.length ? " [options]" : "";
-  return `${wordsOf(command)}${needed.join("")}${more}`;
+  return `${synopsisOf(command)}${needed.join("")}${more}`;
 }
 
 export function unknownCommand(word: string, known: readonly string[]): BatonError {
-  return mistake(
+  return usageError(
     word,
     `There is no command "${word}".`,
     didYouMean(nearestNames(word, known)) ?? "See baton help for all commands.",
@@ -141,7 +141,7 @@ function unknownOption(command: Command, rawName: string, known: readonly string
   const name = rawName.replace(/^-+/, "");
   const near = nearestNames(name, known).map((each) => `--${each}`);
   const isArgument = command.args.some((arg) => arg.name === name);
-  return mistake(
+  return usageError(
     rawName,
     `baton ${command.name} has no option ${rawName}.`,
     isArgument

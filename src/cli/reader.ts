@@ -2,7 +2,7 @@
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { OptionSpecs } from "./command.ts";
-import { mistake } from "./mistake.ts";
+import { usageError } from "./usage-error.ts";
 
 /** Options of every command that looks at memories. */
 export const READER_OPTIONS = {
@@ -21,7 +21,7 @@ export async function readerOf(
   branch: string | undefined,
 ): Promise<Hub | Agent> {
   if (as === undefined && branch !== undefined) {
-    throw mistake("--branch", "--branch takes --as.", "Say who looks there: --as <name>.");
+    throw usageError("--branch", "--branch takes --as.", "Say who looks there: --as <name>.");
   }
   if (as === undefined) return hub;
   const agent = await hub.agent(as);

@@ -1,8 +1,15 @@
 /** What the hub says on stderr while it runs: a line for a call where that is asked for, and its bugs. */
-import type { Answered } from "../http/app.ts";
+import type { RequestLogEntry } from "../http/app.ts";
 
 /** No token, no text of anybody: who, what, how it ended, how long it took. */
-export function logAnswer({ operation, method, status, ms, caller, workspace }: Answered): void {
+export function logRequest({
+  operation,
+  method,
+  status,
+  ms,
+  caller,
+  workspace,
+}: RequestLogEntry): void {
   const took = `${ms.toFixed(1)} ms`;
   const who = caller === "" ? "-" : `${workspace}/${caller}`;
   process.stderr.write(

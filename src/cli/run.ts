@@ -16,7 +16,7 @@ export async function run(words: readonly string[]): Promise<number> {
     const { dispatch } = await import("./dispatch.ts");
     return await dispatch(words);
   } catch (error) {
-    const { fail } = await import("./render/failure.ts");
+    const { printError: fail } = await import("./render/error.ts");
     return fail(error, words.includes("--json"));
   }
 }

@@ -18,7 +18,7 @@ export async function openStore(
 
 /** Opens it in this process, for a server to stand on. */
 export async function openLocal({ store, workspace }: StoreChoice): Promise<LocalHub> {
-  const { chosenAddress, openLocalHub } = await import("../open/open-hub.ts");
+  const { resolveAddress: chosenAddress, openLocalHub } = await import("../open/open-hub.ts");
   return openLocalHub(chosenAddress(store), await optionsOf(workspace));
 }
 
@@ -61,7 +61,7 @@ async function summarizerNamed(
   const { BATON_SUMMARIZER_URL: url, BATON_SUMMARIZER_KEY: apiKey } = environment;
   if (url === undefined || url === "") return {};
   const model = environment["BATON_SUMMARIZER_MODEL"] ?? "";
-  const { httpSummarizer } = await import("../context/detail/summarize.ts");
+  const { httpSummarizer } = await import("../context/detail/http-summarizer.ts");
   return {
     summarizer: httpSummarizer({ url, model, ...(apiKey === undefined ? {} : { apiKey }) }),
   };
@@ -74,6 +74,6 @@ export function openExisting(choice: StoreChoice): Promise<Hub> {
 
 /** The address that `openHub` would choose. */
 export async function addressOf({ store }: StoreChoice): Promise<string> {
-  const { chosenAddress } = await import("../open/open-hub.ts");
+  const { resolveAddress: chosenAddress } = await import("../open/open-hub.ts");
   return chosenAddress(store || undefined);
 }

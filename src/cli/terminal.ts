@@ -7,12 +7,12 @@ import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
 
-export function say(text = ""): void {
+export function printLine(text = ""): void {
   process.stdout.write(`${text}\n`);
 }
 
-export function sayJson(value: unknown): void {
-  say(JSON.stringify(value, null, 2));
+export function printJson(value: unknown): void {
+  printLine(JSON.stringify(value, null, 2));
 }
 
 export function styled(style: Style, text: string): string {

@@ -5,16 +5,15 @@
 import type { CatchUp, CatchUpQuery } from "../coordination/catch-up/catch-up.ts";
 import {
   type AcceptOptions,
-  checkedAccept,
-  checkedInbox,
+  checkAcceptOptions,
+  checkInboxOptions,
   type InboxOptions,
 } from "../delivery/receive/receive-options.ts";
-import { effectOf } from "../delivery/work/effect.ts";
-import type { Noted } from "../delivery/work/note.ts";
-import type { Once } from "../delivery/work/once.ts";
+import { checkEffect } from "../delivery/work/effect-arguments.ts";
+import type { NoteResult } from "../delivery/work/note.ts";
+import type { OnceResult } from "../delivery/work/once.ts";
 import type { Draft, DraftOf } from "../envelope/schema.ts";
 import type { Agent } from "../hub/agent.ts";
-import type { SentForm, WorkForm } from "../hub/forms.ts";
 import type { AgentBranches } from "../hub/groups/branches.ts";
 import type { AgentChannels } from "../hub/groups/channels.ts";
 import type { AgentDeadLetters } from "../hub/groups/dead-letters.ts";
@@ -28,22 +27,23 @@ import type { AgentTasks } from "../hub/groups/tasks.ts";
 import type { AgentTraces } from "../hub/groups/traces.ts";
 import type { Offer } from "../hub/offer.ts";
 import type { Sent } from "../hub/sent.ts";
+import type { SerializedSent, SerializedWork } from "../hub/serialized.ts";
 import type { Work } from "../hub/work.ts";
 import type { AgentInfo } from "../memory/agents.ts";
-import type { Remembered, RememberOptions } from "../memory/recall/search-first.ts";
+import type { RememberOptions, RememberResult } from "../memory/recall/remember-checked.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
 import { acceptNext } from "./accept.ts";
 import { claimNext } from "./claims.ts";
-import { besides, requireFields } from "./connection/call-options.ts";
+import { mergeOptions, requireFields } from "./connection/call-options.ts";
 import type { Wire } from "./connection/wire.ts";
 import { derive } from "./derive.ts";
 import { decideWith } from "./failures.ts";
 import { RemoteOffer } from "./offer.ts";
-import { recordedOnce } from "./once.ts";
-import { withPayload } from "./payloads.ts";
+import { runOnce } from "./once.ts";
+import { withParsedPayload } from "./payloads.ts";
 import { RemoteSent } from "./sent.ts";
-import type { Base, Station } from "./session.ts";
+import type { ClientContext, SessionConnection } from "./session-connection.ts";
 import { RemoteSharedContext } from "./shared-context.ts";
 import { runSql } from "./sql.ts";
 import { memoryLines } from "./streamed-lines.ts";
@@ -53,22 +53,22 @@ import { RemoteWork } from "./work.ts";
 
 export interface Session {
   readonly instance: string;
-  readonly lease: Station["lease"];
+  readonly lease: SessionConnection["lease"];
   /** Undefined: the one that everybody is on. */
   readonly branch?: string | undefined;
   /** What the session has in hand, where it is known that nobody else acts in it. */
-  readonly hands: Station["hands"];
+  readonly hands: SessionConnection["hands"];
   /** Of the same session on another branch: what it has traced, in order. */
   readonly traces?: RemoteTraces | undefined;
 }
 
 /** The branch that everybody is on. */
-const TRUNK = "main";
+const MAIN_BRANCH = "main";
 
 export class RemoteAgent implements Agent {
-  readonly #base: Base;
+  readonly #base: ClientContext;
   readonly #session: Session;
-  readonly #station: Station;
+  readonly #station: SessionConnection;
   readonly #wire: Wire;
   readonly info: AgentInfo;
   readonly recall: Agent["recall"];
@@ -86,7 +86,7 @@ export class RemoteAgent implements Agent {
   readonly context: RemoteSharedContext;
   readonly effects: Effects;
 
-  constructor(base: Base, info: AgentInfo, session: Session) {
+  constructor(base: ClientContext, info: AgentInfo, session: Session) {
     const { instance, branch, lease, hands } = session;
     const { ids, payloads } = base;
     const silentMs = lease === "session" ? base.sessionMs : undefined;
@@ -94,9 +94,9 @@ export class RemoteAgent implements Agent {
     const traces = session.traces ?? new RemoteTraces(wire, base);
     const derived = derive<Agent>(wire, ["agent", "reader"]);
     const parsed = async <T>(draft: DraftOf<T>): Promise<Draft> =>
-      (await withPayload(payloads, draft)) as Draft;
+      (await withParsedPayload(payloads, draft)) as Draft;
     const send = async <T>(name: string, input: object): Promise<Sent<T>> =>
-      new RemoteSent<T>(wire, await wire.call<SentForm>(name, input));
+      new RemoteSent<T>(wire, await wire.call<SerializedSent>(name, input));
     this.#base = base;
     this.#session = { ...session, traces };
     this.#station = { ...base, wire, info, lease, traces, hands };
@@ -113,14 +113,14 @@ export class RemoteAgent implements Agent {
     this.branches = {
       ...derived.branches,
       create: async (name, options = {}) =>
-        this.#onBranch(await wire.call("branches.create", besides(options, { name }))),
+        this.#onBranch(await wire.call("branches.create", mergeOptions(options, { name }))),
       use: async (name) => this.#onBranch(await wire.call("branches.use", { name })),
     };
     this.traces = { ...derived.traces, flush: () => traces.flush() };
     this.handoffs = {
       ...derived.handoffs,
       preview: async <T extends object>(draft: DraftOf<T>, options = {}) =>
-        wire.call("handoffs.preview", besides(options, { draft: await parsed<T>(draft) })),
+        wire.call("handoffs.preview", mergeOptions(options, { draft: await parsed<T>(draft) })),
       async join(of, given) {
         requireFields(given);
         const { need, ...draft } = given;
@@ -132,18 +132,18 @@ export class RemoteAgent implements Agent {
       ...derived.deliveries,
       note: async (handle, input) => {
         const note = typeof input === "string" ? { content: input } : input;
-        return wire.call<Noted>("deliveries.note", { handle, note: withId(ids, note) });
+        return wire.call<NoteResult>("deliveries.note", { handle, note: withId(ids, note) });
       },
     };
     this.deadLetters = {
       ...derived.deadLetters,
       redrive: async (delivery, changes = {}) =>
-        derived.deadLetters.redrive(delivery, await withPayload(payloads, changes)),
+        derived.deadLetters.redrive(delivery, await withParsedPayload(payloads, changes)),
     };
     this.approvals = {
       ...derived.approvals,
       edit: async (id, changes) =>
-        send("approvals.edit", { id, changes: await withPayload(payloads, changes) }),
+        send("approvals.edit", { id, changes: await withParsedPayload(payloads, changes) }),
     };
     this.channels = {
       ...derived.channels,
@@ -155,8 +155,8 @@ export class RemoteAgent implements Agent {
     this.tasks = {
       ...derived.tasks,
       async add<T extends object>(given: Parameters<AgentTasks["add"]>[0]) {
-        const added = await wire.call<{ task: never; sent: SentForm }>("tasks.add", {
-          task: await withPayload(payloads, given),
+        const added = await wire.call<{ task: never; sent: SerializedSent }>("tasks.add", {
+          task: await withParsedPayload(payloads, given),
         });
         return { ...added, sent: new RemoteSent<T>(wire, added.sent) };
       },
@@ -167,9 +167,9 @@ export class RemoteAgent implements Agent {
     };
     this.effects = {
       ...derived.effects,
-      async run<T>(key: string, effect: () => Promise<T> | T): Promise<Once<T>> {
-        const own = effectOf(key, effect);
-        return recordedOnce(own.effect, {
+      async run<T>(key: string, effect: () => Promise<T> | T): Promise<OnceResult<T>> {
+        const own = checkEffect(key, effect);
+        return runOnce(own.effect, {
           begin: () => derived.effects.begin(own.key),
           record: (result) => derived.effects.record(own.key, result),
         });
@@ -186,7 +186,7 @@ export class RemoteAgent implements Agent {
   }
 
   get branch(): string {
-    return this.#session.branch ?? TRUNK;
+    return this.#session.branch ?? MAIN_BRANCH;
   }
 
   #onBranch({ name }: { readonly name: string }): Agent {
@@ -195,21 +195,21 @@ export class RemoteAgent implements Agent {
     return agent;
   }
 
-  remember(input: MemoryInput, options?: RememberOptions): Promise<Remembered>;
-  remember(inputs: readonly MemoryInput[], options?: RememberOptions): Promise<Remembered[]>;
+  remember(input: MemoryInput, options?: RememberOptions): Promise<RememberResult>;
+  remember(inputs: readonly MemoryInput[], options?: RememberOptions): Promise<RememberResult[]>;
   async remember(
     input: MemoryInput | readonly MemoryInput[],
     options: RememberOptions = {},
-  ): Promise<Remembered | Remembered[]> {
+  ): Promise<RememberResult | RememberResult[]> {
     const inputs: readonly MemoryInput[] = Array.isArray(input) ? input : [input];
     const memories = inputs.map((each) => withId(this.#base.ids, each));
     const { known } = this.#base;
-    const remembered = await this.#wire.call<Remembered[]>("remember", {
+    const remembered = await this.#wire.call<RememberResult[]>("remember", {
       known,
       ...options,
       memories,
     });
-    return Array.isArray(input) ? remembered : (remembered[0] as Remembered);
+    return Array.isArray(input) ? remembered : (remembered[0] as RememberResult);
   }
 
   trace(step: TraceStep): Promise<Memory>;
@@ -229,12 +229,12 @@ export class RemoteAgent implements Agent {
   }
 
   async handoff<T extends object = object>(draft: DraftOf<T>): Promise<Sent<T>> {
-    const said = { draft: await withPayload(this.#base.payloads, draft) };
-    return new RemoteSent<T>(this.#wire, await this.#wire.call<SentForm>("handoff", said));
+    const said = { draft: await withParsedPayload(this.#base.payloads, draft) };
+    return new RemoteSent<T>(this.#wire, await this.#wire.call<SerializedSent>("handoff", said));
   }
 
   async *inbox<T = unknown>(options: InboxOptions = {}): AsyncGenerator<Offer<T>, void, undefined> {
-    const { task, ...waiting } = checkedInbox(options);
+    const { task, ...waiting } = checkInboxOptions(options);
     for (;;) {
       const offer = await claimNext(this.#station, { task }, waiting);
       if (offer === undefined) return;
@@ -243,16 +243,16 @@ export class RemoteAgent implements Agent {
   }
 
   async accept<T = unknown>(options: AcceptOptions = {}): Promise<Work<T> | undefined> {
-    return acceptNext<T>(this.#station, checkedAccept(options));
+    return acceptNext<T>(this.#station, checkAcceptOptions(options));
   }
 
   async resume<T = unknown>(handle: string): Promise<Work<T>> {
-    const form = await this.#wire.call<WorkForm>("resume", { handle });
+    const form = await this.#wire.call<SerializedWork>("resume", { handle });
     return new RemoteWork<T>(this.#stationOf(form.delivery.instance), form);
   }
 
   /** In the name of the session that accepted it: whose work it is does not change. */
-  #stationOf(session: string): Station {
+  #stationOf(session: string): SessionConnection {
     if (session === this.instance) return this.#station;
     const { branch, lease } = this.#session;
     const silentMs = lease === "session" ? this.#base.sessionMs : undefined;

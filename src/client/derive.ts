@@ -1,7 +1,7 @@
 /** Makes the methods of a hub or an agent from the operations they are named after. */
 import { OPERATION_TABLE } from "../operations/table.ts";
 import type { OperationShape } from "../operations/wire/shape.ts";
-import { besides, withoutListener } from "./connection/call-options.ts";
+import { mergeOptions, splitProgressListener } from "./connection/call-options.ts";
 import type { Wire } from "./connection/wire.ts";
 
 type Group = Record<string, unknown>;
@@ -31,9 +31,9 @@ function methodOf(
   return async (...given) => {
     const last = given[args.length];
     const { onProgress, rest } = takesOptions
-      ? withoutListener((last === undefined ? {} : last) as { onProgress?: unknown })
+      ? splitProgressListener((last === undefined ? {} : last) as { onProgress?: unknown })
       : { onProgress: last, rest: {} };
-    const said = besides(rest, Object.fromEntries(args.map((arg, i) => [arg, given[i]])));
+    const said = mergeOptions(rest, Object.fromEntries(args.map((arg, i) => [arg, given[i]])));
     const listener = onProgress as ((progress: never) => void) | undefined;
     const options = progress ? { onProgress: listener, long: true as const } : {};
     const answer = await wire.call<Group | null>(name, said, options);

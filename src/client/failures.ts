@@ -1,29 +1,31 @@
 /** Deciding about a failure over HTTP: by its id, or as the work of the agent that has its report. */
-import type { Decision, DecisionAnswer } from "../coordination/failures/decision.ts";
-import type { PayloadTypes } from "../envelope/payload.ts";
+import type { DecideResult, Decision } from "../coordination/failures/decision.ts";
+import type { PayloadTypes } from "../envelope/payload-types.ts";
 import type { Work } from "../hub/work.ts";
 import type { Wire } from "./connection/wire.ts";
-import { withPayload } from "./payloads.ts";
+import { withParsedPayload } from "./payloads.ts";
 import { RemoteWork } from "./work.ts";
 
-interface Deciding {
+interface DecisionContext {
   readonly wire: Wire;
   readonly payloads: PayloadTypes;
 }
 
 export async function decideWith<T>(
-  { wire, payloads }: Deciding,
+  { wire, payloads }: DecisionContext,
   failure: string | Work<T>,
   given: Decision,
-): Promise<DecisionAnswer> {
+): Promise<DecideResult> {
   const changes = Object(given).changes;
   const decision =
-    changes === undefined ? given : { ...given, changes: await withPayload(payloads, changes) };
+    changes === undefined
+      ? given
+      : { ...given, changes: await withParsedPayload(payloads, changes) };
   if (typeof failure !== "object") {
     return wire.call("failures.decide", { id: failure, decision });
   }
   const { id, handle } = failure;
-  const call = () => wire.call<DecisionAnswer>("failures.decide", { id, decision, handle });
+  const call = () => wire.call<DecideResult>("failures.decide", { id, decision, handle });
   if (!(failure instanceof RemoteWork)) return call();
   // A decision that another agent made earlier, or that asks a person, does not settle this work.
   return failure.settledBy(call, ({ kind }) => kind === "decided");

@@ -5,9 +5,9 @@
 import type { Tokens } from "../access/tokens.ts";
 import { asyncDispose } from "../base/async-dispose.ts";
 import { DEFAULT_LIMITS } from "../base/limits.ts";
-import type { AcceptedAnswer, CompletedAnswer } from "../delivery/watch/answers.ts";
-import { checkedCompleted, checkedWait } from "../delivery/watch/wait-options.ts";
-import { checkValue, isId, isName, isText } from "../envelope/check-options.ts";
+import type { AcceptedOutcome, CompletedOutcome } from "../delivery/watch/await-outcome.ts";
+import { checkCompletedOptions, checkWaitOptions } from "../delivery/watch/wait-options.ts";
+import { checkValue, idCheck, nameCheck, textCheck } from "../envelope/check-options.ts";
 import { schemaText } from "../envelope/schema-text.ts";
 import type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
 import type { Agent } from "../hub/agent.ts";
@@ -31,23 +31,23 @@ import type { Hub } from "../hub/hub.ts";
 import { checkedSession, filesOption, type SessionOptions } from "../hub/option-checks.ts";
 import type { HubOptions } from "../hub/options.ts";
 import type { AgentInfo, AgentProfile } from "../memory/agents.ts";
-import { ownSession } from "../operations/wire/own-session.ts";
+import { sessionNameFor } from "../operations/wire/session-name.ts";
 import { RemoteAgent } from "./agent.ts";
 import type { Wire } from "./connection/wire.ts";
 import { derive } from "./derive.ts";
-import { Hands } from "./hands.ts";
+import { HeldHandles } from "./held-handles.ts";
+import { changesOf, waitForAnswer } from "./long-poll.ts";
 import { requireNode } from "./needs-node.ts";
 import { keyNotSent } from "./options.ts";
-import type { Base } from "./session.ts";
+import type { ClientContext } from "./session-connection.ts";
 import { runSql } from "./sql.ts";
 import { memoryLines } from "./streamed-lines.ts";
-import { changesOf, untilSettled } from "./waiting.ts";
 
-const isDelivery = isId("delivery");
+const isDelivery = idCheck("delivery");
 const deliveryId = (id: string): string => checkValue(id, isDelivery, "The delivery", "delivery");
 
 export class RemoteHub implements Hub {
-  readonly #base: Base;
+  readonly #base: ClientContext;
   readonly #wire: Wire;
   readonly workspace: string;
   readonly recall: Hub["recall"];
@@ -72,7 +72,7 @@ export class RemoteHub implements Hub {
   readonly archive: Archive;
   #closing: Promise<void> | undefined;
 
-  constructor(base: Base, options: HubOptions & { readonly workspace: string }) {
+  constructor(base: ClientContext, options: HubOptions & { readonly workspace: string }) {
     const { wire, payloads, tally, node } = base;
     const { workspace } = options;
     const files = filesOption(options);
@@ -105,25 +105,25 @@ export class RemoteHub implements Hub {
       ...derived.handoffs,
       /** A file of this end. */
       async artifact(path) {
-        const named = checkValue(path, isText, "The path", "path");
+        const named = checkValue(path, textCheck, "The path", "path");
         const { fileArtifact } = await requireNode(node, "hub.handoffs.artifact").files();
         return fileArtifact({ files, limits: DEFAULT_LIMITS }, named);
       },
     };
     this.deliveries = {
       ...derived.deliveries,
-      watch: (id, waiting = {}) => changesOf(wire, deliveryId(id), checkedWait(waiting)),
+      watch: (id, waiting = {}) => changesOf(wire, deliveryId(id), checkWaitOptions(waiting)),
       accepted: async (id, waiting = {}) =>
-        untilSettled<AcceptedAnswer>(
+        waitForAnswer<AcceptedOutcome>(
           wire,
           "deliveries.accepted",
           { id: deliveryId(id) },
-          checkedWait(waiting),
+          checkWaitOptions(waiting),
         ),
       async completed(id, waiting = {}) {
-        const { line, ...wait } = checkedCompleted(waiting);
+        const { line, ...wait } = checkCompletedOptions(waiting);
         const said = { id: deliveryId(id), line };
-        return untilSettled<CompletedAnswer>(wire, "deliveries.completed", said, wait);
+        return waitForAnswer<CompletedOutcome>(wire, "deliveries.completed", said, wait);
       },
     };
     const asAgent = (by: string | undefined): Wire =>
@@ -132,7 +132,7 @@ export class RemoteHub implements Hub {
       ...derived.payloadTypes,
       /** Parses what is sent from this process; the hub does not know of it. */
       async define<T>(name: string, schema: StandardSchemaV1<unknown, T>) {
-        const type = checkValue(name, isName, "The payload type", "type");
+        const type = checkValue(name, nameCheck, "The payload type", "type");
         return payloads.register<T>(type, schema);
       },
       set: async (name, schema, { by } = {}) =>
@@ -163,8 +163,8 @@ export class RemoteHub implements Hub {
   async agent(name: string, profile?: AgentProfile, session: SessionOptions = {}): Promise<Agent> {
     const { instance: named, lease } = checkedSession(session);
     const { ids, bound } = this.#base;
-    const instance = ownSession(bound, named ?? ids.mint("session"));
-    const hands = named === undefined ? new Hands(instance) : undefined;
+    const instance = sessionNameFor(bound, named ?? ids.mint("session"));
+    const hands = named === undefined ? new HeldHandles(instance) : undefined;
     if (profile?.key !== undefined) throw keyNotSent(name);
     const info =
       profile === undefined

@@ -1,9 +1,9 @@
 /** Parts of the client that need Node: files, git, and requests that do not keep the process running. */
 import { BatonError } from "../base/errors.ts";
-import type * as files from "../context/view/files.ts";
+import type * as files from "../context/view/artifact-files.ts";
 import type * as git from "../shared-context/git.ts";
 import type * as archive from "./node/archive.ts";
-import type * as quiet from "./node/quiet.ts";
+import type * as quiet from "./node/background-fetch.ts";
 
 /** Each is loaded when it is first used. */
 export interface NodeModules {

@@ -3,23 +3,23 @@
 import { isBatonError } from "../base/errors.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import type { Receipt, ReceiptSource } from "../delivery/receive/receipt.ts";
-import { checkedReceipt } from "../delivery/receive/receive-options.ts";
+import { checkReceiptOption } from "../delivery/receive/receive-options.ts";
 import type { Warning } from "../delivery/work/warnings.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import type { HeldDelivery } from "../history/delivery.ts";
 import type { EarlierAttempt } from "../history/earlier-attempts.ts";
-import type { OfferForm, WorkForm } from "../hub/forms.ts";
 import type { Offer } from "../hub/offer.ts";
-import type { Settled, Work } from "../hub/work.ts";
+import type { SerializedOffer, SerializedWork } from "../hub/serialized.ts";
+import type { SettleResult, Work } from "../hub/work.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
-import type { Station } from "./session.ts";
+import type { SessionConnection } from "./session-connection.ts";
 import { RemoteWork } from "./work.ts";
 
 export class RemoteOffer<T = unknown> implements Offer<T> {
-  readonly #station: Station;
-  #form: OfferForm;
+  readonly #station: SessionConnection;
+  #form: SerializedOffer;
 
-  constructor(station: Station, form: OfferForm) {
+  constructor(station: SessionConnection, form: SerializedOffer) {
     this.#station = station;
     this.#form = form;
   }
@@ -44,7 +44,7 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
     return this.#form.handle;
   }
 
-  toJSON(): OfferForm {
+  toJSON(): SerializedOffer {
     return this.#form;
   }
 
@@ -73,12 +73,12 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
   }
 
   async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<Work<T>> {
-    const receipt = checkedReceipt(options);
+    const receipt = checkReceiptOption(options);
     if (receipt !== undefined || this.#form.envelope.receipt) await this.refresh();
     for (;;) {
       const { id } = this.#form.envelope;
       try {
-        return await this.#accepted(receiptIn(receipt, this.#form.envelope));
+        return await this.#accepted(receiptFor(receipt, this.#form.envelope));
       } catch (error) {
         if (!isBatonError(error) || error.code !== "receipt_required") throw error;
         await this.refresh();
@@ -88,11 +88,11 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
     }
   }
 
-  async decline(reason: string): Promise<Settled> {
+  async decline(reason: string): Promise<SettleResult> {
     const { handle, envelope } = this.#form;
     const said = { handle, envelope: envelope.id, reason };
     try {
-      const settled = await this.#station.wire.call<Settled>("offer.decline", said);
+      const settled = await this.#station.wire.call<SettleResult>("offer.decline", said);
       this.#station.hands?.letGo(handle);
       return settled;
     } catch (error) {
@@ -110,7 +110,7 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
     const said = { handle: this.handle, ...(receipt === undefined ? {} : { receipt }) };
     return new RemoteWork<T>(
       this.#station,
-      await this.#station.wire.call<WorkForm>("offer.accept", said),
+      await this.#station.wire.call<SerializedWork>("offer.accept", said),
     );
   }
 
@@ -119,5 +119,5 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
   }
 }
 
-const receiptIn = (source: ReceiptSource | undefined, envelope: Envelope): Receipt | undefined =>
+const receiptFor = (source: ReceiptSource | undefined, envelope: Envelope): Receipt | undefined =>
   typeof source === "function" ? source(envelope) : source;

@@ -1,16 +1,16 @@
 /** Opens a hub over HTTP. Calls `agents.me` once, so that a wrong address or token fails here. */
 import { systemClock } from "../base/clock.ts";
-import { randomIds } from "../base/ids.ts";
-import { PayloadTypes } from "../envelope/payload.ts";
+import { randomIdGenerator } from "../base/ids.ts";
+import { PayloadTypes } from "../envelope/payload-types.ts";
 import type { WhoAmI } from "../hub/groups/agents.ts";
 import type { HubOptions } from "../hub/options.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
 import { Connection } from "./connection/connection.ts";
-import { PATIENCE } from "./connection/patience.ts";
+import { CLIENT_TIMING } from "./connection/timing.ts";
 import { Wire } from "./connection/wire.ts";
 import { RemoteHub } from "./hub.ts";
 import type { NodeModules } from "./needs-node.ts";
-import { baseOf, otherWorkspace, requireRemote } from "./options.ts";
+import { baseUrlOf, requireRemoteOptions, workspaceMismatch } from "./options.ts";
 import { TraceTally } from "./traces.ts";
 
 /** `node`: the parts that need Node, undefined in other runtimes. */
@@ -19,18 +19,18 @@ export async function openRemoteHub(
   options: HubOptions,
   node: NodeModules | undefined,
 ): Promise<RemoteHub> {
-  const base = baseOf(address);
-  requireRemote(options);
-  const { token, workspace, fetch, patienceMs = PATIENCE.outageMs } = options;
+  const base = baseUrlOf(address);
+  requireRemoteOptions(options);
+  const { token, workspace, fetch, patienceMs = CLIENT_TIMING.outageMs } = options;
   const wire = new Wire(new Connection(base, { fetch, outageMs: patienceMs, node }), {
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(workspace === undefined ? {} : { [HEADERS.workspace]: encodeURIComponent(workspace) }),
   });
   const who = await wire.call<WhoAmI>("agents.me", {});
   if (workspace !== undefined && who.workspace !== workspace) {
-    throw otherWorkspace(workspace, who.workspace);
+    throw workspaceMismatch(workspace, who.workspace);
   }
-  const ids = randomIds(systemClock);
+  const ids = randomIdGenerator(systemClock);
   const { leaseMs, agent: bound } = who;
   const tally = new TraceTally();
   const payloads = new PayloadTypes();

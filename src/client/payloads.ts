@@ -2,13 +2,13 @@
  * Payloads and outputs are parsed by the types registered in this process, whose schemas are functions. What
  * is sent is what the schema returns; the hub then checks it against the workspace's own types.
  */
-import { requireExpected } from "../delivery/send/expected-outputs.ts";
+import { requireExpectedResult } from "../delivery/send/expected-outputs.ts";
 import type { CheckedResult, Result } from "../delivery/send/result.ts";
-import type { PayloadTypes } from "../envelope/payload.ts";
+import type { PayloadTypes } from "../envelope/payload-types.ts";
 import type { Envelope } from "../envelope/schema.ts";
 
 /** A draft, or whatever else has a payload. */
-export async function withPayload<D>(payloads: PayloadTypes, draft: D): Promise<D> {
+export async function withParsedPayload<D>(payloads: PayloadTypes, draft: D): Promise<D> {
   const payload: unknown = Object(draft).payload;
   if (typeof payload !== "object" || payload === null) return draft;
   const { type, data } = payload as { readonly type?: unknown; readonly data?: unknown };
@@ -24,7 +24,7 @@ export async function checkOutputs(
 ): Promise<void> {
   const isOurs = expects.some(({ format }) => format !== undefined && payloads.knows(format));
   if (!isOurs || !hasForm(result)) return; // What has another form is refused by the hub.
-  await requireExpected((...output) => payloads.faults(...output), expects, result);
+  await requireExpectedResult((...output) => payloads.faults(...output), expects, result);
 }
 
 const isObject = (value: unknown): value is object =>

@@ -1,26 +1,26 @@
 /** What the sender has in hand after sending over HTTP. */
-import type { AcceptedAnswer, CompletedAnswer } from "../delivery/watch/answers.ts";
+import type { AcceptedOutcome, CompletedOutcome } from "../delivery/watch/await-outcome.ts";
 import {
   type CompletedOptions,
-  checkedCompleted,
-  checkedWait,
+  checkCompletedOptions,
+  checkWaitOptions,
   defaultAcceptWait,
   type WaitOptions,
 } from "../delivery/watch/wait-options.ts";
 import type { EnvelopeOf } from "../envelope/schema.ts";
 import type { Delivery } from "../history/delivery.ts";
-import type { SentForm } from "../hub/forms.ts";
 import type { Sent } from "../hub/sent.ts";
+import type { SerializedSent } from "../hub/serialized.ts";
 import { severalReceivers } from "../hub/several-receivers.ts";
 import type { Wire } from "./connection/wire.ts";
-import { changesOf, untilSettled } from "./waiting.ts";
+import { changesOf, waitForAnswer } from "./long-poll.ts";
 
 export class RemoteSent<T = unknown> implements Sent<T> {
   readonly kind = "sent";
   readonly #wire: Wire;
-  readonly #form: SentForm;
+  readonly #form: SerializedSent;
 
-  constructor(wire: Wire, form: SentForm) {
+  constructor(wire: Wire, form: SerializedSent) {
     this.#wire = wire;
     this.#form = form;
   }
@@ -45,11 +45,11 @@ export class RemoteSent<T = unknown> implements Sent<T> {
     return this.#form.memory;
   }
 
-  get joined(): SentForm["joined"] {
+  get joined(): SerializedSent["joined"] {
     return this.#form.joined;
   }
 
-  get cycle(): SentForm["cycle"] {
+  get cycle(): SerializedSent["cycle"] {
     return this.#form.cycle;
   }
 
@@ -57,19 +57,19 @@ export class RemoteSent<T = unknown> implements Sent<T> {
     return this.#form.stopped;
   }
 
-  get secrets(): SentForm["secrets"] {
+  get secrets(): SerializedSent["secrets"] {
     return this.#form.secrets;
   }
 
-  get findings(): SentForm["findings"] {
+  get findings(): SerializedSent["findings"] {
     return this.#form.findings;
   }
 
-  get repeats(): SentForm["repeats"] {
+  get repeats(): SerializedSent["repeats"] {
     return this.#form.repeats;
   }
 
-  get deprecated(): SentForm["deprecated"] {
+  get deprecated(): SerializedSent["deprecated"] {
     return this.#form.deprecated;
   }
 
@@ -83,7 +83,7 @@ export class RemoteSent<T = unknown> implements Sent<T> {
     return this.#form.deliveries.map(({ receiver }) => receiver);
   }
 
-  toJSON(): SentForm {
+  toJSON(): SerializedSent {
     return this.#form;
   }
 
@@ -94,12 +94,13 @@ export class RemoteSent<T = unknown> implements Sent<T> {
   }
 
   async *changes(options: WaitOptions = {}): AsyncGenerator<Delivery, void, undefined> {
-    yield* changesOf(this.#wire, this.#single(), checkedWait(options));
+    yield* changesOf(this.#wire, this.#single(), checkWaitOptions(options));
   }
 
-  async accepted(options: WaitOptions = {}): Promise<AcceptedAnswer> {
-    const { timeoutMs = defaultAcceptWait(this.#form.envelope), signal } = checkedWait(options);
-    return untilSettled(
+  async accepted(options: WaitOptions = {}): Promise<AcceptedOutcome> {
+    const { timeoutMs = defaultAcceptWait(this.#form.envelope), signal } =
+      checkWaitOptions(options);
+    return waitForAnswer(
       this.#wire,
       "deliveries.accepted",
       { id: this.#single() },
@@ -107,9 +108,9 @@ export class RemoteSent<T = unknown> implements Sent<T> {
     );
   }
 
-  async completed(options: CompletedOptions = {}): Promise<CompletedAnswer> {
-    const { line, ...wait } = checkedCompleted(options);
-    return untilSettled(this.#wire, "deliveries.completed", { id: this.#single(), line }, wait);
+  async completed(options: CompletedOptions = {}): Promise<CompletedOutcome> {
+    const { line, ...wait } = checkCompletedOptions(options);
+    return waitForAnswer(this.#wire, "deliveries.completed", { id: this.#single(), line }, wait);
   }
 
   async cancel(reason: string): Promise<boolean> {

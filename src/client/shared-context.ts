@@ -4,16 +4,16 @@
  */
 
 import type { Page } from "../base/page.ts";
-import type { Adopted, AdoptOptions } from "../coordination/shared-context/adopt.ts";
+import type { AdoptOptions, AdoptResult } from "../coordination/shared-context/adopt.ts";
 import type { ContextProposal, ProposeOptions } from "../coordination/shared-context/propose.ts";
-import type { SentForm } from "../hub/forms.ts";
 import type {
   ContextRetireOptions,
   ContextWriteOptions,
   DecisionInput,
-  ProposalSent,
+  ProposeResult,
   SharedContext,
 } from "../hub/groups/shared-context.ts";
+import type { SerializedSent } from "../hub/serialized.ts";
 import type { Work } from "../hub/work.ts";
 import type {
   ContextChange,
@@ -24,7 +24,7 @@ import type {
 import type { ProjectItem } from "../shared-context/git.ts";
 import type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
 import type { ContextQuery, SharedContextText } from "../shared-context/read.ts";
-import { besides } from "./connection/call-options.ts";
+import { mergeOptions } from "./connection/call-options.ts";
 import { errorOf, type Problem } from "./connection/problem.ts";
 import type { Wire } from "./connection/wire.ts";
 import { type NodeModules, requireNode } from "./needs-node.ts";
@@ -32,7 +32,7 @@ import { RemoteSent } from "./sent.ts";
 import { RemoteWork } from "./work.ts";
 
 /** What everybody may do: look. */
-class RemoteContext {
+class RemoteContextReader {
   protected readonly wire: Wire;
 
   constructor(wire: Wire) {
@@ -63,7 +63,7 @@ class RemoteContext {
   }
 }
 
-export class RemoteSharedContext extends RemoteContext implements SharedContext {
+export class RemoteSharedContext extends RemoteContextReader implements SharedContext {
   readonly #role: string | undefined;
   readonly #node: NodeModules | undefined;
   /** As far as this session has read. */
@@ -99,7 +99,7 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
   }
 
   set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
-    return this.wire.call("context.set", besides(writing, { item }));
+    return this.wire.call("context.set", mergeOptions(writing, { item }));
   }
 
   decide(decision: DecisionInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {
@@ -111,7 +111,7 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
     key: string,
     retiring: ContextRetireOptions,
   ): Promise<{ readonly version: number; readonly memory: string }> {
-    return this.wire.call("context.retire", besides(retiring, { section, key }));
+    return this.wire.call("context.retire", mergeOptions(retiring, { section, key }));
   }
 
   /** The project is where the caller is: git is asked at this end. */
@@ -125,28 +125,27 @@ export class RemoteSharedContext extends RemoteContext implements SharedContext 
     return git.projectFromGit(folder);
   }
 
-  async propose(change: ContextProposal, proposal: ProposeOptions): Promise<ProposalSent> {
-    const { sent, ...rest } = await this.wire.call<Omit<ProposalSent, "sent"> & { sent: SentForm }>(
-      "context.propose",
-      besides(proposal, { change }),
-    );
+  async propose(change: ContextProposal, proposal: ProposeOptions): Promise<ProposeResult> {
+    const { sent, ...rest } = await this.wire.call<
+      Omit<ProposeResult, "sent"> & { sent: SerializedSent }
+    >("context.propose", mergeOptions(proposal, { change }));
     return { ...rest, sent: new RemoteSent(this.wire, sent) };
   }
 
-  async adopt(work: Work, adopting: AdoptOptions = {}): Promise<Adopted> {
+  async adopt(work: Work, adopting: AdoptOptions = {}): Promise<AdoptResult> {
     const { handle } = work;
     const call = () =>
-      this.wire.call<Adopted>(
+      this.wire.call<AdoptResult>(
         "context.adopt",
-        besides(adopting, { handle, envelope: work.envelope.id }),
+        mergeOptions(adopting, { handle, envelope: work.envelope.id }),
       );
-    if (!(work instanceof RemoteWork)) return revived(await call());
-    return revived(await work.settledBy(call, () => true));
+    if (!(work instanceof RemoteWork)) return reviveConflict(await call());
+    return reviveConflict(await work.settledBy(call, () => true));
   }
 }
 
 /** An error does not stay one on the way. */
-function revived(adopted: Adopted): Adopted {
+function reviveConflict(adopted: AdoptResult): AdoptResult {
   if (adopted.kind !== "stale") return adopted;
   return { ...adopted, conflict: errorOf(adopted.conflict as Problem) };
 }

@@ -1,13 +1,13 @@
 /** Answers that are streamed as lines. */
-import type { KeepingQuery } from "../archive/query.ts";
+import type { MemoryExportQuery } from "../archive/memory-export-query.ts";
 import { STREAM_ROUTES } from "../operations/table.ts";
-import { queryOf } from "../operations/wire/address.ts";
+import { queryOf } from "../operations/wire/request.ts";
 import { routeOf } from "../operations/wire/route.ts";
 import { requireFields } from "./connection/call-options.ts";
 import { linesOf } from "./connection/lines.ts";
 import type { Wire } from "./connection/wire.ts";
 
-export const memoryLines = (wire: Wire, query: KeepingQuery) =>
+export const memoryLines = (wire: Wire, query: MemoryExportQuery) =>
   streamedLines(wire, "memories.export", query);
 
 export function streamRoute(name: string): { readonly method: string; readonly path: string } {

@@ -8,7 +8,7 @@ import type { Memory } from "../memory/record.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
 import type { TraceCounts } from "../memory/traces/trace-log.ts";
 import type { Wire } from "./connection/wire.ts";
-import type { Base } from "./session.ts";
+import type { ClientContext } from "./session-connection.ts";
 import { withId } from "./with-id.ts";
 
 /** What came of all that was traced through this hub. */
@@ -30,7 +30,7 @@ export class TraceTally {
   }
 }
 
-interface Waiting {
+interface QueuedSteps {
   readonly steps: readonly TraceStep[];
   resolve(memories: Memory[]): void;
   reject(error: unknown): void;
@@ -40,14 +40,14 @@ interface Waiting {
 export class RemoteTraces {
   readonly #wire: Wire;
   readonly #tally: TraceTally;
-  readonly #ids: Base["ids"];
-  readonly #waiting: Waiting[] = [];
+  readonly #ids: ClientContext["ids"];
+  readonly #waiting: QueuedSteps[] = [];
   #isFinishing = false;
   #sending: Promise<void> | undefined;
   /** Why the first step since the last flush was not stored. */
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(wire: Wire, { tally, ids }: Pick<Base, "tally" | "ids">) {
+  constructor(wire: Wire, { tally, ids }: Pick<ClientContext, "tally" | "ids">) {
     this.#wire = wire;
     this.#tally = tally;
     this.#ids = ids;
@@ -56,7 +56,7 @@ export class RemoteTraces {
   async add(given: readonly TraceStep[]): Promise<Memory[]> {
     const steps = given.map((step) => withId(this.#ids, step));
     try {
-      refuseFull(this.#tally.waiting + steps.length);
+      requireBufferSpace(this.#tally.waiting + steps.length);
     } catch (error) {
       this.#failed(steps.length, error);
       throw error;
@@ -95,7 +95,7 @@ export class RemoteTraces {
     this.#tally.busy.delete(this);
   }
 
-  async #send({ steps, resolve, reject }: Waiting): Promise<void> {
+  async #send({ steps, resolve, reject }: QueuedSteps): Promise<void> {
     try {
       const memories = await this.#wire.call<Memory[]>("trace", { steps });
       this.#tally.stored += steps.length;
@@ -125,7 +125,7 @@ export class RemoteTraces {
   }
 }
 
-function refuseFull(actual: number): void {
+function requireBufferSpace(actual: number): void {
   const max = DEFAULT_LIMITS.traceBuffer;
   if (actual <= max) return;
   throw new BatonError("limit_exceeded", {

@@ -10,54 +10,60 @@ import { canonicalJson } from "../base/canonical-json.ts";
 import { type BatonError, isBatonError } from "../base/errors.ts";
 import type { CheckedContext } from "../context/view/gaps.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
-import type { Reserved } from "../coordination/reservations/reserve.ts";
+import type { ReserveResult } from "../coordination/reservations/reserve.ts";
 import type { Result } from "../delivery/send/result.ts";
 import type { Failure } from "../delivery/settle/settle.ts";
-import type { Shown } from "../delivery/watch/show.ts";
-import { effectOf } from "../delivery/work/effect.ts";
-import type { Noted } from "../delivery/work/note.ts";
-import type { Once } from "../delivery/work/once.ts";
+import type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
+import { checkEffect } from "../delivery/work/effect-arguments.ts";
+import type { NoteResult } from "../delivery/work/note.ts";
+import type { OnceResult } from "../delivery/work/once.ts";
 import type { ReadMemory } from "../delivery/work/read-record.ts";
 import type { ShownView, WorkViewOptions } from "../delivery/work/views.ts";
 import type { Warning } from "../delivery/work/warnings.ts";
-import type { Draft, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
+import type { DetailLevel, Draft, Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import type { Delivery, HeldDelivery } from "../history/delivery.ts";
 import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import { leaseLost } from "../history/lease-lost.ts";
-import type { SentForm, WorkForm } from "../hub/forms.ts";
 import type { Sent } from "../hub/sent.ts";
-import type { Settled, Work, WorkEvents, WorkListeners, WorkReservations } from "../hub/work.ts";
+import type { SerializedSent, SerializedWork } from "../hub/serialized.ts";
+import type {
+  SettleResult,
+  Work,
+  WorkEvents,
+  WorkListeners,
+  WorkReservations,
+} from "../hub/work.ts";
 import {
   alreadySettled,
-  BEATS_PER_LEASE,
-  isLoss,
-  LONGEST_TIMER_MS,
-  report,
+  isLeaseLost,
+  MAX_TIMER_MS,
+  notifyListeners,
+  RENEWALS_PER_LEASE,
   warnUnsettled,
-} from "../hub/work-rules.ts";
+} from "../hub/work-helpers.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
-import type { WorkNews } from "../operations/work-news.ts";
-import { besides, requireFields } from "./connection/call-options.ts";
-import { PATIENCE } from "./connection/patience.ts";
+import type { WorkUpdates } from "../operations/work-updates.ts";
+import { mergeOptions, requireFields } from "./connection/call-options.ts";
 import { pause, unref } from "./connection/pause.ts";
 import { errorOf, isProblem } from "./connection/problem.ts";
+import { CLIENT_TIMING } from "./connection/timing.ts";
 import type { CallOptions } from "./connection/wire.ts";
-import { recordedOnce } from "./once.ts";
-import { checkOutputs, withPayload } from "./payloads.ts";
+import { runOnce } from "./once.ts";
+import { checkOutputs, withParsedPayload } from "./payloads.ts";
 import { RemoteSent } from "./sent.ts";
-import type { Station } from "./session.ts";
+import type { SessionConnection } from "./session-connection.ts";
 import { withId } from "./with-id.ts";
 
 /** How long somebody who listens pauses when the hub stays out of reach. */
 const OUTAGE_PAUSE_MS = 2_000;
 
-type HandOn = Work["handoff"];
+type HandoffMethod = Work["handoff"];
 
 export class RemoteWork<T = unknown> implements Work<T> {
-  readonly #station: Station;
-  #form: WorkForm;
+  readonly #station: SessionConnection;
+  #form: SerializedWork;
   #leaseUntil: number;
   readonly #heartbeat: NodeJS.Timeout | undefined;
   readonly #listeners: WorkListeners<T> = { extended: new Set(), warned: new Set() };
@@ -78,7 +84,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   #isBeating = false;
   readonly #onClosing = () => void this.#lose(this.#station.wire.connection.closedHere);
 
-  constructor(station: Station, form: WorkForm) {
+  constructor(station: SessionConnection, form: SerializedWork) {
     this.#station = station;
     this.#form = form;
     this.#leaseUntil = form.delivery.leaseUntil;
@@ -87,7 +93,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     station.hands?.hold(form.handle);
     station.wire.connection.closing.addEventListener("abort", this.#onClosing, { once: true });
     if (station.lease === "session") return;
-    const beat = Math.min(station.leaseMs / BEATS_PER_LEASE, LONGEST_TIMER_MS);
+    const beat = Math.min(station.leaseMs / RENEWALS_PER_LEASE, MAX_TIMER_MS);
     this.#heartbeat = unref(setInterval(() => void this.#beat(), beat));
   }
 
@@ -99,7 +105,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return this.#form.handle;
   }
 
-  toJSON(): WorkForm {
+  toJSON(): SerializedWork {
     return { ...this.#form, conflicts: this.#conflicts };
   }
 
@@ -125,7 +131,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     const listeners = this.#listeners[event] as Set<typeof listener>;
     listeners.add(listener);
     if (event === "warned" && this.#warned.size > 0) {
-      report(new Set([listener]), [...this.#warned.values()] as never); // What others were told before.
+      notifyListeners(new Set([listener]), [...this.#warned.values()] as never); // What others were told before.
     }
     this.#listenAnew();
     return () => listeners.delete(listener);
@@ -162,7 +168,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return this.#call("work.freshness", {});
   }
 
-  async read(id: string, level?: Level): Promise<ReadMemory> {
+  async read(id: string, level?: DetailLevel): Promise<ReadMemory> {
     if (!this.#settled) return this.#call("work.read", { id, level });
     if (this.#lost !== undefined) throw this.#lost;
     const { wire } = this.#station; // Over, and still of use to whoever had it.
@@ -173,8 +179,8 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return {
       set: async (globs, options = {}) => {
         this.#refuseSettled();
-        const said = besides(options, { globs });
-        const reserved = await this.#call<Reserved>("work.reservations.set", said);
+        const said = mergeOptions(options, { globs });
+        const reserved = await this.#call<ReserveResult>("work.reservations.set", said);
         this.#conflicts = reserved.conflicts;
         return reserved;
       },
@@ -186,9 +192,9 @@ export class RemoteWork<T = unknown> implements Work<T> {
     };
   }
 
-  async note(input: MemoryInput | string): Promise<Noted> {
+  async note(input: MemoryInput | string): Promise<NoteResult> {
     const described = typeof input === "string" ? { content: input } : input;
-    const noted = await this.#call<Noted>("deliveries.note", {
+    const noted = await this.#call<NoteResult>("deliveries.note", {
       note: withId(this.#station.ids, described),
     });
     if (noted.kind === "kept") this.#lose(leaseLost(this.id, noted.delivery));
@@ -206,31 +212,31 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return traced;
   }
 
-  async complete(result: Result = {}): Promise<Settled> {
+  async complete(result: Result = {}): Promise<SettleResult> {
     return this.#settle(async () => {
       await checkOutputs(this.#station.payloads, this.#form.envelope, result);
       return this.#settleOnce("work.complete", { result }, "completed");
     });
   }
 
-  async clarify(question: string): Promise<Settled> {
+  async clarify(question: string): Promise<SettleResult> {
     return this.#settle(() => this.#call("work.clarify", { question }));
   }
 
-  async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<Once<Value>> {
-    const own = effectOf(key, effect);
+  async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<OnceResult<Value>> {
+    const own = checkEffect(key, effect);
     this.#refuseSettled();
-    return recordedOnce(own.effect, {
+    return runOnce(own.effect, {
       begin: () => this.#call("effects.begin", { key: own.key }),
       record: (result) => this.#call("effects.record", { key: own.key, result }),
     });
   }
 
-  async fail(failure: Failure): Promise<Settled> {
+  async fail(failure: Failure): Promise<SettleResult> {
     return this.#settle(() => this.#call("work.fail", { failure }));
   }
 
-  async decline(reason: string): Promise<Settled> {
+  async decline(reason: string): Promise<SettleResult> {
     return this.#settle(() => this.#settleOnce("work.decline", { reason }, "declined"));
   }
 
@@ -242,13 +248,16 @@ export class RemoteWork<T = unknown> implements Work<T> {
   }
 
   async handoff<Next extends object = object>(
-    draft: Parameters<HandOn>[0],
-    sending: Parameters<HandOn>[1] = {},
+    draft: Parameters<HandoffMethod>[0],
+    sending: Parameters<HandoffMethod>[1] = {},
   ): Promise<Sent<Next>> {
     this.#refuseSettled();
-    const handing = async (): Promise<SentForm> => {
-      const checked = await withPayload(this.#station.payloads, draft);
-      return this.#call("work.handoff", besides(sending, { draft: checked as Partial<Draft> }));
+    const handing = async (): Promise<SerializedSent> => {
+      const checked = await withParsedPayload(this.#station.payloads, draft);
+      return this.#call(
+        "work.handoff",
+        mergeOptions(sending, { draft: checked as Partial<Draft> }),
+      );
     };
     const sent = await this.#ending(handing());
     this.#end();
@@ -280,7 +289,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
       this.#leaseUntil = leaseUntil;
       await this.#heardOf(envelope);
     } catch (error) {
-      if (!isLoss(error)) throw error;
+      if (!isLeaseLost(error)) throw error;
       if (this.#pending !== undefined) return; // Being settled: the answer to that is the one to tell.
       throw this.#lose(error);
     }
@@ -308,7 +317,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   async #traceAll(steps: readonly TraceStep[]): Promise<Memory[]> {
     const own = steps.map((step) => ({ task: this.#form.envelope.task, ...step }));
     const traced = this.#station.traces.add(own);
-    if (performance.now() - this.#renewedAt >= this.#station.leaseMs / BEATS_PER_LEASE) {
+    if (performance.now() - this.#renewedAt >= this.#station.leaseMs / RENEWALS_PER_LEASE) {
       await this.renew().catch(() => {}); // A loss is told by the signal.
     }
     return traced;
@@ -319,7 +328,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     try {
       return await this.#say(name, input, options);
     } catch (error) {
-      if (isLoss(error)) this.#lose(error);
+      if (isLeaseLost(error)) this.#lose(error);
       throw error;
     }
   }
@@ -330,7 +339,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     return this.#station.wire.call(name, said, options);
   }
 
-  async #settle(settling: () => Promise<Settled>): Promise<Settled> {
+  async #settle(settling: () => Promise<SettleResult>): Promise<SettleResult> {
     this.#refuseSettled();
     const outcome = await this.#ending(settling());
     this.#end();
@@ -345,7 +354,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     name: "work.complete" | "work.decline",
     input: object,
     state: Delivery["state"],
-  ): Promise<Settled> {
+  ): Promise<SettleResult> {
     let again = false;
     const onAgain = () => {
       again = true;
@@ -353,13 +362,15 @@ export class RemoteWork<T = unknown> implements Work<T> {
     try {
       return await this.#say(name, input, { onAgain });
     } catch (error) {
-      if (!isLoss(error)) throw error;
+      if (!isLeaseLost(error)) throw error;
       const { details } = error;
       const isOwn = details["holder"] === this.#station.info.id;
       const isSame =
         details["state"] === state && details["attempt"] === this.#form.delivery.attempt;
       if (!again || !isOwn || !isSame) throw this.#lose(error);
-      const { delivery } = await this.#station.wire.call<Shown>("deliveries.get", { id: this.id });
+      const { delivery } = await this.#station.wire.call<DeliveryDetails>("deliveries.get", {
+        id: this.id,
+      });
       return { kind: "settled", delivery };
     }
   }
@@ -376,7 +387,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     }
   }
 
-  #extend({ envelope, primer }: Pick<WorkForm, "envelope" | "primer">): void {
+  #extend({ envelope, primer }: Pick<SerializedWork, "envelope" | "primer">): void {
     this.#form = { ...this.#form, envelope, primer };
     this.#newest = envelope.id;
   }
@@ -384,7 +395,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   /** The sender extended the work: from now on the holder knows the new envelope. */
   async #loadExtension(): Promise<void> {
     const { handle } = this.#form;
-    this.#extend(await this.#station.wire.call<WorkForm>("resume", { handle }));
+    this.#extend(await this.#station.wire.call<SerializedWork>("resume", { handle }));
   }
 
   // Being told ----------------------------------------------------------------------------------
@@ -404,26 +415,28 @@ export class RemoteWork<T = unknown> implements Work<T> {
   /** One call waits at the hub, as long as there is something to listen for. */
   async #follow(signal: AbortSignal): Promise<void> {
     let warned: string | undefined;
-    for (let waitMs = 0; !signal.aborted; waitMs = PATIENCE.waitMs) {
+    for (let waitMs = 0; !signal.aborted; waitMs = CLIENT_TIMING.waitMs) {
       const asked = { envelope: this.#newest, warned, waitMs };
       try {
         const how = { signal, waitMs, waits: true, quiet: true } as const;
-        const news = await this.#say<WorkNews>("work.on", asked, how);
+        const news = await this.#say<WorkUpdates>("work.on", asked, how);
         warned = news.warned;
         await this.#hear(news);
       } catch (error) {
-        if (isLoss(error)) return void (this.#pending ?? this.#lose(error));
+        if (isLeaseLost(error)) return void (this.#pending ?? this.#lose(error));
         if (!signal.aborted) await pause(OUTAGE_PAUSE_MS, { signals: [signal], quiet: true });
       }
     }
   }
 
   #lookAgain(): void {
-    const looking = this.#say<WorkNews>("work.on", { waitMs: 0 }).then((news) => this.#hear(news));
+    const looking = this.#say<WorkUpdates>("work.on", { waitMs: 0 }).then((news) =>
+      this.#hear(news),
+    );
     looking.catch(() => {}); // As above.
   }
 
-  async #hear({ lost, extended, primer, warnings }: WorkNews): Promise<void> {
+  async #hear({ lost, extended, primer, warnings }: WorkUpdates): Promise<void> {
     if (this.#settled || this.#pending !== undefined) return;
     if (isProblem(lost)) return void this.#lose(errorOf(lost));
     if (extended !== undefined) {
@@ -436,7 +449,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   /** A call has told which envelope counts now. What it did is done, whatever comes of asking for that. */
   async #heardOf(newest: string): Promise<void> {
     if (newest === this.#form.envelope.id || this.#listeners.extended.size === 0) return;
-    const asked = this.#say<WorkNews>("work.on", { waitMs: 0 }).then((news) => this.#hear(news));
+    const asked = this.#say<WorkUpdates>("work.on", { waitMs: 0 }).then((news) => this.#hear(news));
     await asked.catch(() => {}); // A hint only, as above.
   }
 
@@ -448,7 +461,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     const { extended } = this.#listeners;
     if (this.#settled || extended.size === 0 || newer.id === this.#form.envelope.id) return;
     this.#extend({ envelope: newer, primer });
-    report(extended, this.envelope);
+    notifyListeners(extended, this.envelope);
   }
 
   #forgetLifted(all: readonly Warning[]): void {
@@ -465,7 +478,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
       ({ memory, record }) => this.#warned.get(memory)?.record !== record,
     );
     for (const warning of news) this.#warned.set(warning.memory, warning);
-    if (news.length > 0) report(warned, news);
+    if (news.length > 0) notifyListeners(warned, news);
   }
 
   // The end -------------------------------------------------------------------------------------

@@ -24,19 +24,19 @@ const typed =
   (value) =>
     isValid(value) ? undefined : wrongType(noun);
 
-export const isBoolean = typed("a boolean", (value) => typeof value === "boolean");
-export const isAbortSignal = typed("an AbortSignal", (value) => value instanceof AbortSignal);
-export const isObjectOrFunction = typed(
+export const booleanCheck = typed("a boolean", (value) => typeof value === "boolean");
+export const abortSignalCheck = typed("an AbortSignal", (value) => value instanceof AbortSignal);
+export const objectOrFunctionCheck = typed(
   "an object or a function",
   (value) => typeof value === "object" || typeof value === "function",
 );
 
-export const optional =
+export const optionalCheck =
   (check: Check): Check =>
   (value) =>
     value === undefined ? undefined : check(value);
 
-export const isOneOf =
+export const oneOfCheck =
   (values: readonly string[]): Check =>
   (value) =>
     values.includes(value as string)
@@ -47,7 +47,7 @@ export const isOneOf =
           hint: `Use one of: ${values.join(", ")}.`,
         };
 
-export const isAtLeast =
+export const minimumCheck =
   (least: number): Check =>
   (value) => {
     if (!Number.isFinite(value)) return wrongType("a number");
@@ -55,7 +55,7 @@ export const isAtLeast =
     return { rule: "min_value", message: `must be at least ${least}`, hint: `At least ${least}.` };
   };
 
-export const isText: Check = (value) => {
+export const textCheck: Check = (value) => {
   if (typeof value !== "string") return wrongType("a string");
   return value === "" ? EMPTY : undefined;
 };
@@ -66,8 +66,8 @@ const EMPTY: Fault = {
   hint: "At least 1 character.",
 };
 
-export const isName: Check = (value) => {
-  const fault = isText(value);
+export const nameCheck: Check = (value) => {
+  const fault = textCheck(value);
   if (fault !== undefined) return fault;
   const name = value as string;
   const most = FORMAT_LIMITS.nameLength;
@@ -83,7 +83,7 @@ export const isName: Check = (value) => {
     : { rule: "format", message: NAME_RULE, hint: "Write it in that form." };
 };
 
-export const isId = (kind: IdKind): Check => {
+export const idCheck = (kind: IdKind): Check => {
   const pattern = idPattern(kind);
   return (value) => {
     if (typeof value !== "string") return wrongType("a string");
@@ -105,7 +105,7 @@ export function checkFields(
   what = "The options",
 ): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
-    throw refused(what, [at("", wrongType("an object"))]);
+    throw invalidOptions(what, [at("", wrongType("an object"))]);
   }
   const given = options as Readonly<Record<string, unknown>>;
   const known = Object.entries(checks).flatMap(([name, check]) => {
@@ -114,13 +114,13 @@ export function checkFields(
   });
   const unknown = Object.keys(given).filter((name) => !Object.hasOwn(checks, name));
   const violations = [...known, ...unknown.map((name) => at(name, UNKNOWN))];
-  if (violations.length > 0) throw refused(what, violations);
+  if (violations.length > 0) throw invalidOptions(what, violations);
 }
 
 /** Returns the value, or throws with what is wrong with it. */
 export function checkValue<T>(value: T, check: Check, what: string, path: string): T {
   const fault = check(value);
-  if (fault !== undefined) throw refused(what, [at(path, fault)]);
+  if (fault !== undefined) throw invalidOptions(what, [at(path, fault)]);
   return value;
 }
 
@@ -131,5 +131,5 @@ const at = (path: string, { rule, message, hint }: Fault): Violation => ({
   hint,
 });
 
-const refused = (what: string, violations: readonly Violation[]): BatonError =>
+const invalidOptions = (what: string, violations: readonly Violation[]): BatonError =>
   rejection("invalid_input", what, violations);

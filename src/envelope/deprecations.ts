@@ -1,13 +1,13 @@
 /** Deprecated fields in what somebody has said: where, since when, and what to say instead. */
 import type { Draft, Envelope } from "./schema.ts";
-import type { Deprecated, Versions } from "./versions.ts";
+import type { DeprecatedField, EnvelopeVersions } from "./versions.ts";
 import { formatPath } from "./violations.ts";
 
 /** Each use of a deprecated field, with the path of that very use. */
 export function deprecationsIn(
   said: Partial<Draft> | Partial<Envelope>,
-  { deprecated }: Versions,
-): readonly Deprecated[] {
+  { deprecated }: EnvelopeVersions,
+): readonly DeprecatedField[] {
   return deprecated.flatMap(({ path, since, use }) =>
     usesOf(said, path.split(".")).map((used) => ({ path: formatPath(used), since, use })),
   );
@@ -17,7 +17,7 @@ type Path = readonly (string | number)[];
 
 /** An empty list says nothing. */
 function usesOf(value: unknown, [step, ...rest]: readonly string[]): Path[] {
-  if (step === undefined) return isSaid(value) ? [[]] : [];
+  if (step === undefined) return isPresent(value) ? [[]] : [];
   if (typeof value !== "object" || value === null) return [];
   const isList = step.endsWith("[]");
   const name = isList ? step.slice(0, -2) : step;
@@ -27,5 +27,5 @@ function usesOf(value: unknown, [step, ...rest]: readonly string[]): Path[] {
   return items.flatMap((item, i) => usesOf(item, rest).map((path) => [name, i, ...path]));
 }
 
-const isSaid = (value: unknown): boolean =>
+const isPresent = (value: unknown): boolean =>
   value !== undefined && !(Array.isArray(value) && value.length === 0);

@@ -3,7 +3,7 @@
  * reader may rely on: any minor of its major version fits, and fields it does not name are allowed.
  */
 import * as z from "zod";
-import { ENVELOPE_VERSION, ReadEnvelope } from "./schema.ts";
+import { ENVELOPE_VERSION, TolerantEnvelopeSchema } from "./schema.ts";
 
 export type JsonSchema = Record<string, unknown>;
 
@@ -14,6 +14,6 @@ export const ENVELOPE_VERSIONS = [ENVELOPE_VERSION] as const;
 export function envelopeJsonSchema(version: (typeof ENVELOPE_VERSIONS)[number]): JsonSchema {
   return {
     $id: `https://batonpass.dev/schemas/envelope-${version}.json`,
-    ...z.toJSONSchema(ReadEnvelope, { io: "output", target: "draft-2020-12" }),
+    ...z.toJSONSchema(TolerantEnvelopeSchema, { io: "output", target: "draft-2020-12" }),
   };
 }

@@ -5,7 +5,7 @@
  */
 import type { ErrorObject } from "ajv";
 import { BatonError, isBatonError, type Violation } from "../base/errors.ts";
-import { withinTime } from "../base/time-limit.ts";
+import { runWithTimeLimit } from "../base/time-limit.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { formatPath, rejection } from "./violations.ts";
 
@@ -18,10 +18,10 @@ const VALIDATION_MS = 500;
 /** With these keywords a validation can take longer than schema times data. */
 const UNBOUNDED = /"(?:pattern|patternProperties|\$ref|\$dynamicRef|\$recursiveRef|uniqueItems)":/;
 /** Characters of the schema times those of the data, up to which no time limit is needed: a few milliseconds. */
-const SMALL = 4_000_000;
+const MAX_UNTIMED_SIZE = 4_000_000;
 
 /** Violations that are reported: a large payload can have one for each of its items. */
-const MOST_VIOLATIONS = 100;
+const MAX_VIOLATIONS = 100;
 
 const OPTIONS = {
   allErrors: true,
@@ -39,11 +39,11 @@ const OPTIONS = {
 /** Compiles a schema; throws with every place where it is not a valid one. */
 export async function compileSchema(name: string, text: string): Promise<SchemaCheck> {
   const schema = JSON.parse(text) as JsonSchema;
-  const validate = compiled(await validatorFor(schema), name, schema);
+  const validate = compileWithAjv(await validatorFor(schema), name, schema);
   const isBounded = !UNBOUNDED.test(text);
   return (data, path) => {
-    const isSmall = isBounded && text.length * JSON.stringify(data).length <= SMALL;
-    const valid = isSmall ? validate(data) : validWithinTime(validate, data);
+    const isSmall = isBounded && text.length * JSON.stringify(data).length <= MAX_UNTIMED_SIZE;
+    const valid = isSmall ? validate(data) : validateWithTimeLimit(validate, data);
     if (valid === undefined) return [tooSlow(path)];
     return valid ? [] : violationsOf(validate.errors, path);
   };
@@ -60,7 +60,7 @@ async function validatorFor({ $schema }: JsonSchema) {
   return new Ajv(OPTIONS);
 }
 
-function compiled(ajv: Validator, name: string, schema: JsonSchema) {
+function compileWithAjv(ajv: Validator, name: string, schema: JsonSchema) {
   const what = `The JSON Schema of payload type "${name}"`;
   try {
     if (!ajv.validateSchema(schema)) {
@@ -83,9 +83,12 @@ function compiled(ajv: Validator, name: string, schema: JsonSchema) {
 }
 
 /** Undefined: it took too long, or the schema refers to itself without end. */
-function validWithinTime(validate: (data: unknown) => unknown, data: unknown): boolean | undefined {
+function validateWithTimeLimit(
+  validate: (data: unknown) => unknown,
+  data: unknown,
+): boolean | undefined {
   try {
-    return withinTime(VALIDATION_MS, () => ({ valid: validate(data) === true }))?.valid;
+    return runWithTimeLimit(VALIDATION_MS, () => ({ valid: validate(data) === true }))?.valid;
   } catch (error) {
     if (error instanceof RangeError) return undefined;
     throw error;
@@ -101,7 +104,7 @@ const tooSlow = (path: string): Violation => ({
 
 function violationsOf(errors: readonly ErrorObject[] | null | undefined, at: string): Violation[] {
   return (errors ?? [])
-    .slice(0, MOST_VIOLATIONS)
+    .slice(0, MAX_VIOLATIONS)
     .map(({ instancePath, keyword, message = "is not valid", params }) => {
       const path = formatPath([at, ...instancePath.split("/").slice(1).map(pointerPart)]);
       return {

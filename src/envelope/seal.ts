@@ -3,18 +3,18 @@
  * every field. From here on nothing changes it; an addition is another envelope with parents.
  */
 
-import { canonicalJson, sha256 } from "../base/canonical.ts";
+import { canonicalJson, sha256 } from "../base/digest.ts";
 import { checkLimit, type Limits } from "../base/limits.ts";
 import {
   type CheckedDraft,
-  CompiledEnvelope,
+  CompiledEnvelopeSchema,
   ENVELOPE_VERSION,
   type Envelope,
-  ReadEnvelope,
+  TolerantEnvelopeSchema,
 } from "./schema.ts";
-import { unknownFields } from "./unknown.ts";
-import type { Versions } from "./versions.ts";
-import { parseOr } from "./violations.ts";
+import { unknownFields } from "./unknown-fields.ts";
+import type { EnvelopeVersions } from "./versions.ts";
+import { parseOrThrow } from "./violations.ts";
 
 export interface SealedEnvelope {
   readonly envelope: Envelope;
@@ -24,13 +24,13 @@ export interface SealedEnvelope {
 }
 
 /** How much a seal takes, and which version is written. */
-export interface Sealing {
+export interface SealOptions {
   readonly limits: Limits;
-  readonly versions: Versions;
+  readonly versions: EnvelopeVersions;
 }
 
 /** What only the hub can say about a handoff. */
-export interface SealContext extends Sealing {
+export interface SealContext extends SealOptions {
   readonly id: string;
   readonly workspace: string;
   readonly task: string;
@@ -57,9 +57,9 @@ export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope 
   const { artifacts, blocked, constraints, decisions, metadata, ...rest } = draft;
   const { to: _to, refs: _refs, delayMs: _delay, key: _key, policy: _policy, ...said } = rest;
   const { releases: _releases, ...body } = said;
-  return sealed(
+  return sealFields(
     {
-      ...unknownOf(context.passesOn),
+      ...collectUnknownFields(context.passesOn),
       ...body,
       ...context.carried,
       ...context.coordinated,
@@ -86,7 +86,7 @@ export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope 
   );
 }
 
-function unknownOf(passedOn: SealContext["passesOn"] = []): object {
+function collectUnknownFields(passedOn: SealContext["passesOn"] = []): object {
   let unknown = {};
   for (const envelope of passedOn) {
     if (envelope !== undefined) unknown = { ...unknown, ...unknownFields(envelope) };
@@ -95,20 +95,23 @@ function unknownOf(passedOn: SealContext["passesOn"] = []): object {
 }
 
 /** An envelope that goes on from another: the same, but for what is said here. */
-export function resealed(
+export function reseal(
   from: Envelope,
   changes: Partial<Envelope> & Pick<Envelope, "id" | "parents">,
-  sealing: Sealing,
+  sealing: SealOptions,
 ): SealedEnvelope {
-  return sealed({ ...from, ...changes, version: ENVELOPE_VERSION }, sealing);
+  return sealFields({ ...from, ...changes, version: ENVELOPE_VERSION }, sealing);
 }
 
 /** Drafts were checked strictly before; what is unknown here came with what is passed on. */
-function sealed(written: object, { limits, versions }: Sealing): SealedEnvelope {
-  const strict = CompiledEnvelope.safeParse(written);
+function sealFields(written: object, { limits, versions }: SealOptions): SealedEnvelope {
+  const strict = CompiledEnvelopeSchema.safeParse(written);
   const envelope = strict.success
     ? strict.data
-    : parseOr(ReadEnvelope, written, { code: "invalid_envelope", what: "The handoff" });
+    : parseOrThrow(TolerantEnvelopeSchema, written, {
+        code: "invalid_envelope",
+        what: "The handoff",
+      });
   const text =
     strict.success && versions.writesOwnShape
       ? orderedText(envelope)

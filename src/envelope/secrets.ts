@@ -8,7 +8,7 @@
  * them cannot do without is looked for first, and then it is 2.
  */
 
-export interface FoundSecret {
+export interface SecretMatch {
   /** What it looks like, for people: "GitHub token". */
   readonly kind: string;
   /** Where it begins, and where it is over: nothing but the secret itself. */
@@ -16,7 +16,7 @@ export interface FoundSecret {
   readonly end: number;
 }
 
-interface Form {
+interface SecretPattern {
   readonly kind: string;
   /** Its first group, or all of it, must look drawn by chance. */
   readonly pattern: RegExp;
@@ -25,7 +25,7 @@ interface Form {
 }
 
 /** By what providers say of their keys; each begins with something that is found quickly. */
-const PROVIDERS: readonly Form[] = [
+const PROVIDERS: readonly SecretPattern[] = [
   { kind: "Baton token", pattern: /\bbaton_([A-Za-z0-9_-]{40,512})/g },
   { kind: "AWS access key", pattern: /\b(?:AKIA|ASIA)[A-Z2-7]{16}\b/g },
   { kind: "GitHub token", pattern: /\bgh[pousr]_([A-Za-z0-9]{36,255})\b/g },
@@ -93,10 +93,17 @@ function beginsKey(run: string): boolean {
 }
 
 /** Those whose beginning ends in a mark that no run has. */
-const BROKEN = ["ya29.", "SG.", "hvs.", "hvb.", "hooks.slack.com/", "AccountKey="] as const;
+const PUNCTUATED_PREFIXES = [
+  "ya29.",
+  "SG.",
+  "hvs.",
+  "hvb.",
+  "hooks.slack.com/",
+  "AccountKey=",
+] as const;
 
 /** The shortest run that a key has. */
-const RUN = 20;
+const MIN_RUN_LENGTH = 20;
 
 /** By character code: letters, digits, `_` and `-`. */
 const OF_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
@@ -110,7 +117,7 @@ const OF_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
 function mayHoldKey(text: string): boolean {
   let isLong = false;
   let from = 0;
-  for (let last = RUN - 1; last < text.length; last = from + RUN - 1) {
+  for (let last = MIN_RUN_LENGTH - 1; last < text.length; last = from + MIN_RUN_LENGTH - 1) {
     let at = last;
     while (at >= from && OF_RUN[text.charCodeAt(at)] === 1) at--;
     if (at >= from) {
@@ -123,14 +130,14 @@ function mayHoldKey(text: string): boolean {
     isLong = true;
     from = end + 1;
   }
-  return isLong && BROKEN.some((beginning) => text.includes(beginning));
+  return isLong && PUNCTUATED_PREFIXES.some((beginning) => text.includes(beginning));
 }
 
 /** A name for one in prose is none: something must follow. */
 const PRIVATE_KEY =
   /-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr]|[\w-]{1,40}: [^\n\\]{1,80}(?=\n|\\n)){0,20}[A-Za-z0-9+/=]{24}/g;
 /** The longest that is looked for the end of one: RSA with 16,384 bits has 13,000 characters. */
-const LONGEST_KEY = 20_000;
+const MAX_PRIVATE_KEY_LENGTH = 20_000;
 const KEY_END = /-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----/;
 const KEY_BODY = /[A-Za-z0-9+/=]*(?:(?:\r?\n|(?:\\r)?\\n)[A-Za-z0-9+/=]{16,})*/y;
 
@@ -151,42 +158,42 @@ const ASSIGNED = new RegExp(
 const OPTION = new RegExp(`--[\\w-]{0,32}${WORD}\\s{1,2}["']?(${VALUE})`, "gi");
 /** What the first of them cannot do without, and what that cannot. */
 const SAID = /is\s{1,2}\\?["'`]/;
-const TELLING =
+const ASSIGNMENT_START =
   /(?:passw(?:or)?d|passphrase|pwd|secret|token|key|credential)s?(?:["'`\]\\]{0,3}\s{0,4}[:=]|\s{1,2}is\s)/i;
 
-const isTelling = (text: string): boolean =>
-  (text.includes(":") || text.includes("=") || SAID.test(text)) && TELLING.test(text);
+const mayHoldAssignment = (text: string): boolean =>
+  (text.includes(":") || text.includes("=") || SAID.test(text)) && ASSIGNMENT_START.test(text);
 
 /** Every secret that a text seems to hold, in the order they stand. */
-export function secretsIn(text: string): FoundSecret[] {
+export function findSecrets(text: string): SecretMatch[] {
   const found = [
     ...(text.includes("PRIVATE KEY") ? privateKeys(text) : NONE),
-    ...(mayHoldKey(text) ? PROVIDERS.flatMap((form) => matches(text, form, isDrawn)) : NONE),
-    ...(text.includes("://") ? matches(text, ADDRESS_FORM, isPassword) : NONE),
+    ...(mayHoldKey(text) ? PROVIDERS.flatMap((form) => matches(text, form, isRandomKey)) : NONE),
+    ...(text.includes("://") ? matches(text, URL_PASSWORD_PATTERN, isPassword) : NONE),
     ...(text.includes("Bearer") || text.includes("Basic")
-      ? matches(text, AUTHORIZATION_FORM, isRandom)
+      ? matches(text, AUTHORIZATION_PATTERN, isRandom)
       : NONE),
-    ...(isTelling(text) ? assigned(text, ASSIGNED) : NONE),
-    ...(text.includes("--") ? assigned(text, OPTION) : NONE),
+    ...(mayHoldAssignment(text) ? findAssigned(text, ASSIGNED) : NONE),
+    ...(text.includes("--") ? findAssigned(text, OPTION) : NONE),
   ];
-  return found.length < 2 ? found : apart(found, text.length);
+  return found.length < 2 ? found : removeOverlaps(found, text.length);
 }
 
-const NONE: readonly FoundSecret[] = [];
+const NONE: readonly SecretMatch[] = [];
 
-const ADDRESS_FORM: Form = {
+const URL_PASSWORD_PATTERN: SecretPattern = {
   kind: "password in an address",
   pattern: IN_ADDRESS,
   last: true,
 };
-const AUTHORIZATION_FORM: Form = {
+const AUTHORIZATION_PATTERN: SecretPattern = {
   kind: "authorization header",
   pattern: AUTHORIZATION,
   last: true,
 };
 
 /** One secret can have several forms; the first told is the most precise. */
-function apart(found: readonly FoundSecret[], length: number): FoundSecret[] {
+function removeOverlaps(found: readonly SecretMatch[], length: number): SecretMatch[] {
   const taken = new Uint8Array(length);
   return found
     .filter(({ at, end }) => {
@@ -198,7 +205,7 @@ function apart(found: readonly FoundSecret[], length: number): FoundSecret[] {
 }
 
 /** The text with each of them replaced by what it is; nothing else of it is changed. */
-export function withoutFound(text: string, found: readonly FoundSecret[]): string {
+export function maskMatches(text: string, found: readonly SecretMatch[]): string {
   let rest = "";
   let from = 0;
   for (const { kind, at, end } of found) {
@@ -213,9 +220,9 @@ export const redactionMark = (kind: string): string => `[redacted: ${kind}]`;
 
 function matches(
   text: string,
-  { kind, pattern, last }: Form,
+  { kind, pattern, last }: SecretPattern,
   isOne: (value: string) => boolean,
-): FoundSecret[] {
+): SecretMatch[] {
   return [...text.matchAll(pattern)].flatMap((match) => {
     const [whole, drawn = whole] = match;
     if (!isOne(drawn)) return [];
@@ -225,10 +232,10 @@ function matches(
 }
 
 /** From its first line to its last; of one that breaks off, as far as it goes. */
-function privateKeys(text: string): FoundSecret[] {
+function privateKeys(text: string): SecretMatch[] {
   return [...text.matchAll(PRIVATE_KEY)].map(({ 0: whole, index: at }) => {
     const from = at + whole.length;
-    const ending = KEY_END.exec(text.slice(from, from + LONGEST_KEY));
+    const ending = KEY_END.exec(text.slice(from, from + MAX_PRIVATE_KEY_LENGTH));
     if (ending !== null) {
       return { kind: "private key", at, end: from + ending.index + ending[0].length };
     }
@@ -238,7 +245,7 @@ function privateKeys(text: string): FoundSecret[] {
   });
 }
 
-function assigned(text: string, pattern: RegExp): FoundSecret[] {
+function findAssigned(text: string, pattern: RegExp): SecretMatch[] {
   return [...text.matchAll(pattern)].flatMap((match) => {
     const [whole, word = "", said = ""] = match;
     const value = said.replace(/\\+$/, ""); // Before the end of JSON inside of JSON.
@@ -256,34 +263,35 @@ const PLACEHOLDER =
 /** `process.env.TOKEN`, `options.apiKey`, `config->password`: says where it is, not what. */
 const EXPRESSION = /^[a-z_$][\w$]*(?:(?:\.|->|::|\?\.)[a-z_$][\w$]*)+$/i;
 /** Where one is kept: in a vault, by a cloud's name for it. */
-const KEPT = /^(?:arn|https?|op|ssm|vault):/i;
+const SECRET_LOCATION = /^(?:arn|https?|op|ssm|vault):/i;
 /** Ids of this library's own, which look drawn because they are. */
-const OWN_ID = /^[a-z]{3}_[0-9a-f-]{36}/;
+const BATON_ID = /^[a-z]{3}_[0-9a-f-]{36}/;
 
-const stands = (value: string): boolean =>
-  ![PLACEHOLDER, EXPRESSION, KEPT].some((pattern) => pattern.test(value));
+const isLiteralValue = (value: string): boolean =>
+  ![PLACEHOLDER, EXPRESSION, SECRET_LOCATION].some((pattern) => pattern.test(value));
 
 /** The same inside of a long key: shorter words come up by chance, once in some hundred keys. */
-const STAND_IN = /example|placeholder|change-?me|redacted|replace|your[-_]|x{5}|\*{3}|\.\.\.|…/i;
+const KEY_PLACEHOLDER =
+  /example|placeholder|change-?me|redacted|replace|your[-_]|x{5}|\*{3}|\.\.\.|…/i;
 
 /** The part of a provider's key that is drawn by chance. */
-const isDrawn = (value: string): boolean =>
-  !STAND_IN.test(value) && spread(value) >= 3 && !isWords(value);
+const isRandomKey = (value: string): boolean =>
+  !KEY_PLACEHOLDER.test(value) && entropy(value) >= 3 && !isWords(value);
 
 /** Long, of several kinds of characters, and of many different ones. */
 function isRandom(value: string): boolean {
-  if (value.length < 16 || !stands(value) || OWN_ID.test(value)) return false;
-  return /\d/.test(value) && /[A-Za-z]/.test(value) && spread(value) >= 3.2 && !isWords(value);
+  if (value.length < 16 || !isLiteralValue(value) || BATON_ID.test(value)) return false;
+  return /\d/.test(value) && /[A-Za-z]/.test(value) && entropy(value) >= 3.2 && !isWords(value);
 }
 
-const TURNS_OF_CASE = /[a-z](?=[A-Z])|[A-Z](?=[a-z])/g;
+const CASE_CHANGES = /[a-z](?=[A-Z])|[A-Z](?=[a-z])/g;
 
 /** People choose passwords: shorter ones count, where they are no word. */
 function isPassword(value: string): boolean {
-  if (value.length < 8 || !stands(value) || OWN_ID.test(value)) return false;
+  if (value.length < 8 || !isLiteralValue(value) || BATON_ID.test(value)) return false;
   const kinds = [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].filter((kind) => kind.test(value)).length;
-  const isMixed = /[\d!#$%&*+?@^~]/.test(value) || (value.match(TURNS_OF_CASE)?.length ?? 0) >= 3;
-  return kinds >= 2 && isMixed && spread(value) >= 2.5 && !isWords(value);
+  const isMixed = /[\d!#$%&*+?@^~]/.test(value) || (value.match(CASE_CHANGES)?.length ?? 0) >= 3;
+  return kinds >= 2 && isMixed && entropy(value) >= 2.5 && !isWords(value);
 }
 
 /** `2026-03-rotation-policy`: words and numbers with marks between them, as people name things. */
@@ -291,7 +299,7 @@ const isWords = (value: string): boolean =>
   /^(?:[A-Za-z]{3,}|\d{1,4})(?:[-_./:](?:[A-Za-z]{2,}|\d{1,4}))+[.:]?$/.test(value);
 
 /** Bits per character: 0 of one character repeated, about 4 and more of what is drawn by chance. */
-function spread(value: string): number {
+function entropy(value: string): number {
   const counts = new Map<string, number>();
   for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1);
   let bits = 0;

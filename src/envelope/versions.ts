@@ -9,14 +9,19 @@
  * and that shape becomes what is written.
  */
 import { BatonError } from "../base/errors.ts";
-import { ENVELOPE_MAJOR, ENVELOPE_VERSION, type Envelope, ReadEnvelope } from "./schema.ts";
-import { parseOr } from "./violations.ts";
+import {
+  ENVELOPE_MAJOR,
+  ENVELOPE_VERSION,
+  type Envelope,
+  TolerantEnvelopeSchema,
+} from "./schema.ts";
+import { parseOrThrow } from "./violations.ts";
 
 /** An envelope of some version, as JSON. */
-export type Form = Readonly<Record<string, unknown>>;
+export type EnvelopeForm = Readonly<Record<string, unknown>>;
 
 /** A field that goes away: senders are told what to say instead. */
-export interface Deprecated {
+export interface DeprecatedField {
   /** Such as `doNotRedo` or `constraints[].source`. */
   readonly path: string;
   /** The version it is deprecated since. */
@@ -26,20 +31,20 @@ export interface Deprecated {
 }
 
 /** From one major version to the next. Neither way loses anything, known or unknown. */
-export interface MajorStep {
+export interface MajorVersionMigration {
   readonly from: number;
   readonly to: number;
-  readonly up: (older: Form) => Form;
-  readonly down: (newer: Form) => Form;
+  readonly up: (older: EnvelopeForm) => EnvelopeForm;
+  readonly down: (newer: EnvelopeForm) => EnvelopeForm;
   /** What the older form says in another way than the newer one. */
-  readonly deprecated?: readonly Deprecated[];
+  readonly deprecated?: readonly DeprecatedField[];
 }
 
 /**
  * What stores, verification and policy rely on without knowing the rest: these fields mean the same in
  * every version, and no converter may touch them.
  */
-const FRAME = [
+const STABLE_FIELDS = [
   "after",
   "branch",
   "failure",
@@ -63,24 +68,24 @@ const FRAME = [
 ] as const satisfies (keyof Envelope)[];
 
 /** What can be read of an envelope of any version. */
-export type Frame = Pick<Envelope, (typeof FRAME)[number]>;
+export type StableFields = Pick<Envelope, (typeof STABLE_FIELDS)[number]>;
 
 /** How an older form differs from the one it stands in: without these fields, and with those. */
 interface FormChange {
   readonly version: string;
-  readonly with: Form;
+  readonly with: EnvelopeForm;
   readonly without: readonly string[];
 }
 
 /** Fields that went away in a minor version. */
-const DEPRECATED: readonly Deprecated[] = [];
+const DEPRECATED: readonly DeprecatedField[] = [];
 
-export class Versions {
+export class EnvelopeVersions {
   /** The version of what is written. */
   readonly writes: string;
-  readonly deprecated: readonly Deprecated[];
+  readonly deprecated: readonly DeprecatedField[];
   readonly #older: readonly string[];
-  readonly #steps: readonly MajorStep[];
+  readonly #steps: readonly MajorVersionMigration[];
 
   constructor({
     steps = [],
@@ -88,11 +93,11 @@ export class Versions {
     alongside = [],
     deprecated = DEPRECATED,
   }: {
-    readonly steps?: readonly MajorStep[];
+    readonly steps?: readonly MajorVersionMigration[];
     readonly writes?: string;
     /** Older versions that what is written can be read in as well. */
     readonly alongside?: readonly string[];
-    readonly deprecated?: readonly Deprecated[];
+    readonly deprecated?: readonly DeprecatedField[];
   } = {}) {
     this.writes = writes;
     this.#older = alongside;
@@ -106,20 +111,20 @@ export class Versions {
   }
 
   /** The shape that hubs work with, of an envelope of any version that can be read. */
-  read(form: Form, id: string): Envelope {
+  read(form: EnvelopeForm, id: string): Envelope {
     if (majorOf(form?.["version"]) === ENVELOPE_MAJOR) return form as unknown as Envelope;
     const converted = this.inMajor(form, ENVELOPE_MAJOR, id);
     const what = `${id}, in the form of ${ENVELOPE_VERSION},`;
-    return parseOr(ReadEnvelope, converted, { code: "unsupported_version", what });
+    return parseOrThrow(TolerantEnvelopeSchema, converted, { code: "unsupported_version", what });
   }
 
   /** The envelope in the form of a major version. */
-  inMajor(form: Form, major: number, id: string): Form {
+  inMajor(form: EnvelopeForm, major: number, id: string): EnvelopeForm {
     const { forms, ...newest } = form ?? {};
     const older = (Array.isArray(forms) ? forms : []).filter(isChange);
     // Its own form says all of it; another one will do where that is not known here.
-    for (const known of [newest, ...older.map((change) => changed(newest, change))]) {
-      if (movedIn(newest, known) !== undefined) continue; // No form of this envelope.
+    for (const known of [newest, ...older.map((change) => applyFormChange(newest, change))]) {
+      if (findChangedStableField(newest, known) !== undefined) continue; // No form of this envelope.
       const from = majorOf(known["version"]);
       if (from !== undefined && this.#leads(from, major)) return this.#convert(known, from, major);
     }
@@ -127,10 +132,10 @@ export class Versions {
   }
 
   /** What is written: the envelope in the form of `writes`, with how the older forms differ. */
-  write(envelope: Envelope): Form {
-    if (this.writesOwnShape) return envelope as unknown as Form;
+  write(envelope: Envelope): EnvelopeForm {
+    if (this.writesOwnShape) return envelope as unknown as EnvelopeForm;
     const major = majorOf(this.writes) ?? ENVELOPE_MAJOR;
-    const { forms: _, ...said } = envelope as unknown as Form; // Those are written here alone.
+    const { forms: _, ...said } = envelope as unknown as EnvelopeForm; // Those are written here alone.
     const own = this.#convert(said, ENVELOPE_MAJOR, major);
     const newest = { ...own, version: this.writes };
     const forms = this.#older.map((version): FormChange => {
@@ -149,14 +154,14 @@ export class Versions {
     return this.#majors().includes(from) && this.#majors().includes(to);
   }
 
-  #convert(form: Form, from: number, to: number): Form {
+  #convert(form: EnvelopeForm, from: number, to: number): EnvelopeForm {
     let at = from;
     let now = form;
     while (at !== to) {
       const step = this.#steps.find((each) => (at < to ? each.from === at : each.to === at));
       if (step === undefined) throw new Error(`no step leads from version ${at} to ${to}`);
       const next = at < to ? step.up(now) : step.down(now);
-      requireFrame(now, next);
+      requireStableFields(now, next);
       now = next;
       at = at < to ? step.to : step.from;
     }
@@ -170,7 +175,7 @@ export class Versions {
 }
 
 /** What this Baton reads and writes. */
-export const SHIPPED = new Versions();
+export const DEFAULT_VERSIONS = new EnvelopeVersions();
 
 /** The major of `major.minor`; undefined when that is no version. */
 export function majorOf(version: unknown): number | undefined {
@@ -184,12 +189,12 @@ function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
   if (Array.isArray(a) !== Array.isArray(b)) return false;
-  const [one, other] = [a, b] as readonly Form[] as readonly [Form, Form];
+  const [one, other] = [a, b] as readonly EnvelopeForm[] as readonly [EnvelopeForm, EnvelopeForm];
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].every((name) => isSame(one[name], other[name]));
 }
 
-function changeTo(newest: Form, older: Form): FormChange {
+function changeTo(newest: EnvelopeForm, older: EnvelopeForm): FormChange {
   const said = Object.entries(older).filter(([name, value]) => !isSame(value, newest[name]));
   return {
     version: String(older["version"]),
@@ -200,12 +205,12 @@ function changeTo(newest: Form, older: Form): FormChange {
   };
 }
 
-function changed(newest: Form, { with: said, without }: FormChange): Form {
+function applyFormChange(newest: EnvelopeForm, { with: said, without }: FormChange): EnvelopeForm {
   const left = Object.entries(newest).filter(([name]) => !without.includes(name));
   return { ...Object.fromEntries(left), ...said };
 }
 
-const isObject = (value: unknown): value is Form =>
+const isObject = (value: unknown): value is EnvelopeForm =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Anybody may have written it. */
@@ -214,15 +219,15 @@ function isChange(value: unknown): value is FormChange {
 }
 
 /** The first field that says something else in the other form, although no version may change it. */
-const movedIn = (before: Form, after: Form): string | undefined =>
-  FRAME.find((field) => !isSame(before[field], after[field]));
+const findChangedStableField = (before: EnvelopeForm, after: EnvelopeForm): string | undefined =>
+  STABLE_FIELDS.find((field) => !isSame(before[field], after[field]));
 
-function requireFrame(before: Form, after: Form): void {
-  const moved = movedIn(before, after);
+function requireStableFields(before: EnvelopeForm, after: EnvelopeForm): void {
+  const moved = findChangedStableField(before, after);
   if (moved !== undefined) throw new Error(`a converter changed ${moved}, which no version may`);
 }
 
-function unsupported(form: Form, id: string, majors: readonly number[]): BatonError {
+function unsupported(form: EnvelopeForm, id: string, majors: readonly number[]): BatonError {
   const version = typeof form["version"] === "string" ? form["version"] : "none that is known";
   const known = [...new Set(majors)].map((major) => `${major}.x`).join(", ");
   return new BatonError("unsupported_version", {

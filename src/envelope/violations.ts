@@ -3,9 +3,9 @@
  * path, a stable rule word and a hint that says what to write instead.
  */
 import type * as z from "zod";
-import { canonicalFaults } from "../base/canonical-json.ts";
+import { findCanonicalViolations } from "../base/canonical-json.ts";
 import { BatonError, type ErrorCode, type Violation } from "../base/errors.ts";
-import { nearestNames } from "../base/nearest.ts";
+import { nearestNames } from "../base/nearest-names.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -116,7 +116,7 @@ const FORM_HINTS: Partial<Record<ErrorCode, string>> = {
 };
 
 /** Parses with a schema, or throws one `BatonError` that names every violation. */
-export function parseOr<Schema extends z.ZodType>(
+export function parseOrThrow<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
   refusal: {
@@ -134,18 +134,18 @@ export function parseOr<Schema extends z.ZodType>(
   const broken = violationsOf(parsed.error, form).map((violation) => ({
     ...violation,
     ...(violation.rule === "unknown_field" && {
-      hint: knownFields(schema, violation, refusal.code),
+      hint: unknownFieldHint(schema, violation, refusal.code),
     }),
     path: joinPath(prefix, violation.path),
   }));
   // What no text could carry (NUL, half characters, cycles …) is told in the same answer.
   const paths = new Set([...broken.map((violation) => violation.path), refusal.unwritten]);
-  const faults = canonicalFaults(value, prefix).filter((found) => !paths.has(found.path));
+  const faults = findCanonicalViolations(value, prefix).filter((found) => !paths.has(found.path));
   throw rejection(refusal.code, refusal.what, [...broken, ...faults]);
 }
 
 /** What to do about a field that does not exist: a similar one, or the list of those that do. */
-function knownFields(schema: z.ZodType, { path, hint }: Violation, code: ErrorCode): string {
+function unknownFieldHint(schema: z.ZodType, { path, hint }: Violation, code: ErrorCode): string {
   if (code === "invalid_envelope") {
     return "Check the spelling, or put your own data into payload.data or metadata.";
   }

@@ -2,22 +2,22 @@
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
-import { bounded } from "./bounded.ts";
-import type { HookEvent, HookInput } from "./events.ts";
-import { deliveryOf, heldNow, taskOf } from "./session.ts";
+import type { HookEvent, HookInput } from "./hook-input.ts";
+import { acceptedStepOf, deliveryOf, taskOf } from "./session-state.ts";
+import { truncateForTrace } from "./trace-value.ts";
 import { lastMessage } from "./transcript.ts";
 
 /** Not those of a start or a compaction, which leave other records. */
-type Captured = Exclude<HookEvent, { kind: "start" | "compaction" }>;
+type CapturedEvent = Exclude<HookEvent, { kind: "start" | "compaction" }>;
 
 export async function capture(
   { hub, agent }: { readonly hub: Hub; readonly agent: Agent },
   harness: string,
   input: HookInput,
-  event: Captured,
+  event: CapturedEvent,
 ): Promise<TraceStep[]> {
   const accepted =
-    event.kind === "tool-ends" && event.ok ? await acceptedBy(hub, agent, event) : [];
+    event.kind === "tool-ends" && event.ok ? await findAcceptedDelivery(hub, agent, event) : [];
   const task = accepted[0]?.task ?? (await taskOf(hub, agent));
   const { subagent } = input;
   const tags = [harness, ...(subagent === undefined ? [] : ["subagent", subagent.id])];
@@ -25,13 +25,18 @@ export async function capture(
   return [...accepted, ...steps(input, event).map((step) => ({ ...step, ...about }))];
 }
 
-function steps(input: HookInput, event: Captured): TraceStep[] {
+function steps(input: HookInput, event: CapturedEvent): TraceStep[] {
   switch (event.kind) {
     case "prompt":
-      return [{ kind: "prompt", input: bounded(event.prompt) }];
+      return [{ kind: "prompt", input: truncateForTrace(event.prompt) }];
     case "tool-begins":
       return [
-        { kind: "tool", name: label(event.name), content: "begins", input: bounded(event.input) },
+        {
+          kind: "tool",
+          name: label(event.name),
+          content: "begins",
+          input: truncateForTrace(event.input),
+        },
       ];
     case "tool-ends":
       return [
@@ -39,8 +44,8 @@ function steps(input: HookInput, event: Captured): TraceStep[] {
           kind: "tool",
           name: label(event.name),
           ok: event.ok,
-          input: bounded(event.input),
-          ...(event.output === undefined ? {} : { output: bounded(event.output) }),
+          input: truncateForTrace(event.input),
+          ...(event.output === undefined ? {} : { output: truncateForTrace(event.output) }),
           ...(event.ms === undefined || event.ms < 0 ? {} : { ms: event.ms }),
         },
       ];
@@ -49,15 +54,15 @@ function steps(input: HookInput, event: Captured): TraceStep[] {
       const said = event.message ?? lastMessage(event.transcript);
       if (said === undefined) return [];
       const name = event.kind === "turn-ends" ? "turn" : (input.subagent?.type ?? "subagent");
-      return [{ kind: "result", name: label(name), output: bounded(said) }];
+      return [{ kind: "result", name: label(name), output: truncateForTrace(said) }];
     }
   }
 }
 
 /** Labels of a record are short; a harness's names nearly always are. */
-const LABEL = 128;
+const MAX_LABEL_LENGTH = 128;
 const label = (text: string): string =>
-  text.slice(0, LABEL).toWellFormed().replaceAll("\0", "") || "-";
+  text.slice(0, MAX_LABEL_LENGTH).toWellFormed().replaceAll("\0", "") || "-";
 
 const DELIVERY = /\bdlv_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/;
 
@@ -65,7 +70,7 @@ const DELIVERY = /\bdlv_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
  * The delivery that this call accepted, if it did: from here on, what the session does belongs to its
  * task. The harness does not tell the MCP server which session it serves, so the call's own words do.
  */
-async function acceptedBy(
+async function findAcceptedDelivery(
   hub: Hub,
   agent: Agent,
   { name, input, output }: Extract<HookEvent, { kind: "tool-ends" }>,
@@ -76,5 +81,5 @@ async function acceptedBy(
   if (id === undefined) return [];
   const delivery = await deliveryOf(hub, id);
   if (delivery?.holder !== agent.id || delivery.state !== "accepted") return [];
-  return [heldNow(delivery.id, delivery.task)];
+  return [acceptedStepOf(delivery.id, delivery.task)];
 }

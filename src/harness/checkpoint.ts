@@ -6,17 +6,17 @@
 
 import { clip } from "../base/clip.ts";
 import { isBatonError } from "../base/errors.ts";
-import { withoutSecrets } from "../envelope/secrets-within.ts";
+import { maskSecrets } from "../envelope/mask-secrets.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
-import { taskOf } from "./session.ts";
+import { taskOf } from "./session-state.ts";
 import { lastMessages, type Message } from "./transcript.ts";
 
 /** Messages of each side, and how much of each: what a reader needs to go on, not the conversation. */
-const MESSAGES = 3;
+const MAX_MESSAGES = 3;
 const MESSAGE_LENGTH = 1_500;
-const STEPS = 10;
+const MAX_STEPS = 10;
 const STEP_LENGTH = 300;
 
 export async function checkpoint(
@@ -47,10 +47,10 @@ export async function checkpoint(
 const ofRole = (messages: readonly Message[], wanted: Message["role"]): string[] =>
   messages
     .filter(({ role }) => role === wanted)
-    .slice(-MESSAGES)
+    .slice(-MAX_MESSAGES)
     .map(({ text }) => {
       // Before it is shortened: half a secret is not known by its form.
-      const { value } = withoutSecrets(text.toWellFormed().replaceAll("\0", "\ufffd"));
+      const { value } = maskSecrets(text.toWellFormed().replaceAll("\0", "\ufffd"));
       return clip(value, MESSAGE_LENGTH);
     });
 
@@ -60,7 +60,7 @@ const section = (title: string, texts: readonly string[]): string[] =>
 /** Without what the hooks note for themselves. */
 async function lastSteps(agent: Agent): Promise<readonly Memory[]> {
   try {
-    const steps = (await agent.traces.list({ session: agent.instance, limit: STEPS })).items;
+    const steps = (await agent.traces.list({ session: agent.instance, limit: MAX_STEPS })).items;
     return steps.filter(({ content }) => !/^(told|held)\b/.test(content));
   } catch (error) {
     if (isBatonError(error) && error.code === "unknown_session") return [];

@@ -7,13 +7,13 @@ import { assertNever, isBatonError } from "../base/errors.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
-import { answerFor } from "./answer.ts";
 import { capture } from "./capture.ts";
 import { checkpoint } from "./checkpoint.ts";
-import type { HookInput } from "./events.ts";
-import { newsText, startText } from "./inject.ts";
-import type { Harness } from "./names.ts";
-import { toldBefore, toldNow } from "./session.ts";
+import type { Harness } from "./harness-events.ts";
+import type { HookInput } from "./hook-input.ts";
+import { formatHookOutput } from "./hook-output.ts";
+import { newHandoffsText, sessionStartText } from "./session-context.ts";
+import { readReportedEnvelopes, reportedStepOf } from "./session-state.ts";
 
 export interface Hook {
   readonly harness: Harness;
@@ -35,44 +35,44 @@ export async function answerHook(
   say: (answer: string) => void,
 ): Promise<void> {
   const agent = await sessionOf(hub, hook);
-  const { text, steps } = await done(hub, agent, hook);
-  if (text !== undefined) say(answerFor(hook.harness, hook.event, text));
+  const { text, steps } = await runHook(hub, agent, hook);
+  if (text !== undefined) say(formatHookOutput(hook.harness, hook.event, text));
   if (steps.length > 0) await agent.trace(steps);
 }
 
-interface Done {
+interface HookResult {
   readonly text?: string | undefined;
   /** To be traced. */
   readonly steps: readonly TraceStep[];
 }
 
 /** Waiting handoffs that a hook looks at. */
-const LOOKED_AT = 50;
+const MAX_WAITING = 50;
 
-async function done(hub: Hub, agent: Agent, hook: Hook): Promise<Done> {
+async function runHook(hub: Hub, agent: Agent, hook: Hook): Promise<HookResult> {
   const { harness, tokens, input } = hook;
   const { event } = input;
   switch (event.kind) {
     case "start": {
-      const [waiting, told] = await Promise.all([waitingFor(agent), toldBefore(agent)]);
-      const news = newsOf(waiting, told);
+      const [waiting, told] = await Promise.all([listWaiting(agent), readReportedEnvelopes(agent)]);
+      const news = unreportedDeliveries(waiting, told);
       // Fired at every model call: the session has been told already.
       const isAgain = event.source === undefined && told !== undefined;
       const text = isAgain
-        ? await newsText(agent, news, tokens)
-        : await startText(agent, waiting, tokens);
+        ? await newHandoffsText(agent, news, tokens)
+        : await sessionStartText(agent, waiting, tokens);
       // Once it is said that nothing waits, it is said.
-      return { text, steps: news.length > 0 || told === undefined ? [toldNow(news)] : [] };
+      return { text, steps: news.length > 0 || told === undefined ? [reportedStepOf(news)] : [] };
     }
     case "prompt": {
       const [waiting, told, steps] = await Promise.all([
-        waitingFor(agent),
-        toldBefore(agent),
+        listWaiting(agent),
+        readReportedEnvelopes(agent),
         capture({ hub, agent }, harness, input, event),
       ]);
-      const news = newsOf(waiting, told);
-      const text = await newsText(agent, news, tokens);
-      return { text, steps: news.length === 0 ? steps : [...steps, toldNow(news)] };
+      const news = unreportedDeliveries(waiting, told);
+      const text = await newHandoffsText(agent, news, tokens);
+      return { text, steps: news.length === 0 ? steps : [...steps, reportedStepOf(news)] };
     }
     case "tool-begins":
     case "tool-ends":
@@ -104,12 +104,12 @@ async function sessionOf(hub: Hub, { as, input }: Hook): Promise<Agent> {
   }
 }
 
-const waitingFor = async (agent: Agent) =>
-  (await agent.deliveries.waiting({ limit: LOOKED_AT })).items;
+const listWaiting = async (agent: Agent) =>
+  (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
 
 /** Ready to be taken, and not told of in this session in this form. */
-const newsOf = (
-  waiting: Awaited<ReturnType<typeof waitingFor>>,
+const unreportedDeliveries = (
+  waiting: Awaited<ReturnType<typeof listWaiting>>,
   told: ReadonlyMap<string, string> | undefined,
 ) =>
   waiting.filter(

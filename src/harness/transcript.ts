@@ -58,7 +58,7 @@ interface Line {
 }
 
 function messageIn(line: string): Message[] {
-  const { role, content } = said(line) ?? {};
+  const { role, content } = parseLine(line) ?? {};
   if (role !== "user" && role !== "assistant") return [];
   const parts = Array.isArray(content)
     ? (content as readonly (Part | null)[])
@@ -68,7 +68,7 @@ function messageIn(line: string): Message[] {
   return text === "" ? [] : [{ role, text }];
 }
 
-function said(line: string): Line["message"] {
+function parseLine(line: string): Line["message"] {
   if (!line.includes('"role"')) return undefined;
   try {
     const read = JSON.parse(line) as Line | null;

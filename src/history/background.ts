@@ -1,7 +1,7 @@
 /** What happened before an agent got a piece of work: earlier attempts, and progress on the task's ledger. */
-import { type LedgerProgress, readFamily } from "../ledger/ledger.ts";
+import { type LedgerProgress, resolveLedger } from "../ledger/ledger.ts";
 import { continuesLine } from "../store/parse-envelope.ts";
-import type { Claimed } from "../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type EarlierAttempt, earlierAttempts, wasClaimedBefore } from "./earlier-attempts.ts";
 
@@ -15,7 +15,10 @@ export interface Background {
 export const NO_BACKGROUND: Background = { attempts: [], progress: [] };
 
 /** Costs nothing for a first attempt at a first handoff. */
-export async function backgroundOf(workspace: Workspace, claimed: Claimed): Promise<Background> {
+export async function backgroundOf(
+  workspace: Workspace,
+  claimed: DeliveryWithEnvelopeRow,
+): Promise<Background> {
   const { delivery, envelope } = claimed;
   const continues = continuesLine(envelope);
   if (!wasClaimedBefore(delivery) && !continues) return NO_BACKGROUND;
@@ -29,8 +32,8 @@ export async function backgroundOf(workspace: Workspace, claimed: Claimed): Prom
 /** What the envelope reports itself is not repeated. */
 async function progressBefore(
   workspace: Workspace,
-  { envelope }: Claimed,
+  { envelope }: DeliveryWithEnvelopeRow,
 ): Promise<readonly LedgerProgress[]> {
-  const { progress } = await readFamily(workspace, envelope.task);
+  const { progress } = await resolveLedger(workspace, envelope.task);
   return progress.filter((each) => each.envelope !== envelope.id);
 }

@@ -2,19 +2,19 @@
 import { chunksOf } from "../memory/quarantine/downstream.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import type { TrailStep } from "../store/rows.ts";
-import type { Claimed } from "../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 /** Marks what a holder wrote after it had lost the work. */
 export const STALE_HOLDER = "stale-holder";
 
 /** So many are looked for: more than a publication has receivers. */
-const MOST_FOUND = 10_000;
+const MAX_RECORDS = 10_000;
 
 /** The handoff records of a delivery, newest first: its envelope's, and those of the envelopes before. */
 export async function handoffsTo(
   { store, name }: Workspace,
-  { delivery, envelope }: Claimed,
+  { delivery, envelope }: DeliveryWithEnvelopeRow,
 ): Promise<Memory[]> {
   const found: Memory[] = [];
   const visited = new Set<string>();
@@ -35,10 +35,13 @@ export async function handoffsTo(
 }
 
 /** The records with which a delivery was accepted, oldest first. */
-export async function acceptancesOf(workspace: Workspace, claimed: Claimed): Promise<Memory[]> {
+export async function acceptancesOf(
+  workspace: Workspace,
+  claimed: DeliveryWithEnvelopeRow,
+): Promise<Memory[]> {
   const handoffs = await handoffsTo(workspace, claimed);
   const ids = handoffs.map(({ id }) => id);
-  const records = await pointingAt(workspace, ids, "continues-from");
+  const records = await findReferringMemories(workspace, ids, "continues-from");
   const { id } = claimed.delivery;
   return records.filter(({ trail = [] }) =>
     trail.some((step) => step.verb === "accept" && step.delivery === id),
@@ -46,7 +49,7 @@ export async function acceptancesOf(workspace: Workspace, claimed: Claimed): Pro
 }
 
 /** What points at any of these by a relation of this kind, oldest edge first. */
-export async function pointingAt(
+export async function findReferringMemories(
   { store, name: workspace }: Workspace,
   memories: readonly string[],
   kind: string,
@@ -57,7 +60,7 @@ export async function pointingAt(
       workspace,
       memories: chunk,
       kinds: [kind],
-      limit: MOST_FOUND,
+      limit: MAX_RECORDS,
     });
     for (const { source } of edges) sources.add(source);
   }

@@ -5,18 +5,18 @@
 import { clip } from "../base/clip.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
+import { withoutQuarantined } from "../memory/quarantine/quarantine-mark.ts";
 import { memoryOf } from "../memory/record.ts";
 import { branchOf, parseEnvelope } from "../store/parse-envelope.ts";
 import { type AttemptRow, type DeliveryRow, isHeld } from "../store/rows.ts";
-import { VIEW } from "../store/search.ts";
-import { everybodyOn } from "../store/sight.ts";
-import type { Claimed } from "../store/store.ts";
+import { VIEW_TYPE } from "../store/search.ts";
+import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
+import { publicVisibility } from "../store/visibility.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { reasonOf } from "./attempt.ts";
 import { acceptancesOf, STALE_HOLDER } from "./delivery-records.ts";
 import { failureOf } from "./failure.ts";
-import { decisionsOn, type KeptDecision } from "./failure-decisions.ts";
+import { listDecisions, type StoredFailureDecision } from "./failure-decisions.ts";
 
 export interface AttemptNote {
   /** The record. */
@@ -44,16 +44,16 @@ export interface EarlierAttempt {
   readonly question?: string;
   readonly answer?: { readonly by: string; readonly text: string };
   /** What was decided about the failure. */
-  readonly decision?: Pick<KeptDecision, "by" | "decision" | "reason" | "to">;
+  readonly decision?: Pick<StoredFailureDecision, "by" | "decision" | "reason" | "to">;
 }
 
-const MOST_NOTES = 20;
-const MOST_FOUND = 1_000;
+const MAX_NOTES = 20;
+const MAX_EDGES = 1_000;
 
 /** Returns the attempts before the current one, oldest first. One query where there were none. */
 export async function earlierAttempts(
   workspace: Workspace,
-  claimed: Claimed,
+  claimed: DeliveryWithEnvelopeRow,
 ): Promise<readonly EarlierAttempt[]> {
   const { delivery } = claimed;
   if (!wasClaimedBefore(delivery)) return [];
@@ -62,10 +62,10 @@ export async function earlierAttempts(
   const { history } = parseEnvelope(workspace, claimed.envelope);
   const [notes, decisions] = await Promise.all([
     notesByAttempt(workspace, claimed),
-    decisionsOn(workspace, delivery.id),
+    listDecisions(workspace, delivery.id),
   ]);
   return rows.map((row) => ({
-    ...endingOf(row, history),
+    ...attemptEndOf(row, history),
     notes: notes.get(row.attempt) ?? [],
     ...decisionAfter(decisions, row.attempt),
   }));
@@ -75,9 +75,9 @@ export async function earlierAttempts(
 export const wasClaimedBefore = ({ state, fence }: DeliveryRow): boolean =>
   fence > (isHeld(state) ? 1 : 0);
 
-type Ending = Omit<EarlierAttempt, "decision" | "notes">;
+type AttemptEnd = Omit<EarlierAttempt, "decision" | "notes">;
 
-function endingOf(row: AttemptRow, history: Envelope["history"]): Ending {
+function attemptEndOf(row: AttemptRow, history: Envelope["history"]): AttemptEnd {
   const { attempt, holder, endedAt: at, outcome } = row;
   const base = { attempt, ...(holder === "" ? {} : { by: holder }), at, outcome };
   if (outcome === "asked") return { ...base, hints: [], ...questionOf(row, history) };
@@ -91,18 +91,18 @@ function questionOf(
 ): Pick<EarlierAttempt, "answer" | "question"> {
   const { question } = reasonOf(row);
   if (typeof question !== "string") return {};
-  const did = answerTo(question);
+  const did = answerEntryText(question);
   const entry = history.findLast((each) => each.did === did);
   if (entry?.decided === undefined) return { question };
   return { question, answer: { by: entry.agent, text: entry.decided } };
 }
 
 /** How the history of an envelope names the question that an entry answers. */
-export const answerTo = (question: string): string =>
+export const answerEntryText = (question: string): string =>
   clip(`answered: ${question}`, FORMAT_LIMITS.lineLength);
 
 function decisionAfter(
-  decisions: readonly (KeptDecision & { readonly attempt: number })[],
+  decisions: readonly (StoredFailureDecision & { readonly attempt: number })[],
   attempt: number,
 ): Pick<EarlierAttempt, "decision"> {
   const found = decisions.findLast((each) => each.attempt === attempt);
@@ -114,7 +114,7 @@ function decisionAfter(
 /** Notes that every agent may read, by the attempt they were written in. */
 async function notesByAttempt(
   workspace: Workspace,
-  claimed: Claimed,
+  claimed: DeliveryWithEnvelopeRow,
 ): Promise<ReadonlyMap<number, readonly AttemptNote[]>> {
   const { acceptedBy } = claimed.delivery;
   const branch = branchOf(claimed.envelope);
@@ -140,20 +140,20 @@ async function notesUnder(
     workspace: name,
     memory: acceptance,
     direction: "in",
-    sight: everybodyOn(branch),
+    sight: publicVisibility(branch),
     kinds: ["continues-from"],
-    limit: MOST_FOUND,
+    limit: MAX_EDGES,
   });
   const rows = await store.readMemories(
     name,
-    edges.slice(-MOST_NOTES).map(({ source }) => source),
+    edges.slice(-MAX_NOTES).map(({ source }) => source),
   );
   const notes = rows.map(memoryOf).filter(
     // What a holder notes after losing the work is kept apart.
     ({ type, trail, redacted, tags = [] }) =>
-      type !== VIEW && !trail && !redacted && !tags.includes(STALE_HOLDER),
+      type !== VIEW_TYPE && !trail && !redacted && !tags.includes(STALE_HOLDER),
   );
-  return (await unmarked(workspace, notes)).map(({ id, createdAt, content }) => ({
+  return (await withoutQuarantined(workspace, notes)).map(({ id, createdAt, content }) => ({
     id,
     at: createdAt,
     text: content,

@@ -3,14 +3,14 @@
  * decided. Kept as entries by delivery and try, so that of two who decide one stands.
  */
 
-import { canonicalJson } from "../base/canonical.ts";
+import { canonicalJson } from "../base/digest.ts";
 import { BatonError } from "../base/errors.ts";
 import type { Envelope } from "../envelope/schema.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import { memoryOf } from "../memory/record.ts";
 import { type DeliveryRow, type EntryRow, isHeld, isOpen } from "../store/rows.ts";
-import type { Claimed, Lease, PutEntry } from "../store/store.ts";
-import { entriesOf, entryValue, writtenValue } from "../workspace/entries.ts";
+import type { DeliveryWithEnvelopeRow, Lease, PutEntry } from "../store/store.ts";
+import { entriesOf, entryValue, toEntryText } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { deliveriesOfKey } from "./key-entry.ts";
 
@@ -19,16 +19,16 @@ export const FAILURE = "failure";
 export const DECISION = "decision";
 
 /** A delivery that was given up, after which try. */
-export interface GivenUpTry {
+export interface FailedAttempt {
   readonly delivery: string;
   readonly attempt: number;
 }
 
 /** What was given up, and can be tried again. */
-export const GIVEN_UP: readonly DeliveryRow["state"][] = ["dead", "expired"];
+export const GIVEN_UP_STATES: readonly DeliveryRow["state"][] = ["dead", "expired"];
 
 /** A failure that waits for a decision. */
-export interface KeptFailure {
+export interface StoredFailure {
   readonly at: number;
   /** Agents who were asked for a decision. */
   readonly asked: readonly string[];
@@ -39,11 +39,11 @@ export interface KeptFailure {
   readonly task: string;
 }
 
-export const DECISIONS = ["retry", "reroute", "ask", "abort"] as const;
-export type DecisionKind = (typeof DECISIONS)[number];
+export const DECISION_KINDS = ["retry", "reroute", "ask", "abort"] as const;
+export type DecisionKind = (typeof DECISION_KINDS)[number];
 
 /** What was decided, for good. */
-export interface KeptDecision {
+export interface StoredFailureDecision {
   readonly at: number;
   readonly by: string;
   readonly decision: Exclude<DecisionKind, "ask">;
@@ -60,32 +60,34 @@ export interface KeptDecision {
 }
 
 /** A decision as its entry holds it: the reason is in the memory; an empty `report` means none. */
-type StoredDecision = Omit<KeptDecision, "reason" | "report"> & { readonly report: string };
+type StoredDecision = Omit<StoredFailureDecision, "reason" | "report"> & {
+  readonly report: string;
+};
 
-export const tryName = ({ delivery, attempt }: GivenUpTry): string =>
+export const failedAttemptName = ({ delivery, attempt }: FailedAttempt): string =>
   canonicalJson([delivery, attempt], "invalid_input");
 
-export function tryOf(entry: Pick<EntryRow, "name">): GivenUpTry {
+export function failedAttemptOf(entry: Pick<EntryRow, "name">): FailedAttempt {
   const [delivery = "", attempt = 0] = JSON.parse(entry.name) as [string, number];
   return { delivery, attempt };
 }
 
 /** Every try of a delivery. */
-const triesOf = (delivery: string): string => `[${JSON.stringify(delivery)},`;
+const attemptNamePrefix = (delivery: string): string => `[${JSON.stringify(delivery)},`;
 
-export async function decisionOn(
+export async function findDecision(
   workspace: Workspace,
-  of: GivenUpTry,
-): Promise<KeptDecision | undefined> {
+  of: FailedAttempt,
+): Promise<StoredFailureDecision | undefined> {
   const { store, name } = workspace;
-  return decisionIn(workspace, await store.findEntry(name, DECISION, tryName(of)));
+  return readDecision(workspace, await store.findEntry(name, DECISION, failedAttemptName(of)));
 }
 
 /** With the reason from the memory, where a redaction reaches it. */
-async function decisionIn(
+async function readDecision(
   { store, name }: Workspace,
   entry: EntryRow | undefined,
-): Promise<KeptDecision | undefined> {
+): Promise<StoredFailureDecision | undefined> {
   const stored = entryValue<StoredDecision>(entry);
   if (stored === undefined) return undefined;
   const { report, ...value } = stored;
@@ -99,44 +101,44 @@ async function decisionIn(
 }
 
 /** All that was decided about a delivery, first to last. */
-export async function decisionsOn(
+export async function listDecisions(
   workspace: Workspace,
   delivery: string,
-): Promise<readonly (KeptDecision & Pick<GivenUpTry, "attempt">)[]> {
-  const all: (KeptDecision & Pick<GivenUpTry, "attempt">)[] = [];
-  for await (const entry of entriesOf(workspace, DECISION, triesOf(delivery))) {
-    const value = await decisionIn(workspace, entry);
-    if (value !== undefined) all.push({ ...value, attempt: tryOf(entry).attempt });
+): Promise<readonly (StoredFailureDecision & Pick<FailedAttempt, "attempt">)[]> {
+  const all: (StoredFailureDecision & Pick<FailedAttempt, "attempt">)[] = [];
+  for await (const entry of entriesOf(workspace, DECISION, attemptNamePrefix(delivery))) {
+    const value = await readDecision(workspace, entry);
+    if (value !== undefined) all.push({ ...value, attempt: failedAttemptOf(entry).attempt });
   }
   return all.sort((a, b) => a.at - b.at);
 }
 
 /** What a decision leaves besides its record, which alone says why; the failure waits no more. */
 export function decisionEntries(
-  of: GivenUpTry,
-  { reason: _, report = "", ...decision }: KeptDecision,
+  of: FailedAttempt,
+  { reason: _, report = "", ...decision }: StoredFailureDecision,
   waits: Pick<EntryRow, "revision"> | undefined,
 ): PutEntry[] {
-  const name = tryName(of);
+  const name = failedAttemptName(of);
   const stored: StoredDecision = { ...decision, report };
   return [
-    { kind: DECISION, name, value: writtenValue(stored), basedOn: 0 },
+    { kind: DECISION, name, value: toEntryText(stored), basedOn: 0 },
     ...(waits ? [{ kind: FAILURE, name, value: undefined, basedOn: waits.revision }] : []),
   ];
 }
 
 /** Whether what a report is about is given up still, and nobody has decided about it. */
-export async function awaitsDecision(workspace: Workspace, of: GivenUpTry): Promise<boolean> {
+export async function awaitsDecision(workspace: Workspace, of: FailedAttempt): Promise<boolean> {
   const { store, name } = workspace;
   const given = (await store.findDelivery(name, of.delivery))?.delivery;
-  const isGivenUp = given?.attempt === of.attempt && GIVEN_UP.includes(given.state);
-  return isGivenUp && (await decisionOn(workspace, of)) === undefined;
+  const isGivenUp = given?.attempt === of.attempt && GIVEN_UP_STATES.includes(given.state);
+  return isGivenUp && (await findDecision(workspace, of)) === undefined;
 }
 
 /** A report ends with a decision: who has it decides, or leaves it to the hub. */
 export async function refuseUndecided(
   workspace: Workspace,
-  { attempt, delivery }: GivenUpTry,
+  { attempt, delivery }: FailedAttempt,
   report: Pick<Lease, "delivery" | "fence">,
 ): Promise<void> {
   const { store, name } = workspace;
@@ -153,15 +155,15 @@ export async function refuseUndecided(
 }
 
 /** The key a report is sent with: the same failure is reported once. */
-export const reportKey = ({ delivery, attempt }: GivenUpTry, before: number): string =>
+export const reportKey = ({ delivery, attempt }: FailedAttempt, before: number): string =>
   `failure/${delivery}/${attempt}/${before}`;
 
 /** The report of a failure that was sent so, if it was. */
 export async function reportOf(
   workspace: Workspace,
-  of: GivenUpTry,
+  of: FailedAttempt,
   before: number,
-): Promise<Claimed | undefined> {
+): Promise<DeliveryWithEnvelopeRow | undefined> {
   const { store, name } = workspace;
   const [report] = await deliveriesOfKey(workspace, SYSTEM, reportKey(of, before));
   return report === undefined ? undefined : store.findDelivery(name, report);
@@ -174,7 +176,9 @@ export async function openReportOf(
 ): Promise<string | undefined> {
   const { store, name } = workspace;
   const of = { delivery, attempt };
-  const kept = entryValue<KeptFailure>(await store.findEntry(name, FAILURE, tryName(of)));
+  const kept = entryValue<StoredFailure>(
+    await store.findEntry(name, FAILURE, failedAttemptName(of)),
+  );
   if (kept === undefined) return undefined;
   const report = await reportOf(workspace, of, kept.before);
   return report !== undefined && isOpen(report.delivery.state) ? report.delivery.id : undefined;

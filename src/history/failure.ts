@@ -5,21 +5,21 @@
 import type { Envelope, FailureClass } from "../envelope/schema.ts";
 import { type AttemptRow, parseText } from "../store/rows.ts";
 
-type Reported = NonNullable<Envelope["failure"]>;
+type ReportedFailure = NonNullable<Envelope["failure"]>;
 
 /** A failure, as far as its try tells. */
-export type TriedFailure = Pick<
-  Reported,
+export type AttemptFailure = Pick<
+  ReportedFailure,
   "attempted" | "by" | "class" | "hints" | "message" | "type"
 >;
 
 /** A try as it ended, or is about to. */
-export interface EndedTry extends Pick<AttemptRow, "outcome" | "reason"> {
+export interface EndedAttempt extends Pick<AttemptRow, "outcome" | "reason"> {
   readonly holder: string;
 }
 
 /** Whatever was written down about a try; a reason that was redacted says nothing of this. */
-interface Said {
+interface RecordedReason {
   readonly acceptMs?: number;
   readonly attempted?: string;
   readonly class?: FailureClass;
@@ -38,21 +38,21 @@ export const UNTYPED = "error";
 /** A task it waits for will never be done. */
 export const DEPENDENCY = "dependency";
 
-export function failureOf(ended: EndedTry | undefined, late = false): TriedFailure {
+export function failureOf(ended: EndedAttempt | undefined, late = false): AttemptFailure {
   const by = ended?.holder === undefined || ended.holder === "" ? {} : { by: ended.holder };
-  const said = ended === undefined || ended.reason === "" ? {} : saidIn(ended);
+  const said = ended === undefined || ended.reason === "" ? {} : parseRecordedReason(ended);
   if (late) return { ...by, ...silent("its deadline passed before it was done") };
   switch (ended?.outcome) {
     case "failed":
-      return { ...by, ...reported(said) };
+      return { ...by, ...toReportedFailure(said) };
     case "released":
       return { ...by, ...retryable("released", "it was given back without an end") };
     case "unaccepted":
       return { ...by, ...silent(`nobody accepted it within ${said.acceptMs ?? 0} ms`) };
     case "declined":
-      return { ...by, ...permanent(DECLINED, said.reason ?? GONE) };
+      return { ...by, ...permanent(DECLINED, said.reason ?? REDACTED_MESSAGE) };
     case "stopped":
-      return permanent(said.reason ?? "stopped", said.message ?? stoppedBecause(said.reason));
+      return permanent(said.reason ?? "stopped", said.message ?? stopMessageOf(said.reason));
     case "expired":
       return {
         ...by,
@@ -66,16 +66,23 @@ export function failureOf(ended: EndedTry | undefined, late = false): TriedFailu
 }
 
 /** What a redaction has taken away. */
-const GONE = "what was said of it has been taken away";
+const REDACTED_MESSAGE = "what was said of it has been taken away";
 
-const saidIn = ({ reason }: EndedTry): Said => parseText<Said>({ id: "the try", text: reason });
+const parseRecordedReason = ({ reason }: EndedAttempt): RecordedReason =>
+  parseText<RecordedReason>({ id: "the try", text: reason });
 
-function reported({ attempted, class: kind = "retryable", hints = [], message, type }: Said) {
+function toReportedFailure({
+  attempted,
+  class: kind = "retryable",
+  hints = [],
+  message,
+  type,
+}: RecordedReason) {
   return {
     ...(attempted === undefined ? {} : { attempted }),
     class: kind,
     hints: [...hints],
-    message: message ?? GONE,
+    message: message ?? REDACTED_MESSAGE,
     type: type ?? UNTYPED,
   };
 }
@@ -88,7 +95,7 @@ const permanent = (type: string, message: string) =>
 
 const silent = (message: string) => retryable(SILENT, message);
 
-function stoppedBecause(reason: string | undefined): string {
+function stopMessageOf(reason: string | undefined): string {
   switch (reason) {
     case "hop_limit":
       return "the line is longer than it may be";

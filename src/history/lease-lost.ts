@@ -4,9 +4,9 @@ import { BatonError } from "../base/errors.ts";
 import type { Delivery } from "./delivery.ts";
 
 /** A delivery, as stored or as callers see it. */
-type Now = Pick<Delivery, "state" | "attempt" | "holder">;
+type CurrentDelivery = Pick<Delivery, "state" | "attempt" | "holder">;
 
-export function leaseLost(id: string, now: Now | undefined): BatonError {
+export function leaseLost(id: string, now: CurrentDelivery | undefined): BatonError {
   const cancelled = now?.state === "cancelled";
   return new BatonError(cancelled ? "cancelled" : "lease_lost", {
     message: cancelled
@@ -21,7 +21,7 @@ export function leaseLost(id: string, now: Now | undefined): BatonError {
   });
 }
 
-function why(now: Now | undefined): string {
+function why(now: CurrentDelivery | undefined): string {
   if (now === undefined) return "there is no such delivery";
   if (!isOpen(now.state)) return `it is ${now.state}`;
   if (isHeld(now.state))

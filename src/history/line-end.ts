@@ -1,19 +1,22 @@
 /** Where a piece of work ended up: handed on, it goes on as another delivery. */
 import { memoryOf } from "../memory/record.ts";
 import type { DeliveryRow } from "../store/rows.ts";
-import type { Claimed } from "../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 /**
  * The delivery itself, or the one it was handed on as, or the one that took its place, and so on;
  * undefined when there is none.
  */
-export async function endOfLine(workspace: Workspace, id: string): Promise<Claimed | undefined> {
+export async function endOfLine(
+  workspace: Workspace,
+  id: string,
+): Promise<DeliveryWithEnvelopeRow | undefined> {
   let end = await workspace.store.findDelivery(workspace.name, id);
   const seen = new Set<string>();
   while (end !== undefined && !seen.has(end.delivery.id)) {
     seen.add(end.delivery.id);
-    const next = await wentOnAs(workspace, end.delivery);
+    const next = await nextDeliveryOf(workspace, end.delivery);
     if (next === undefined) return end;
     const further = await workspace.store.findDelivery(workspace.name, next);
     if (further === undefined) return end;
@@ -22,19 +25,22 @@ export async function endOfLine(workspace: Workspace, id: string): Promise<Claim
   return end;
 }
 
-async function wentOnAs(workspace: Workspace, delivery: DeliveryRow): Promise<string | undefined> {
+async function nextDeliveryOf(
+  workspace: Workspace,
+  delivery: DeliveryRow,
+): Promise<string | undefined> {
   switch (delivery.state) {
     case "completed":
-      return handedOnAs(workspace, delivery.settledBy);
+      return findHandedOnDelivery(workspace, delivery.settledBy);
     case "superseded":
-      return replacedBy(workspace, delivery);
+      return findReplacingDelivery(workspace, delivery);
     default:
       return undefined;
   }
 }
 
 /** The delivery that took its place: the handoff that began it says so. */
-async function replacedBy(
+async function findReplacingDelivery(
   { store, name }: Workspace,
   { id, task }: DeliveryRow,
 ): Promise<string | undefined> {
@@ -48,7 +54,7 @@ async function replacedBy(
 }
 
 /** The delivery that a completing record began; undefined when it only completed. */
-export async function handedOnAs(
+export async function findHandedOnDelivery(
   { store, name }: Workspace,
   settledBy: string,
 ): Promise<string | undefined> {

@@ -6,9 +6,9 @@ import { type AttemptRow, type DeliveryRow, type DeliveryState, isOpen } from ".
 import type { Workspace } from "../workspace/workspace.ts";
 import { type Attempt, attemptOf } from "./attempt.ts";
 import { type Delivery, deliveryOf } from "./delivery.ts";
-import { failureOf, type TriedFailure } from "./failure.ts";
-import { decisionOn, type KeptDecision } from "./failure-decisions.ts";
-import { handedOnAs } from "./line-end.ts";
+import { type AttemptFailure, failureOf } from "./failure.ts";
+import { findDecision, type StoredFailureDecision } from "./failure-decisions.ts";
+import { findHandedOnDelivery } from "./line-end.ts";
 
 /** What a receiver made of it. */
 export interface HandoffResult {
@@ -27,49 +27,52 @@ export interface HandoffResult {
 }
 
 /** What went wrong, and what was decided about that, where somebody decides and has. */
-export interface Failed {
-  readonly failure: TriedFailure;
-  readonly decision?: KeptDecision | undefined;
+export interface FailureDetails {
+  readonly failure: AttemptFailure;
+  readonly decision?: StoredFailureDecision | undefined;
 }
 
-export type Ended =
+export type DeliveryOutcome =
   | { readonly kind: "completed"; readonly delivery: Delivery; readonly result: HandoffResult }
-  | (Failed & {
+  | (FailureDetails & {
       readonly kind: "declined";
       readonly delivery: Delivery;
       readonly reason: string;
     })
   /** The receiver asks back: `agent.questions.answer(delivery.id, …)`. */
   | { readonly kind: "asked"; readonly delivery: Delivery; readonly question: string }
-  | (Failed & {
+  | (FailureDetails & {
       readonly kind: "dead";
       readonly delivery: Delivery;
       readonly attempts: readonly Attempt[];
     })
   | { readonly kind: "cancelled"; readonly delivery: Delivery; readonly reason: string }
   /** Its deadline passed. */
-  | (Failed & { readonly kind: "expired"; readonly delivery: Delivery })
+  | (FailureDetails & { readonly kind: "expired"; readonly delivery: Delivery })
   /** A newer handoff took its place before anybody claimed it. */
   | { readonly kind: "superseded"; readonly delivery: Delivery };
 
 /** States in which the sender has something to hear. */
-export const isEnded = (state: DeliveryState): boolean => !isOpen(state) || state === "waiting";
+export const hasOutcome = (state: DeliveryState): boolean => !isOpen(state) || state === "waiting";
 
-export async function endedAs(workspace: Workspace, row: DeliveryRow): Promise<Ended> {
+export async function readOutcome(
+  workspace: Workspace,
+  row: DeliveryRow,
+): Promise<DeliveryOutcome> {
   const delivery = deliveryOf(row);
   switch (row.state) {
     case "completed":
       return { kind: "completed", delivery, result: await resultOf(workspace, row) };
     case "declined": {
-      const reason = await said(workspace, row, "reason");
-      return { kind: "declined", delivery, reason, ...(await failedAs(workspace, row)) };
+      const reason = await readSettlementField(workspace, row, "reason");
+      return { kind: "declined", delivery, reason, ...(await readFailureDetails(workspace, row)) };
     }
     case "cancelled": {
-      const reason = await said(workspace, row, "reason");
+      const reason = await readSettlementField(workspace, row, "reason");
       return { kind: "cancelled", delivery, reason };
     }
     case "waiting": {
-      const question = await said(workspace, row, "question");
+      const question = await readSettlementField(workspace, row, "question");
       return { kind: "asked", delivery, question };
     }
     case "dead": {
@@ -78,11 +81,11 @@ export async function endedAs(workspace: Workspace, row: DeliveryRow): Promise<E
         kind: "dead",
         delivery,
         attempts: attempts.map(attemptOf),
-        ...(await failedAs(workspace, row, attempts)),
+        ...(await readFailureDetails(workspace, row, attempts)),
       };
     }
     case "expired":
-      return { kind: "expired", delivery, ...(await failedAs(workspace, row)) };
+      return { kind: "expired", delivery, ...(await readFailureDetails(workspace, row)) };
     case "superseded":
       return { kind: "superseded", delivery };
     default:
@@ -90,24 +93,28 @@ export async function endedAs(workspace: Workspace, row: DeliveryRow): Promise<E
   }
 }
 
-async function failedAs(
+async function readFailureDetails(
   workspace: Workspace,
   { id, attempt, state }: DeliveryRow,
   attempts?: readonly AttemptRow[],
-): Promise<Failed> {
+): Promise<FailureDetails> {
   const tries = attempts ?? (await workspace.store.readAttempts(workspace.name, id));
-  const decision = await decisionOn(workspace, { delivery: id, attempt });
+  const decision = await findDecision(workspace, { delivery: id, attempt });
   const failure = failureOf(tries.at(-1), state === "expired");
   return { failure, ...(decision && { decision }) };
 }
 
-async function settlement({ store, name }: Workspace, { settledBy }: DeliveryRow) {
+async function readSettlementRecord({ store, name }: Workspace, { settledBy }: DeliveryRow) {
   const [row] = settledBy === "" ? [] : await store.readMemories(name, [settledBy]);
   return row && memoryOf(row);
 }
 
-async function said(workspace: Workspace, delivery: DeliveryRow, field: string): Promise<string> {
-  const memory = await settlement(workspace, delivery);
+async function readSettlementField(
+  workspace: Workspace,
+  delivery: DeliveryRow,
+  field: string,
+): Promise<string> {
+  const memory = await readSettlementRecord(workspace, delivery);
   const value = memory?.data?.[field];
   return typeof value === "string" ? value : "";
 }
@@ -116,12 +123,12 @@ export async function resultOf(
   workspace: Workspace,
   delivery: DeliveryRow,
 ): Promise<HandoffResult> {
-  const memory = await settlement(workspace, delivery);
+  const memory = await readSettlementRecord(workspace, delivery);
   // Handed on with a result, the record is the handoff's, and the summary stands beside the outputs.
   const data = (memory?.data ?? {}) as Partial<
     Pick<HandoffResult, "gaps" | "outcome" | "outputs" | "summary">
   >;
-  const handedOn = await handedOnAs(workspace, delivery.settledBy);
+  const handedOn = await findHandedOnDelivery(workspace, delivery.settledBy);
   return {
     summary: data.summary ?? memory?.content ?? "",
     outputs: data.outputs ?? {},

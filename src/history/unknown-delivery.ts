@@ -2,10 +2,10 @@
 
 import { BatonError } from "../base/errors.ts";
 import { DeliveryId } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 
-export const deliveryId = (id: unknown): string =>
-  parseOr(DeliveryId, id, { code: "invalid_input", what: "The delivery", prefix: "delivery" });
+export const parseDeliveryId = (id: unknown): string =>
+  parseOrThrow(DeliveryId, id, { code: "invalid_input", what: "The delivery", prefix: "delivery" });
 
 export function unknownDelivery(id: string): BatonError {
   return new BatonError("unknown_delivery", {

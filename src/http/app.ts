@@ -7,20 +7,26 @@ import { Hono } from "hono";
 import { requireAccess } from "../access/refusals.ts";
 import { BatonError } from "../base/errors.ts";
 import type { LocalHub } from "../hub/hub.ts";
-import { silence } from "../hub/option-checks.ts";
+import { sessionTimeout } from "../hub/option-checks.ts";
 import { OPERATIONS, routeOf } from "../operations/index.ts";
-import type { Acting, Operation } from "../operations/operation.ts";
+import type { Operation, OperationContext } from "../operations/operation.ts";
 import { runOperation } from "../operations/run.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
-import { type Caller, callerOf, header, type Open } from "./caller.ts";
+import { type AnonymousAccess, type Caller, callerOf, header } from "./caller.ts";
 import { decode } from "./decode.ts";
-import { checkCaller, type Guard, preflight, SAFE_HEADERS, sharingHeaders } from "./guard.ts";
+import {
+  checkHostAndOrigin,
+  corsHeaders,
+  type Guard,
+  preflight,
+  SECURITY_HEADERS,
+} from "./guard.ts";
+import { IdempotencyCache, type Reply } from "./idempotency-cache.ts";
 import { Metrics } from "./metrics.ts";
-import { pagesOf } from "./pages.ts";
-import { problemOf, problemReply, told } from "./problem.ts";
-import { type Rate, RateLimiter } from "./rate.ts";
-import { Replies, type Reply } from "./replies.ts";
-import { Sessions } from "./sessions.ts";
+import { addPages } from "./pages.ts";
+import { callerErrorOf, problemOf, problemReply } from "./problem.ts";
+import { type RateLimit, RateLimiter } from "./rate-limiter.ts";
+import { SessionCache } from "./session-cache.ts";
 import { streamRoutes } from "./stream-routes.ts";
 import { bodyOf } from "./streams.ts";
 
@@ -29,18 +35,18 @@ export interface HttpOptions extends Partial<Guard> {
    * What a caller without a token may do: nothing unless told. For a hub that only this machine reaches,
    * "coordinator" (listen.ts decides).
    */
-  readonly open?: Open;
+  readonly open?: AnonymousAccess;
   /** The longest body of a call, in bytes; an import has no such bound. */
   readonly bodyBytes?: number;
   /** How often each caller may call. */
-  readonly rate?: Rate;
+  readonly rate?: RateLimit;
   /** Told of every answer: no token, no text of anybody. */
-  readonly onAnswer?: (answer: Answered) => void;
+  readonly onAnswer?: (answer: RequestLogEntry) => void;
   /** Told of what can only be a bug of ours. */
   readonly onBug?: (bug: unknown) => void;
 }
 
-export interface Answered {
+export interface RequestLogEntry {
   readonly operation: string;
   readonly method: string;
   readonly path: string;
@@ -60,7 +66,7 @@ export interface HttpHub {
 export interface App {
   readonly hono: Hono;
   readonly hub: LocalHub;
-  readonly sessions: Sessions;
+  readonly sessions: SessionCache;
   readonly metrics: Metrics;
   readonly closing: AbortSignal;
   /** Told of what can only be a bug of ours. */
@@ -72,18 +78,18 @@ export interface App {
   actingFor(
     request: Request,
     caller: Caller,
-    how?: { readonly tell?: Acting["tell"]; readonly key?: Acting["key"] },
-  ): Acting;
+    how?: { readonly tell?: OperationContext["tell"]; readonly key?: OperationContext["key"] },
+  ): OperationContext;
   /** Runs a handler; what it throws becomes a problem, and what comes of it is counted. */
   answered(
     operation: string,
     request: Request,
-    run: (about: About) => Promise<Response>,
+    run: (about: RequestInfo) => Promise<Response>,
   ): Promise<Response>;
 }
 
 /** What is known of a call once it is; for the log and the metrics. */
-export interface About {
+export interface RequestInfo {
   caller?: Caller;
   waits?: true | undefined;
 }
@@ -91,18 +97,18 @@ export interface About {
 /** Room for the largest batch of memories that one call may bring. */
 const BODY_BYTES = 16 * 1024 * 1024;
 /** A runaway loop is stopped, a busy team is not. */
-const RATE: Rate = { perSecond: 5_000, burst: 10_000 };
+const RATE: RateLimit = { perSecond: 5_000, burst: 10_000 };
 /** Tokens that are none: enough for mistakes, too few to guess. */
-const REFUSED_RATE: Rate = { perSecond: 10, burst: 100 };
+const FAILED_AUTH_RATE_LIMIT: RateLimit = { perSecond: 10, burst: 100 };
 
 export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
   const guard: Guard = { hosts: options.hosts ?? [], origins: options.origins ?? [] };
   const closing = new AbortController();
   const limiter = new RateLimiter(options.rate ?? RATE);
-  const strangers = new RateLimiter(REFUSED_RATE);
-  const sessions = new Sessions(hub);
+  const strangers = new RateLimiter(FAILED_AUTH_RATE_LIMIT);
+  const sessions = new SessionCache(hub);
   const metrics = new Metrics();
-  const replies = new Replies();
+  const replies = new IdempotencyCache();
   const report = options.onBug ?? (() => {});
 
   const app: App = {
@@ -129,7 +135,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
       const branch = header(request, HEADERS.branch, "The branch");
       const instance = header(request, HEADERS.session, "The session");
       const inWorkspace = sessions.hubOf(caller.workspace);
-      const silentMs = silenceIn(request);
+      const silentMs = sessionTimeoutOf(request);
       const agent = () => sessions.agentOf({ caller, instance, branch, silentMs });
       return {
         hub: inWorkspace,
@@ -148,10 +154,10 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     },
     async answered(operation, request, run) {
       const began = performance.now();
-      const about: About = {};
+      const about: RequestInfo = {};
       metrics.begin();
       const response = await run(about).catch((error: unknown) =>
-        respond(problemReply(told(error, report))),
+        respond(problemReply(callerErrorOf(error, report))),
       );
       const ms = performance.now() - began;
       metrics.end(operation, response.status, about.waits ? undefined : ms / 1_000);
@@ -172,7 +178,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     operation: Operation,
     request: Request,
     params: Readonly<Record<string, string>>,
-    about: About,
+    about: RequestInfo,
   ): Promise<Response> => {
     about.caller = await app.admit(request, operation.access);
     about.waits = operation.waits;
@@ -181,7 +187,9 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     const input = await decode(operation, { request, params, bodyBytes });
     const key = keyOf(request);
     if (operation.progress && wantsLines(request)) {
-      return lines(app, request, caller, (acting) => runOperation(operation, acting, input));
+      return streamProgress(app, request, caller, (acting) =>
+        runOperation(operation, acting, input),
+      );
     }
     const run = async (): Promise<Reply> => {
       try {
@@ -190,7 +198,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
         if (CHANGES_AGENTS.has(operation.name)) sessions.forget();
         return { status: 200, headers: JSON_TYPE, body: JSON.stringify(output ?? null) };
       } catch (error) {
-        return problemReply(told(error, report));
+        return problemReply(callerErrorOf(error, report));
       }
     };
     if (key === undefined) return respond(await run());
@@ -210,7 +218,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     );
   }
   streamRoutes(app);
-  pagesOf(app);
+  addPages(app);
   app.hono.notFound((c) =>
     app.answered("unknown", c.req.raw, async () => {
       throw unknownCall(app.hono, c.req.raw);
@@ -220,14 +228,15 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
   return {
     async fetch(request) {
       try {
-        checkCaller(request, guard);
+        checkHostAndOrigin(request, guard);
       } catch (error) {
-        return safe(await app.answered("refused", request, () => Promise.reject(error)), {});
+        return addHeaders(await app.answered("refused", request, () => Promise.reject(error)), {});
       }
-      const sharing = sharingHeaders(request, guard);
-      if (request.method === "OPTIONS") return safe(preflight(request, guard), sharing);
-      if (request.method === "HEAD") return safe(await withoutBody(app.hono, request), sharing);
-      return safe(await app.hono.fetch(request), sharing);
+      const sharing = corsHeaders(request, guard);
+      if (request.method === "OPTIONS") return addHeaders(preflight(request, guard), sharing);
+      if (request.method === "HEAD")
+        return addHeaders(await withoutBody(app.hono, request), sharing);
+      return addHeaders(await app.hono.fetch(request), sharing);
     },
     close: () => closing.abort(),
   };
@@ -238,9 +247,9 @@ const JSON_TYPE = { "content-type": "application/json" } as const;
 /** After these, what a session knows of its agent may be out of date. */
 const CHANGES_AGENTS: ReadonlySet<string> = new Set(["agent", "agents.pause", "agents.unpause"]);
 
-function silenceIn(request: Request): number | undefined {
+function sessionTimeoutOf(request: Request): number | undefined {
   const said = request.headers.get(HEADERS.silence);
-  return said === null ? undefined : silence({ sessionMs: Number(said) }, HEADERS.silence);
+  return said === null ? undefined : sessionTimeout({ sessionMs: Number(said) }, HEADERS.silence);
 }
 
 const keyOf = (request: Request): string | undefined =>
@@ -248,15 +257,17 @@ const keyOf = (request: Request): string | undefined =>
 
 /** With all it must say: put in one by one later, headers cost more than the rest of an answer. */
 function respond({ status, headers, body }: Reply): Response {
-  const response = new Response(body, { status, headers: { ...SAFE_HEADERS, ...headers } });
-  complete.add(response);
+  const response = new Response(body, { status, headers: { ...SECURITY_HEADERS, ...headers } });
+  responsesWithHeaders.add(response);
   return response;
 }
 
-const complete = new WeakSet<Response>();
+const responsesWithHeaders = new WeakSet<Response>();
 
-function safe(response: Response, sharing: Readonly<Record<string, string>>): Response {
-  const missing = complete.has(response) ? sharing : { ...SAFE_HEADERS, ...sharing };
+function addHeaders(response: Response, sharing: Readonly<Record<string, string>>): Response {
+  const missing = responsesWithHeaders.has(response)
+    ? sharing
+    : { ...SECURITY_HEADERS, ...sharing };
   for (const [name, value] of Object.entries(missing)) {
     if (!response.headers.has(name)) response.headers.set(name, value);
   }
@@ -276,11 +287,11 @@ const wantsLines = (request: Request): boolean =>
   request.headers.get("accept")?.includes(LINES) === true;
 
 /** How far it has come, a line each time, then the answer or why there is none. */
-function lines(
+function streamProgress(
   app: App,
   request: Request,
   caller: Caller,
-  run: (acting: Acting) => Promise<unknown>,
+  run: (acting: OperationContext) => Promise<unknown>,
 ): Response {
   const said: string[] = [];
   let wake = Promise.withResolvers<void>();
@@ -293,7 +304,7 @@ function lines(
   run(acting)
     .then(
       (answer) => say({ answer: answer ?? null }),
-      (error: unknown) => say({ problem: problemOf(told(error, app.report)) }),
+      (error: unknown) => say({ problem: problemOf(callerErrorOf(error, app.report)) }),
     )
     .finally(() => {
       over = true;
@@ -307,7 +318,7 @@ function lines(
       wake = Promise.withResolvers<void>();
     }
   }
-  const body = bodyOf(pieces(), { onError: (error) => told(error, app.report) });
+  const body = bodyOf(pieces(), { onError: (error) => callerErrorOf(error, app.report) });
   return new Response(body, { headers: { "content-type": LINES } });
 }
 

@@ -3,11 +3,11 @@
  * agent a call acts as comes from the connection (token, header), never from its input.
  */
 
-import { ANY_AGENT } from "../access/kept-token.ts";
 import type { Access } from "../access/levels.ts";
 import { unauthenticated } from "../access/refusals.ts";
+import { ANY_AGENT } from "../access/stored-token.ts";
 import { Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import type { LocalHub } from "../hub/hub.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
 
@@ -23,9 +23,13 @@ export interface Caller {
 }
 
 /** What a caller without a token may do; false: nothing. */
-export type Open = Access | false;
+export type AnonymousAccess = Access | false;
 
-export async function callerOf(request: Request, hub: LocalHub, open: Open): Promise<Caller> {
+export async function callerOf(
+  request: Request,
+  hub: LocalHub,
+  open: AnonymousAccess,
+): Promise<Caller> {
   const named = header(request, HEADERS.agent, "The agent");
   const token = tokenIn(request);
   if (token === undefined) {
@@ -57,7 +61,7 @@ function tokenIn(request: Request): string | undefined {
 export function header(request: Request, name: string, what: string): string | undefined {
   const said = request.headers.get(name);
   if (said === null) return undefined;
-  return parseOr(Name, decoded(said), { code: "invalid_input", what, prefix: name });
+  return parseOrThrow(Name, decoded(said), { code: "invalid_input", what, prefix: name });
 }
 
 function decoded(text: string): string {

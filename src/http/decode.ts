@@ -2,31 +2,31 @@
 import * as z from "zod";
 import { clip } from "../base/clip.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
-import { nearestNames } from "../base/nearest.ts";
-import { jsonIn } from "../operations/wire/address.ts";
+import { nearestNames } from "../base/nearest-names.ts";
+import { jsonIn } from "../operations/wire/request.ts";
 
 type Input = Record<string, unknown>;
 
-interface Described {
+interface OperationInput {
   readonly input: z.ZodObject;
   readonly rest?: true;
 }
 
-export interface Read {
+export interface UndecodedRequest {
   readonly request: Request;
   /** The parts of the path that are named, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly bodyBytes: number;
 }
 
-export async function decode(operation: Described, read: Read): Promise<Input> {
+export async function decode(operation: OperationInput, read: UndecodedRequest): Promise<Input> {
   const { request, params } = read;
   const given =
     request.method === "GET" || request.method === "DELETE"
       ? queryIn(operation.input, new URL(request.url).searchParams)
       : await bodyIn(request, read.bodyBytes);
   for (const name of Object.keys(params)) {
-    if (Object.hasOwn(given, name)) throw twice(name);
+    if (Object.hasOwn(given, name)) throw duplicateField(name);
   }
   const input: Input = { ...given, ...params };
   if (operation.rest === undefined) refuseUnknown(operation.input, input);
@@ -37,7 +37,7 @@ export async function decode(operation: Described, read: Read): Promise<Input> {
 export function queryIn(schema: z.ZodObject, query: URLSearchParams): Input {
   const input = new Map<string, unknown>(); // A query can name __proto__ too.
   for (const [name, text] of query) {
-    if (input.has(name)) throw twice(name);
+    if (input.has(name)) throw duplicateField(name);
     const json = jsonIn(text);
     const isText =
       json === undefined || (typeof json.value !== "string" && isTextOnly(schema, name));
@@ -95,7 +95,7 @@ function parsed(text: string): unknown {
 /** The body as text, never more than may be: what is longer is refused before it is read. */
 async function textOf(request: Request, most: number): Promise<string> {
   const said = request.headers.get("content-length");
-  if (said !== null && Number(said) > most) throw tooLong(most);
+  if (said !== null && Number(said) > most) throw bodyTooLarge(most);
   // Who says a length is believed: asking for `body` would make a stream of what is read at once.
   if (said === null ? request.body === null : Number(said) === 0) return "";
   if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers.get("content-type") ?? "")) {
@@ -108,19 +108,19 @@ async function textOf(request: Request, most: number): Promise<string> {
   try {
     // Node reads no more than was said.
     if (said !== null) return UTF8.decode(await request.arrayBuffer());
-    return await atMost(request.body as ReadableStream<Uint8Array>, most);
+    return await readStreamText(request.body as ReadableStream<Uint8Array>, most);
   } catch (error) {
     throw isBatonError(error) ? error : unreadable(error);
   }
 }
 
-async function atMost(body: ReadableStream<Uint8Array>, most: number): Promise<string> {
+async function readStreamText(body: ReadableStream<Uint8Array>, most: number): Promise<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true }); // Keeps half a character for the next chunk.
   let text = "";
   let bytes = 0;
   for await (const chunk of body) {
     bytes += chunk.byteLength;
-    if (bytes > most) throw tooLong(most);
+    if (bytes > most) throw bodyTooLarge(most);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
@@ -137,19 +137,19 @@ const unreadable = (error: unknown): BatonError =>
         hint: "JSON is sent as UTF-8, whatever the text was written in.",
         cause: error,
       })
-    : cutOff(error);
+    : incompleteBody(error);
 
 /** A body piece by piece, however long. */
 export async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     if (body !== null) yield* body;
   } catch (error) {
-    throw cutOff(error);
+    throw incompleteBody(error);
   }
 }
 
 /** Its sender has gone, or has broken off in the middle: no mistake of ours. */
-const cutOff = (cause: unknown): BatonError =>
+const incompleteBody = (cause: unknown): BatonError =>
   new BatonError("invalid_input", {
     message: "The body ended before it was whole.",
     path: "body",
@@ -157,7 +157,7 @@ const cutOff = (cause: unknown): BatonError =>
     cause,
   });
 
-const tooLong = (most: number): BatonError =>
+const bodyTooLarge = (most: number): BatonError =>
   new BatonError("limit_exceeded", {
     message: `The body is longer than ${most} bytes.`,
     path: "body",
@@ -165,7 +165,7 @@ const tooLong = (most: number): BatonError =>
     details: { limit: "bodyBytes", max: most },
   });
 
-const twice = (name: string): BatonError =>
+const duplicateField = (name: string): BatonError =>
   new BatonError("invalid_input", {
     message: `"${name}" is given twice.`,
     path: name,
@@ -173,7 +173,7 @@ const twice = (name: string): BatonError =>
   });
 
 /** Of a name that is said back. */
-const SHOWN = 100;
+const MAX_NAME_SHOWN = 100;
 
 function refuseUnknown(schema: z.ZodObject, input: Input): void {
   for (const name of Object.keys(input)) {
@@ -181,8 +181,8 @@ function refuseUnknown(schema: z.ZodObject, input: Input): void {
     const known = Object.keys(schema.shape);
     const [near] = nearestNames(name, known);
     throw new BatonError("invalid_input", {
-      message: `There is no field "${clip(name, SHOWN)}" here.`,
-      path: clip(name, SHOWN),
+      message: `There is no field "${clip(name, MAX_NAME_SHOWN)}" here.`,
+      path: clip(name, MAX_NAME_SHOWN),
       hint:
         near === undefined
           ? `Known fields: ${known.join(", ") || "none"}.`

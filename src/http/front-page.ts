@@ -1,12 +1,12 @@
 /** The first page of a hub: that it runs, and how to use it. */
 import { batonVersion } from "../base/version.ts";
-import { escaped, page } from "./html.ts";
+import { escapeHtml, page } from "./html.ts";
 
 export function frontPage(origin: string): string {
-  const at = escaped(origin);
+  const at = escapeHtml(origin);
   return page(
     "Baton",
-    `<h1>Baton ${escaped(batonVersion())}</h1>
+    `<h1>Baton ${escapeHtml(batonVersion())}</h1>
 <p>This hub is running. <a href="/reference">Reference</a> · <a href="/openapi.json">OpenAPI</a> · <a href="/schemas">Schemas</a> · <a href="/metrics">Metrics</a></p>
 <h2>Claude Code</h2><pre>claude mcp add --transport http baton ${at}/mcp --header "baton-agent: claude"</pre>
 <h2>Codex, and any other MCP client</h2><pre>${at}/mcp/codex</pre><p>The last word is the agent's name.</p>

@@ -15,14 +15,14 @@ export interface Guard {
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /** On every answer: nothing is cached, framed, sniffed or told to other sites. */
-export const SAFE_HEADERS: Readonly<Record<string, string>> = {
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
 };
 
-export function checkCaller(request: Request, { hosts, origins }: Guard): void {
+export function checkHostAndOrigin(request: Request, { hosts, origins }: Guard): void {
   const host = hostNameOf(request);
   if (host === undefined || ![...LOOPBACK, ...hosts].includes(host)) {
     throw new BatonError("forbidden", {
@@ -32,7 +32,7 @@ export function checkCaller(request: Request, { hosts, origins }: Guard): void {
     });
   }
   const origin = request.headers.get("origin");
-  const isForeign = origin !== null && !isOwn(origin, request) && !origins.includes(origin);
+  const isForeign = origin !== null && !isSameOrigin(origin, request) && !origins.includes(origin);
   const isCrossSite = origin === null && request.headers.get("sec-fetch-site") === "cross-site";
   if (isForeign || isCrossSite) {
     throw new BatonError("forbidden", {
@@ -49,13 +49,13 @@ function hostNameOf(request: Request): string | undefined {
   return /^(\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.exec(host)?.[1]?.toLowerCase();
 }
 
-const isOwn = (origin: string, request: Request): boolean => {
+const isSameOrigin = (origin: string, request: Request): boolean => {
   const host = request.headers.get("host") ?? new URL(request.url).host;
   return origin === `http://${host}` || origin === `https://${host}`;
 };
 
 /** What a page of a named origin needs to read the answer; nothing for everybody else. */
-export function sharingHeaders(request: Request, { origins }: Guard): Record<string, string> {
+export function corsHeaders(request: Request, { origins }: Guard): Record<string, string> {
   const origin = request.headers.get("origin");
   if (origin === null || !origins.includes(origin)) return {};
   return {
@@ -67,7 +67,7 @@ export function sharingHeaders(request: Request, { origins }: Guard): Record<str
 
 /** The answer to a browser that asks first. */
 export function preflight(request: Request, guard: Guard): Response {
-  const sharing = sharingHeaders(request, guard);
+  const sharing = corsHeaders(request, guard);
   const allowed = Object.keys(sharing).length > 0;
   const headers = allowed
     ? {

@@ -24,7 +24,7 @@ const HEADERS_MS = 10_000;
  * before the hub hangs up itself. Who hangs up first must be the side that calls: after Node's five
  * seconds, one in a thousand calls met a hub that was just hanging up.
  */
-const QUIET_MS = 65_000;
+const KEEP_ALIVE_MS = 65_000;
 
 /**
  * Connections that may wait to be taken; the system allows fewer where it is set up so. Of a thousand clients
@@ -40,7 +40,7 @@ export interface ListenOptions extends Omit<HttpOptions, "open"> {
   readonly requireTokens?: boolean;
 }
 
-export interface Listening {
+export interface HubServer {
   /** `http://127.0.0.1:4747` */
   readonly address: string;
   readonly port: number;
@@ -50,7 +50,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-export async function listen(hub: LocalHub, options: ListenOptions = {}): Promise<Listening> {
+export async function listen(hub: LocalHub, options: ListenOptions = {}): Promise<HubServer> {
   const { port = DEFAULT_PORT, host = DEFAULT_HOST, requireTokens = false, ...rest } = options;
   const isOpen = isLoopback(host) && !requireTokens;
   const hosts = [...(rest.hosts ?? []), host, ...(isLoopback(host) ? [] : [hostname()])];
@@ -67,7 +67,7 @@ export async function listen(hub: LocalHub, options: ListenOptions = {}): Promis
     serverOptions: {
       requestTimeout: REQUEST_MS,
       headersTimeout: HEADERS_MS,
-      keepAliveTimeout: QUIET_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
     },
   }) as Server;
   try {
@@ -89,11 +89,11 @@ export async function listen(hub: LocalHub, options: ListenOptions = {}): Promis
     address: `http://${inAddress(host)}:${boundTo}`,
     port: boundTo,
     isOpen,
-    close: () => (closed ??= end(server, stopWaiting, hub)),
+    close: () => (closed ??= closeServer(server, stopWaiting, hub)),
   };
 }
 
-async function end(server: Server, stopWaiting: () => void, hub: LocalHub): Promise<void> {
+async function closeServer(server: Server, stopWaiting: () => void, hub: LocalHub): Promise<void> {
   const ended = new Promise<void>((done) => server.close(() => done()));
   stopWaiting();
   const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);

@@ -6,16 +6,16 @@ import { type OperationExample, operationExamples } from "../operations/examples
 import { CHAPTERS, chapterOf, OPERATIONS, routeOf } from "../operations/index.ts";
 import type { Method, Operation } from "../operations/operation.ts";
 import { STREAMS, type Stream } from "../operations/streams.ts";
-import { hasBody, layOut } from "../operations/wire/address.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
+import { hasBody, toRequest } from "../operations/wire/request.ts";
 
 type Json = Record<string, unknown>;
 
-let made: Json | undefined;
+let cachedDescription: Json | undefined;
 
 export function openApi(): Json {
-  made ??= describe();
-  return made;
+  cachedDescription ??= describe();
+  return cachedDescription;
 }
 
 function describe(): Json {
@@ -112,7 +112,7 @@ function rewritten(part: unknown, names: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(part)) return part.map((each) => rewritten(each, names));
   if (typeof part !== "object" || part === null) return part;
   return Object.fromEntries(
-    Object.entries(spelledOut(part as Json)).map(([key, value]) => {
+    Object.entries(expandRecord(part as Json)).map(([key, value]) => {
       if (typeof value !== "string") return [key, rewritten(value, names)];
       if (key === "since") return ["x-since", value]; // Ours: the version that brought a field.
       return [key, key === "$ref" ? referenceTo(value, names) : value];
@@ -127,7 +127,7 @@ const referenceTo = (ref: string, names: ReadonlyMap<string, string>): string =>
   );
 
 /** A table that has every one of its keys, as an object with these fields. */
-function spelledOut(part: Json): Json {
+function expandRecord(part: Json): Json {
   const { propertyNames, additionalProperties: each, required, ...rest } = part;
   const keys = (propertyNames as Json | undefined)?.["enum"];
   if (!Array.isArray(keys) || !Array.isArray(required)) return part;
@@ -149,7 +149,7 @@ function describeOperation(
   );
   const isInBody = hasBody(method);
   const { input: exampleInput, output: exampleOutput } = exampleOf(operation.name);
-  const { body: exampleBody } = layOut(operation, exampleInput);
+  const { body: exampleBody } = toRequest(operation, exampleInput);
   return {
     operationId: operation.name,
     summary: operation.summary,

@@ -1,5 +1,5 @@
 /** What the hub serves besides calls: health, metrics, its description, the schemas, and MCP. */
-import { type Access, reaches } from "../access/levels.ts";
+import { type Access, hasAccess } from "../access/levels.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
 import { mcpFetch } from "../mcp/http.ts";
@@ -11,7 +11,7 @@ import { frontPage } from "./front-page.ts";
 import { openApi } from "./openapi.ts";
 import { SCHEMA_NAMES, schemaOf } from "./published-schemas.ts";
 import { referencePage } from "./reference-page.ts";
-import { THINKING_MS } from "./sessions.ts";
+import { INTERACTIVE_SESSION_MS } from "./session-cache.ts";
 
 const HTML = {
   "content-type": "text/html; charset=utf-8",
@@ -35,7 +35,7 @@ export const PAGES: Readonly<Record<string, Access | "anybody">> = {
   "/metrics": "reader",
 };
 
-export function pagesOf(app: App): void {
+export function addPages(app: App): void {
   const html = (text: string) => new Response(text, { headers: HTML });
   const page = (path: string, run: (request: Request, name: string) => Promise<Response>) =>
     app.hono.get(path, (c) =>
@@ -86,7 +86,7 @@ function mcpRoutes(app: App): void {
     app.answered("mcp", raw, async (about) => {
       about.waits = true;
       if (app.closing.aborted) throw closing();
-      const request = forModel(raw, named);
+      const request = withAgentHeaders(raw, named);
       const caller = await app.admit(request, "agent");
       about.caller = caller;
       const acting = app.actingFor(request, caller);
@@ -107,13 +107,13 @@ const mayRegister = (error: unknown, { method }: Request, caller: Caller): boole
   error.code === "unknown_agent" &&
   method === "POST" &&
   caller.bound === undefined &&
-  reaches(caller.access, "coordinator");
+  hasAccess(caller.access, "coordinator");
 
 /** As the agent that the path names; and a model thinks between two calls. */
-function forModel(request: Request, agent: string | undefined): Request {
+function withAgentHeaders(request: Request, agent: string | undefined): Request {
   const headers = new Headers(request.headers);
   if (agent !== undefined) headers.set(HEADERS.agent, encodeURIComponent(agent));
-  if (!headers.has(HEADERS.silence)) headers.set(HEADERS.silence, String(THINKING_MS));
+  if (!headers.has(HEADERS.silence)) headers.set(HEADERS.silence, String(INTERACTIVE_SESSION_MS));
   return new Request(request, { headers });
 }
 

@@ -1,6 +1,6 @@
 /** Errors as HTTP tells them: RFC 9457 with what every door says of an error besides. */
 import { BatonError, ERROR_CODES, isBatonError } from "../base/errors.ts";
-import type { Reply } from "./replies.ts";
+import type { Reply } from "./idempotency-cache.ts";
 
 const TYPE = "application/problem+json";
 
@@ -29,7 +29,7 @@ const retryAfter = ({ details }: BatonError): number =>
   typeof details["retryAfterS"] === "number" ? details["retryAfterS"] : RETRY_AFTER_S;
 
 /** What was thrown, as an error for the caller. A bug says nothing of itself to strangers. */
-export function told(error: unknown, report: (bug: unknown) => void): BatonError {
+export function callerErrorOf(error: unknown, report: (bug: unknown) => void): BatonError {
   if (isBatonError(error)) return error;
   report(error);
   return new BatonError("internal", {

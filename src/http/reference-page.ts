@@ -2,21 +2,21 @@
 import { ERROR_CODES } from "../base/errors.ts";
 import { operationExamples } from "../operations/examples.ts";
 import { OPERATION_TABLE } from "../operations/table.ts";
-import { type Laid, layOut } from "../operations/wire/address.ts";
-import { escaped, page } from "./html.ts";
+import { type RequestParts, toRequest } from "../operations/wire/request.ts";
+import { escapeHtml, page } from "./html.ts";
 import { openApi } from "./openapi.ts";
 
 type Json = Record<string, unknown>;
 
-let made: string | undefined;
+let cachedPage: string | undefined;
 
 /** Stands for the hub's address in the page as it is cached. */
 const ORIGIN = "%ORIGIN%";
 
 /** Returns the page. `origin`: the hub's address, for the examples. */
 export function referencePage(origin: string): string {
-  made ??= render(openApi());
-  return made.replaceAll(ORIGIN, () => escaped(origin));
+  cachedPage ??= render(openApi());
+  return cachedPage.replaceAll(ORIGIN, () => escapeHtml(origin));
 }
 
 function render(description: Json): string {
@@ -35,14 +35,14 @@ function render(description: Json): string {
   return page("Baton over HTTP", body);
 }
 
-interface Shown {
+interface ReferenceEntry {
   readonly tag: string;
   readonly method: string;
   readonly path: string;
   readonly operation: Json;
 }
 
-function callsOf({ paths }: Json): Shown[] {
+function callsOf({ paths }: Json): ReferenceEntry[] {
   return Object.entries(paths as Record<string, Record<string, Json>>).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({
       tag: (operation["tags"] as string[])[0] ?? "",
@@ -53,11 +53,11 @@ function callsOf({ paths }: Json): Shown[] {
   );
 }
 
-function section({ method, path, operation }: Shown): string {
+function section({ method, path, operation }: ReferenceEntry): string {
   const name = String(operation["operationId"]);
   const fields = fieldsOf(operation);
   const table = fields.length === 0 ? "" : `<table>${fields.map(row).join("")}</table>`;
-  return `<h3 id="${name}"><span class="access">${escaped(String(operation["description"]))}</span><span class="method">${method}</span> <code>${escaped(path)}</code></h3><p>${escaped(String(operation["summary"]))} <code>${name}</code></p>${table}${example(name)}`;
+  return `<h3 id="${name}"><span class="access">${escapeHtml(String(operation["description"]))}</span><span class="method">${method}</span> <code>${escapeHtml(path)}</code></h3><p>${escapeHtml(String(operation["summary"]))} <code>${name}</code></p>${table}${example(name)}`;
 }
 
 /** The example of a call: a curl line and the response. Empty for streams, which have none. */
@@ -66,10 +66,10 @@ function example(name: string): string {
   const operation = OPERATION_TABLE[name];
   if (shown === undefined || operation === undefined) return "";
   const response = JSON.stringify(shown.output, null, 2);
-  return `<details><summary>Example</summary><pre>${escaped(curlLine(layOut(operation, shown.input)))}</pre><pre>${escaped(response)}</pre></details>`;
+  return `<details><summary>Example</summary><pre>${escapeHtml(curlLine(toRequest(operation, shown.input)))}</pre><pre>${escapeHtml(response)}</pre></details>`;
 }
 
-function curlLine({ method, path, body }: Laid): string {
+function curlLine({ method, path, body }: RequestParts): string {
   return [
     `curl${method === "GET" ? "" : ` -X ${method}`} '${quotable(`${ORIGIN}${path}`)}'`,
     `-H "authorization: Bearer $BATON_TOKEN"`,
@@ -112,7 +112,7 @@ function contentSchema(holder: Json): Json {
 }
 
 const row = ({ name, where, required, schema }: Field): string =>
-  `<tr><td><code>${escaped(name)}</code>${required ? "" : "?"}</td><td>${where}</td><td><code>${escaped(typeText(schema))}</code></td><td>${escaped(String(schema["description"] ?? ""))}</td></tr>`;
+  `<tr><td><code>${escapeHtml(name)}</code>${required ? "" : "?"}</td><td>${where}</td><td><code>${escapeHtml(typeText(schema))}</code></td><td>${escapeHtml(String(schema["description"] ?? ""))}</td></tr>`;
 
 /** A schema in a few words. */
 function typeText(schema: Json): string {
@@ -131,7 +131,7 @@ function typeText(schema: Json): string {
 function errors(): string {
   const rows = Object.entries(ERROR_CODES).map(
     ([code, { http, exit, retryable, meaning }]) =>
-      `<tr id="${code}"><td><code>${code}</code></td><td>${http}</td><td>${exit}</td><td>${retryable ? "yes" : ""}</td><td>${escaped(meaning)}</td></tr>`,
+      `<tr id="${code}"><td><code>${code}</code></td><td>${http}</td><td>${exit}</td><td>${retryable ? "yes" : ""}</td><td>${escapeHtml(meaning)}</td></tr>`,
   );
   return `<table><tr><th>code</th><th>status</th><th>exit</th><th>retry</th><th>meaning</th></tr>${rows.join("")}</table>`;
 }

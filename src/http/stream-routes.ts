@@ -1,15 +1,15 @@
 /** The routes of what streams. */
 import * as z from "zod";
-import { type KeepingQuery, KeepingQuerySchema } from "../archive/query.ts";
+import { type MemoryExportQuery, MemoryExportQuerySchema } from "../archive/memory-export-query.ts";
 import { isBatonError } from "../base/errors.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import { routeOf } from "../operations/index.ts";
-import type { Acting } from "../operations/operation.ts";
+import type { OperationContext } from "../operations/operation.ts";
 import { STREAMS, type Stream } from "../operations/streams.ts";
 import type { App } from "./app.ts";
 import { piecesOf, queryIn } from "./decode.ts";
-import { told } from "./problem.ts";
-import { asEvents, bodyOf, eventsAfter, inboxOf, whileAdmitted } from "./streams.ts";
+import { callerErrorOf } from "./problem.ts";
+import { bodyOf, eventsAfter, inboxOf, toServerSentEvents, whileAuthorized } from "./streams.ts";
 
 const EVENTS = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
 const LINES = { "content-type": "application/x-ndjson" };
@@ -17,32 +17,36 @@ const LINES = { "content-type": "application/x-ndjson" };
 const EventNumber = z.coerce.number().pipe(z.int().min(0));
 
 export function streamRoutes(app: App): void {
-  add(app, "events.stream", async (request, { hub, signal }) => {
+  addRoute(app, "events.stream", async (request, { hub, signal }) => {
     const after = lastSeen(request);
     (await hub.events.list({ after, limit: 1 })).items; // Refused now rather than in the middle of the stream.
-    return live(app, request, "events.stream", eventsAfter(hub, after, signal));
+    return eventStreamResponse(app, request, "events.stream", eventsAfter(hub, after, signal));
   });
-  add(app, "inbox.stream", async (request, call) => {
+  addRoute(app, "inbox.stream", async (request, call) => {
     const agent = await call.agent();
-    return live(app, request, "inbox.stream", inboxOf(agent, call.signal));
+    return eventStreamResponse(app, request, "inbox.stream", inboxOf(agent, call.signal));
   });
-  add(app, "archive.export", async (_, { hub }) =>
-    stream(app, await begun(hub.archive.export()), LINES),
+  addRoute(app, "archive.export", async (_, { hub }) =>
+    stream(app, await withFirstChunk(hub.archive.export()), LINES),
   );
-  add(app, "memories.export", async (request, call) => {
+  addRoute(app, "memories.export", async (request, call) => {
     const reader = await call.reader();
-    const query = queryIn(KeepingQuerySchema, new URL(request.url).searchParams);
-    return stream(app, await begun(reader.memories.export(query as KeepingQuery)), LINES);
+    const query = queryIn(MemoryExportQuerySchema, new URL(request.url).searchParams);
+    return stream(
+      app,
+      await withFirstChunk(reader.memories.export(query as MemoryExportQuery)),
+      LINES,
+    );
   });
-  add(app, "archive.import", async (request, { hub }) =>
+  addRoute(app, "archive.import", async (request, { hub }) =>
     Response.json(await hub.archive.import(piecesOf(request))),
   );
 }
 
-function add(
+function addRoute(
   app: App,
   name: string,
-  run: (request: Request, acting: Acting) => Promise<Response>,
+  run: (request: Request, acting: OperationContext) => Promise<Response>,
 ): void {
   const { access, route } = STREAMS[name] as Stream;
   app.hono.on(...routeOf({ route }), (c) =>
@@ -55,7 +59,7 @@ function add(
 }
 
 /** As events, for as long as the token they are read with is good. */
-function live(
+function eventStreamResponse(
   app: App,
   request: Request,
   name: string,
@@ -64,20 +68,20 @@ function live(
   const isAdmitted = () =>
     app.admit(request, (STREAMS[name] as Stream).access).then(
       () => true,
-      (error: unknown) => !isShutOut(error),
+      (error: unknown) => !isAccessError(error),
     );
-  return stream(app, asEvents(whileAdmitted(messages, isAdmitted)), EVENTS);
+  return stream(app, toServerSentEvents(whileAuthorized(messages, isAdmitted)), EVENTS);
 }
 
 /** Anything else may be better in a moment. */
-const isShutOut = (error: unknown): boolean =>
+const isAccessError = (error: unknown): boolean =>
   isBatonError(error) && (error.code === "unauthenticated" || error.code === "forbidden");
 
 /** The number of the last event the reader has: from its header, or `after`. */
 function lastSeen(request: Request): number {
   const said =
     request.headers.get("last-event-id") ?? new URL(request.url).searchParams.get("after") ?? "0";
-  return parseOr(EventNumber, said, {
+  return parseOrThrow(EventNumber, said, {
     code: "invalid_input",
     what: "The event number",
     prefix: "after",
@@ -85,7 +89,7 @@ function lastSeen(request: Request): number {
 }
 
 /** With its first piece in hand: what is refused is refused now rather than in the middle. */
-async function begun(
+async function withFirstChunk(
   pieces: AsyncGenerator<string, unknown, undefined>,
 ): Promise<AsyncGenerator<string, void, undefined>> {
   const first = await pieces.next();
@@ -106,6 +110,6 @@ function stream(
     if (open) app.metrics.streamClosed();
     open = false;
   };
-  const body = bodyOf(pieces, { onEnd, onError: (error) => told(error, app.report) });
+  const body = bodyOf(pieces, { onEnd, onError: (error) => callerErrorOf(error, app.report) });
   return new Response(body, { headers });
 }

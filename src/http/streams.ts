@@ -9,13 +9,13 @@ import type { LocalHub } from "../hub/hub.ts";
 /** Events of one read. */
 const PAGE = 500;
 /** How often the log is looked at although nobody called: other processes write to it too. */
-const LOOK_MS = 500;
+const EVENT_POLL_MS = 500;
 /** A comment keeps the connection from being taken for dead. */
 const KEEP_ALIVE_MS = 15_000;
 /** How often an inbox is looked at although nobody woke us: a wake-up is only a hint. */
-const INBOX_LOOK_MS = 5_000;
+const INBOX_POLL_MS = 5_000;
 /** As long as what was read of a token is believed. */
-const ADMITTED_MS = 2_000;
+const REAUTHORIZE_MS = 2_000;
 
 type Message = { readonly id?: string; readonly event: string; readonly data: unknown };
 
@@ -32,7 +32,7 @@ export async function* eventsAfter(
     last = items.at(-1)?.number ?? last;
     if (next === undefined) {
       yield undefined;
-      await pause(LOOK_MS, signal);
+      await pause(EVENT_POLL_MS, signal);
     }
   }
 }
@@ -65,7 +65,7 @@ export async function* inboxOf(
       }
       told = now;
       yield undefined;
-      await pause(INBOX_LOOK_MS, signal, wake.promise);
+      await pause(INBOX_POLL_MS, signal, wake.promise);
       wake = Promise.withResolvers<void>();
     }
   } finally {
@@ -89,13 +89,13 @@ function pause(ms: number, signal: AbortSignal, woken?: Promise<void>): Promise<
 }
 
 /** For as long as its reader is let in; asked again every few seconds. */
-export async function* whileAdmitted<T>(
+export async function* whileAuthorized<T>(
   messages: AsyncIterable<T>,
   isAdmitted: () => Promise<boolean>,
 ): AsyncGenerator<T, void, undefined> {
   let askedAt = performance.now();
   for await (const message of messages) {
-    if (performance.now() - askedAt >= ADMITTED_MS) {
+    if (performance.now() - askedAt >= REAUTHORIZE_MS) {
       if (!(await isAdmitted())) return;
       askedAt = performance.now();
     }
@@ -104,21 +104,21 @@ export async function* whileAdmitted<T>(
 }
 
 /** Messages as server-sent events; with a comment when nothing was said for a while. */
-export async function* asEvents(
+export async function* toServerSentEvents(
   messages: AsyncIterable<Message | undefined>,
 ): AsyncGenerator<string, void, undefined> {
   yield ": baton\n\n";
   let spokeAt = performance.now();
   for await (const message of messages) {
     const now = performance.now();
-    if (message !== undefined) yield written(message);
+    if (message !== undefined) yield formatServerSentEvent(message);
     else if (now - spokeAt >= KEEP_ALIVE_MS) yield ": still here\n\n";
     else continue;
     spokeAt = now;
   }
 }
 
-function written({ id, event, data }: Message): string {
+function formatServerSentEvent({ id, event, data }: Message): string {
   const lines = [`event: ${event}`, `data: ${JSON.stringify(data)}`];
   return `${id === undefined ? "" : `id: ${id}\n`}${lines.join("\n")}\n\n`;
 }

@@ -4,29 +4,29 @@
  */
 import { type CatchUp, type CatchUpQuery, catchUp } from "../coordination/catch-up/catch-up.ts";
 import { acceptNext } from "../delivery/receive/accept.ts";
-import { claimNext, type Which } from "../delivery/receive/claim-next.ts";
-import { inbox } from "../delivery/receive/inbox.ts";
+import { type ClaimFilter, claimNext } from "../delivery/receive/claim-next.ts";
+import { claimFromInbox } from "../delivery/receive/inbox.ts";
 import type { AcceptOptions, InboxOptions } from "../delivery/receive/receive-options.ts";
-import { inSession } from "../delivery/receive/session.ts";
-import type { LookoutOptions } from "../delivery/receive/wait-for-delivery.ts";
+import { withSessionRenewal } from "../delivery/receive/session-renewal.ts";
+import type { ClaimWaitOptions } from "../delivery/receive/wait-for-delivery.ts";
 import type { LeaseKind, Worker } from "../delivery/receive/worker.ts";
-import { handOver } from "../delivery/send/handoff.ts";
-import type { Sending } from "../delivery/send/plan.ts";
-import { findHeld, resumeWork } from "../delivery/work/resume.ts";
+import { performHandoff } from "../delivery/send/handoff.ts";
+import type { SendOptions } from "../delivery/send/plan.ts";
+import { findHeldWork, resumeWork } from "../delivery/work/work-handle.ts";
 import type { DraftOf } from "../envelope/schema.ts";
 import { type Background, backgroundOf } from "../history/background.ts";
 import { type AgentInfo, type Identity, readerOf } from "../memory/agents.ts";
 import { requireBranch } from "../memory/branches/branches.ts";
-import { type Recalled, type RecallQuery, recall } from "../memory/recall/recall.ts";
+import { type RecallQuery, type RecallResult, recall } from "../memory/recall/recall.ts";
 import {
-  type Remembered,
   type RememberOptions,
-  rememberFirst,
-} from "../memory/recall/search-first.ts";
+  type RememberResult,
+  rememberChecked,
+} from "../memory/recall/remember-checked.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
-import type { Told } from "../memory/redaction/secret-policy.ts";
+import type { WithSecrets } from "../memory/redaction/secret-policy.ts";
 import { type TraceStep, traceSteps } from "../memory/traces/trace.ts";
-import type { Claimed } from "../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type AgentBranches, agentBranches } from "./groups/branches.ts";
 import type { Call } from "./groups/call.ts";
@@ -59,18 +59,18 @@ export interface Agent {
    * Remembers one memory, or several at once (all or none). With `known: "report"` also returns what is
    * known already; with "refuse" throws instead of storing the same again.
    */
-  remember(input: MemoryInput, options?: RememberOptions): Promise<Remembered>;
-  remember(inputs: readonly MemoryInput[], options?: RememberOptions): Promise<Remembered[]>;
+  remember(input: MemoryInput, options?: RememberOptions): Promise<RememberResult>;
+  remember(inputs: readonly MemoryInput[], options?: RememberOptions): Promise<RememberResult[]>;
   /** Returns the memories that answer a question, best first, each with the reasons. */
-  recall(question: string, query?: RecallQuery): Promise<Recalled>;
+  recall(question: string, query?: RecallQuery): Promise<RecallResult>;
   /** Returns what to know when starting: open handoffs, pins, shared context, recent records. */
   catchUp(query?: CatchUpQuery): Promise<CatchUp>;
   /**
    * Records steps on this session's trace: not recalled, searchable, pruned by retention. Buffered and
    * stored a few milliseconds later; `traces.flush` waits until all of it is stored.
    */
-  trace(step: TraceStep): Promise<Told<Memory>>;
-  trace(steps: readonly TraceStep[]): Promise<Told<Memory>[]>;
+  trace(step: TraceStep): Promise<WithSecrets<Memory>>;
+  trace(steps: readonly TraceStep[]): Promise<WithSecrets<Memory>[]>;
 
   /** Hands a task over. Once it returns, the handoff and everything it needs is on disk. */
   handoff<T extends object = object>(draft: DraftOf<T>): Promise<Sent<T>>;
@@ -107,7 +107,7 @@ export class LocalAgent implements Agent {
   readonly #workspace: Workspace;
   readonly #identity: Identity;
   readonly #self: Worker;
-  readonly #call: Call = (run) => inSession(this.#workspace, this.#self, run);
+  readonly #call: Call = (run) => withSessionRenewal(this.#workspace, this.#self, run);
   readonly info: AgentInfo;
   readonly memories: AgentMemories;
   readonly branches: AgentBranches;
@@ -168,22 +168,22 @@ export class LocalAgent implements Agent {
     return this.#workspace.branch;
   }
 
-  remember(input: MemoryInput, options?: RememberOptions): Promise<Remembered>;
-  remember(inputs: readonly MemoryInput[], options?: RememberOptions): Promise<Remembered[]>;
+  remember(input: MemoryInput, options?: RememberOptions): Promise<RememberResult>;
+  remember(inputs: readonly MemoryInput[], options?: RememberOptions): Promise<RememberResult[]>;
   remember(
     input: MemoryInput | readonly MemoryInput[],
     options: RememberOptions = {},
-  ): Promise<Remembered | Remembered[]> {
+  ): Promise<RememberResult | RememberResult[]> {
     return this.#call(async () => {
       const many = Array.isArray(input);
       const inputs = many ? input : [input];
-      const memories = await rememberFirst(this.#workspace, this.#self, inputs, options);
-      return many ? memories : (memories[0] as Remembered);
+      const memories = await rememberChecked(this.#workspace, this.#self, inputs, options);
+      return many ? memories : (memories[0] as RememberResult);
     });
   }
 
-  trace(step: TraceStep): Promise<Told<Memory>>;
-  trace(steps: readonly TraceStep[]): Promise<Told<Memory>[]>;
+  trace(step: TraceStep): Promise<WithSecrets<Memory>>;
+  trace(steps: readonly TraceStep[]): Promise<WithSecrets<Memory>[]>;
   trace(step: TraceStep | readonly TraceStep[]): Promise<Memory | Memory[]> {
     const many = Array.isArray(step);
     const traced = this.#call(async () => {
@@ -194,7 +194,7 @@ export class LocalAgent implements Agent {
     return traced;
   }
 
-  recall(question: string, query: RecallQuery = {}): Promise<Recalled> {
+  recall(question: string, query: RecallQuery = {}): Promise<RecallResult> {
     return this.#call(() => recall(this.#workspace, question, query));
   }
 
@@ -236,7 +236,7 @@ export class LocalAgent implements Agent {
 
   async *inbox<T = unknown>(options: InboxOptions = {}): AsyncGenerator<Offer<T>, void, undefined> {
     await this.#call(async () => {});
-    for await (const claimed of inbox(this.#workspace, this.#self, options)) {
+    for await (const claimed of claimFromInbox(this.#workspace, this.#self, options)) {
       yield await LocalOffer.of<T>(this.#workspace, this.#self, claimed);
     }
   }
@@ -256,7 +256,7 @@ export class LocalAgent implements Agent {
   }
 
   /** The next offer, of this task or this one; undefined when there is none, or the wait was ended. */
-  claim(which: Which, waiting: LookoutOptions): Promise<LocalOffer | undefined> {
+  claim(which: ClaimFilter, waiting: ClaimWaitOptions): Promise<LocalOffer | undefined> {
     return this.#call(async () => {
       const claimed = await claimNext(this.#workspace, this.#self, which, waiting);
       return claimed && (await LocalOffer.of(this.#workspace, this.#self, claimed));
@@ -267,7 +267,7 @@ export class LocalAgent implements Agent {
   offered(handle: string, envelope?: string): Promise<LocalOffer> {
     return this.#call(async () => {
       const known = { state: "claimed" as const, ...(envelope === undefined ? {} : { envelope }) };
-      const claimed = await findHeld(this.#workspace, this.#self, handle, known);
+      const claimed = await findHeldWork(this.#workspace, this.#self, handle, known);
       return LocalOffer.of(this.#workspace, this.#self, claimed);
     });
   }
@@ -276,24 +276,24 @@ export class LocalAgent implements Agent {
   held(handle: string, envelope?: string): Promise<LocalWork> {
     return this.#call(async () => {
       const known = { state: "accepted" as const, ...(envelope === undefined ? {} : { envelope }) };
-      return this.#work(await findHeld(this.#workspace, this.#self, handle, known));
+      return this.#work(await findHeldWork(this.#workspace, this.#self, handle, known));
     });
   }
 
   /** Hands over, to these receivers where it is a publication. */
   send<T extends object>(
     draft: DraftOf<T>,
-    sending: Pick<Sending, "receivers"> = {},
+    sending: Pick<SendOptions, "receivers"> = {},
   ): Promise<Sent<T>> {
     return this.#call(async () => {
-      const outcome = await handOver<T>(this.#workspace, this.#self, draft, sending);
+      const outcome = await performHandoff<T>(this.#workspace, this.#self, draft, sending);
       if (outcome.kind !== "sent") throw new Error("a handoff outside a lease cannot lose one");
       return new LocalSent<T>(this.#workspace, this.#self, outcome);
     });
   }
 
   /** In the name of the session that accepted it: whose work it is does not change. */
-  #work<T>(held: Claimed, background?: Background): LocalWork<T> {
+  #work<T>(held: DeliveryWithEnvelopeRow, background?: Background): LocalWork<T> {
     const { instance } = held.delivery;
     const reader = { ...this.#workspace.reader, session: instance };
     const holder = { ...this.#self, instance };

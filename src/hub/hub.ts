@@ -3,25 +3,25 @@
  * is given a store and knows none of the implementations; `openHub()` chooses one.
  */
 
-import { authenticate, type Bearer, type Refused } from "../access/authenticate.ts";
+import { type AuthenticationRefusal, authenticate, type Bearer } from "../access/authenticate.ts";
 import { LocalTokens, type Tokens } from "../access/tokens.ts";
 import { systemClock } from "../base/clock.ts";
-import { randomIds } from "../base/ids.ts";
+import { randomIdGenerator } from "../base/ids.ts";
 import { resolveLimits } from "../base/limits.ts";
-import { dutiesWith } from "../coordination/duties.ts";
-import { systemProcesses } from "../delivery/receive/process.ts";
+import { createFollowUpHandlers } from "../coordination/follow-up-handlers.ts";
+import { systemProcesses } from "../delivery/receive/process-identity.ts";
 import type { LeaseKind } from "../delivery/receive/worker.ts";
 import { checkPolicy } from "../delivery/settings/policy.ts";
-import { PayloadTypes } from "../envelope/payload.ts";
-import { SHIPPED } from "../envelope/versions.ts";
+import { PayloadTypes } from "../envelope/payload-types.ts";
+import { DEFAULT_VERSIONS } from "../envelope/versions.ts";
 import { type AgentProfile, agentInfo, registerAgent, requireAgent } from "../memory/agents.ts";
-import { Meaning } from "../memory/recall/meaning.ts";
-import { type Recalled, type RecallQuery, recall } from "../memory/recall/recall.ts";
-import { heard } from "../memory/redaction/secret-policy.ts";
+import { WorkspaceEmbeddings } from "../memory/recall/embedding-service.ts";
+import { type RecallQuery, type RecallResult, recall } from "../memory/recall/recall.ts";
+import { redactSecrets } from "../memory/redaction/secret-policy.ts";
 import { drainTraces } from "../memory/traces/trace.ts";
-import { NOBODY, TRUNK } from "../store/sight.ts";
 import type { Store } from "../store/store.ts";
 import type { VerifyProgress, VerifyReport } from "../store/verify-report.ts";
+import { ANONYMOUS_READER, MAIN_BRANCH } from "../store/visibility.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type Agent, LocalAgent } from "./agent.ts";
 import { type HubAgents, hubAgents } from "./groups/agents.ts";
@@ -44,7 +44,7 @@ import {
   checkedSession,
   knownMode,
   type SessionOptions,
-  silence,
+  sessionTimeout,
   workspaceName,
 } from "./option-checks.ts";
 import { embedderOf, filesFolder, type HubOptions, secretMode } from "./options.ts";
@@ -60,7 +60,7 @@ export interface Hub extends AsyncDisposable {
    */
   agent(name: string, profile?: AgentProfile, session?: SessionOptions): Promise<Agent>;
   /** Returns the memories that answer a question, best first, each with the reasons. */
-  recall(question: string, query?: RecallQuery): Promise<Recalled>;
+  recall(question: string, query?: RecallQuery): Promise<RecallResult>;
   /** Reads everything and compares it with its hashes and signatures. */
   verify(onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport>;
   /** Stores what was traced, then closes. */
@@ -89,7 +89,7 @@ export interface Hub extends AsyncDisposable {
 
 export class LocalHub implements Hub {
   readonly #workspace: Workspace;
-  readonly #meaning: Meaning;
+  readonly #meaning: WorkspaceEmbeddings;
   readonly #options: HubOptions;
   /** The hub that closes the store; undefined: this one. */
   #owner: LocalHub | undefined;
@@ -116,25 +116,25 @@ export class LocalHub implements Hub {
 
   constructor(store: Store, options: HubOptions = {}) {
     this.#options = options;
-    silence(options);
-    this.#meaning = new Meaning(embedderOf(options));
+    sessionTimeout(options);
+    this.#meaning = new WorkspaceEmbeddings(embedderOf(options));
     const clock = options.clock ?? systemClock;
     const workspace: Workspace = {
       name: workspaceName(options),
       root: this,
-      branch: TRUNK,
-      reader: NOBODY,
+      branch: MAIN_BRANCH,
+      reader: ANONYMOUS_READER,
       store,
       clock,
-      ids: options.ids ?? randomIds(clock),
+      ids: options.ids ?? randomIdGenerator(clock),
       random: options.random ?? Math.random,
       processes: options.processes ?? systemProcesses,
       limits: resolveLimits(options.limits),
       payloads: new PayloadTypes(),
-      versions: options.versions ?? SHIPPED,
+      versions: options.versions ?? DEFAULT_VERSIONS,
       policy: options.policy === undefined ? undefined : checkPolicy(options.policy, "policy"),
       route: options.route,
-      duties: dutiesWith(options.coordinate),
+      duties: createFollowUpHandlers(options.coordinate),
       meaning: this.#meaning,
       known: knownMode(options),
       files: filesFolder(options),
@@ -175,7 +175,7 @@ export class LocalHub implements Hub {
   }
 
   /** Returns the agent a token belongs to, in any workspace of the store. */
-  authenticate(token: string): Promise<Bearer | Refused> {
+  authenticate(token: string): Promise<Bearer | AuthenticationRefusal> {
     return authenticate(this.#workspace, token);
   }
 
@@ -189,7 +189,7 @@ export class LocalHub implements Hub {
 
   async agent(name: string, profile?: AgentProfile, session: SessionOptions = {}): Promise<Agent> {
     const { instance = this.#workspace.ids.mint("session"), lease } = checkedSession(
-      await heard(this.#workspace, session),
+      await redactSecrets(this.#workspace, session),
     );
     const identity =
       profile === undefined
@@ -216,7 +216,7 @@ export class LocalHub implements Hub {
     return { ...this.#workspace, limits: { ...this.#workspace.limits, leaseMs: silentMs } };
   }
 
-  recall(question: string, query: RecallQuery = {}): Promise<Recalled> {
+  recall(question: string, query: RecallQuery = {}): Promise<RecallResult> {
     return recall(this.#workspace, question, query);
   }
 

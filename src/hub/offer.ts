@@ -2,15 +2,15 @@
 
 import { primerOf } from "../context/view/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
-import { conflictsAhead } from "../coordination/reservations/reserve.ts";
+import { findOfferConflicts } from "../coordination/reservations/reserve.ts";
 import { acceptOffer } from "../delivery/receive/accept.ts";
 import type { ReceiptSource } from "../delivery/receive/receipt.ts";
-import { checkedReceipt } from "../delivery/receive/receive-options.ts";
+import { checkReceiptOption } from "../delivery/receive/receive-options.ts";
 import type { Worker } from "../delivery/receive/worker.ts";
 import { decline, releaseNewest } from "../delivery/settle/settle.ts";
-import { handleOf } from "../delivery/work/resume.ts";
 import { workExtended } from "../delivery/work/unseen-envelope.ts";
 import { type Warning, warningsOf } from "../delivery/work/warnings.ts";
+import { handleOf } from "../delivery/work/work-handle.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { type Background, backgroundOf } from "../history/background.ts";
 import { deliveryOf, type HeldDelivery, heldDeliveryOf } from "../history/delivery.ts";
@@ -18,10 +18,10 @@ import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
 import { needsReceipt, parseEnvelope } from "../store/parse-envelope.ts";
 import type { EnvelopeRow } from "../store/rows.ts";
-import type { Claimed } from "../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import type { OfferForm } from "./forms.ts";
-import { LocalWork, type Settled, type Work } from "./work.ts";
+import type { SerializedOffer } from "./serialized.ts";
+import { LocalWork, type SettleResult, type Work } from "./work.ts";
 
 /** A handoff claimed for this session: accept, decline or release it. */
 export interface Offer<T = unknown> {
@@ -40,7 +40,7 @@ export interface Offer<T = unknown> {
   /** What earlier handoffs of the task reported as done, not to be redone, or blocked. */
   readonly progress: readonly LedgerProgress[];
   /** Everything above, as plain data. */
-  toJSON(): OfferForm;
+  toJSON(): SerializedOffer;
   /** Returns what it carries that is quarantined. */
   warnings(): Promise<readonly Warning[]>;
   /** Returns which agents work on what this handoff says its work will touch. */
@@ -48,7 +48,7 @@ export interface Offer<T = unknown> {
   /** Accepts it. If the handoff requires a receipt, only with a matching one. */
   accept(options?: { readonly receipt?: ReceiptSource }): Promise<Work<T>>;
   /** Declines it for good. Throws `work_extended` if the sender extended it: read the envelope first. */
-  decline(reason: string): Promise<Settled>;
+  decline(reason: string): Promise<SettleResult>;
   /** Returns it to the inbox. Having claimed it does not count as an attempt. */
   release(): Promise<void>;
   /** Loads what the sender has added since it was claimed. */
@@ -58,14 +58,14 @@ export interface Offer<T = unknown> {
 export class LocalOffer<T = unknown> implements Offer<T> {
   readonly #workspace: Workspace;
   readonly #receiver: Worker;
-  #claimed: Claimed;
+  #claimed: DeliveryWithEnvelopeRow;
   #envelope: EnvelopeOf<T> | undefined;
   readonly #background: Background;
 
   private constructor(
     workspace: Workspace,
     receiver: Worker,
-    claimed: Claimed,
+    claimed: DeliveryWithEnvelopeRow,
     background: Background,
   ) {
     this.#background = background;
@@ -77,7 +77,7 @@ export class LocalOffer<T = unknown> implements Offer<T> {
   static async of<T>(
     workspace: Workspace,
     receiver: Worker,
-    claimed: Claimed,
+    claimed: DeliveryWithEnvelopeRow,
   ): Promise<LocalOffer<T>> {
     const background = await backgroundOf(workspace, claimed);
     return new LocalOffer<T>(workspace, receiver, claimed, background);
@@ -105,7 +105,7 @@ export class LocalOffer<T = unknown> implements Offer<T> {
   }
 
   /** As it travels. */
-  toJSON(): OfferForm {
+  toJSON(): SerializedOffer {
     const { handle, delivery, primer } = this;
     return { handle, delivery, envelope: this.envelope as Envelope, primer, ...this.#background };
   }
@@ -136,18 +136,18 @@ export class LocalOffer<T = unknown> implements Offer<T> {
   }
 
   conflicts(): Promise<readonly ReservationConflict[]> {
-    return conflictsAhead(this.#workspace, this.#claimed, this.#receiver);
+    return findOfferConflicts(this.#workspace, this.#claimed, this.#receiver);
   }
 
   async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<LocalWork<T>> {
-    const receipt = checkedReceipt(options);
+    const receipt = checkReceiptOption(options);
     const { envelope } = this.#claimed;
     if (receipt !== undefined || needsReceipt(this.#workspace, envelope)) await this.refresh();
     const accepted = await acceptOffer(this.#workspace, this.#receiver, this.#claimed, receipt);
     return LocalWork.begin<T>(this.#workspace, this.#receiver, accepted, this.#background);
   }
 
-  async decline(reason: string): Promise<Settled> {
+  async decline(reason: string): Promise<SettleResult> {
     const outcome = await decline(this.#workspace, this.#receiver, this.#claimed, reason);
     if (outcome.kind === "settled") {
       return { ...outcome, delivery: deliveryOf(outcome.delivery) };

@@ -5,14 +5,14 @@ import {
   type Check,
   checkFields,
   checkValue,
-  isName,
-  isOneOf,
-  isText,
-  optional,
+  nameCheck,
+  oneOfCheck,
+  optionalCheck,
+  textCheck,
 } from "../envelope/check-options.ts";
-import type { KnownMode } from "../workspace/workspace.ts";
+import type { SimilarMemoryMode } from "../workspace/workspace.ts";
 
-const isSilence: Check = (value) => {
+const isSessionTimeout: Check = (value) => {
   if (!Number.isSafeInteger(value)) {
     return {
       rule: "type",
@@ -31,10 +31,10 @@ const isSilence: Check = (value) => {
 };
 
 /** Returns how long a session may be silent, in milliseconds. */
-export const silence = (
+export const sessionTimeout = (
   { sessionMs }: { readonly sessionMs?: number | undefined },
   path = "sessionMs",
-): number | undefined => checkValue(sessionMs, optional(isSilence), "The option", path);
+): number | undefined => checkValue(sessionMs, optionalCheck(isSessionTimeout), "The option", path);
 
 /** How `hub.agent()` opens a session. */
 export interface SessionOptions {
@@ -44,7 +44,10 @@ export interface SessionOptions {
   readonly lease?: LeaseKind | undefined;
 }
 
-const SESSION = { instance: optional(isName), lease: optional(isOneOf(LEASE_KINDS)) };
+const SESSION = {
+  instance: optionalCheck(nameCheck),
+  lease: optionalCheck(oneOfCheck(LEASE_KINDS)),
+};
 
 export function checkedSession(
   session: SessionOptions,
@@ -53,14 +56,17 @@ export function checkedSession(
   return { ...session, lease: session.lease ?? "process" };
 }
 
-const KNOWN_MODES: readonly KnownMode[] = ["ignore", "report", "refuse"];
+const KNOWN_MODES: readonly SimilarMemoryMode[] = ["ignore", "report", "refuse"];
 
 /** Returns what `remember` does about a memory that is known already. Default: "ignore". */
-export const knownMode = ({ known = "ignore" }: { readonly known?: KnownMode }): KnownMode =>
-  checkValue(known, isOneOf(KNOWN_MODES), "The option", "known");
+export const knownMode = ({
+  known = "ignore",
+}: {
+  readonly known?: SimilarMemoryMode;
+}): SimilarMemoryMode => checkValue(known, oneOfCheck(KNOWN_MODES), "The option", "known");
 
 const isFolder: Check = (value) =>
-  value === false || isText(value) === undefined
+  value === false || textCheck(value) === undefined
     ? undefined
     : { rule: "type", message: "must be a folder, or false", hint: "Write a path, or false." };
 
@@ -78,4 +84,4 @@ export const workspaceName = ({
   workspace = "default",
 }: {
   readonly workspace?: string | undefined;
-}): string => checkValue(workspace, isName, "The workspace", "workspace");
+}): string => checkValue(workspace, nameCheck, "The workspace", "workspace");

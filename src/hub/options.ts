@@ -1,19 +1,19 @@
 /** The options of a hub. Those that the HTTP client takes too are checked in option-checks.ts. */
 import { resolve } from "node:path";
 import type { Clock } from "../base/clock.ts";
-import type { Ids } from "../base/ids.ts";
+import type { IdGenerator } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
 import type { CoordinateFunction } from "../coordination/failures/proposals.ts";
 import type { PolicyInput } from "../envelope/schema.ts";
-import type { Versions } from "../envelope/versions.ts";
-import { parseOr } from "../envelope/violations.ts";
+import type { EnvelopeVersions } from "../envelope/versions.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import { SecretModeSchema } from "../memory/redaction/secret-policy.ts";
 import type { Embedder } from "../search/embedding/embedder.ts";
 import type {
-  KnownMode,
   Processes,
   RouteFunction,
   SecretMode,
+  SimilarMemoryMode,
   Summarizer,
 } from "../workspace/workspace.ts";
 import { filesOption } from "./option-checks.ts";
@@ -23,7 +23,7 @@ export function embedderOf({ embedder }: HubOptions): () => Promise<Embedder | u
   if (embedder === false) return async () => undefined;
   if (typeof embedder === "function") return embedder;
   if (embedder !== undefined) return async () => embedder;
-  return async () => (await import("../search/embedding/word-vectors.ts")).bundledWords();
+  return async () => (await import("../search/embedding/word-vectors.ts")).bundledWordVectors();
 }
 
 export interface HubOptions {
@@ -52,7 +52,7 @@ export interface HubOptions {
    * Whether `remember` searches for the same knowledge first: "report" returns it, "refuse" throws. Default:
    * "ignore", because a search costs more than the append.
    */
-  readonly known?: KnownMode;
+  readonly known?: SimilarMemoryMode;
   /**
    * What happens to keys, passwords and tokens in input: "redact" (the default) replaces them, "refuse"
    * throws, "allow" stores them. The stricter of this and the workspace's setting applies.
@@ -73,15 +73,15 @@ export interface HubOptions {
   readonly fetch?: (request: Request) => Response | Promise<Response>;
   /** For tests and replays. */
   readonly clock?: Clock;
-  readonly ids?: Ids;
+  readonly ids?: IdGenerator;
   readonly random?: () => number;
   readonly processes?: Processes;
-  readonly versions?: Versions;
+  readonly versions?: EnvelopeVersions;
 }
 
 /** Checked before a store is opened for it. */
 export function secretMode({ secrets }: HubOptions): SecretMode | undefined {
-  return parseOr(SecretModeSchema.optional(), secrets, {
+  return parseOrThrow(SecretModeSchema.optional(), secrets, {
     code: "invalid_input",
     what: "The option",
     prefix: "secrets",

@@ -1,31 +1,31 @@
 /** What the sender has in hand after sending: the sealed envelope, and how to learn what comes of it. */
 
 import type { Finding, Repeat } from "../context/lint/rule.ts";
-import type { SentHandoff } from "../delivery/send/key.ts";
+import type { SentHandoff } from "../delivery/send/idempotency-key.ts";
 import type { Sender } from "../delivery/send/plan.ts";
 import { cancelDeliveries } from "../delivery/settle/cancel.ts";
 import {
-  type AcceptedAnswer,
+  type AcceptedOutcome,
   awaitAccepted,
   awaitCompleted,
-  type CompletedAnswer,
-} from "../delivery/watch/answers.ts";
+  type CompletedOutcome,
+} from "../delivery/watch/await-outcome.ts";
 import {
   type CompletedOptions,
-  checkedWait,
+  checkWaitOptions,
   defaultAcceptWait,
   type WaitOptions,
 } from "../delivery/watch/wait-options.ts";
-import { changesOf } from "../delivery/watch/watch.ts";
+import { watchDelivery } from "../delivery/watch/watch.ts";
 import { deprecationsIn } from "../envelope/deprecations.ts";
+import type { DetectedSecret } from "../envelope/mask-secrets.ts";
 import type { Envelope, EnvelopeOf } from "../envelope/schema.ts";
-import type { SecretAt } from "../envelope/secrets-within.ts";
-import type { Deprecated } from "../envelope/versions.ts";
+import type { DeprecatedField } from "../envelope/versions.ts";
 import { type Delivery, deliveryOf } from "../history/delivery.ts";
-import { hear } from "../memory/redaction/secret-policy.ts";
+import { runWithoutSecrets } from "../memory/redaction/secret-policy.ts";
 import { isOpen } from "../store/rows.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import type { SentForm } from "./forms.ts";
+import type { SerializedSent } from "./serialized.ts";
 import { severalReceivers } from "./several-receivers.ts";
 
 /** A handoff that was sent: once it is returned, everything it wrote is on disk. */
@@ -45,27 +45,27 @@ export interface Sent<T = unknown> {
   /** The task has more hops than allowed: the delivery is a dead letter. */
   readonly stopped: boolean;
   /** Secrets that were removed from the input, by kind and path. */
-  readonly secrets: readonly SecretAt[];
+  readonly secrets: readonly DetectedSecret[];
   /** What the lint finds, each with a hint; without the rules that query the store. */
   readonly findings: readonly Finding[];
   /** Open or completed handoffs that this one repeats, newest first. */
   readonly repeats: readonly Repeat[];
   /** Deprecated fields it uses, and what to use instead. */
-  readonly deprecated: readonly Deprecated[];
+  readonly deprecated: readonly DeprecatedField[];
   /** One for each receiver. */
   readonly each: readonly Sent<T>[];
   /** The inboxes it went to. */
   readonly receivers: readonly string[];
   /** Everything above, as plain data. */
-  toJSON(): SentForm;
+  toJSON(): SerializedSent;
   /** Returns the delivery as it is now. */
   status(): Promise<Delivery>;
   /** Yields the delivery now and after every change, until it is settled. */
   changes(options?: WaitOptions): AsyncGenerator<Delivery, void, undefined>;
   /** Waits until it is accepted or can no longer be. Default: 15 s, or as long as its policy allows. */
-  accepted(options?: WaitOptions): Promise<AcceptedAnswer>;
+  accepted(options?: WaitOptions): Promise<AcceptedOutcome>;
   /** Waits until it is settled, or the receiver asks a question; returns the result or the reason. */
-  completed(options?: CompletedOptions): Promise<CompletedAnswer>;
+  completed(options?: CompletedOptions): Promise<CompletedOutcome>;
   /** Cancels it; its holder is notified. Returns false if it was settled already. */
   cancel(reason: string): Promise<boolean>;
 }
@@ -121,7 +121,7 @@ export class LocalSent<T = unknown> implements Sent<T> {
   }
 
   /** Which secrets were taken out of what was said: of which kind, and where they stood. */
-  get secrets(): readonly SecretAt[] {
+  get secrets(): readonly DetectedSecret[] {
     return this.#sent.secrets ?? [];
   }
 
@@ -140,7 +140,7 @@ export class LocalSent<T = unknown> implements Sent<T> {
   }
 
   /** Deprecated fields it says something in: since when, and what to say instead. */
-  get deprecated(): readonly Deprecated[] {
+  get deprecated(): readonly DeprecatedField[] {
     return deprecationsIn(this.#sent.envelope as Envelope, this.#workspace.versions);
   }
 
@@ -158,7 +158,7 @@ export class LocalSent<T = unknown> implements Sent<T> {
   }
 
   /** As it travels. */
-  toJSON(): SentForm {
+  toJSON(): SerializedSent {
     const { kind, envelope, digest, memory, joined, cycle, stopped, deliveries } = this.#sent;
     const { deprecated, findings, repeats, secrets } = this;
     return {
@@ -179,7 +179,7 @@ export class LocalSent<T = unknown> implements Sent<T> {
 
   /** Where it stands now: stored, seen, accepted, settled are different times. */
   async status(): Promise<Delivery> {
-    for await (const { delivery } of changesOf(this.#workspace, this.#single(), {})) {
+    for await (const { delivery } of watchDelivery(this.#workspace, this.#single(), {})) {
       return deliveryOf(delivery);
     }
     throw new Error("a delivery is always shown once");
@@ -187,10 +187,10 @@ export class LocalSent<T = unknown> implements Sent<T> {
 
   /** The delivery each time it has changed, first as it is now, until it is settled. */
   async *changes(options: WaitOptions = {}): AsyncGenerator<Delivery, void, undefined> {
-    for await (const { delivery } of changesOf(
+    for await (const { delivery } of watchDelivery(
       this.#workspace,
       this.#single(),
-      checkedWait(options),
+      checkWaitOptions(options),
     )) {
       yield deliveryOf(delivery);
       if (!isOpen(delivery.state)) return;
@@ -201,20 +201,21 @@ export class LocalSent<T = unknown> implements Sent<T> {
    * Waits until somebody has accepted it, or never will: 15 s unless told, and where a policy says how
    * long each try may take, until that has come to an end.
    */
-  async accepted(options: WaitOptions = {}): Promise<AcceptedAnswer> {
-    const { timeoutMs = defaultAcceptWait(this.#sent.envelope), signal } = checkedWait(options);
+  async accepted(options: WaitOptions = {}): Promise<AcceptedOutcome> {
+    const { timeoutMs = defaultAcceptWait(this.#sent.envelope), signal } =
+      checkWaitOptions(options);
     return awaitAccepted(this.#workspace, this.#single(), { timeoutMs, signal });
   }
 
   /** Waits until it is over, or the receiver asks back; with the result, or why there is none. */
-  async completed(options: CompletedOptions = {}): Promise<CompletedAnswer> {
+  async completed(options: CompletedOptions = {}): Promise<CompletedOutcome> {
     return awaitCompleted(this.#workspace, this.#single(), options);
   }
 
   /** Takes it back: whoever has it is told. False when it was over already. */
   async cancel(reason: string): Promise<boolean> {
     const ids = this.#sent.deliveries.map(({ id }) => id);
-    return hear(this.#workspace, { reason }, async ({ reason: why }) => {
+    return runWithoutSecrets(this.#workspace, { reason }, async ({ reason: why }) => {
       const cancelled = await cancelDeliveries(this.#workspace, this.#sender, ids, why);
       return cancelled.length > 0;
     });

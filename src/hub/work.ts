@@ -5,50 +5,50 @@
  * counted try.
  */
 
-import { canonicalJson } from "../base/canonical.ts";
+import { canonicalJson } from "../base/digest.ts";
 import { type BatonError, isBatonError } from "../base/errors.ts";
 import { type CheckedContext, checkContext } from "../context/view/gaps.ts";
 import { primerOf } from "../context/view/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
 import {
-  type Reserved,
   type ReserveOptions,
+  type ReserveResult,
   reserve,
   unreserve,
 } from "../coordination/reservations/reserve.ts";
 import type { Worker } from "../delivery/receive/worker.ts";
-import { afterHandingOn, handOver } from "../delivery/send/handoff.ts";
-import type { Sender, Sending } from "../delivery/send/plan.ts";
+import { afterHandingOn, performHandoff } from "../delivery/send/handoff.ts";
+import type { Sender, SendOptions } from "../delivery/send/plan.ts";
 import type { CheckedResult, Result } from "../delivery/send/result.ts";
-import { nextReceiver } from "../delivery/settings/routes.ts";
+import { resolveRoute } from "../delivery/settings/routes.ts";
 import {
   ask,
+  checkResultFor,
   complete,
   decline,
   type Failure,
   fail,
   releaseNewest,
-  resultFor,
-  type Settled as SettleOutcome,
+  type SettleResult as SettleOutcome,
 } from "../delivery/settle/settle.ts";
-import { effectOf } from "../delivery/work/effect.ts";
-import { type Noted, note } from "../delivery/work/note.ts";
-import { keyWithin, type Once, once } from "../delivery/work/once.ts";
-import { type ReadMemory, readAsked } from "../delivery/work/read-record.ts";
-import { handleOf } from "../delivery/work/resume.ts";
+import { checkEffect } from "../delivery/work/effect-arguments.ts";
+import { type NoteResult, note } from "../delivery/work/note.ts";
+import { type OnceResult, once, workEffectKey } from "../delivery/work/once.ts";
+import { type ReadMemory, readRecord } from "../delivery/work/read-record.ts";
 import { workExtended } from "../delivery/work/unseen-envelope.ts";
 import {
-  type Asked,
-  askedFor,
+  findShownRecords,
+  parseViewRequest,
   type ShownView,
-  shownTo,
+  type ViewRequest,
   viewFor,
   type WorkViewOptions,
 } from "../delivery/work/views.ts";
 import { type Warning, warningsOf } from "../delivery/work/warnings.ts";
-import { COMPLETED, resultType } from "../envelope/own-names.ts";
-import type { DraftOf, Envelope, EnvelopeOf, Level } from "../envelope/schema.ts";
-import type { SecretAt } from "../envelope/secrets-within.ts";
+import { handleOf } from "../delivery/work/work-handle.ts";
+import { COMPLETED_ACTION, resultType } from "../envelope/built-in-actions.ts";
+import type { DetectedSecret } from "../envelope/mask-secrets.ts";
+import type { DetailLevel, DraftOf, Envelope, EnvelopeOf } from "../envelope/schema.ts";
 import { type Background, backgroundOf, NO_BACKGROUND } from "../history/background.ts";
 import {
   type Delivery,
@@ -59,26 +59,26 @@ import {
 import type { EarlierAttempt } from "../history/earlier-attempts.ts";
 import { leaseLost } from "../history/lease-lost.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
-import { forWork, type WorkMerge } from "../memory/branches/work-branch.ts";
+import { type WorkMerge, workspaceForWork } from "../memory/branches/work-branch.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
-import type { Told } from "../memory/redaction/secret-policy.ts";
+import type { WithSecrets } from "../memory/redaction/secret-policy.ts";
 import { type TraceStep, traceSteps } from "../memory/traces/trace.ts";
 import type { ViewGap } from "../memory/view-gap.ts";
 import { parseEnvelope, touchesOf } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
-import type { Claimed, Lease } from "../store/store.ts";
-import { followUp } from "../workspace/follow-up.ts";
+import type { DeliveryWithEnvelopeRow, Lease } from "../store/store.ts";
+import { runFollowUp } from "../workspace/follow-up.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import type { WorkForm } from "./forms.ts";
 import { LocalSent, type Sent } from "./sent.ts";
+import type { SerializedWork } from "./serialized.ts";
 import {
   alreadySettled,
-  BEATS_PER_LEASE,
-  isLoss,
-  LONGEST_TIMER_MS,
-  report,
+  isLeaseLost,
+  MAX_TIMER_MS,
+  notifyListeners,
+  RENEWALS_PER_LEASE,
   warnUnsettled,
-} from "./work-rules.ts";
+} from "./work-helpers.ts";
 
 export interface WorkListeners<T> {
   readonly extended: Set<(envelope: EnvelopeOf<T>) => void>;
@@ -86,16 +86,16 @@ export interface WorkListeners<T> {
 }
 
 /** How often whoever wants to be told looks although nobody called: a wake-up is only a hint. */
-const SAFETY_LOOK_MS = 2_000;
+const FALLBACK_POLL_MS = 2_000;
 
 /** What settling returns. */
-export interface Settled {
+export interface SettleResult {
   readonly kind: "settled";
   readonly delivery: Delivery;
   /** What came of merging the work's branch, when completing it was to do that. */
   readonly merge?: WorkMerge;
   /** Secrets that were removed from the input, by kind and path. */
-  readonly secrets?: readonly SecretAt[];
+  readonly secrets?: readonly DetectedSecret[];
 }
 
 /** What `work.on` reports. */
@@ -111,7 +111,7 @@ export interface WorkReservations {
    * Reserves files or resources by glob in place of what the work had reserved, and returns who else works
    * there; without globs, what the handoff says it will touch. Lasts while the work is held. Advisory.
    */
-  set(globs?: string | readonly string[], options?: ReserveOptions): Promise<Reserved>;
+  set(globs?: string | readonly string[], options?: ReserveOptions): Promise<ReserveResult>;
   clear(): Promise<void>;
   /** Agents that worked on the same when this work last reserved. */
   readonly conflicts: readonly ReservationConflict[];
@@ -159,32 +159,32 @@ export interface Work<T = unknown> extends AsyncDisposable {
   /** Returns every reference and file of the handoff: fresh, stale or gone. */
   freshness(): Promise<CheckedContext>;
   /** Returns a record by id, or by its short id in a view: the freshest version. */
-  read(id: string, level?: Level): Promise<ReadMemory>;
+  read(id: string, level?: DetailLevel): Promise<ReadMemory>;
   readonly reservations: WorkReservations;
   /** Writes a note: a step, a finding, a question. Kept and marked if the lease was lost. */
-  note(input: MemoryInput | string): Promise<Noted>;
+  note(input: MemoryInput | string): Promise<NoteResult>;
   /** Records steps of this task on the session's trace. */
-  trace(step: TraceStep): Promise<Told<Memory>>;
-  trace(steps: readonly TraceStep[]): Promise<Told<Memory>[]>;
+  trace(step: TraceStep): Promise<WithSecrets<Memory>>;
+  trace(steps: readonly TraceStep[]): Promise<WithSecrets<Memory>[]>;
   /** Runs an effect once for this work, however often it is redelivered. */
-  once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<Once<Value>>;
+  once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<OnceResult<Value>>;
   /**
    * Completes the work with a result, checked against what the handoff expects. If a route leads on from its
    * `outcome`, the task is handed on with it in the same operation.
    */
-  complete(result?: Result): Promise<Settled>;
+  complete(result?: Result): Promise<SettleResult>;
   /** Asks the sender. The work is released, and offered again with the answer. */
-  clarify(question: string): Promise<Settled>;
+  clarify(question: string): Promise<SettleResult>;
   /** Ends this attempt; the policy decides about the next. */
-  fail(failure: Failure): Promise<Settled>;
+  fail(failure: Failure): Promise<SettleResult>;
   /** Declines the work for good. */
-  decline(reason: string): Promise<Settled>;
+  decline(reason: string): Promise<SettleResult>;
   /** Returns the work to the inbox, as a counted attempt. */
   release(): Promise<Delivery>;
   /** Completes this work and sends the next envelope of the task, in one operation. */
   handoff<Next extends object = object>(
     draft: NextDraft<Next>,
-    sending?: Pick<Sending, "completes" | "receivers" | "result">,
+    sending?: Pick<SendOptions, "completes" | "receivers" | "result">,
   ): Promise<Sent<Next>>;
   /** Renews the lease. Every other call does so too, and a heartbeat in between. */
   renew(): Promise<void>;
@@ -225,7 +225,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   constructor(
     workspace: Workspace,
     holder: Worker,
-    claimed: Claimed,
+    claimed: DeliveryWithEnvelopeRow,
     {
       background = NO_BACKGROUND,
       resumed = false,
@@ -240,7 +240,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     this.#leaseUntil = claimed.delivery.leaseUntil;
     this.#sealed = claimed.envelope;
     if (holder.lease === "session") return;
-    const beat = Math.min(workspace.limits.leaseMs / BEATS_PER_LEASE, LONGEST_TIMER_MS);
+    const beat = Math.min(workspace.limits.leaseMs / RENEWALS_PER_LEASE, MAX_TIMER_MS);
     this.#heartbeat = setInterval(() => this.#beat(), beat).unref();
   }
 
@@ -252,13 +252,13 @@ export class LocalWork<T = unknown> implements Work<T> {
   static async begin<T>(
     workspace: Workspace,
     holder: Worker,
-    claimed: Claimed,
+    claimed: DeliveryWithEnvelopeRow,
     known?: Background,
   ): Promise<LocalWork<T>> {
     const background = known ?? (await backgroundOf(workspace, claimed));
     const work = new LocalWork<T>(workspace, holder, claimed, { background });
     if (touchesOf(claimed.envelope).length > 0) {
-      await followUp(`reserve ${work.id}`, async () => {
+      await runFollowUp(`reserve ${work.id}`, async () => {
         await work.#reserve(undefined);
       });
     }
@@ -274,7 +274,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   }
 
   /** As it travels. */
-  toJSON(): WorkForm {
+  toJSON(): SerializedWork {
     const { handle, primer } = this;
     const envelope = this.envelope as Envelope;
     return {
@@ -310,7 +310,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     const listeners = this.#listeners[event] as Set<typeof listener>;
     listeners.add(listener);
     if (event === "warned" && this.#warned.size > 0) {
-      report(new Set([listener]), [...this.#warned.values()] as never); // What others were told before.
+      notifyListeners(new Set([listener]), [...this.#warned.values()] as never); // What others were told before.
     }
     this.#listen();
     return () => listeners.delete(listener);
@@ -342,7 +342,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   }
 
   async view(options: WorkViewOptions = {}): Promise<ShownView> {
-    const asked = askedFor(options);
+    const asked = parseViewRequest(options);
     const key = canonicalJson([this.#sealed.id, asked.key], "invalid_input");
     const before = asked.anew ? undefined : this.#views.get(key);
     if (before !== undefined) return before;
@@ -353,16 +353,16 @@ export class LocalWork<T = unknown> implements Work<T> {
   }
 
   async freshness(): Promise<CheckedContext> {
-    const here = forWork(this.#workspace, this.#sealed);
+    const here = workspaceForWork(this.#workspace, this.#sealed);
     const checked = await checkContext(here, this.envelope);
     await this.renew();
     return checked;
   }
 
-  async read(id: string, level?: Level): Promise<ReadMemory> {
+  async read(id: string, level?: DetailLevel): Promise<ReadMemory> {
     const options = { freshest: true, of: this.id, ...(level === undefined ? {} : { level }) };
-    const here = forWork(this.#workspace, this.#sealed);
-    const memory = await readAsked(here, id, options, this.envelope.refs);
+    const here = workspaceForWork(this.#workspace, this.#sealed);
+    const memory = await readRecord(here, id, options, this.envelope.refs);
     await this.renew();
     return memory;
   }
@@ -383,7 +383,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     };
   }
 
-  async note(input: MemoryInput | string): Promise<Noted> {
+  async note(input: MemoryInput | string): Promise<NoteResult> {
     const described = typeof input === "string" ? { content: input } : input;
     const noted = await note(this.#workspace, this.#holder, this.#hold(), described);
     if (noted.kind === "kept") this.#lose(leaseLost(this.id, noted.delivery));
@@ -391,8 +391,8 @@ export class LocalWork<T = unknown> implements Work<T> {
     return noted;
   }
 
-  trace(step: TraceStep): Promise<Told<Memory>>;
-  trace(steps: readonly TraceStep[]): Promise<Told<Memory>[]>;
+  trace(step: TraceStep): Promise<WithSecrets<Memory>>;
+  trace(steps: readonly TraceStep[]): Promise<WithSecrets<Memory>[]>;
   trace(step: TraceStep | readonly TraceStep[]): Promise<Memory | Memory[]> {
     const many = Array.isArray(step);
     const all = this.#traceAll(many ? step : [step]);
@@ -401,9 +401,9 @@ export class LocalWork<T = unknown> implements Work<T> {
     return traced;
   }
 
-  async complete(result: Result = {}): Promise<Settled> {
+  async complete(result: Result = {}): Promise<SettleResult> {
     if (result?.outcome !== undefined) {
-      const checked = await resultFor(this.#workspace, this.#hold(), result);
+      const checked = await checkResultFor(this.#workspace, this.#hold(), result);
       const next = await this.#routeOf(checked);
       if (next !== undefined) return this.#handOn(next, checked);
     }
@@ -413,22 +413,22 @@ export class LocalWork<T = unknown> implements Work<T> {
     );
   }
 
-  async clarify(question: string): Promise<Settled> {
+  async clarify(question: string): Promise<SettleResult> {
     return this.#settle((hold) => ask(this.#workspace, this.#holder, hold, question));
   }
 
-  async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<Once<Value>> {
-    const own = effectOf(keyWithin(this.id, key), effect);
+  async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<OnceResult<Value>> {
+    const own = checkEffect(workEffectKey(this.id, key), effect);
     this.#refuseSettled();
     await this.renew(); // Not any more when it is cancelled, or somebody else's.
     return once(this.#workspace, this.#holder.agent, own.key, own.effect);
   }
 
-  async fail(failure: Failure): Promise<Settled> {
+  async fail(failure: Failure): Promise<SettleResult> {
     return this.#settle((hold) => fail(this.#workspace, this.#holder, hold, failure));
   }
 
-  async decline(reason: string): Promise<Settled> {
+  async decline(reason: string): Promise<SettleResult> {
     return this.#settle((hold) => decline(this.#workspace, this.#holder, hold, reason));
   }
 
@@ -442,7 +442,7 @@ export class LocalWork<T = unknown> implements Work<T> {
 
   async handoff<Next extends object = object>(
     draft: NextDraft<Next>,
-    sending: Pick<Sending, "completes" | "receivers" | "result"> = {},
+    sending: Pick<SendOptions, "completes" | "receivers" | "result"> = {},
   ): Promise<Sent<Next>> {
     const gaps = this.#resumed ? await this.#gapsBefore() : this.#gaps;
     this.#refuseSettled();
@@ -456,7 +456,9 @@ export class LocalWork<T = unknown> implements Work<T> {
       },
     };
     const full = { intent: this.envelope.intent, task: this.#sealed.task, ...draft };
-    const outcome = await this.#ending(handOver<Next>(this.#workspace, sender, full, sending));
+    const outcome = await this.#ending(
+      performHandoff<Next>(this.#workspace, sender, full, sending),
+    );
     switch (outcome.kind) {
       case "sent":
         this.#end();
@@ -492,7 +494,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   /** Calls come by the hundred: as often as a heartbeat is enough. A loss is told by the signal. */
   async #renewNowAndThen(): Promise<void> {
     const now = performance.now();
-    if (now - this.#renewedAt < this.#workspace.limits.leaseMs / BEATS_PER_LEASE) return;
+    if (now - this.#renewedAt < this.#workspace.limits.leaseMs / RENEWALS_PER_LEASE) return;
     this.#renewedAt = now;
     await this.renew().catch(() => {});
   }
@@ -509,14 +511,14 @@ export class LocalWork<T = unknown> implements Work<T> {
     }
   }
 
-  async #compose(asked: Asked): Promise<ShownView> {
+  async #compose(asked: ViewRequest): Promise<ShownView> {
     try {
       const { view, envelope } = await viewFor(this.#workspace, this.#holder, this.#hold(), asked);
       this.#gaps = view.gaps;
       if (envelope !== this.#sealed.id) await this.#tellExtension();
       return view;
     } catch (error) {
-      if (isLoss(error)) throw this.#lose(error);
+      if (isLeaseLost(error)) throw this.#lose(error);
       throw error;
     }
   }
@@ -524,21 +526,21 @@ export class LocalWork<T = unknown> implements Work<T> {
   /** What was found missing in the process before this one; a handoff that refers to nothing lacks nothing. */
   async #gapsBefore(): Promise<readonly ViewGap[]> {
     if (this.envelope.refs.length === 0) return [];
-    return (await shownTo(this.#workspace, this.#delivery)).gaps;
+    return (await findShownRecords(this.#workspace, this.#delivery)).gaps;
   }
 
   async #routeOf({ outcome }: CheckedResult): Promise<string | undefined> {
     const from = this.#holder.agent;
-    const leaving = { from, task: this.#sealed.task, action: COMPLETED, payload: undefined };
-    return nextReceiver(this.#workspace, { ...leaving, result: outcome }, true);
+    const leaving = { from, task: this.#sealed.task, action: COMPLETED_ACTION, payload: undefined };
+    return resolveRoute(this.#workspace, { ...leaving, result: outcome }, true);
   }
 
-  async #handOn(to: string, result: CheckedResult): Promise<Settled> {
+  async #handOn(to: string, result: CheckedResult): Promise<SettleResult> {
     const { summary, outputs, outcome } = result;
     const payload = outputs && { type: resultType(outcome), data: outputs };
     const draft = {
       to,
-      action: COMPLETED,
+      action: COMPLETED_ACTION,
       ...(summary === undefined ? {} : { state: summary }),
       ...(payload && { payload }),
       constraints: this.envelope.constraints,
@@ -553,7 +555,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     if (this.#settled || this.#unlisten !== undefined) return;
     const whom = { workspace: this.#workspace.name, agent: this.#holder.agent };
     const unlisten = this.#workspace.store.onWake(whom, () => this.#lookAgain());
-    const looks = setInterval(() => this.#lookAgain(), SAFETY_LOOK_MS).unref();
+    const looks = setInterval(() => this.#lookAgain(), FALLBACK_POLL_MS).unref();
     this.#unlisten = () => {
       unlisten();
       clearInterval(looks);
@@ -561,7 +563,9 @@ export class LocalWork<T = unknown> implements Work<T> {
     this.#lookAgain(); // It may have happened before anybody listened.
   }
 
-  async #settle(settling: (hold: Claimed) => Promise<SettleOutcome>): Promise<Settled> {
+  async #settle(
+    settling: (hold: DeliveryWithEnvelopeRow) => Promise<SettleOutcome>,
+  ): Promise<SettleResult> {
     this.#refuseSettled();
     const outcome = await this.#ending(settling(this.#hold()));
     if (outcome.kind === "extended") throw this.#extended(outcome.envelope);
@@ -573,7 +577,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   async #reserve(
     globs: string | readonly string[] | undefined,
     options: ReserveOptions = {},
-  ): Promise<Reserved> {
+  ): Promise<ReserveResult> {
     const delivery = { ...this.#delivery, leaseUntil: this.#leaseUntil };
     const hold = { delivery, envelope: this.#sealed };
     this.#reserved = true; // From the first moment it may be.
@@ -585,7 +589,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   /** A reservation ends with the work; what is left of it is taken away, here or by who comes across it. */
   async #letGo(): Promise<void> {
     if (!this.#reserved) return;
-    await followUp(`unreserve ${this.id}`, () => unreserve(this.#workspace, this.#delivery));
+    await runFollowUp(`unreserve ${this.id}`, () => unreserve(this.#workspace, this.#delivery));
   }
 
   /** A lost lease ends this work; the caller is told by the error and by the signal. */
@@ -594,14 +598,14 @@ export class LocalWork<T = unknown> implements Work<T> {
     try {
       return await outcome;
     } catch (error) {
-      if (isLoss(error)) this.#lose(error);
+      if (isLeaseLost(error)) this.#lose(error);
       throw error;
     } finally {
       this.#pending = undefined;
     }
   }
 
-  #hold(): Claimed {
+  #hold(): DeliveryWithEnvelopeRow {
     return { delivery: this.#delivery, envelope: this.#sealed };
   }
 
@@ -663,7 +667,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     this.#forgetLifted(all);
     const news = all.filter(({ memory, record }) => this.#warned.get(memory)?.record !== record);
     for (const warning of news) this.#warned.set(warning.memory, warning);
-    if (news.length > 0 && !this.#settled) report(this.#listeners.warned, news);
+    if (news.length > 0 && !this.#settled) notifyListeners(this.#listeners.warned, news);
   }
 
   /**
@@ -675,7 +679,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     const current = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     if (current === undefined || current.envelope.id === this.#sealed.id) return;
     this.#extend(current.envelope);
-    report(this.#listeners.extended, this.envelope);
+    notifyListeners(this.#listeners.extended, this.envelope);
   }
 
   #refuseSettled(): void {

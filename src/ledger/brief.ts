@@ -6,7 +6,7 @@
 
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
-import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
+import { withoutQuarantined } from "../memory/quarantine/quarantine-mark.ts";
 import { recentRecords } from "../memory/read.ts";
 import { type Author, type Memory, memoryOf } from "../memory/record.ts";
 import { remember } from "../memory/remember.ts";
@@ -17,19 +17,19 @@ import type { LedgerIntent } from "./ledger.ts";
 const BRIEF = "brief";
 
 /** An intent as it travels, and the record that has all of it. */
-export interface Briefed {
+export interface IntentWithBrief {
   readonly intent: string;
   readonly brief?: string;
   /** The records of this and of what was wanted in the first place, pinned. */
   readonly refs: Envelope["refs"];
 }
 
-export async function briefed(
+export async function storeLongIntent(
   workspace: Workspace,
   sender: Author,
   { draft, task }: { readonly draft: Pick<CheckedDraft, "intent" | "run">; readonly task: string },
   intents: readonly LedgerIntent[],
-): Promise<Briefed> {
+): Promise<IntentWithBrief> {
   const isLong = draft.intent.length > FORMAT_LIMITS.intentLength;
   const named = intents.flatMap(({ brief }) => brief ?? []);
   if (!isLong && named.length === 0) return { intent: draft.intent, refs: [] };
@@ -41,7 +41,7 @@ export async function briefed(
   }
   const whole =
     known.find(({ content }) => content === draft.intent) ??
-    (await rememberedBefore(workspace, task, draft.intent)) ??
+    (await findStoredBrief(workspace, task, draft.intent)) ??
     (await store(workspace, sender, { task, run: draft.run, content: draft.intent }));
   const said = intents.find(({ brief }) => brief === whole.id)?.intent;
   const others = known.filter(({ id }) => id !== whole.id);
@@ -62,11 +62,11 @@ async function readBriefs(
 ): Promise<readonly Memory[]> {
   if (ids.length === 0) return [];
   const rows = await workspace.store.readMemories(workspace.name, [...new Set(ids)]);
-  return unmarked(workspace, rows.map(memoryOf));
+  return withoutQuarantined(workspace, rows.map(memoryOf));
 }
 
 /** Stored for a handoff that was refused then. */
-async function rememberedBefore(
+async function findStoredBrief(
   workspace: Workspace,
   task: string,
   content: string,
@@ -89,7 +89,7 @@ async function store(
 const SENTENCE_END = /[.!?。！？](?=\s|$)|\n/gu;
 const WORD_END = /\s/gu;
 /** Cut at a sentence only where that leaves so much of it. */
-const LEAST = 0.6;
+const MIN_CUT_SHARE = 0.6;
 
 /** As much as travels, to the end of a sentence or at least of a word, and where the rest is. */
 export function beginningOf(text: string, record: string): string {
@@ -97,8 +97,8 @@ export function beginningOf(text: string, record: string): string {
   const most = FORMAT_LIMITS.intentLength - mark.length;
   const room = text.slice(0, most);
   const end =
-    lastEnd(room, SENTENCE_END, most * LEAST) ??
-    lastEnd(room, WORD_END, most * LEAST) ??
+    lastEnd(room, SENTENCE_END, most * MIN_CUT_SHARE) ??
+    lastEnd(room, WORD_END, most * MIN_CUT_SHARE) ??
     (isHighSurrogate(room.charCodeAt(most - 1)) ? most - 1 : most);
   return `${room.slice(0, end).trimEnd()}${mark}`;
 }

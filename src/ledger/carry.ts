@@ -8,8 +8,8 @@ import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
 import { constraintOf, decisionOf } from "../envelope/seal.ts";
-import type { KeptRelease, Saying } from "../memory/ledger.ts";
-import type { Family } from "./ledger.ts";
+import type { Provenance, StoredRelease } from "../memory/stored-ledger.ts";
+import type { ResolvedLedger } from "./ledger.ts";
 import { addedProgress, type NewProgress } from "./progress.ts";
 
 type Constraint = Envelope["constraints"][number];
@@ -17,30 +17,30 @@ type Decision = Envelope["decisions"][number];
 type Flag = NonNullable<Envelope["flags"]>[number];
 
 /** What a hop says itself. */
-export interface Own {
+export interface HopItems {
   readonly constraints: CheckedDraft["constraints"];
   readonly decisions: CheckedDraft["decisions"];
-  readonly releases: readonly Releasing[];
+  readonly releases: readonly CheckedRelease[];
   readonly blocked?: CheckedDraft["blocked"];
   readonly doNotRedo?: CheckedDraft["doNotRedo"];
   readonly done?: CheckedDraft["done"];
 }
 
 /** A release that was found to be of something on the ledger. */
-export interface Releasing extends Omit<KeptRelease, "at" | "by" | "record"> {}
+export interface CheckedRelease extends Omit<StoredRelease, "at" | "by" | "record"> {}
 
 /** Something the ledger gets; with its own saying where an envelope has it and the ledger has not. */
-export type Added<Item> = Item & { readonly said?: Saying };
+export type AddedItem<Item> = Item & { readonly said?: Provenance };
 
-export interface Carried {
+export interface CarriedItems {
   readonly constraints: Constraint[];
   readonly decisions: Decision[];
   /** Where the hop says something in other words. */
   readonly flags: readonly Flag[];
   /** New to the ledger: nothing, in most hops. */
   readonly added: {
-    readonly constraints: readonly Added<Constraint>[];
-    readonly decisions: readonly Added<Decision>[];
+    readonly constraints: readonly AddedItem<Constraint>[];
+    readonly decisions: readonly AddedItem<Decision>[];
     readonly progress: readonly NewProgress[];
     /** Of decisions that the ledger has: with options it had not. */
     readonly widened: readonly Decision[];
@@ -48,17 +48,21 @@ export interface Carried {
 }
 
 /** `before`: the envelope that is continued. What it carries counts, also where no ledger was kept. */
-export function carry(family: Family, own: Own, before: Envelope | undefined): Carried {
+export function carry(
+  family: ResolvedLedger,
+  own: HopItems,
+  before: Envelope | undefined,
+): CarriedItems {
   const constraints = merge(CONSTRAINTS, {
     live: family.constraints.map(asConstraint),
-    before: before?.constraints.map((item) => ({ ...item, said: sayingOf(before) })) ?? [],
+    before: before?.constraints.map((item) => ({ ...item, said: provenanceOf(before) })) ?? [],
     given: own.constraints,
     releases: own.releases,
     released: family.released,
   });
   const decisions = merge(DECISIONS, {
     live: family.decisions.map(asDecision),
-    before: before?.decisions.map((item) => ({ ...item, said: sayingOf(before) })) ?? [],
+    before: before?.decisions.map((item) => ({ ...item, said: provenanceOf(before) })) ?? [],
     given: own.decisions,
     releases: own.releases,
     released: family.released,
@@ -76,21 +80,26 @@ export function carry(family: Family, own: Own, before: Envelope | undefined): C
   };
 }
 
-const asConstraint = ({ id, rule, source }: Family["constraints"][number]): Constraint => ({
+const asConstraint = ({ id, rule, source }: ResolvedLedger["constraints"][number]): Constraint => ({
   id,
   level: "must",
   rule,
   ...(source === undefined ? {} : { source }),
 });
 
-const asDecision = ({ id, question, options, owner }: Family["decisions"][number]): Decision => ({
+const asDecision = ({
+  id,
+  question,
+  options,
+  owner,
+}: ResolvedLedger["decisions"][number]): Decision => ({
   id,
   options: [...options],
   ...(owner === undefined ? {} : { owner }),
   question,
 });
 
-const sayingOf = ({ id: envelope, from, metadata }: Envelope): Saying => ({
+const provenanceOf = ({ id: envelope, from, metadata }: Envelope): Provenance => ({
   at: metadata.createdAt,
   by: from.agent,
   envelope,
@@ -98,7 +107,7 @@ const sayingOf = ({ id: envelope, from, metadata }: Envelope): Saying => ({
 
 /** How constraints and decisions are told apart, and compared. */
 interface Kind<Item, Given> {
-  readonly kind: KeptRelease["kind"];
+  readonly kind: StoredRelease["kind"];
   readonly path: "constraints" | "decisions";
   read(given: Given): Item;
   /** What it says, word for word. */
@@ -122,7 +131,7 @@ const CONSTRAINTS: Kind<Constraint, CheckedDraft["constraints"][number]> = {
   travels: ({ level }) => level === "must",
   isWider: () => false,
   again: (kept, said) => {
-    if (said.rule !== kept.rule) return { item: kept, why: otherWords(said.rule) };
+    if (said.rule !== kept.rule) return { item: kept, why: rewordedNote(said.rule) };
     if (said.level === "must") return { item: { ...said, ...kept } };
     return { item: kept, why: `says ${said.level} where the line says must` };
   },
@@ -140,34 +149,34 @@ const DECISIONS: Kind<Decision, CheckedDraft["decisions"][number]> = {
     const options = [...new Set([...kept.options, ...said.options])];
     const fits = options.length <= FORMAT_LIMITS.listItems;
     const item = fits ? { ...kept, options } : kept;
-    if (said.question !== kept.question) return { item, why: otherWords(said.question) };
+    if (said.question !== kept.question) return { item, why: rewordedNote(said.question) };
     return { item: { ...said, ...item } };
   },
 };
 
-const otherWords = (said: string): string =>
+const rewordedNote = (said: string): string =>
   clip(`the line keeps it as it was set; here it says: ${said}`, FORMAT_LIMITS.lineLength);
 
-interface Sides<Item, Given> {
+interface MergeInput<Item, Given> {
   /** What the ledger has. */
   readonly live: readonly Item[];
-  readonly before: readonly Added<Item>[];
+  readonly before: readonly AddedItem<Item>[];
   readonly given: readonly Given[];
-  readonly releases: readonly Releasing[];
-  readonly released: readonly Pick<KeptRelease, "id" | "kind" | "reason" | "said">[];
+  readonly releases: readonly CheckedRelease[];
+  readonly released: readonly Pick<StoredRelease, "id" | "kind" | "reason" | "said">[];
 }
 
-interface Merged<Item> {
+interface MergedItems<Item> {
   readonly all: Item[];
-  readonly added: readonly Added<Item>[];
+  readonly added: readonly AddedItem<Item>[];
   readonly widened: readonly Item[];
   readonly flags: readonly Flag[];
 }
 
 function merge<Item extends { readonly id: string }, Given>(
   how: Kind<Item, Given>,
-  { live, before, given, releases, released }: Sides<Item, Given>,
-): Merged<Item> {
+  { live, before, given, releases, released }: MergeInput<Item, Given>,
+): MergedItems<Item> {
   const now = releases.filter(({ kind }) => kind === how.kind);
   const off = [...released, ...now].filter(({ kind }) => kind === how.kind);
   const releaseOf = (item: Item) =>
@@ -201,7 +210,7 @@ function merge<Item extends { readonly id: string }, Given>(
     if (release !== undefined) {
       // A copy of what was handed over stays off; who sets it again is told how.
       if (copyIn(said) === undefined)
-        flags.push({ about: said.id, path, why: wasReleased(release) });
+        flags.push({ about: said.id, path, why: releasedNote(release) });
       continue;
     }
     const item = besides(said);
@@ -233,7 +242,7 @@ function merge<Item extends { readonly id: string }, Given>(
     );
   }
 
-  function copyIn(item: Item): Added<Item> | undefined {
+  function copyIn(item: Item): AddedItem<Item> | undefined {
     return before.find((each) => each.id === item.id && how.textOf(each) === how.textOf(item));
   }
 
@@ -248,7 +257,7 @@ function merge<Item extends { readonly id: string }, Given>(
   }
 }
 
-const wasReleased = ({ reason }: Pick<KeptRelease, "reason">): string =>
+const releasedNote = ({ reason }: Pick<StoredRelease, "reason">): string =>
   clip(
     `left out: it was released; under a new id it holds again. ${reason}`,
     FORMAT_LIMITS.lineLength,
@@ -258,7 +267,10 @@ const isNamed = (given: unknown): boolean =>
   typeof given === "object" && given !== null && "id" in given && given.id !== undefined;
 
 /** More than an envelope has room for is said, never cut. */
-export function refuseTooMany({ constraints, decisions }: Carried, family: Family): void {
+export function refuseTooMany(
+  { constraints, decisions }: CarriedItems,
+  family: ResolvedLedger,
+): void {
   refuseOver("constraints", constraints.length, family.constraints.length);
   refuseOver("decisions", decisions.length, family.decisions.length);
 }

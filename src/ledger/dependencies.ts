@@ -1,18 +1,18 @@
 /** What a task in the queue waits for: the tasks it was added after that are not done yet. */
 import type { Envelope } from "../envelope/schema.ts";
-import { keptLedger, LEDGER } from "../memory/ledger.ts";
+import { LEDGER, storedLedgerOf } from "../memory/stored-ledger.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import type { Family } from "./ledger.ts";
+import type { ResolvedLedger } from "./ledger.ts";
 
 /** Empty of a task that has begun: whoever holds work of it hands it on. */
 export async function openDependencies(
   { store, name }: Workspace,
   { work }: { readonly work?: { readonly envelope: Pick<Envelope, "task"> } },
-  { kept, task }: Pick<Family, "kept" | "task">,
+  { kept, task }: Pick<ResolvedLedger, "kept" | "task">,
 ): Promise<readonly string[]> {
   const after = kept?.queue?.after ?? [];
   if (after.length === 0 || work?.envelope.task === task) return [];
   const found = await Promise.all(after.map((each) => store.findEntry(name, LEDGER, each)));
-  const isDone = found.every((entry) => entry && keptLedger(entry).closed?.as === "done");
+  const isDone = found.every((entry) => entry && storedLedgerOf(entry).closed?.as === "done");
   return isDone ? [] : after;
 }

@@ -4,17 +4,17 @@
  * at, and only beside what shares words with it: a line without musts and decisions costs nothing.
  */
 import { clip } from "../base/clip.ts";
-import { Generations } from "../base/generations.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import type { CheckedDraft, Envelope } from "../envelope/schema.ts";
-import { judgeRecords } from "../memory/recall/known.ts";
+import { judgeRecords } from "../memory/recall/similar-memories.ts";
 import { LIGHT_WEIGHT, statementOf } from "../search/statement.ts";
-import type { Carried } from "./carry.ts";
-import type { Family } from "./ledger.ts";
+import type { CarriedItems } from "./carry.ts";
+import type { ResolvedLedger } from "./ledger.ts";
 
 type Flag = NonNullable<Envelope["flags"]>[number];
 
-interface Said {
+interface HopStatement {
   readonly path: string;
   readonly text: string;
   /** It says that something was decided. */
@@ -22,64 +22,67 @@ interface Said {
 }
 
 /** Something that holds: a must, or what a decision came to. */
-interface Holds {
+interface BindingStatement {
   readonly about: string;
   readonly text: string;
   readonly keys: ReadonlySet<string>;
 }
 
 /** Texts of one hop that are looked at, and flags it gets: what is more is no more use to a reader. */
-const MOST_SAID = 100;
-const MOST_FLAGS = 50;
+const MAX_STATEMENTS = 100;
+const MAX_FLAGS = 50;
 /** Pairs of a hop that are judged, some fifty microseconds each. */
-const MOST_JUDGED = 200;
+const MAX_JUDGED_PAIRS = 200;
 /** Of the words of what holds, so much must be there for it to be about the same. */
-const IN_COMMON = 0.3;
+const MIN_OVERLAP = 0.3;
 
 export function flagsOf(
-  family: Family,
-  carried: Carried,
-  own: Texts,
+  family: ResolvedLedger,
+  carried: CarriedItems,
+  own: HopTexts,
   before: Envelope | undefined,
 ): Flag[] {
-  const said = saidIn(own, family, before).slice(0, MOST_SAID);
+  const said = newStatementsIn(own, family, before).slice(0, MAX_STATEMENTS);
   const isCarried = ({ id }: { readonly id: string }): boolean =>
     carried.decisions.some((each) => each.id === id);
   const flags = [
     ...carried.flags,
-    ...(said.length === 0 ? [] : contradictions(said, holdingIn(family, carried))),
+    ...(said.length === 0 ? [] : contradictions(said, bindingStatementsIn(family, carried))),
     ...undecided(said, family.decisions.filter(isCarried)),
   ];
-  return flags.filter(isFirst).slice(0, MOST_FLAGS);
+  return flags.filter(isFirst).slice(0, MAX_FLAGS);
 }
 
 /** Those that share most are judged: of very many pairs, the rest is no more than alike. */
-function contradictions(said: readonly Said[], holding: readonly Holds[]): Flag[] {
+function contradictions(
+  said: readonly HopStatement[],
+  holding: readonly BindingStatement[],
+): Flag[] {
   if (holding.length === 0) return [];
   return said
     .flatMap(({ path, text }) => {
       const keys = keysOf(text);
       return holding.map((holds) => ({ holds, path, text, share: shareOf(holds, keys) }));
     })
-    .filter(({ share }) => share >= IN_COMMON)
+    .filter(({ share }) => share >= MIN_OVERLAP)
     .sort((a, b) => b.share - a.share)
-    .slice(0, MOST_JUDGED)
+    .slice(0, MAX_JUDGED_PAIRS)
     .flatMap(({ holds, path, text }) => {
-      const why = against(holds, text);
+      const why = contradictionOf(holds, text);
       return why === undefined ? [] : [{ about: holds.about, path, why }];
     })
     .sort((a, b) => orderOf(said, a.path) - orderOf(said, b.path));
 }
 
-const orderOf = (said: readonly Said[], path: string): number =>
+const orderOf = (said: readonly HopStatement[], path: string): number =>
   said.findIndex((each) => each.path === path);
 
 /** How much of what holds is spoken of. */
-const shareOf = ({ keys }: Holds, said: ReadonlySet<string>): number =>
+const shareOf = ({ keys }: BindingStatement, said: ReadonlySet<string>): number =>
   keys.size === 0 ? 0 : [...keys].filter((key) => said.has(key)).length / keys.size;
 
 /** What is said to be decided, and is open. */
-function undecided(said: readonly Said[], open: Family["decisions"]): Flag[] {
+function undecided(said: readonly HopStatement[], open: ResolvedLedger["decisions"]): Flag[] {
   return said
     .filter(({ decides }) => decides)
     .flatMap(({ path, text }) =>
@@ -97,7 +100,10 @@ const isFirst = ({ about, path }: Flag, i: number, flags: readonly Flag[]): bool
 const line = (text: string): string => clip(text, FORMAT_LIMITS.lineLength);
 
 /** What the hop releases itself holds no more. */
-function holdingIn({ constraints, released }: Family, carried: Carried): Holds[] {
+function bindingStatementsIn(
+  { constraints, released }: ResolvedLedger,
+  carried: CarriedItems,
+): BindingStatement[] {
   const still = constraints.filter(({ id }) => carried.constraints.some((each) => each.id === id));
   const musts = still.map(({ id, rule }) => ({ about: id, text: rule }));
   const settled = released.flatMap(({ id, decided }) =>
@@ -107,30 +113,40 @@ function holdingIn({ constraints, released }: Family, carried: Carried): Holds[]
 }
 
 /** The same rules come with every hop of a task; taking one apart takes some twenty microseconds. */
-const known = new Generations<string, ReadonlySet<string>>(2_000);
+const keyCache = new GenerationalCache<string, ReadonlySet<string>>(2_000);
 
 function keysOf(text: string): ReadonlySet<string> {
-  const before = known.get(text);
+  const before = keyCache.get(text);
   if (before !== undefined) return before;
   const telling = statementOf(text).tokens.filter(({ weight }) => weight > LIGHT_WEIGHT);
   const keys = new Set(telling.map(({ key }) => key));
-  known.set(text, keys);
+  keyCache.set(text, keys);
   return keys;
 }
 
 /** What the hop says itself: neither what it was handed nor what the ledger says word for word. */
-function saidIn(own: Texts, family: Family, before: Envelope | undefined): Said[] {
+function newStatementsIn(
+  own: HopTexts,
+  family: ResolvedLedger,
+  before: Envelope | undefined,
+): HopStatement[] {
   const heard = new Set([
     ...family.constraints.map(({ rule }) => rule),
     ...family.released.map(({ said }) => said),
-    ...(before === undefined ? [] : textsOf(before).map(({ text }) => text)),
+    ...(before === undefined ? [] : hopStatementsOf(before).map(({ text }) => text)),
   ]);
-  return textsOf(own).filter(({ text }) => !heard.has(text));
+  return hopStatementsOf(own).filter(({ text }) => !heard.has(text));
 }
 
-type Texts = Pick<CheckedDraft, "constraints" | "decisions" | "history" | "next" | "state">;
+type HopTexts = Pick<CheckedDraft, "constraints" | "decisions" | "history" | "next" | "state">;
 
-function textsOf({ constraints, decisions, history, next, state }: Texts): Said[] {
+function hopStatementsOf({
+  constraints,
+  decisions,
+  history,
+  next,
+  state,
+}: HopTexts): HopStatement[] {
   return [
     ...constraints.map((each, i) => ({
       path: `constraints[${i}]`,
@@ -156,7 +172,7 @@ function textsOf({ constraints, decisions, history, next, state }: Texts): Said[
 const sentencesOf = (text = ""): string[] =>
   text.split(/(?<=[.!?;])\s+|\n+/u).filter((sentence) => sentence.trim() !== "");
 
-function against({ text: holds }: Holds, text: string): string | undefined {
+function contradictionOf({ text: holds }: BindingStatement, text: string): string | undefined {
   const { verdict, why } = judgeRecords({ content: holds }, { content: text });
   return verdict === "contradicts"
     ? line(`speaks against "${clip(holds, 400)}": ${why}`)

@@ -4,35 +4,36 @@
  * for each task it is a child of. A child has what its parents have now, but for what it was released
  * from itself; what it adds is its own.
  */
-import { sha256 } from "../base/canonical.ts";
+
 import { clip } from "../base/clip.ts";
+import { sha256 } from "../base/digest.ts";
 import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { AgentName, Slug } from "../envelope/schema.ts";
 import {
-  type KeptConstraint,
-  type KeptDecision,
-  type KeptLedger,
-  type KeptProgress,
-  type KeptRelease,
-  keptLedger,
   LEDGER,
-  type Saying,
-} from "../memory/ledger.ts";
+  type Provenance,
+  type StoredConstraint,
+  type StoredDecision,
+  type StoredLedger,
+  type StoredProgress,
+  type StoredRelease,
+  storedLedgerOf,
+} from "../memory/stored-ledger.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 /** Kept in the ledger of this task: the one that was asked for, or one it inherits from. */
-interface Of {
+interface TaskOwned {
   readonly task: string;
 }
 
-export type LedgerConstraint = KeptConstraint & Of;
-export type LedgerDecision = KeptDecision & Of;
-export type LedgerProgress = KeptProgress & Of;
-export type LedgerRelease = KeptRelease & Of;
+export type LedgerConstraint = StoredConstraint & TaskOwned;
+export type LedgerDecision = StoredDecision & TaskOwned;
+export type LedgerProgress = StoredProgress & TaskOwned;
+export type LedgerRelease = StoredRelease & TaskOwned;
 
 /** What was wanted in the first place, of the task itself or of one at the top of its family. */
-export interface LedgerIntent extends Of {
+export interface LedgerIntent extends TaskOwned {
   readonly intent: string;
   readonly brief?: string | undefined;
 }
@@ -42,7 +43,7 @@ export interface Ledger {
   /** What was wanted when the task began, word for word; its beginning, where `brief` has all of it. */
   readonly intent: string;
   readonly brief?: string | undefined;
-  readonly begun: Saying;
+  readonly begun: Provenance;
   /** What the tasks at the top of the family were begun for; empty of one that is no child. */
   readonly origins: readonly LedgerIntent[];
   /** Every must-constraint that holds. */
@@ -58,11 +59,11 @@ export interface Ledger {
 }
 
 /** What holds for a task, and the entry it is kept in. */
-export interface Family
+export interface ResolvedLedger
   extends Pick<Ledger, "constraints" | "decisions" | "origins" | "progress" | "released"> {
   readonly task: string;
   /** What is stored of the task itself, and its revision; nothing yet at its beginning. */
-  readonly kept: KeptLedger | undefined;
+  readonly kept: StoredLedger | undefined;
   readonly revision: number;
   readonly from: readonly string[];
   /** All tasks above it, the eldest first. */
@@ -70,15 +71,15 @@ export interface Family
 }
 
 export async function ledgerOf(workspace: Workspace, task: string): Promise<Ledger | undefined> {
-  const { kept, revision: _, inherited: __, ...family } = await readFamily(workspace, task);
+  const { kept, revision: _, inherited: __, ...family } = await resolveLedger(workspace, task);
   if (kept === undefined) return undefined;
   const { intent, brief, begun } = kept;
   return { ...family, intent, ...(brief === undefined ? {} : { brief }), begun };
 }
 
 /** Of a task that nobody can have heard of yet. */
-export const newFamily = (task: string): Family => ({
-  ...NOTHING,
+export const newLedger = (task: string): ResolvedLedger => ({
+  ...NO_ITEMS,
   task,
   kept: undefined,
   revision: 0,
@@ -87,48 +88,54 @@ export const newFamily = (task: string): Family => ({
 });
 
 /** Tasks of one family that are looked at: more parents than anybody can follow. */
-const MOST_TASKS = 256;
+const MAX_TASKS = 256;
 
 /** What holds for a task, with what it inherits; `parents`: tasks it is about to inherit from as well. */
-export async function readFamily(
+export async function resolveLedger(
   workspace: Workspace,
   task: string,
   parents: readonly string[] = [],
-): Promise<Family> {
-  const found = new Map<string, { kept: KeptLedger; revision: number } | undefined>();
+): Promise<ResolvedLedger> {
+  const found = new Map<string, { kept: StoredLedger; revision: number } | undefined>();
   const read = async (name: string): Promise<void> => {
     const entry = await workspace.store.findEntry(workspace.name, LEDGER, name);
-    found.set(name, entry && { kept: tidy(keptLedger(entry)), revision: entry.revision });
+    found.set(
+      name,
+      entry && { kept: normalizeRedacted(storedLedgerOf(entry)), revision: entry.revision },
+    );
   };
   const others = parents.filter((name) => name !== task);
   let next: readonly string[] = [task, ...new Set(others)];
   while (next.length > 0) {
-    if (found.size + next.length > MOST_TASKS) throw tooManyParents(task);
+    if (found.size + next.length > MAX_TASKS) throw tooManyParents(task);
     await Promise.all(next.map(read));
     const further = next.flatMap((name) => found.get(name)?.kept.from ?? []);
     next = [...new Set(further)].filter((name) => !found.has(name));
   }
   const kept = found.get(task)?.kept;
   const from = [...new Set([...(kept?.from ?? []), ...others])];
-  const kin: Kin = {
+  const kin: LedgerLineage = {
     task,
     ledgerOf: (name) => found.get(name)?.kept,
     parentsOf: (name) => (name === task ? from : (found.get(name)?.kept.from ?? [])),
   };
   const revision = found.get(task)?.revision ?? 0;
-  return { task, kept, revision, from, inherited: above(kin), ...holding(kin) };
+  return { task, kept, revision, from, inherited: ancestorsOf(kin), ...resolveItems(kin) };
 }
 
 /** A task, and what is kept of it and of those it inherits from. */
-interface Kin {
+interface LedgerLineage {
   readonly task: string;
-  readonly ledgerOf: (task: string) => KeptLedger | undefined;
+  readonly ledgerOf: (task: string) => StoredLedger | undefined;
   readonly parentsOf: (task: string) => readonly string[];
 }
 
-type Holding = Pick<Family, "constraints" | "decisions" | "origins" | "progress" | "released">;
+type LedgerItems = Pick<
+  ResolvedLedger,
+  "constraints" | "decisions" | "origins" | "progress" | "released"
+>;
 
-const NOTHING: Holding = {
+const NO_ITEMS: LedgerItems = {
   constraints: [],
   decisions: [],
   origins: [],
@@ -137,20 +144,20 @@ const NOTHING: Holding = {
 };
 
 /** What holds for a task. Each one above it is looked at once, however many ways lead there. */
-function holding(kin: Kin): Holding {
-  const all = [...above(kin), kin.task].map((task) => ({ task, kept: kin.ledgerOf(task) }));
-  const each = <T>(pick: (kept: KeptLedger) => readonly T[]): (T & Of)[] =>
+function resolveItems(kin: LedgerLineage): LedgerItems {
+  const all = [...ancestorsOf(kin), kin.task].map((task) => ({ task, kept: kin.ledgerOf(task) }));
+  const each = <T>(pick: (kept: StoredLedger) => readonly T[]): (T & TaskOwned)[] =>
     all.flatMap(({ task, kept }) => (kept ? pick(kept) : []).map((item) => ({ ...item, task })));
   const released = each((kept) => kept.released);
-  const on = <T extends Of & { readonly id: string }>(
+  const on = <T extends TaskOwned & { readonly id: string }>(
     items: readonly T[],
-    kindOf: (item: T) => KeptRelease["kind"],
+    kindOf: (item: T) => StoredRelease["kind"],
     textOf: (item: T) => string,
   ): T[] => {
-    const isOn = (item: T): boolean => reaches(kin, item, released.filter(isOf(item)));
+    const isOn = (item: T): boolean => isInEffect(kin, item, released.filter(isOf(item)));
     const isOf = (item: T) => (off: LedgerRelease) =>
-      off.kind === kindOf(item) && off.said === textOf(item) && isNameOf(item.id, off.id);
-    return eachByItsName(items.filter(isOn), kin.task, textOf);
+      off.kind === kindOf(item) && off.said === textOf(item) && isIdOrAlternative(item.id, off.id);
+    return withUniqueIds(items.filter(isOn), kin.task, textOf);
   };
   return {
     constraints: on(
@@ -174,7 +181,7 @@ function holding(kin: Kin): Holding {
 }
 
 /** The tasks it inherits from, the eldest first; a circle ends where it comes round. */
-function above({ task, parentsOf }: Kin): readonly string[] {
+function ancestorsOf({ task, parentsOf }: LedgerLineage): readonly string[] {
   const seen = new Set([task]);
   const order: string[] = [];
   const visit = (name: string): void => {
@@ -188,9 +195,9 @@ function above({ task, parentsOf }: Kin): readonly string[] {
 }
 
 /** Whether it comes down to the task on some way on which nobody was released from it. */
-function reaches(
-  { task, parentsOf }: Kin,
-  { task: setIn }: Of,
+function isInEffect(
+  { task, parentsOf }: LedgerLineage,
+  { task: setIn }: TaskOwned,
   released: readonly LedgerRelease[],
 ): boolean {
   const off = new Set(released.map((each) => each.task));
@@ -205,7 +212,7 @@ function reaches(
 }
 
 /** The tops of the family: who inherits from nobody, or only from who was begun below it. */
-function originsOf({ task, ledgerOf: keptOf, parentsOf }: Kin): LedgerIntent[] {
+function originsOf({ task, ledgerOf: keptOf, parentsOf }: LedgerLineage): LedgerIntent[] {
   const found = new Map<string, readonly string[]>([[task, []]]);
   const topsOf = (name: string): readonly string[] => {
     const before = found.get(name);
@@ -226,7 +233,7 @@ function originsOf({ task, ledgerOf: keptOf, parentsOf }: Kin): LedgerIntent[] {
  * One of each: two parents may have one from the same grandparent. Where two mean different things by
  * one id, the one that is not the task's own, or comes later, goes by another: neither may be lost.
  */
-function eachByItsName<T extends Of & { readonly id: string }>(
+function withUniqueIds<T extends TaskOwned & { readonly id: string }>(
   items: readonly T[],
   task: string,
   textOf: (item: T) => string,
@@ -251,11 +258,11 @@ const otherName = (id: string, text: string, length: number): string =>
   `${id.slice(0, 100)}-${sha256(text).slice(0, length)}`;
 
 /** Whether something that says the same goes by this name for the other, here or further down. */
-const isNameOf = (id: string, name: string): boolean =>
+const isIdOrAlternative = (id: string, name: string): boolean =>
   name === id || name.startsWith(`${id.slice(0, 100)}-`);
 
 /** What was redacted can have become too long, or no id any more; it travels all the same. */
-function tidy(kept: KeptLedger): KeptLedger {
+function normalizeRedacted(kept: StoredLedger): StoredLedger {
   if (!JSON.stringify(kept).includes("[redacted]")) return kept;
   const line = (text: string): string => clip(text, FORMAT_LIMITS.lineLength);
   const idOf = (id: string): string =>
@@ -293,9 +300,9 @@ function tidy(kept: KeptLedger): KeptLedger {
 
 function tooManyParents(task: string): BatonError {
   return new BatonError("limit_exceeded", {
-    message: `"${task}" would inherit from more than ${MOST_TASKS} tasks.`,
+    message: `"${task}" would inherit from more than ${MAX_TASKS} tasks.`,
     path: "parents",
     hint: "Name fewer tasks as its parents, or begin a task of its own.",
-    details: { max: MOST_TASKS, task },
+    details: { max: MAX_TASKS, task },
   });
 }

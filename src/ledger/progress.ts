@@ -4,21 +4,21 @@
  * reason.
  */
 
-import { sha256 } from "../base/canonical.ts";
+import { sha256 } from "../base/digest.ts";
 import type { CheckedDraft } from "../envelope/schema.ts";
 import { blockedOf } from "../envelope/seal.ts";
-import type { KeptProgress, Saying } from "../memory/ledger.ts";
-import type { Family } from "./ledger.ts";
+import type { Provenance, StoredProgress } from "../memory/stored-ledger.ts";
+import type { ResolvedLedger } from "./ledger.ts";
 
 /** An item that a handoff adds. */
-export type NewProgress = Omit<KeptProgress, keyof Saying>;
+export type NewProgress = Omit<StoredProgress, keyof Provenance>;
 
-type Reported = Partial<Pick<CheckedDraft, "blocked" | "doNotRedo" | "done">>;
+type ReportedProgress = Partial<Pick<CheckedDraft, "blocked" | "doNotRedo" | "done">>;
 
 /** Returns what a handoff reports and the ledger does not have yet. */
 export function addedProgress(
-  { progress, task }: Pick<Family, "progress" | "task">,
-  { blocked = [], doNotRedo = [], done = [] }: Reported,
+  { progress, task }: Pick<ResolvedLedger, "progress" | "task">,
+  { blocked = [], doNotRedo = [], done = [] }: ReportedProgress,
 ): NewProgress[] {
   const reported = [
     ...blocked.map(blockedOf).map(({ what, on }, i) => item("blocked", i, what, on)),
@@ -37,9 +37,14 @@ export function addedProgress(
   });
 }
 
-type Unnamed = Omit<NewProgress, "id">;
+type ProgressWithoutId = Omit<NewProgress, "id">;
 
-const item = (kind: KeptProgress["kind"], i: number, text: string, on?: string): Unnamed => ({
+const item = (
+  kind: StoredProgress["kind"],
+  i: number,
+  text: string,
+  on?: string,
+): ProgressWithoutId => ({
   kind,
   path: `${kind}[${i}]`,
   text,
@@ -48,14 +53,14 @@ const item = (kind: KeptProgress["kind"], i: number, text: string, on?: string):
 
 const keyOf = (kind: string, text: string): string => `${kind} ${text}`;
 
-const PREFIX: Readonly<Record<KeptProgress["kind"], string>> = {
+const PREFIX: Readonly<Record<StoredProgress["kind"], string>> = {
   blocked: "blocked",
   doNotRedo: "redo",
   done: "done",
 };
 
 /** Short enough to be named in a view, longer only where two would be the same. */
-function freeId({ kind, text }: Unnamed, taken: ReadonlySet<string>): string {
+function freeId({ kind, text }: ProgressWithoutId, taken: ReadonlySet<string>): string {
   const digest = sha256(text);
   let length = 6;
   while (taken.has(`${PREFIX[kind]}-${digest.slice(0, length)}`)) length++;

@@ -5,29 +5,29 @@
  */
 
 import { DraftSchema, Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
-import { unmarked } from "../memory/quarantine/quarantine-mark.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
+import { withoutQuarantined } from "../memory/quarantine/quarantine-mark.ts";
 import type { Author, Memory } from "../memory/record.ts";
-import { heard } from "../memory/redaction/secret-policy.ts";
-import { rememberWith } from "../memory/remember.ts";
+import { redactSecrets } from "../memory/redaction/secret-policy.ts";
+import { rememberWithEntries } from "../memory/remember.ts";
 import { RETRY, retryWrite } from "../workspace/retry.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import type { Carried } from "./carry.ts";
-import { ledgerEntry } from "./keep.ts";
-import { type Family, type Ledger, ledgerOf, readFamily } from "./ledger.ts";
-import { notOnLedger, type ReleaseInput, releasingOf } from "./releasing.ts";
+import type { CarriedItems } from "./carry.ts";
+import { type Ledger, ledgerOf, type ResolvedLedger, resolveLedger } from "./ledger.ts";
+import { ledgerEntry } from "./ledger-entry.ts";
+import { checkReleases, notOnLedger, type ReleaseInput } from "./release-check.ts";
 
 const ReleaseSchema = DraftSchema.shape.releases.unwrap().element;
 
-const NOTHING_CARRIED: Carried = {
+const NOTHING_CARRIED: CarriedItems = {
   constraints: [],
   decisions: [],
   flags: [],
   added: { constraints: [], decisions: [], progress: [], widened: [] },
 };
 
-export const taskName = (task: unknown): string =>
-  parseOr(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
+export const parseTaskName = (task: unknown): string =>
+  parseOrThrow(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
 
 /** The ledger as it is afterwards. */
 export async function release(
@@ -36,9 +36,9 @@ export async function release(
   task: string,
   asked: ReleaseInput,
 ): Promise<Ledger> {
-  const name = taskName(task);
+  const name = parseTaskName(task);
   const how = { code: "invalid_input", what: "The release" } as const;
-  const checked = await heard(workspace, parseOr(ReleaseSchema, asked, how));
+  const checked = await redactSecrets(workspace, parseOrThrow(ReleaseSchema, asked, how));
   return retryWrite({ what: `The ledger of "${name}" was changed`, attempts: 100 }, async () => {
     if ((await releaseOnce(workspace, by, name, checked)) === undefined) return RETRY;
     return (await ledgerOf(workspace, name)) as Ledger;
@@ -51,11 +51,11 @@ async function releaseOnce(
   task: string,
   asked: ReleaseInput,
 ): Promise<readonly Memory[] | undefined> {
-  const family = await readFamily(workspace, task);
+  const family = await resolveLedger(workspace, task);
   const { kept } = family;
   if (kept === undefined) throw notOnLedger(family, asked.id, "release");
   const releaser = { ...by, isOnLine: false, pathOf: () => "release" };
-  const releases = await releasingOf(workspace, releaser, family, [asked]);
+  const releases = await checkReleases(workspace, releaser, family, [asked]);
   const record = workspace.ids.mint("memory");
   const said = { at: workspace.clock.now(), by: by.agent, envelope: "", record };
   const keeping = { family, beginning: kept, carried: NOTHING_CARRIED, releases };
@@ -70,17 +70,17 @@ async function releaseOnce(
     data: { ...releases[0], task },
     relations: await linksTo(workspace, family, id),
   };
-  return rememberWith(workspace, by, [input], entry === undefined ? [] : [entry]);
+  return rememberWithEntries(workspace, by, [input], entry === undefined ? [] : [entry]);
 }
 
 /** To the handoff that set it, where that is known and nobody has taken it out of sight. */
 async function linksTo(
   workspace: Workspace,
-  { constraints, decisions, progress }: Family,
+  { constraints, decisions, progress }: ResolvedLedger,
   id: string,
 ) {
   const set = [...constraints, ...decisions, ...progress].filter((each) => each.id === id);
   const records = set.flatMap(({ record }) => (record === undefined ? [] : [{ id: record }]));
-  const shown = await unmarked(workspace, records);
+  const shown = await withoutQuarantined(workspace, records);
   return shown.map(({ id: to }) => ({ kind: "continues-from" as const, to }));
 }

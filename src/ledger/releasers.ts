@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import { changeEntry, entryValue } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
@@ -15,7 +15,7 @@ const DEFAULT_ROLES = ["coordinator", "planner", "lead"] as const;
 
 export const ReleasersSchema = z.array(Name).max(FORMAT_LIMITS.listItems);
 
-export async function releasers(workspace: Workspace): Promise<readonly string[]> {
+export async function readReleasers(workspace: Workspace): Promise<readonly string[]> {
   const { kind, name } = RELEASERS;
   const entry = await workspace.store.findEntry(workspace.name, kind, name);
   return entryValue<{ readonly roles: string[] }>(entry)?.roles ?? DEFAULT_ROLES;
@@ -26,7 +26,7 @@ export async function setReleasers(
   workspace: Workspace,
   roles: readonly string[],
 ): Promise<readonly string[]> {
-  const checked = parseOr(ReleasersSchema, roles, {
+  const checked = parseOrThrow(ReleasersSchema, roles, {
     code: "invalid_input",
     what: "The roles",
     prefix: "roles",

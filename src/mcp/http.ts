@@ -9,7 +9,7 @@ import type { Hub } from "../hub/hub.ts";
 import { mcpServer } from "./server.ts";
 
 /** Who calls, through which hub, and what it may do there. */
-export interface Caller {
+export interface McpCaller {
   readonly access: Access;
   readonly agent: Agent;
   readonly hub: Hub;
@@ -29,7 +29,7 @@ export interface McpFetch {
 }
 
 export function mcpFetch(
-  open: (request: Request) => Promise<Caller>,
+  open: (request: Request) => Promise<McpCaller>,
   { onError, server = mcpServer }: McpFetchOptions = {},
 ): McpFetch {
   const handler = createMcpHandler(

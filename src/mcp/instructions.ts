@@ -1,10 +1,10 @@
 /** What a model is told when it connects: when to use which tool. Short, since every session pays for it. */
 
 import type { Agent } from "../hub/agent.ts";
-import { FENCE_NOTICE, fencedLine } from "../text/fence.ts";
+import { FENCE_NOTICE, fenceLine } from "../text/fence.ts";
 
 export function instructionsFor({ id, info }: Agent): string {
-  const role = info.role === undefined ? "" : `, in the role ${fencedLine(info.role)}`;
+  const role = info.role === undefined ? "" : `, in the role ${fenceLine(info.role)}`;
   return [
     `Baton is the team's memory and its handoffs between agents. Here you are ${id}${role}.`,
     "- First, and after your context was compacted: catch_up. It names what waits for you and the handles of work you hold.",

@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { Connection } from "./tool.ts";
 
 /** Of what waits, so many are looked through for a task's name that is being typed. */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 
 export function registerPrompts(server: McpServer, { agent, hub }: Connection): void {
   server.registerPrompt(
@@ -46,7 +46,7 @@ export function registerPrompts(server: McpServer, { agent, hub }: Connection): 
         task: completable(
           z.string().optional().describe("Only a handoff of this task; else the first that waits."),
           async (typed) => {
-            const open = (await agent.deliveries.waiting({ limit: MOST_WAITING })).items;
+            const open = (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
             const tasks = new Set(open.map(({ delivery }) => delivery.task));
             return [...tasks].filter((name) => name.startsWith(typed ?? ""));
           },

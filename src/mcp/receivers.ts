@@ -8,7 +8,7 @@ import { BatonError } from "../base/errors.ts";
 import { receiverOf } from "../envelope/schema.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { AgentInfo } from "../memory/agents.ts";
-import { fencedAddress, fencedLine } from "../text/fence.ts";
+import { fenceAddress, fenceLine } from "../text/fence.ts";
 import type { Connection } from "./tool.ts";
 
 export const RECEIVER_STATES = ["active", "paused", "disabled", "closed", "unresponsive"] as const;
@@ -26,7 +26,7 @@ export interface ListedReceiver {
   readonly text: string;
 }
 
-const LONGEST_DESCRIPTION = 200;
+const MAX_DESCRIPTION_LENGTH = 200;
 const NAMED_AGENTS = 5;
 
 /** Every receiver; with `role` the agents in that role alone. */
@@ -79,7 +79,7 @@ function roleLine(
 }
 
 function addressLine(to: string, state: State, about = ""): ListedReceiver {
-  return { to, state, text: `- ${fencedAddress(to)}, ${state}${about}` };
+  return { to, state, text: `- ${fenceAddress(to)}, ${state}${about}` };
 }
 
 function agentLine(info: AgentInfo, state: State, { id: caller }: Agent): ListedReceiver {
@@ -87,13 +87,14 @@ function agentLine(info: AgentInfo, state: State, { id: caller }: Agent): Listed
   const facts = [
     ...(id === caller ? ["you"] : []),
     ...(kind === "person" ? ["a person"] : []),
-    ...(role === undefined ? [] : [`role ${fencedLine(role)}`]),
+    ...(role === undefined ? [] : [`role ${fenceLine(role)}`]),
     state,
-    ...(model === undefined ? [] : [`model ${fencedLine(clip(model, LONGEST_DESCRIPTION))}`]),
+    ...(model === undefined ? [] : [`model ${fenceLine(clip(model, MAX_DESCRIPTION_LENGTH))}`]),
     ...(window === undefined ? [] : [`window ${window} tokens`]),
     ...(aliases.length === 0 ? [] : [`also ${aliases.slice(0, NAMED_AGENTS).join(", ")}`]),
   ];
-  const about = description === "" ? "" : `: ${fencedLine(clip(description, LONGEST_DESCRIPTION))}`;
+  const about =
+    description === "" ? "" : `: ${fenceLine(clip(description, MAX_DESCRIPTION_LENGTH))}`;
   return {
     to: id,
     state,
@@ -109,22 +110,22 @@ export function receiversAfter(
   cursor: string | undefined,
 ): ListedReceiver[] {
   if (cursor === undefined) return [...receivers];
-  const place = placeOf(cursor);
+  const place = sortKeyOf(cursor);
   if (place === undefined) throw invalidCursor(cursor);
-  return receivers.filter(({ to }) => compare(placeOf(to) ?? "", place) > 0);
+  return receivers.filter(({ to }) => compare(sortKeyOf(to) ?? "", place) > 0);
 }
 
 const KINDS = ["role", "channel", "agent"] as const;
 
 /** Where an address stands in the list: by kind, then by name. */
-function placeOf(address: string): string | undefined {
+function sortKeyOf(address: string): string | undefined {
   const receiver = receiverOf(address);
   return receiver === undefined ? undefined : `${KINDS.indexOf(receiver.kind)}${address}`;
 }
 
 const invalidCursor = (cursor: string): BatonError =>
   new BatonError("invalid_input", {
-    message: `Invalid cursor "${clip(cursor, LONGEST_DESCRIPTION)}".`,
+    message: `Invalid cursor "${clip(cursor, MAX_DESCRIPTION_LENGTH)}".`,
     path: "after",
     hint: "Pass the next of the page before, or leave it out for the first page.",
   });

@@ -1,8 +1,8 @@
 /** Reading by id whatever has one: a memory at a level, a handoff in brief or in full. */
 import type { ReadMemory } from "../delivery/work/read-record.ts";
-import type { Level } from "../envelope/schema.ts";
-import type { Meter } from "./fit.ts";
-import { dataText, memoryText, standingText } from "./text.ts";
+import type { DetailLevel } from "../envelope/schema.ts";
+import { dataText, deliveryStatusText, memoryText } from "./text.ts";
+import type { TokenCounter } from "./token-budget.ts";
 import type { Connection } from "./tool.ts";
 
 export const isHandoffId = (id: string): boolean => id.startsWith("dlv_") && !id.includes("#");
@@ -15,24 +15,24 @@ export async function handoffText(
 ): Promise<string> {
   const shown = await hub.deliveries.get(id);
   const body = much === "concise" ? await hub.deliveries.primer(id) : dataText(shown.envelope);
-  return `${standingText(shown)}\n${body}`;
+  return `${deliveryStatusText(shown)}\n${body}`;
 }
 
 /** The freshest of a record. A short id is one of the views of the work whose handle is given. */
 export function readRecord(
   { agent, held }: Connection,
   id: string,
-  { level, handle }: { readonly level: Level; readonly handle?: string | undefined },
+  { level, handle }: { readonly level: DetailLevel; readonly handle?: string | undefined },
 ): Promise<ReadMemory> {
   if (handle === undefined) return agent.memories.read(id, { freshest: true, level });
   return held.at(agent, handle).then((work) => work.read(id, level));
 }
 
 /** From all of it to its summary. */
-const SHORTER: readonly Level[] = ["full", "detail", "summary"];
+const LEVELS_LONGEST_FIRST: readonly DetailLevel[] = ["full", "detail", "summary"];
 
-export interface Room {
-  readonly meter: Meter;
+export interface TokenBudget {
+  readonly meter: TokenCounter;
   readonly tokens: number;
 }
 
@@ -42,12 +42,12 @@ export async function recordText(
   id: string,
   {
     handle,
-    levels = SHORTER,
+    levels = LEVELS_LONGEST_FIRST,
     room,
   }: {
     readonly handle?: string | undefined;
-    readonly levels?: readonly Level[];
-    readonly room: Room;
+    readonly levels?: readonly DetailLevel[];
+    readonly room: TokenBudget;
   },
 ): Promise<string> {
   const [first = "full", ...shorter] = levels;

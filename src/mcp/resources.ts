@@ -10,21 +10,21 @@ import {
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
 import { type BatonError, ERROR_CODES, isBatonError } from "../base/errors.ts";
-import { quoted } from "../text/fence.ts";
-import { toolErrorOf } from "./failure.ts";
+import { quoteText } from "../text/fence.ts";
 import { receiversOf } from "./receivers.ts";
 import { handoffText, readRecord } from "./records.ts";
 import { rulesText } from "./rules-text.ts";
-import { memoryText, waitingText } from "./text.ts";
+import { inboxLine, memoryText } from "./text.ts";
 import type { Connection } from "./tool.ts";
+import { toolErrorOf } from "./tool-error.ts";
 
-const TEXT = "text/markdown";
+const MIME_TYPE = "text/markdown";
 /** Of what waits, so many are listed. */
-const MOST_WAITING = 100;
+const MAX_WAITING = 100;
 /** So many receivers are listed. */
-const MOST_RECEIVERS = 200;
+const MAX_RECEIVERS = 200;
 /** How many records are looked through for an id that is being typed. */
-const MOST_RECENT = 100;
+const MAX_RECENT = 100;
 /** Room for the shared context, in tokens. */
 const CONTEXT_TOKENS = 8_000;
 
@@ -38,9 +38,9 @@ export function registerResources(server: McpServer, connection: Connection): vo
       title: "Open inbox",
       description:
         "Handoffs that wait for you or your role, or are under way. Looking takes nothing out.",
-      mimeType: TEXT,
+      mimeType: MIME_TYPE,
     },
-    (uri) => reading(uri, () => inboxText(connection)),
+    (uri) => readResource(uri, () => inboxText(connection)),
   );
 
   server.registerResource(
@@ -49,10 +49,10 @@ export function registerResources(server: McpServer, connection: Connection): vo
     {
       title: "Shared context",
       description: "What the team agreed on: constraints, conventions, decisions, the project.",
-      mimeType: TEXT,
+      mimeType: MIME_TYPE,
     },
     (uri) =>
-      reading(uri, async () => {
+      readResource(uri, async () => {
         const { text } = await agent.context.text({ tokens: CONTEXT_TOKENS });
         return text === "" ? "The team has not agreed on anything yet." : text;
       }),
@@ -64,9 +64,9 @@ export function registerResources(server: McpServer, connection: Connection): vo
     {
       title: "Receivers",
       description: "Who can receive a handoff: roles, channels and agents, each with its address.",
-      mimeType: TEXT,
+      mimeType: MIME_TYPE,
     },
-    (uri) => reading(uri, () => receiversText(connection)),
+    (uri) => readResource(uri, () => receiversText(connection)),
   );
   server.registerResource(
     "handoff-rules",
@@ -74,9 +74,9 @@ export function registerResources(server: McpServer, connection: Connection): vo
     {
       title: "Handoff rules",
       description: "Registered payload types with their JSON Schemas, and the allowed actions.",
-      mimeType: TEXT,
+      mimeType: MIME_TYPE,
     },
-    (uri) => reading(uri, () => rulesText(connection.hub)),
+    (uri) => readResource(uri, () => rulesText(connection.hub)),
   );
 
   server.registerResource(
@@ -85,7 +85,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       list: async () => ({ resources: await openHandoffs(connection) }),
       complete: {
         id: async (typed) => {
-          const open = (await agent.deliveries.waiting({ limit: MOST_WAITING })).items;
+          const open = (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
           return open.map(({ delivery }) => delivery.id).filter((id) => id.startsWith(typed));
         },
       },
@@ -94,9 +94,9 @@ export function registerResources(server: McpServer, connection: Connection): vo
       title: "Handoff",
       description:
         "One handoff by its id (dlv_…): what was sent, where it stands, what came of it.",
-      mimeType: TEXT,
+      mimeType: MIME_TYPE,
     },
-    (uri, { id }) => reading(uri, () => handoffText(connection, String(id), "detailed")),
+    (uri, { id }) => readResource(uri, () => handoffText(connection, String(id), "detailed")),
   );
 
   server.registerResource(
@@ -105,7 +105,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       list: undefined,
       complete: {
         id: async (typed) => {
-          const recent = (await agent.memories.recent({ limit: MOST_RECENT })).items;
+          const recent = (await agent.memories.recent({ limit: MAX_RECENT })).items;
           return recent.map(({ id }) => id).filter((id) => id.startsWith(typed));
         },
       },
@@ -113,10 +113,10 @@ export function registerResources(server: McpServer, connection: Connection): vo
     {
       title: "Memory",
       description: "One memory by its id (mem_…), in full; what holds now, where it was replaced.",
-      mimeType: TEXT,
+      mimeType: MIME_TYPE,
     },
     (uri, { id }) =>
-      reading(uri, async () => {
+      readResource(uri, async () => {
         const memory = await readRecord(connection, String(id), { level: "full" });
         return memoryText(memory, memory.text ?? "");
       }),
@@ -124,33 +124,33 @@ export function registerResources(server: McpServer, connection: Connection): vo
 }
 
 async function inboxText({ agent }: Connection): Promise<string> {
-  const open = (await agent.deliveries.waiting({ limit: MOST_WAITING })).items;
+  const open = (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
   if (open.length === 0) return "Nothing waits for you.";
-  const more = open.length === MOST_WAITING ? ["(There may be more: accept some first.)"] : [];
-  return [...open.map(waitingText), ...more].join("\n");
+  const more = open.length === MAX_WAITING ? ["(There may be more: accept some first.)"] : [];
+  return [...open.map(inboxLine), ...more].join("\n");
 }
 
 async function receiversText(connection: Connection): Promise<string> {
   const receivers = await receiversOf(connection);
-  const left = receivers.length - MOST_RECEIVERS;
+  const left = receivers.length - MAX_RECEIVERS;
   const more = left > 0 ? [`(${left} more: page through them with the tool agents.)`] : [];
-  return [...receivers.slice(0, MOST_RECEIVERS).map(({ text }) => text), ...more].join("\n");
+  return [...receivers.slice(0, MAX_RECEIVERS).map(({ text }) => text), ...more].join("\n");
 }
 
 async function openHandoffs({ agent }: Connection) {
-  const open = (await agent.deliveries.waiting({ limit: MOST_WAITING })).items;
+  const open = (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
   return open.map(({ delivery: { id, task, sender, state } }) => ({
     uri: `baton://handoff/${id}`,
     name: id,
-    title: `${quoted(task)}, from ${sender}`,
-    description: `The handoff of ${quoted(task)} from ${sender}: ${state}.`,
+    title: `${quoteText(task)}, from ${sender}`,
+    description: `The handoff of ${quoteText(task)} from ${sender}: ${state}.`,
   }));
 }
 
 /** What there is no record of is no resource; anything else is told as it is everywhere. */
-async function reading(uri: URL, text: () => Promise<string>): Promise<ReadResourceResult> {
+async function readResource(uri: URL, text: () => Promise<string>): Promise<ReadResourceResult> {
   try {
-    return { contents: [{ uri: uri.href, mimeType: TEXT, text: await text() }] };
+    return { contents: [{ uri: uri.href, mimeType: MIME_TYPE, text: await text() }] };
   } catch (error) {
     if (!isBatonError(error)) throw error;
     throw protocolErrorOf(error, uri);

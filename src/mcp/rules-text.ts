@@ -3,7 +3,7 @@
 import type { HandoffRules } from "../delivery/settings/handoff-rules.ts";
 import type { PayloadTypeInfo } from "../delivery/settings/payload-types.ts";
 import type { Hub } from "../hub/hub.ts";
-import { fencedLine, quoted } from "../text/fence.ts";
+import { fenceLine, quoteText } from "../text/fence.ts";
 
 const UNREGISTERED: Readonly<Record<HandoffRules["unregistered"], string>> = {
   accept: "accepted",
@@ -15,10 +15,10 @@ export async function rulesText(hub: Hub): Promise<string> {
     hub.payloadTypes.list(),
     hub.settings.get().then((settings) => settings.handoffs),
   ]);
-  return textOf(types, rules);
+  return formatRules(types, rules);
 }
 
-export function textOf(
+export function formatRules(
   types: readonly PayloadTypeInfo[],
   { actions, unregistered }: HandoffRules,
 ): string {
@@ -31,4 +31,4 @@ export function textOf(
 }
 
 const typeText = ({ name, version, schema }: PayloadTypeInfo): string =>
-  `- ${fencedLine(name)}, version ${version}: ${quoted(JSON.stringify(schema))}`;
+  `- ${fenceLine(name)}, version ${version}: ${quoteText(JSON.stringify(schema))}`;

@@ -8,7 +8,7 @@ import type { Access } from "../access/levels.ts";
 import { batonVersion } from "../base/version.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
-import { Held } from "./held.ts";
+import { HeldWork } from "./held-work.ts";
 import { instructionsFor } from "./instructions.ts";
 import { registerPrompts } from "./prompts.ts";
 import { registerResources } from "./resources.ts";
@@ -16,7 +16,7 @@ import { registerTool } from "./tool.ts";
 import { TOOLS } from "./tools/tools.ts";
 
 /** The lists are the same for everybody, and for as long as this version runs. */
-const SAME_FOR_ALL = { ttlMs: 3_600_000, cacheScope: "public" } as const;
+const LIST_CACHE_HINT = { ttlMs: 3_600_000, cacheScope: "public" } as const;
 
 export interface McpServerSettings {
   /** What the caller may do; default: everything the hub allows, as for a process that opened the store. */
@@ -42,14 +42,14 @@ export function mcpServer(
         ...protocol.capabilities,
       },
       cacheHints: {
-        "tools/list": SAME_FOR_ALL,
-        "prompts/list": SAME_FOR_ALL,
-        "resources/templates/list": SAME_FOR_ALL,
+        "tools/list": LIST_CACHE_HINT,
+        "prompts/list": LIST_CACHE_HINT,
+        "resources/templates/list": LIST_CACHE_HINT,
       },
       instructions: instructionsFor(agent),
     },
   );
-  const connection = { access, agent, hub, held: new Held() };
+  const connection = { access, agent, hub, held: new HeldWork() };
   for (const each of TOOLS) registerTool(server, connection, each);
   registerResources(server, connection);
   registerPrompts(server, connection);

@@ -5,13 +5,13 @@
 
 import type { Finding } from "../context/lint/rule.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
-import type { Waiting } from "../delivery/watch/inbox-listing.ts";
-import type { Shown } from "../delivery/watch/show.ts";
+import type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
+import type { DeliveryWithEnvelope } from "../delivery/watch/inbox-listing.ts";
 import type { ReadMemory } from "../delivery/work/read-record.ts";
 import type { Warning } from "../delivery/work/warnings.ts";
+import type { DetectedSecret } from "../envelope/mask-secrets.ts";
 import { addressOf } from "../envelope/schema.ts";
-import type { SecretAt } from "../envelope/secrets-within.ts";
-import { fenced, fencedAddress, quoted } from "../text/fence.ts";
+import { fenceAddress, fenceText, quoteText } from "../text/fence.ts";
 
 const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
 const minute = (at: number): string => new Date(at).toISOString().slice(0, 16).replace("T", " ");
@@ -23,48 +23,49 @@ export function memoryText(
   notes: readonly string[] = [],
 ): string {
   const { id, type, agent, task, createdAt, insteadOf, quarantined, redacted } = memory;
-  const on = task === undefined ? "" : `, on ${quoted(task)}`;
+  const on = task === undefined ? "" : `, on ${quoteText(task)}`;
   const instead = insteadOf === undefined ? "" : `, holds instead of ${insteadOf}`;
   const head = `- [${type}] ${id} by ${agent}, ${day(createdAt)}${on}${instead}:`;
   const marks =
     quarantined === undefined ? [] : [`  Do not build on it: quarantined by ${quarantined.by}.`];
   const body =
     redacted === undefined
-      ? quoted(text)
-      : `(taken away by ${redacted.by}: ${quoted(redacted.reason)})`;
+      ? quoteText(text)
+      : `(taken away by ${redacted.by}: ${quoteText(redacted.reason)})`;
   return [`${head} ${body}`, ...marks, ...notes.map((note) => `  ${note}`)].join("\n");
 }
 
 /** A handoff in an inbox, on a line. */
-export function waitingText({ delivery, envelope }: Waiting): string {
+export function inboxLine({ delivery, envelope }: DeliveryWithEnvelope): string {
   const { id, task, sender, state, attempt, sentAt } = delivery;
   const tried = attempt === 0 ? "" : `, tried ${attempt}×`;
   const priority = envelope.priority === undefined ? "" : `, ${envelope.priority}`;
-  const head = `- ${id} ${quoted(task)} from ${sender}, ${state}${priority}${tried}, sent ${minute(sentAt)}:`;
-  return `${head} ${quoted(envelope.intent)}`;
+  const head = `- ${id} ${quoteText(task)} from ${sender}, ${state}${priority}${tried}, sent ${minute(sentAt)}:`;
+  return `${head} ${quoteText(envelope.intent)}`;
 }
 
 /** Where a handoff stands, and what came of it. */
-export const standingText = (shown: Shown): string => standingParts(shown).join("\n");
+export const deliveryStatusText = (shown: DeliveryDetails): string =>
+  deliveryStatusLines(shown).join("\n");
 
 /** The first says where it stands; the others can be left out. */
-export function standingParts({ delivery, envelope, ...shown }: Shown): string[] {
+export function deliveryStatusLines({ delivery, envelope, ...shown }: DeliveryDetails): string[] {
   const { id, task, sender, state, holder, attempt, maxAttempts, sentAt } = delivery;
   const has = state === "accepted" || state === "claimed" ? ` by ${holder}` : "";
   const tried = attempt > 1 ? `, attempt ${attempt} of ${maxAttempts}` : "";
-  const to = fencedAddress(addressOf(envelope.to));
+  const to = fenceAddress(addressOf(envelope.to));
   return [
-    `${id}: ${quoted(task)}, from ${sender} to ${to}, sent ${minute(sentAt)}: ${state}${has}${tried}.`,
+    `${id}: ${quoteText(task)}, from ${sender} to ${to}, sent ${minute(sentAt)}: ${state}${has}${tried}.`,
     ...(shown.result === undefined ? [] : resultLines(shown.result)),
-    ...(shown.reason === undefined ? [] : [`Reason: ${quoted(shown.reason)}`]),
-    ...(shown.question === undefined ? [] : [`Asks: ${quoted(shown.question)}`]),
+    ...(shown.reason === undefined ? [] : [`Reason: ${quoteText(shown.reason)}`]),
+    ...(shown.question === undefined ? [] : [`Asks: ${quoteText(shown.question)}`]),
   ];
 }
 
-function resultLines(result: NonNullable<Shown["result"]>): string[] {
+function resultLines(result: NonNullable<DeliveryDetails["result"]>): string[] {
   const { summary, outputs, outcome, memory, handedOn, gaps = [] } = result;
   return [
-    `Result (${memory}): ${quoted(summary)}`,
+    `Result (${memory}): ${quoteText(summary)}`,
     ...(outcome === undefined ? [] : [`Outcome: ${outcome}`]),
     ...(Object.keys(outputs).length === 0 ? [] : [`Outputs:\n${dataText(outputs)}`]),
     ...gaps.map(({ id }) => `It could not find ${id}.`),
@@ -73,17 +74,17 @@ function resultLines(result: NonNullable<Shown["result"]>): string[] {
 }
 
 /** Anything stored, as JSON between marks. */
-export const dataText = (value: unknown): string => fenced(JSON.stringify(value, null, 1));
+export const dataText = (value: unknown): string => fenceText(JSON.stringify(value, null, 1));
 
 export function warningLines(warnings: readonly Warning[]): string[] {
   return warnings.map(
     ({ memory, by, reason }) =>
-      `Do not build on ${memory}: quarantined by ${by}, because ${quoted(reason)}`,
+      `Do not build on ${memory}: quarantined by ${by}, because ${quoteText(reason)}`,
   );
 }
 
 /** Credentials are never stored; whoever said one is told, and what it was. */
-export function secretLines(secrets: readonly SecretAt[] = []): string[] {
+export function secretLines(secrets: readonly DetectedSecret[] = []): string[] {
   if (secrets.length === 0) return [];
   const all = secrets.map(({ kind, path }) => `${kind} (${path})`).join(", ");
   return [`Taken out before it was stored: ${all}. Say where a secret is kept, never the secret.`];
@@ -91,11 +92,13 @@ export function secretLines(secrets: readonly SecretAt[] = []): string[] {
 
 /** What the lint found in a handoff, each with what to write instead. Paths can contain names that users chose. */
 export const findingLines = (findings: readonly Finding[]): string[] =>
-  findings.map(({ level, rule, message, hint }) => `${level} ${rule}: ${quoted(message)} ${hint}`);
+  findings.map(
+    ({ level, rule, message, hint }) => `${level} ${rule}: ${quoteText(message)} ${hint}`,
+  );
 
 export function conflictLines(conflicts: readonly ReservationConflict[]): string[] {
   return conflicts.map(({ agent, task, globs, note }) => {
-    const why = note === undefined ? "" : `: ${quoted(note)}`;
-    return `${agent} works on ${quoted(globs.join(", "))} too, for ${quoted(task)}${why}. Talk first, or take another part.`;
+    const why = note === undefined ? "" : `: ${quoteText(note)}`;
+    return `${agent} works on ${quoteText(globs.join(", "))} too, for ${quoteText(task)}${why}. Talk first, or take another part.`;
   });
 }

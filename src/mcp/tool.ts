@@ -12,17 +12,17 @@ import type {
 import * as z from "zod";
 import type { Access } from "../access/levels.ts";
 import { isBatonError } from "../base/errors.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
-import { failedCall } from "./failure.ts";
-import type { Held } from "./held.ts";
+import type { HeldWork } from "./held-work.ts";
+import { failedCall } from "./tool-error.ts";
 
 /** Who calls, which the connection says and no argument can; and through which hub. */
 export interface Connection {
   readonly agent: Agent;
   readonly hub: Hub;
-  readonly held: Held;
+  readonly held: HeldWork;
   /** What the caller may do, where this process decides that; a hub over HTTP decides by itself. */
   readonly access: Access;
 }
@@ -48,7 +48,7 @@ export function tool<In extends z.ZodObject, Out extends Output>(spec: ToolSpec<
   return {
     ...spec,
     run: (args, call, signal) => {
-      const checked = parseOr(spec.input, args, {
+      const checked = parseOrThrow(spec.input, args, {
         code: "invalid_input",
         what: `The call of ${spec.name}`,
       });
@@ -86,13 +86,16 @@ export function listedSchema(schema: z.ZodObject): StandardSchemaWithJSON {
     "~standard": {
       ...standard,
       validate: (value) => ({ value }),
-      jsonSchema: { ...jsonSchema, input: (options) => brief(jsonSchema.input(options)) },
+      jsonSchema: {
+        ...jsonSchema,
+        input: (options) => withoutImpliedLimits(jsonSchema.input(options)),
+      },
     },
   };
 }
 
 /** Without limits that hold for every text and number: in each session the list is read by a model. */
-function brief(schema: Record<string, unknown>): Record<string, unknown> {
+function withoutImpliedLimits(schema: Record<string, unknown>): Record<string, unknown> {
   const isImplied = (key: string, value: unknown): boolean =>
     (key === "minLength" && value === 1) ||
     (key === "maximum" && value === Number.MAX_SAFE_INTEGER);
@@ -105,7 +108,7 @@ function brief(schema: Record<string, unknown>): Record<string, unknown> {
 // What several tools take and give. ------------------------------------------------------------------
 
 /** Looks, and changes nothing. */
-export const READS = {
+export const READ_ONLY = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
@@ -113,7 +116,7 @@ export const READS = {
 } as const;
 
 /** Adds something; nothing that is stored is ever changed or taken away by a tool. */
-export const ADDS = { ...READS, readOnlyHint: false, idempotentHint: false } as const;
+export const APPEND_ONLY = { ...READ_ONLY, readOnlyHint: false, idempotentHint: false } as const;
 
 export const Text = z
   .string()
@@ -126,14 +129,14 @@ export const detail = (usual: "concise" | "detailed") =>
     .describe("How much to say: the gist, or everything.");
 
 /** The least room in which something can be said, and the most that anybody should ask for. */
-const LEAST_TOKENS = 100;
-const MOST_TOKENS = 100_000;
+const MIN_TOKENS = 100;
+const MAX_TOKENS = 100_000;
 
 export const maxTokens = (usual: number) =>
   z
     .int()
-    .min(LEAST_TOKENS)
-    .max(MOST_TOKENS)
+    .min(MIN_TOKENS)
+    .max(MAX_TOKENS)
     .default(usual)
     .describe("How long the text may be. What does not fit is left out whole, and counted.");
 

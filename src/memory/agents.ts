@@ -6,18 +6,18 @@
 
 import type { KeyObject } from "node:crypto";
 import * as z from "zod";
-import { canonicalJson } from "../base/canonical.ts";
+import { canonicalJson } from "../base/digest.ts";
 import { BatonError } from "../base/errors.ts";
-import { type Signer, signerOf } from "../base/keys.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import { nearestNames } from "../base/nearest.ts";
+import { nearestNames } from "../base/nearest-names.ts";
+import { type Signer, signerOf } from "../base/signing-keys.ts";
 import { AgentName, Name, PolicyDraft, type PolicyInput } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import { AGENT_STATUSES, type AgentRow, parseText } from "../store/rows.ts";
-import { NOBODY, type Reader } from "../store/sight.ts";
+import { ANONYMOUS_READER, type Reader } from "../store/visibility.ts";
 import { RETRY, retryWrite } from "../workspace/retry.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { heard } from "./redaction/secret-policy.ts";
+import { redactSecrets } from "./redaction/secret-policy.ts";
 
 const Description = z.string().max(FORMAT_LIMITS.lineLength);
 
@@ -41,10 +41,13 @@ export const AgentProfileSchema = z.strictObject({
 });
 
 export type AgentProfile = z.input<typeof AgentProfileSchema>;
-type Described = Omit<z.output<typeof AgentProfileSchema>, "aliases" | "key" | "role" | "status">;
+type ProfileFields = Omit<
+  z.output<typeof AgentProfileSchema>,
+  "aliases" | "key" | "role" | "status"
+>;
 
 /** An agent as the registry knows it. */
-export interface AgentInfo extends Described {
+export interface AgentInfo extends ProfileFields {
   readonly id: string;
   readonly role?: string;
   readonly status: AgentRow["status"];
@@ -65,11 +68,11 @@ export interface Identity {
  */
 export function readerOf({ agent, signer }: Identity, session: string): Reader {
   const isProven = agent.publicKey === undefined || agent.publicKey === signer?.publicKey;
-  return isProven ? { agent: agent.id, session, user: agent.owner ?? "" } : NOBODY;
+  return isProven ? { agent: agent.id, session, user: agent.owner ?? "" } : ANONYMOUS_READER;
 }
 
 export function agentInfo(row: AgentRow): AgentInfo {
-  const described = describedIn(row);
+  const described = profileFieldsOf(row);
   const { id, role, status, aliases, publicKey } = row;
   return {
     ...described,
@@ -81,13 +84,13 @@ export function agentInfo(row: AgentRow): AgentInfo {
   };
 }
 
-function describedIn({ id, profile }: AgentRow): Described {
+function profileFieldsOf({ id, profile }: AgentRow): ProfileFields {
   return parseText({ id: `agent ${id}`, text: profile });
 }
 
 /** Finds an agent by canonical id or alias; without one, says which names are near. */
 export async function requireAgent(workspace: Workspace, name: string): Promise<AgentRow> {
-  const checked = parseOr(AgentName, name, {
+  const checked = parseOrThrow(AgentName, name, {
     code: "invalid_input",
     what: "The agent's name",
     prefix: "agent",
@@ -104,30 +107,31 @@ export interface Addressee {
   readonly policy: PolicyInput | undefined;
 }
 
-interface Meaning {
+interface CachedAddressee {
   readonly addressee: Addressee;
   readonly at: number;
 }
 
 /** Names are never given back, so what one means can be remembered; so many of them at most. */
-const MOST_NAMES = 10_000;
+const MAX_CACHED_NAMES = 10_000;
 /** How long what an agent's profile says is believed. */
-const BELIEVED_MS = 1_000;
-const meanings = new WeakMap<object, Map<string, Meaning>>();
+const PROFILE_CACHE_MS = 1_000;
+const addresseeCaches = new WeakMap<object, Map<string, CachedAddressee>>();
 
 /** The agent behind a name; undefined when nobody has it. */
 export async function findAddressee(
   workspace: Workspace,
   name: string,
 ): Promise<Addressee | undefined> {
-  const known = meanings.get(workspace.root) ?? new Map<string, Meaning>();
-  meanings.set(workspace.root, known);
+  const known = addresseeCaches.get(workspace.root) ?? new Map<string, CachedAddressee>();
+  addresseeCaches.set(workspace.root, known);
   const meant = known.get(name);
-  if (meant !== undefined && performance.now() - meant.at < BELIEVED_MS) return meant.addressee;
+  if (meant !== undefined && performance.now() - meant.at < PROFILE_CACHE_MS)
+    return meant.addressee;
   const agent = await workspace.store.findAgent(workspace.name, name);
   if (agent === undefined) return undefined;
-  if (known.size >= MOST_NAMES) known.clear();
-  const { policy, owner = "" } = describedIn(agent);
+  if (known.size >= MAX_CACHED_NAMES) known.clear();
+  const { policy, owner = "" } = profileFieldsOf(agent);
   const addressee = { id: agent.id, owner, policy };
   known.set(name, { addressee, at: performance.now() });
   return addressee;
@@ -158,9 +162,13 @@ export async function registerAgent(
   given: string,
   described: AgentProfile,
 ): Promise<Identity> {
-  const { agent: name, profile } = await heardOf(workspace, given, described);
-  parseOr(AgentName, name, { code: "invalid_input", what: "The agent's name", prefix: "agent" });
-  const checked = parseOr(AgentProfileSchema, profile, {
+  const { agent: name, profile } = await redactProfile(workspace, given, described);
+  parseOrThrow(AgentName, name, {
+    code: "invalid_input",
+    what: "The agent's name",
+    prefix: "agent",
+  });
+  const checked = parseOrThrow(AgentProfileSchema, profile, {
     code: "invalid_input",
     what: `The profile of agent "${name}"`,
     prefix: "profile",
@@ -171,11 +179,11 @@ export async function registerAgent(
 }
 
 /** A key is for signing here, and is not kept. */
-async function heardOf(workspace: Workspace, agent: string, profile: AgentProfile) {
+async function redactProfile(workspace: Workspace, agent: string, profile: AgentProfile) {
   const isDescribed = typeof profile === "object" && profile !== null && !Array.isArray(profile);
   if (!isDescribed) return { agent, profile };
   const { key, ...described } = profile;
-  const said = await heard(workspace, { agent, profile: described });
+  const said = await redactSecrets(workspace, { agent, profile: described });
   return { ...said, profile: { ...said.profile, ...(key === undefined ? {} : { key }) } };
 }
 
@@ -205,8 +213,8 @@ async function register(
     { what: `The registration of "${name}" was overtaken`, path: "agent" },
     async () => {
       const current = await workspace.store.findAgent(workspace.name, name);
-      if (current !== undefined) refuseStranger(current, signer);
-      const wanted = merged(name, current, { ...checked, publicKey: signer?.publicKey });
+      if (current !== undefined) requireAgentKey(current, signer);
+      const wanted = mergeProfile(name, current, { ...checked, publicKey: signer?.publicKey });
       if (current !== undefined && sameAs(current, wanted))
         return { agent: agentInfo(current), signer };
       const outcome = await workspace.store.registerAgent({
@@ -239,7 +247,7 @@ export async function setStatus(
 }
 
 /** Nobody changes a keyed agent, or writes as it, without its key. */
-export function refuseStranger(
+export function requireAgentKey(
   agent: Pick<AgentRow, "id" | "publicKey">,
   signer: Signer | undefined,
 ): void {
@@ -251,17 +259,17 @@ export function refuseStranger(
   });
 }
 
-type Wanted = Omit<AgentRow, "revision" | "keyedAt" | "digest">;
+type AgentRowInput = Omit<AgentRow, "revision" | "keyedAt" | "digest">;
 
 /** What was said now, over what was known before; aliases are only ever added. */
-function merged(
+function mergeProfile(
   name: string,
   current: AgentRow | undefined,
   given: z.output<typeof AgentProfileSchema> & { publicKey: string | undefined },
-): Wanted {
+): AgentRowInput {
   const { aliases = [], key: _key, role, status, publicKey, ...described } = given;
   const id = current?.id ?? name;
-  const before = current === undefined ? {} : describedIn(current);
+  const before = current === undefined ? {} : profileFieldsOf(current);
   const names = new Set([...(current?.aliases ?? []), ...aliases]);
   names.delete(id);
   return {
@@ -274,7 +282,7 @@ function merged(
   };
 }
 
-function sameAs(current: AgentRow, wanted: Wanted): boolean {
+function sameAs(current: AgentRow, wanted: AgentRowInput): boolean {
   return (
     current.role === wanted.role &&
     current.status === wanted.status &&

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { DeliveryId, EnvelopeId } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { Moment } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -21,7 +21,7 @@ export const AsOfSchema = z.union([
 export type AsOf = z.input<typeof AsOfSchema>;
 
 export async function momentOf(workspace: Workspace, asOf: AsOf): Promise<Moment> {
-  const checked = parseOr(AsOfSchema, asOf, {
+  const checked = parseOrThrow(AsOfSchema, asOf, {
     code: "invalid_input",
     what: "The moment",
     prefix: "asOf",
@@ -29,11 +29,11 @@ export async function momentOf(workspace: Workspace, asOf: AsOf): Promise<Moment
   if (typeof checked === "number") return { kind: "time", at: checked };
   if (typeof checked === "string") return { kind: "time", at: Date.parse(checked) };
   return "delivery" in checked
-    ? acceptance(await deliveryOf(workspace, checked.delivery), checked.delivery)
+    ? acceptance(await requireDelivery(workspace, checked.delivery), checked.delivery)
     : acceptance(await firstAccepted(workspace, checked.envelope), checked.envelope);
 }
 
-async function deliveryOf({ store, name }: Workspace, id: string): Promise<DeliveryRow> {
+async function requireDelivery({ store, name }: Workspace, id: string): Promise<DeliveryRow> {
   const found = await store.findDelivery(name, id);
   if (found !== undefined) return found.delivery;
   throw new BatonError("unknown_delivery", {

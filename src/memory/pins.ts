@@ -9,21 +9,21 @@
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import { parseOr } from "../envelope/violations.ts";
-import { isQuarantined, type Sight } from "../store/sight.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
+import { isQuarantined, type Visibility } from "../store/visibility.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { AsOfSchema } from "./as-of.ts";
-import { holdingOf } from "./holding.ts";
-import { readMemory, readOpen } from "./read.ts";
+import { readMemory, readVisible } from "./read.ts";
 import { type Author, type Memory, type MemoryInput, memoryOf } from "./record.ts";
 import { remember } from "./remember.ts";
-import { sightOf } from "./sight.ts";
+import { findSupersessions } from "./supersession.ts";
+import { visibilityOf } from "./visibility.ts";
 
 const PIN = "pin";
 const UNPIN = "unpin";
 
 /** A fact that travels. */
-export interface Pinned extends Memory {
+export interface PinnedMemory extends Memory {
   /** The record that was pinned, where this one has superseded or corrected it. */
   readonly insteadOf?: string;
 }
@@ -31,7 +31,7 @@ export interface Pinned extends Memory {
 /** Pins a memory. Pinning what is pinned already changes nothing. */
 export async function pin(workspace: Workspace, author: Author, memory: string): Promise<void> {
   const target = await readMemory(workspace, memory);
-  const pinned = await activePins(workspace, await sightOf(workspace));
+  const pinned = await activePins(workspace, await visibilityOf(workspace));
   if (pinned.some((each) => isAbout(each, target.id))) return;
   if (pinned.length >= FORMAT_LIMITS.listItems) {
     throw new BatonError("limit_exceeded", {
@@ -55,7 +55,7 @@ export async function pin(workspace: Workspace, author: Author, memory: string):
 /** Takes a pin off. Unpinning what is not pinned changes nothing. */
 export async function unpin(workspace: Workspace, author: Author, memory: string): Promise<void> {
   const target = await readMemory(workspace, memory);
-  const pinned = await activePins(workspace, await sightOf(workspace));
+  const pinned = await activePins(workspace, await visibilityOf(workspace));
   const active = pinned.filter((each) => isAbout(each, target.id));
   if (active.length === 0) return;
   await remember(
@@ -88,16 +88,16 @@ export type PinsQuery = z.input<typeof PinsSchema>;
 export async function pinnedMemories(
   workspace: Workspace,
   query: PinsQuery = {},
-): Promise<Pinned[]> {
-  const { asOf } = parseOr(PinsSchema, query, { code: "invalid_input", what: "The query" });
-  const sight = await sightOf(workspace, { asOf });
+): Promise<PinnedMemory[]> {
+  const { asOf } = parseOrThrow(PinsSchema, query, { code: "invalid_input", what: "The query" });
+  const sight = await visibilityOf(workspace, { asOf });
   // Two agents may pin the same thing at the same moment: it is pinned, once.
   const pinned = new Map<string, string>();
   for (const { holds, pins } of await activePins(workspace, sight)) {
     if (holds !== undefined && !pinned.has(holds)) pinned.set(holds, pins);
   }
   const wanted = [...pinned.keys()].filter((id) => !isQuarantined(id, sight));
-  const memories = (await readOpen(workspace, wanted)).map(memoryOf);
+  const memories = (await readVisible(workspace, wanted)).map(memoryOf);
   return memories
     .filter(({ redacted }) => redacted === undefined) // Nothing is left to travel.
     .map((memory) => {
@@ -115,19 +115,19 @@ interface ActivePin {
 
 const isAbout = ({ pins, holds }: ActivePin, id: string): boolean => pins === id || holds === id;
 
-async function activePins(workspace: Workspace, sight: Sight): Promise<ActivePin[]> {
+async function activePins(workspace: Workspace, sight: Visibility): Promise<ActivePin[]> {
   const ended = new Set<string>();
   // Taken off is taken off: what quarantines an unpin does not pin anew.
-  for (const record of await all(workspace, UNPIN, { ...sight, quarantined: [] })) {
+  for (const record of await listByType(workspace, UNPIN, { ...sight, quarantined: [] })) {
     for (const relation of record.relations ?? []) ended.add(relation.to);
   }
-  const left = (await all(workspace, PIN, sight)).filter((record) => !ended.has(record.id));
+  const left = (await listByType(workspace, PIN, sight)).filter((record) => !ended.has(record.id));
   // Anybody may call a memory a pin; one that names nothing pins nothing.
   const named = left.reverse().flatMap((record) => {
     const [pins] = record.refs ?? [];
     return pins === undefined ? [] : [{ pin: record, pins }];
   });
-  const became = await holdingOf(
+  const became = await findSupersessions(
     workspace,
     sight,
     named.flatMap(({ pin: { id }, pins }) => [id, pins]),
@@ -140,10 +140,10 @@ async function activePins(workspace: Workspace, sight: Sight): Promise<ActivePin
     });
 }
 
-async function all(
+async function listByType(
   { store, name, limits }: Workspace,
   type: string,
-  sight: Sight,
+  sight: Visibility,
 ): Promise<Memory[]> {
   const found: Memory[] = [];
   const look = { workspace: name, sight, filter: { type }, limit: limits.pageSize };

@@ -9,18 +9,18 @@ import { BatonError } from "../base/errors.ts";
 import { checkLimit } from "../base/limits.ts";
 import { type Page, pageOf } from "../base/page.ts";
 import { AgentName, MemoryId, Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import type { MemoryRow, RelationEdge } from "../store/rows.ts";
-import { VIEW } from "../store/search.ts";
-import { isRowOpenTo, type Sight } from "../store/sight.ts";
+import { VIEW_TYPE } from "../store/search.ts";
 import type { RecentMemories } from "../store/store.ts";
+import { isRowInScope, type Visibility } from "../store/visibility.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { requireAgent } from "./agents.ts";
 import { type AsOf, AsOfSchema, momentOf } from "./as-of.ts";
-import { holdingOf } from "./holding.ts";
 import { markOf } from "./quarantine/quarantine-mark.ts";
 import { type Memory, memoryOf, RELATION_KINDS } from "./record.ts";
-import { sightOf } from "./sight.ts";
+import { findSupersessions } from "./supersession.ts";
+import { visibilityOf } from "./visibility.ts";
 
 const ReadSchema = z.strictObject({
   /** As it was then: what was written later is not there yet. */
@@ -34,15 +34,18 @@ export async function readMemory(
   id: string,
   options: ReadOptions = {},
 ): Promise<Memory> {
-  const checked = parseOr(MemoryId, id, {
+  const checked = parseOrThrow(MemoryId, id, {
     code: "invalid_input",
     what: "The memory id",
     prefix: "id",
   });
-  const { asOf } = parseOr(ReadSchema, options, { code: "invalid_input", what: "The options" });
-  const [row] = await readOpen(workspace, [checked]);
-  if (row !== undefined && (await isThere(workspace, row, asOf))) {
-    return marked(workspace, memoryOf(row));
+  const { asOf } = parseOrThrow(ReadSchema, options, {
+    code: "invalid_input",
+    what: "The options",
+  });
+  const [row] = await readVisible(workspace, [checked]);
+  if (row !== undefined && (await existedAt(workspace, row, asOf))) {
+    return withQuarantineMark(workspace, memoryOf(row));
   }
   throw unknownMemory(workspace, checked, "id");
 }
@@ -56,15 +59,15 @@ export function unknownMemory({ name }: Workspace, id: string, path: string): Ba
 }
 
 /** The records with these ids that the reader may see, in the order asked for. */
-export async function readOpen(
+export async function readVisible(
   { store, name, reader }: Workspace,
   ids: readonly string[],
 ): Promise<MemoryRow[]> {
   const rows = await store.readMemories(name, ids);
-  return rows.filter((row) => isRowOpenTo(row, reader));
+  return rows.filter((row) => isRowInScope(row, reader));
 }
 
-async function isThere(
+async function existedAt(
   workspace: Workspace,
   { branch, seq }: MemoryRow,
   asOf: AsOf | undefined,
@@ -77,7 +80,7 @@ async function isThere(
 }
 
 /** By its id a record is read whatever became of it, and says so. */
-async function marked(workspace: Workspace, memory: Memory): Promise<Memory> {
+async function withQuarantineMark(workspace: Workspace, memory: Memory): Promise<Memory> {
   const quarantined = await markOf(workspace, memory.id);
   return quarantined === undefined ? memory : { ...memory, quarantined };
 }
@@ -123,44 +126,44 @@ export const recentRecords = async (
 async function findRecent(
   workspace: Workspace,
   query: RecentQuery,
-): Promise<{ readonly page: Page<Memory>; readonly sight: Sight }> {
+): Promise<{ readonly page: Page<Memory>; readonly sight: Visibility }> {
   const {
     limit,
     after: before,
     agent,
     asOf,
     ...facets
-  } = parseOr(RecentSchema, query, {
+  } = parseOrThrow(RecentSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const author = agent === undefined ? {} : { agent: (await requireAgent(workspace, agent)).id };
-  if (before !== undefined && (await readOpen(workspace, [before])).length === 0) {
+  if (before !== undefined && (await readVisible(workspace, [before])).length === 0) {
     throw unknownMemory(workspace, before, "after");
   }
   const look = {
     workspace: workspace.name,
-    sight: await sightOf(workspace, { asOf }),
+    sight: await visibilityOf(workspace, { asOf }),
     filter: { ...author, ...defined(facets) },
     limit: limit + 1,
   };
   const found =
     facets.type === undefined
-      ? await recentNews(workspace, look, before)
-      : (await workspace.store.recentMemories({ ...look, ...after(before) })).map(memoryOf);
+      ? await readRecentWithoutViews(workspace, look, before)
+      : (await workspace.store.recentMemories({ ...look, ...beforeCursor(before) })).map(memoryOf);
   return { page: pageOf(found, limit, ({ id }) => id), sight: look.sight };
 }
 
 /** Records of what moved work are never replaced: only the others are looked up. */
 async function withState(
   workspace: Workspace,
-  sight: Sight,
+  sight: Visibility,
   found: readonly Memory[],
 ): Promise<RecentMemory[]> {
   const facts = found.filter(({ trail }) => trail === undefined).map(({ id }) => id);
   if (facts.length === 0) return [...found];
-  const became = await holdingOf(workspace, sight, facts);
+  const became = await findSupersessions(workspace, sight, facts);
   return found.map((memory) => {
     const { replaced = false, by } = became.get(memory.id) ?? {};
     if (!replaced) return memory;
@@ -168,19 +171,19 @@ async function withState(
   });
 }
 
-const after = (before: string | undefined): { readonly before?: string } =>
+const beforeCursor = (before: string | undefined): { readonly before?: string } =>
   before === undefined ? {} : { before };
 
 /** Without what was only shown to somebody: that is no news of its own, and found when it is asked for. */
-async function recentNews(
+async function readRecentWithoutViews(
   { store }: Workspace,
   look: RecentMemories,
   before: string | undefined,
 ): Promise<Memory[]> {
   const news: Memory[] = [];
   for (let from = before; ; ) {
-    const page = (await store.recentMemories({ ...look, ...after(from) })).map(memoryOf);
-    news.push(...page.filter(({ type }) => type !== VIEW));
+    const page = (await store.recentMemories({ ...look, ...beforeCursor(from) })).map(memoryOf);
+    news.push(...page.filter(({ type }) => type !== VIEW_TYPE));
     from = page.at(-1)?.id;
     if (page.length < look.limit || news.length >= look.limit) return news.slice(0, look.limit);
   }
@@ -228,7 +231,7 @@ export async function relationsOf(
     direction,
     asOf,
     ...filter
-  } = parseOr(RelationsSchema, query, {
+  } = parseOrThrow(RelationsSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
@@ -240,7 +243,7 @@ export async function relationsOf(
     workspace: workspace.name,
     memory: id,
     direction,
-    sight: await sightOf(workspace, { asOf }),
+    sight: await visibilityOf(workspace, { asOf }),
     limit: passed + limit + 1,
     ...defined(filter),
   });

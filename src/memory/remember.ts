@@ -3,10 +3,9 @@ import { BatonError } from "../base/errors.ts";
 import { checkLimit } from "../base/limits.ts";
 import type { PutEntry } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { citedIn } from "./cited.ts";
-import { refuseInvisible } from "./invisible.ts";
+import { citationsOf } from "./citations.ts";
 import { refuseQuarantined } from "./quarantine/quarantine-mark.ts";
-import { readOpen } from "./read.ts";
+import { readVisible } from "./read.ts";
 import {
   type Author,
   type Memory,
@@ -16,6 +15,7 @@ import {
   type WrittenRecord,
   writeRecord,
 } from "./record.ts";
+import { refuseInvisibleReferences } from "./reference-visibility.ts";
 import { refusalError } from "./refusals.ts";
 
 export async function remember(
@@ -23,13 +23,13 @@ export async function remember(
   author: Author,
   inputs: readonly MemoryInput[],
 ): Promise<Memory[]> {
-  const memories = await rememberWith(workspace, author, inputs, []);
+  const memories = await rememberWithEntries(workspace, author, inputs, []);
   if (memories === undefined) throw new Error("a record without entries met a changed one");
   return memories;
 }
 
 /** Records and entries in one write; undefined when an entry had been changed: nothing is written. */
-export async function rememberWith(
+export async function rememberWithEntries(
   workspace: Workspace,
   author: Author,
   inputs: readonly MemoryInput[],
@@ -39,8 +39,8 @@ export async function rememberWith(
   const single = inputs.length === 1;
   // What cites nothing is not looked into: writes of one turn keep their order.
   if (written.some(({ record }) => record.mentions.length > 0)) {
-    await refuseInvisible(workspace, written);
-    const cited = inputs.flatMap((input, i) => citedIn(input, single ? "" : `[${i}]`));
+    await refuseInvisibleReferences(workspace, written);
+    const cited = inputs.flatMap((input, i) => citationsOf(input, single ? "" : `[${i}]`));
     await refuseQuarantined(workspace, cited);
   }
   const outcome = await workspace.store.appendMemories({
@@ -55,7 +55,7 @@ export async function rememberWith(
         placedMemory(written[i] as WrittenRecord, place, workspace.branch),
       );
     case "id_taken": {
-      const before = await sameBefore(workspace, written);
+      const before = await findEarlierWrite(workspace, written);
       if (before !== undefined) return before;
       throw await refusalError(workspace, outcome);
     }
@@ -90,13 +90,13 @@ export function writeAll(
  * A caller that gives its own ids may retry after a failure whose outcome it could not know: the
  * same records again are the same records, and it gets what was stored the first time.
  */
-export async function sameBefore(
+export async function findEarlierWrite(
   workspace: Workspace,
   written: readonly WrittenRecord[],
 ): Promise<Memory[] | undefined> {
   const records = written.map(({ record }) => record);
   const ids = records.map((record) => record.id);
-  const stored = await readOpen(workspace, ids);
+  const stored = await readVisible(workspace, ids);
   if (stored.length !== records.length) return undefined;
   const same = records.every(
     (record, i) => essence(record.text) === essence(stored[i]?.text ?? "{}"),

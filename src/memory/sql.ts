@@ -6,10 +6,10 @@
 import * as z from "zod";
 import { assertNever, BatonError } from "../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS, type LimitName } from "../base/limits.ts";
-import { parseOr } from "../envelope/violations.ts";
-import type { QueryBounds, QueryOutcome, RunQuery, SqlValue } from "../store/query.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
+import type { QueryBounds, QueryOutcome, RunQuery, SqlValue } from "../store/sql-query.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { sightOf } from "./sight.ts";
+import { visibilityOf } from "./visibility.ts";
 
 /** Makes a vector of a text, to compare others with. */
 export type Embed = (text: string) => Promise<Float32Array>;
@@ -17,8 +17,8 @@ export type Embed = (text: string) => Promise<Float32Array>;
 const Bytes = z.instanceof(Uint8Array);
 const Vector = z.union([z.instanceof(Float32Array), z.array(z.number()).min(1)]);
 /** A text to be compared by meaning: bound as its vector. */
-const Meant = z.strictObject({ text: z.string().min(1).max(FORMAT_LIMITS.contentLength) });
-const Param = z.union([z.string(), z.number(), z.boolean(), z.null(), Bytes, Vector, Meant], {
+const TextParam = z.strictObject({ text: z.string().min(1).max(FORMAT_LIMITS.contentLength) });
+const Param = z.union([z.string(), z.number(), z.boolean(), z.null(), Bytes, Vector, TextParam], {
   error: "must be a text, a number, true, false, null, bytes, a vector or { text }",
 });
 
@@ -36,7 +36,7 @@ export const SqlSchema = z.strictObject({
 
 export type SqlOptions = z.input<typeof SqlSchema>;
 
-export interface SqlAnswer {
+export interface SqlResult {
   /** In the order of the query; a name that comes again has a number: `id`, `id_2`. */
   readonly columns: readonly string[];
   readonly rows: readonly Readonly<Record<string, SqlValue>>[];
@@ -52,13 +52,13 @@ export async function runSql(
   workspace: Workspace,
   query: string,
   options: SqlOptions,
-): Promise<SqlAnswer> {
-  const text = parseOr(QueryText, query, {
+): Promise<SqlResult> {
+  const text = parseOrThrow(QueryText, query, {
     code: "invalid_input",
     what: "The query",
     prefix: "query",
   });
-  const { params, embed, limit, timeoutMs, traces } = parseOr(SqlSchema, options, {
+  const { params, embed, limit, timeoutMs, traces } = parseOrThrow(SqlSchema, options, {
     code: "invalid_input",
     what: "The options",
   });
@@ -70,9 +70,9 @@ export async function runSql(
   }
   const bounds = { rows: limit ?? sqlRows, bytes: sqlBytes, ms: timeoutMs ?? sqlMs };
   const bound = await Promise.all(
-    params.map((param, i) => boundAs(workspace, param, { path: `params[${i}]`, embed })),
+    params.map((param, i) => bindParam(workspace, param, { path: `params[${i}]`, embed })),
   );
-  const { lines, reader, quarantined } = await sightOf(workspace);
+  const { lines, reader, quarantined } = await visibilityOf(workspace);
   const outcome = await store.query({
     workspace: name,
     text,
@@ -86,17 +86,17 @@ export async function runSql(
 
 type Parameter = z.output<typeof Param>;
 
-interface Bound {
+interface BoundParam {
   readonly value: SqlValue;
   /** The model that made a vector of a text. */
   readonly model?: string;
 }
 
-async function boundAs(
+async function bindParam(
   workspace: Workspace,
   param: Parameter,
   { path, embed }: { readonly path: string; readonly embed: Embed | undefined },
-): Promise<Bound> {
+): Promise<BoundParam> {
   if (param === null || typeof param !== "object") return { value: param };
   if (param instanceof Uint8Array) return { value: param };
   if (param instanceof Float32Array || Array.isArray(param)) return { value: vectorText(param) };
@@ -115,7 +115,7 @@ const vectorText = (vector: Iterable<number>): string => JSON.stringify([...vect
 /** A text is compared with vectors of the model it was read with; a vector with whatever there is. */
 async function vectorsFor(
   { store, name }: Workspace,
-  bound: readonly Bound[],
+  bound: readonly BoundParam[],
 ): Promise<RunQuery["vectors"]> {
   const asked = bound.find(({ model }) => model !== undefined)?.model;
   if (asked !== undefined) return { attached: false, model: asked };
@@ -124,7 +124,7 @@ async function vectorsFor(
   return { attached: true, model: most?.model ?? "" };
 }
 
-function answerOf(outcome: QueryOutcome, bounds: QueryBounds): SqlAnswer {
+function answerOf(outcome: QueryOutcome, bounds: QueryBounds): SqlResult {
   switch (outcome.kind) {
     case "answered": {
       const columns = distinct(outcome.columns);

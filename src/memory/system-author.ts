@@ -7,14 +7,14 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { registerSystem, SYSTEM } from "./agents.ts";
 import type { Author } from "./record.ts";
 
-const known = new WeakMap<object, Promise<Author>>();
+const systemAuthors = new WeakMap<object, Promise<Author>>();
 
 export function systemAuthor(workspace: Workspace): Promise<Author> {
-  const before = known.get(workspace.root);
+  const before = systemAuthors.get(workspace.root);
   if (before !== undefined) return before;
   const author = register(workspace);
-  known.set(workspace.root, author);
-  author.catch(() => known.delete(workspace.root)); // The next who needs it tries again.
+  systemAuthors.set(workspace.root, author);
+  author.catch(() => systemAuthors.delete(workspace.root)); // The next who needs it tries again.
   return author;
 }
 

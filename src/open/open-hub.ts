@@ -4,9 +4,9 @@ import { systemClock } from "../base/clock.ts";
 import { BatonError } from "../base/errors.ts";
 import { resolveLimits } from "../base/limits.ts";
 import { loadOptional } from "../base/optional-package.ts";
-import { defaultFile, fileOf, storeMissing } from "../base/store-file.ts";
+import { defaultStoreFile, fileOf, storeMissing } from "../base/store-file.ts";
 import { type Hub, LocalHub } from "../hub/hub.ts";
-import { knownMode, silence, workspaceName } from "../hub/option-checks.ts";
+import { knownMode, sessionTimeout, workspaceName } from "../hub/option-checks.ts";
 import { filesFolder, type HubOptions, secretMode } from "../hub/options.ts";
 import { isPostgresAddress } from "../store/postgres/address.ts";
 import { openSqliteStore } from "../store/sqlite/open.ts";
@@ -17,7 +17,7 @@ import { openSqliteStore } from "../store/sqlite/open.ts";
  * `BATON_STORE`, else `.baton/hub.db` of this repository, else of the current folder.
  */
 export async function openHub(address?: string, options: HubOptions = {}): Promise<Hub> {
-  const chosen = chosenAddress(address);
+  const chosen = resolveAddress(address);
   if (typeof chosen !== "string" || !/^https?:/i.test(chosen)) return openLocalHub(chosen, options);
   // Loaded when it is asked for: whoever has the store at hand needs none of it.
   const { openRemoteHub } = await import("../client/open.ts");
@@ -27,9 +27,9 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
 }
 
 /** The address that is meant where none is named. */
-export function chosenAddress(address: string | undefined): string {
+export function resolveAddress(address: string | undefined): string {
   const named = address ?? (process.env["BATON_STORE"] || undefined);
-  return named ?? `sqlite:${defaultFile(process.cwd())}`;
+  return named ?? `sqlite:${defaultStoreFile(process.cwd())}`;
 }
 
 /** A hub in this process, on a store of its own: what a server stands on. */
@@ -38,7 +38,7 @@ export async function openLocalHub(chosen: string, options: HubOptions = {}): Pr
   const limits = resolveLimits(options.limits);
   workspaceName(options); // Wrong options leave no file behind.
   knownMode(options);
-  silence(options);
+  sessionTimeout(options);
   filesFolder(options);
   secretMode(options);
   if (chosen === "memory:") {

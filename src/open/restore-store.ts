@@ -4,15 +4,15 @@
  */
 import { open } from "node:fs/promises";
 import * as z from "zod";
-import { checkedFile, checkedOptions, listener } from "../archive/given.ts";
 import { type ImportReport, readHeader } from "../archive/import.ts";
+import { checkedFile, checkedOptions, progressListener } from "../archive/input-checks.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { BatonError } from "../base/errors.ts";
 import { type Limits, resolveLimits } from "../base/limits.ts";
-import { fileFailure } from "../base/staged-file.ts";
+import { toFileError } from "../base/staged-file.ts";
 import { fileOf } from "../base/store-file.ts";
 import { refuseStoreInUse } from "../base/store-in-use.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import type { CopiedWorkspace } from "../store/archive.ts";
 import { openHub } from "./open-hub.ts";
 
@@ -27,7 +27,7 @@ const RestoreSchema = z.strictObject({
   force: z.boolean().default(false),
   /** Checked where they are put together with the others. */
   limits: z.custom<Partial<Limits>>().optional(),
-  onProgress: listener<{
+  onProgress: progressListener<{
     readonly phase: "copying" | "reading" | "writing" | "verifying";
     readonly done: number;
     readonly total: number;
@@ -38,7 +38,7 @@ export type RestoreOptions = z.input<typeof RestoreSchema>;
 
 const Address = z.string().min(1);
 
-export type Restored =
+export type RestoreResult =
   | {
       readonly kind: "store";
       readonly bytes: number;
@@ -54,9 +54,9 @@ export async function restore(
   backup: string,
   address: string,
   options: RestoreOptions = {},
-): Promise<Restored> {
+): Promise<RestoreResult> {
   checkedFile(backup, "backup");
-  parseOr(Address, address, { code: "invalid_input", what: "The address", prefix: "address" });
+  parseOrThrow(Address, address, { code: "invalid_input", what: "The address", prefix: "address" });
   const checked = checkedOptions(RestoreSchema, options);
   const limits = resolveLimits(checked.limits);
   const { clock = systemClock, force, onProgress = () => {} } = checked;
@@ -64,13 +64,13 @@ export async function restore(
     return restoreExport(backup, address, { clock, limits, onProgress });
   }
   const file = fileOf(address);
-  if (file === undefined) throw notAFile();
+  if (file === undefined) throw sqliteTargetRequired();
   const { restoreFile } = await import("../store/sqlite/archive/restore.ts");
   const { kept, ...restored } = await restoreFile({ backup, file, force, clock, onProgress });
   return { kind: "store", ...restored, ...(kept === "" ? {} : { kept }) };
 }
 
-interface Importing extends Pick<RestoreOptions, "onProgress"> {
+interface ImportSettings extends Pick<RestoreOptions, "onProgress"> {
   readonly clock: Clock;
   readonly limits: Limits;
 }
@@ -78,8 +78,8 @@ interface Importing extends Pick<RestoreOptions, "onProgress"> {
 async function restoreExport(
   backup: string,
   address: string,
-  { onProgress, ...how }: Importing,
-): Promise<Restored> {
+  { onProgress, ...how }: ImportSettings,
+): Promise<RestoreResult> {
   const { workspace } = await readHeader(how, backup);
   await using hub = await openHub(address, { ...how, workspace });
   const { kind: _kind, ...report } = await hub.archive.import(backup, { onProgress });
@@ -94,11 +94,11 @@ async function isCopy(file: string): Promise<boolean> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(1), 0, 1, 0);
     return bytesRead === 0 || buffer.toString("latin1") !== "{";
   } catch (error) {
-    throw fileFailure(error, file);
+    throw toFileError(error, file);
   }
 }
 
-function notAFile(): BatonError {
+function sqliteTargetRequired(): BatonError {
   return new BatonError("store_unsupported", {
     message: "A copy of a SQLite store can only become a SQLite store.",
     path: "address",

@@ -4,7 +4,7 @@ import { BatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
 import { Address, AgentName } from "../envelope/schema.ts";
 import type { AgentProfile } from "../memory/agents.ts";
-import { type Acting, operation } from "./operation.ts";
+import { type OperationContext, operation } from "./operation.ts";
 import {
   AgentForm,
   AgentProfileForm,
@@ -13,10 +13,10 @@ import {
   TokenInputForm,
   WhoAmIForm,
 } from "./schemas/agents.ts";
-import { BreakerForm } from "./schemas/keeping.ts";
-import { Done } from "./schemas/plain.ts";
+import { Done } from "./schemas/common.ts";
+import { BreakerForm } from "./schemas/workspace.ts";
 
-const Named = z.strictObject({
+const ByName = z.strictObject({
   name: AgentName.meta({ description: "Its canonical id, or an alias" }),
 });
 
@@ -42,7 +42,7 @@ export const agentsOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name", "profile"],
-    input: Named.extend({ profile: AgentProfileForm.optional() }),
+    input: ByName.extend({ profile: AgentProfileForm.optional() }),
     output: AgentForm,
     async run({ hub }, { name, profile = {} }) {
       refuseKey(profile);
@@ -55,7 +55,7 @@ export const agentsOperations = {
     access: "reader",
     on: "hub",
     args: ["name"],
-    input: Named,
+    input: ByName,
     output: AgentForm,
   }),
   "agents.list": operation({
@@ -72,7 +72,7 @@ export const agentsOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name"],
-    input: Named,
+    input: ByName,
     output: Done,
   }),
   "agents.unpause": operation({
@@ -81,7 +81,7 @@ export const agentsOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name"],
-    input: Named,
+    input: ByName,
     output: Done,
   }),
   "tokens.add": operation({
@@ -145,6 +145,6 @@ function refuseKey(profile: AgentProfile): void {
 }
 
 /** Who does it, as far as the connection says: what a header claims is held against the token first. */
-async function actorOf({ named, agent }: Acting): Promise<string | undefined> {
+async function actorOf({ named, agent }: OperationContext): Promise<string | undefined> {
   return named === undefined ? undefined : (await agent()).id;
 }

@@ -6,11 +6,11 @@ import { BeginSchema, BranchesSchema } from "../memory/branches/branches.ts";
 import { DiffSchema } from "../memory/branches/compare.ts";
 import { MergeSchema } from "../memory/branches/merge.ts";
 import { operation } from "./operation.ts";
-import { BranchDiffForm, BranchForm, MergedForm } from "./schemas/branches.ts";
+import { BranchDiffForm, BranchForm, MergeResultForm } from "./schemas/branches.ts";
+import { pageForm } from "./schemas/common.ts";
 import { MemoryForm } from "./schemas/memories.ts";
-import { pageForm } from "./schemas/plain.ts";
 
-const Named = z.strictObject({ name: BranchName });
+const ByName = z.strictObject({ name: BranchName });
 
 export const branchesOperations = {
   "branches.list": operation({
@@ -28,8 +28,8 @@ export const branchesOperations = {
     access: "agent",
     on: "agent",
     args: ["name"],
-    input: BeginSchema.extend(Named.shape),
-    output: Named,
+    input: BeginSchema.extend(ByName.shape),
+    output: ByName,
     rest: true,
     run: async ({ agent }, { name, ...options }) => ({
       name: (await (await agent()).branches.create(name, options)).branch,
@@ -41,8 +41,8 @@ export const branchesOperations = {
     access: "reader",
     on: "agent",
     args: ["name"],
-    input: Named,
-    output: Named,
+    input: ByName,
+    output: ByName,
     run: async ({ agent }, { name }) => ({
       name: (await (await agent()).branches.use(name)).branch,
     }),
@@ -53,7 +53,7 @@ export const branchesOperations = {
     access: "reader",
     on: "reader",
     args: ["name"],
-    input: DiffSchema.extend(Named.shape),
+    input: DiffSchema.extend(ByName.shape),
     output: BranchDiffForm,
     rest: true,
   }),
@@ -63,8 +63,8 @@ export const branchesOperations = {
     access: "agent",
     on: "agent",
     args: ["name"],
-    input: MergeSchema.extend(Named.shape),
-    output: MergedForm,
+    input: MergeSchema.extend(ByName.shape),
+    output: MergeResultForm,
     rest: true,
   }),
   "branches.abandon": operation({
@@ -73,7 +73,7 @@ export const branchesOperations = {
     access: "agent",
     on: "agent",
     args: ["name", "reason"],
-    input: Named.extend({ reason: z.string() }),
+    input: ByName.extend({ reason: z.string() }),
     output: MemoryForm,
   }),
 };

@@ -4,9 +4,9 @@ import { CHANNEL_STATES, SubscribeSchema } from "../delivery/settings/channels.t
 import { RouteSchema } from "../delivery/settings/routes.ts";
 import { Name } from "../envelope/schema.ts";
 import { operation } from "./operation.ts";
-import { Count, Done, Text, Texts } from "./schemas/plain.ts";
+import { Count, Done, Text, Texts } from "./schemas/common.ts";
 
-const Named = z.strictObject({ name: Name });
+const ByName = z.strictObject({ name: Name });
 const Nothing = z.strictObject({});
 
 const ChannelForm = z
@@ -33,7 +33,7 @@ export const channelsOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name", "state"],
-    input: Named.extend({ state: z.enum(CHANNEL_STATES).optional() }),
+    input: ByName.extend({ state: z.enum(CHANNEL_STATES).optional() }),
     output: ChannelForm,
   }),
   "channels.subscribers": operation({
@@ -42,7 +42,7 @@ export const channelsOperations = {
     access: "reader",
     on: "hub",
     args: ["name"],
-    input: Named,
+    input: ByName,
     output: Texts,
   }),
   "channels.subscribe": operation({
@@ -51,7 +51,7 @@ export const channelsOperations = {
     access: "agent",
     on: "agent",
     args: ["name"],
-    input: Named.extend(SubscribeSchema.shape),
+    input: ByName.extend(SubscribeSchema.shape),
     output: z.strictObject({ replayed: Count }),
     rest: true,
   }),
@@ -61,7 +61,7 @@ export const channelsOperations = {
     access: "agent",
     on: "agent",
     args: ["name"],
-    input: Named,
+    input: ByName,
     output: Done,
   }),
   "routes.list": operation({
@@ -78,7 +78,7 @@ export const channelsOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name"],
-    input: Named.extend(RouteSchema.shape),
+    input: ByName.extend(RouteSchema.shape),
     output: Done,
     rest: true,
   }),
@@ -88,7 +88,7 @@ export const channelsOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name"],
-    input: Named,
+    input: ByName,
     output: Done,
   }),
 };

@@ -8,10 +8,11 @@ import { ChangesQuerySchema, HistorySchema } from "../shared-context/changes.ts"
 import type { ProjectItem } from "../shared-context/git.ts";
 import { ContextItemSchema } from "../shared-context/items.ts";
 import { ContextQuerySchema } from "../shared-context/read.ts";
-import { listed } from "./given.ts";
 import { operation } from "./operation.ts";
+import { requireList } from "./required-fields.ts";
+import { Count, pageForm, Text } from "./schemas/common.ts";
 import {
-  AdoptedForm,
+  AdoptResultForm,
   ContextChangeForm,
   ContextChangesForm,
   ContextInputForm,
@@ -22,7 +23,6 @@ import {
   WrittenItemForm,
 } from "./schemas/context.ts";
 import { SentForm } from "./schemas/deliveries.ts";
-import { Count, pageForm, Text } from "./schemas/plain.ts";
 
 const [ProjectItemSchema] = ContextItemSchema.options;
 
@@ -99,7 +99,7 @@ export const contextOperations = {
     input: z.strictObject({ items: z.array(ProjectItemSchema.partial({ section: true })) }),
     output: z.array(ContextItemForm),
     run: async (acting, { items }) =>
-      (await acting.agent()).context.project(listed(items, "items") as readonly ProjectItem[]),
+      (await acting.agent()).context.project(requireList(items, "items") as readonly ProjectItem[]),
   }),
   "context.propose": operation({
     summary:
@@ -126,7 +126,7 @@ export const contextOperations = {
       handle: Text.meta({ description: "The work's handle" }),
       envelope: EnvelopeId.optional(),
     }),
-    output: AdoptedForm,
+    output: AdoptResultForm,
     rest: true,
     async run(acting, { handle, envelope, ...options }) {
       const agent = await acting.agent();

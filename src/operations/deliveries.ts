@@ -1,38 +1,38 @@
 /** What became of a handoff, and what its sender, or a person, does about it. */
 
 import * as z from "zod";
-import { DeadSchema, RedriveSchema } from "../delivery/settle/dead-letters.ts";
+import { DeadLetterQuerySchema, RedriveSchema } from "../delivery/settle/dead-letters.ts";
 import { Reason } from "../delivery/settle/reason.ts";
 import { DeliveriesSchema } from "../delivery/watch/list-deliveries.ts";
 import { changeDigest } from "../delivery/watch/watch.ts";
-import { type Edit, EditSchema } from "../delivery/work/person.ts";
+import { type Edit, EditSchema } from "../delivery/work/person-decisions.ts";
 import { DeliveryId, EnvelopeId, FreeForm, Name } from "../envelope/schema.ts";
 import type { Delivery } from "../history/delivery.ts";
+import { parseWaitMs, WAIT_FIELDS } from "./long-poll.ts";
 import { operation } from "./operation.ts";
-import { requirePart, requireSender } from "./ownership.ts";
+import { requireSender, requireTaskParticipant } from "./ownership.ts";
+import { Done, pageForm, Text } from "./schemas/common.ts";
 import {
-  AcceptedForm,
+  AcceptedOutcomeForm,
   AnsweredDeliveryForm,
-  AskedForm,
   AttemptForm,
-  ChangedForm,
-  CompletedForm,
+  CompletedOutcomeForm,
   DeadLetterForm,
+  DeliveryChangeForm,
+  DeliveryDetailsForm,
   DeliveryForm,
+  DeliveryWithEnvelopeForm,
+  OpenQuestionForm,
   SentForm,
-  ShownForm,
-  WaitingForm,
   WarningForm,
 } from "./schemas/deliveries.ts";
 import { ShownViewForm } from "./schemas/envelopes.ts";
-import { BooksForm } from "./schemas/keeping.ts";
-import { Done, pageForm, Text } from "./schemas/plain.ts";
-import { Waits, waitOf } from "./wait.ts";
+import { DeliveryTotalsForm } from "./schemas/workspace.ts";
 
 const Nothing = z.strictObject({});
 const ById = z.strictObject({ id: DeliveryId });
 
-const Seen = {
+const SEEN_FIELDS = {
   seen: EnvelopeId.optional().meta({
     description: "The newest envelope, when the sender has added to work that was accepted before",
   }),
@@ -46,7 +46,7 @@ export const deliveriesOperations = {
     on: "hub",
     args: ["id"],
     input: ById,
-    output: ShownForm,
+    output: DeliveryDetailsForm,
   }),
   "deliveries.list": operation({
     summary: "Lists deliveries of all receivers, newest first, one page at a time.",
@@ -54,7 +54,7 @@ export const deliveriesOperations = {
     access: "reader",
     on: "hub",
     input: DeliveriesSchema,
-    output: pageForm(WaitingForm),
+    output: pageForm(DeliveryWithEnvelopeForm),
     rest: true,
   }),
   "deliveries.watch": operation({
@@ -66,13 +66,13 @@ export const deliveriesOperations = {
     waits: true,
     input: ById.extend({
       seen: Text.optional().meta({ description: "The digest that was told before" }),
-      ...Waits,
+      ...WAIT_FIELDS,
     }),
-    output: ChangedForm,
+    output: DeliveryChangeForm,
     async run({ hub, signal }, { id, seen, waitMs }) {
       let now: { readonly delivery: Delivery; readonly digest: string } | undefined;
       for await (const delivery of hub.deliveries.watch(id, {
-        timeoutMs: waitOf(waitMs),
+        timeoutMs: parseWaitMs(waitMs),
         signal,
       })) {
         now = { delivery, digest: changeDigest(delivery) };
@@ -88,10 +88,10 @@ export const deliveriesOperations = {
     on: "hub",
     args: ["id"],
     waits: true,
-    input: ById.extend(Waits),
-    output: AcceptedForm,
+    input: ById.extend(WAIT_FIELDS),
+    output: AcceptedOutcomeForm,
     run: ({ hub, signal }, { id, waitMs }) =>
-      hub.deliveries.accepted(id, { timeoutMs: waitOf(waitMs), signal }),
+      hub.deliveries.accepted(id, { timeoutMs: parseWaitMs(waitMs), signal }),
   }),
   "deliveries.completed": operation({
     summary: "Waits until a handoff is settled, or its receiver asks a question.",
@@ -104,11 +104,11 @@ export const deliveriesOperations = {
       line: z.boolean().optional().meta({
         description: "True: handed on, it is not over; the end of the line is waited for",
       }),
-      ...Waits,
+      ...WAIT_FIELDS,
     }),
-    output: CompletedForm,
+    output: CompletedOutcomeForm,
     run: ({ hub, signal }, { id, waitMs, ...options }) =>
-      hub.deliveries.completed(id, { ...options, timeoutMs: waitOf(waitMs), signal }),
+      hub.deliveries.completed(id, { ...options, timeoutMs: parseWaitMs(waitMs), signal }),
   }),
   "deliveries.attempts": operation({
     summary: "Lists the attempts of a delivery that ended without completing it.",
@@ -167,7 +167,7 @@ export const deliveriesOperations = {
     args: ["task", "reason"],
     input: z.strictObject({ task: Name, reason: Reason }),
     output: z.array(DeliveryForm),
-    guard: (acting, { task }) => requirePart(acting, task),
+    guard: (acting, { task }) => requireTaskParticipant(acting, task),
   }),
   "questions.list": operation({
     summary: "Lists the open questions of receivers about handoffs of this agent.",
@@ -175,7 +175,7 @@ export const deliveriesOperations = {
     access: "reader",
     on: "agent",
     input: z.strictObject({}),
-    output: z.array(AskedForm),
+    output: z.array(OpenQuestionForm),
   }),
   "questions.answer": operation({
     summary: "Answers a question; the work is offered again, with the answer.",
@@ -192,7 +192,7 @@ export const deliveriesOperations = {
     route: "GET /v1/dead-letters",
     access: "reader",
     on: "hub",
-    input: DeadSchema,
+    input: DeadLetterQuerySchema,
     output: pageForm(DeadLetterForm),
     rest: true,
   }),
@@ -226,7 +226,7 @@ export const deliveriesOperations = {
     input: ById.extend({
       comment: Text.optional(),
       outputs: FreeForm.optional().meta({ description: "What it expects besides the approval" }),
-      ...Seen,
+      ...SEEN_FIELDS,
     }),
     output: AnsweredDeliveryForm,
   }),
@@ -236,7 +236,7 @@ export const deliveriesOperations = {
     access: "agent",
     on: "agent",
     args: ["id", "text"],
-    input: ById.extend({ text: Reason, ...Seen }),
+    input: ById.extend({ text: Reason, ...SEEN_FIELDS }),
     output: AnsweredDeliveryForm,
   }),
   "approvals.reject": operation({
@@ -245,7 +245,7 @@ export const deliveriesOperations = {
     access: "agent",
     on: "agent",
     args: ["id", "reason"],
-    input: ById.extend({ reason: Reason, ...Seen }),
+    input: ById.extend({ reason: Reason, ...SEEN_FIELDS }),
     output: AnsweredDeliveryForm,
   }),
   "approvals.edit": operation({
@@ -265,7 +265,7 @@ export const deliveriesOperations = {
     access: "reader",
     on: "hub",
     input: Nothing,
-    output: BooksForm,
+    output: DeliveryTotalsForm,
   }),
   "deliveries.runDue": operation({
     summary: "Carries out everything that is due now. Running hubs and waiting agents do this too.",

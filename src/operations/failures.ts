@@ -5,20 +5,20 @@ import { BatonError } from "../base/errors.ts";
 import { FailuresQuerySchema } from "../coordination/failures/list.ts";
 import { DeliveryId, Name } from "../envelope/schema.ts";
 import { operation } from "./operation.ts";
-import { requireReport } from "./ownership.ts";
+import { requireReportHolder } from "./ownership.ts";
+import { Done, pageForm, Text } from "./schemas/common.ts";
 import {
-  DecisionAnswerForm,
+  DecideResultForm,
   DecisionForm,
   FailureForm,
   FailureRuleForm,
   FailureRuleInfoForm,
 } from "./schemas/failures.ts";
-import { Done, pageForm, Text } from "./schemas/plain.ts";
 
 const ById = z.strictObject({
   id: DeliveryId.meta({ description: "The delivery that was given up, or that of its report" }),
 });
-const Named = z.strictObject({ name: Name });
+const ByName = z.strictObject({ name: Name });
 
 export const failuresOperations = {
   "failures.list": operation({
@@ -51,16 +51,16 @@ export const failuresOperations = {
         description: "Of the report, where the caller has accepted it: that is completed too",
       }),
     }),
-    output: DecisionAnswerForm,
+    output: DecideResultForm,
     async run(acting, { id, decision, handle }) {
       const agent = await acting.agent();
       if (handle === undefined) {
-        await requireReport(acting, id);
+        await requireReportHolder(acting, id);
         return agent.failures.decide(id, decision);
       }
       const report = await agent.held(handle);
       if (report.id !== id && (await agent.failures.get(id)).report !== report.id) {
-        throw anothersReport(id);
+        throw handleOfOtherReport(id);
       }
       return agent.failures.decide(report, decision);
     },
@@ -79,7 +79,7 @@ export const failuresOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name", "rule"],
-    input: Named.extend({ rule: FailureRuleForm }),
+    input: ByName.extend({ rule: FailureRuleForm }),
     output: Done,
   }),
   "failures.deleteRule": operation({
@@ -88,12 +88,12 @@ export const failuresOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name"],
-    input: Named,
+    input: ByName,
     output: Done,
   }),
 };
 
-const anothersReport = (id: string): BatonError =>
+const handleOfOtherReport = (id: string): BatonError =>
   new BatonError("invalid_input", {
     message: `The handle is not of the report about ${id}.`,
     path: "handle",

@@ -2,12 +2,12 @@
 import * as z from "zod";
 import { ViewOptionsSchema } from "../context/view/compose.ts";
 import { AgentName, DeliveryId, EnvelopeId } from "../envelope/schema.ts";
-import { keyed } from "./keyed.ts";
+import { withIdempotencyKey } from "./idempotency-key.ts";
 import { operation } from "./operation.ts";
 import { SentForm } from "./schemas/deliveries.ts";
 import { DraftForm, LintReportForm, PreviewForm } from "./schemas/envelopes.ts";
 
-const Drafted = z.strictObject({ draft: DraftForm });
+const DraftInput = z.strictObject({ draft: DraftForm });
 
 export const handoffsOperations = {
   handoff: operation({
@@ -17,7 +17,7 @@ export const handoffsOperations = {
     access: "agent",
     on: "agent",
     args: ["draft"],
-    input: Drafted.extend({
+    input: DraftInput.extend({
       receivers: z.array(AgentName).optional().meta({
         description: "Of a publication: these, instead of the channel's subscribers",
       }),
@@ -25,7 +25,7 @@ export const handoffsOperations = {
     output: SentForm,
     async run(acting, { draft, ...sending }) {
       const agent = await acting.agent();
-      return (await agent.send(keyed(acting, draft), sending)).toJSON();
+      return (await agent.send(withIdempotencyKey(acting, draft), sending)).toJSON();
     },
   }),
   "handoffs.join": operation({
@@ -34,7 +34,7 @@ export const handoffsOperations = {
     access: "agent",
     on: "agent",
     args: ["of"],
-    input: Drafted.extend({
+    input: DraftInput.extend({
       of: z.array(DeliveryId).min(1).meta({ description: "The deliveries it waits for" }),
       need: z
         .union([z.enum(["all", "any"]), z.int().positive()])
@@ -44,7 +44,10 @@ export const handoffsOperations = {
     output: SentForm,
     async run(acting, { of, draft, need }) {
       const agent = await acting.agent();
-      const joining = { ...keyed(acting, draft), ...(need === undefined ? {} : { need }) };
+      const joining = {
+        ...withIdempotencyKey(acting, draft),
+        ...(need === undefined ? {} : { need }),
+      };
       return (await agent.handoffs.join(of, joining)).toJSON();
     },
   }),
@@ -54,7 +57,7 @@ export const handoffsOperations = {
     access: "agent",
     on: "agent",
     args: ["draft"],
-    input: Drafted,
+    input: DraftInput,
     output: LintReportForm,
   }),
   "handoffs.preview": operation({
@@ -64,7 +67,7 @@ export const handoffsOperations = {
     access: "agent",
     on: "agent",
     args: ["draft"],
-    input: Drafted.extend(ViewOptionsSchema.shape),
+    input: DraftInput.extend(ViewOptionsSchema.shape),
     output: PreviewForm,
     rest: true,
   }),

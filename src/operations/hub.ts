@@ -2,9 +2,9 @@
 
 import * as z from "zod";
 import { operation } from "./operation.ts";
-import { EmbedProgressForm, EventForm, ModelForm, VerifyReportForm } from "./schemas/keeping.ts";
+import { Count, Done, pageForm } from "./schemas/common.ts";
 import { IndexStateForm } from "./schemas/memories.ts";
-import { Count, Done, pageForm } from "./schemas/plain.ts";
+import { EmbedProgressForm, EventForm, ModelForm, VerifyReportForm } from "./schemas/workspace.ts";
 
 const Nothing = z.strictObject({});
 

@@ -3,27 +3,27 @@
 import * as z from "zod";
 import { ReceiptSchema } from "../delivery/receive/receipt.ts";
 import { Reason } from "../delivery/settle/reason.ts";
-import { WaitingSchema } from "../delivery/watch/inbox-listing.ts";
+import { InboxQuerySchema } from "../delivery/watch/inbox-listing.ts";
 import { DeliveryId, EnvelopeId, Name } from "../envelope/schema.ts";
+import { WAIT_FIELDS, withLongPoll } from "./long-poll.ts";
 import { operation } from "./operation.ts";
+import { Done, pageForm, Text } from "./schemas/common.ts";
 import {
+  DeliveryWithEnvelopeForm,
   OfferForm,
   ReservationConflictForm,
-  SettledForm,
-  WaitingForm,
+  SettleResultForm,
   WorkForm,
 } from "./schemas/deliveries.ts";
-import { Done, pageForm, Text } from "./schemas/plain.ts";
-import { during, Waits } from "./wait.ts";
 
 const ByHandle = z.strictObject({ handle: Text.meta({ description: "The offer's handle" }) });
 
-const Which = z.strictObject({
+const ClaimFilter = z.strictObject({
   delivery: DeliveryId.optional().meta({ description: "This one" }),
   task: Name.optional().meta({ description: "Only a handoff of this task" }),
 });
 
-const Receipt = {
+const RECEIPT_FIELDS = {
   receipt: ReceiptSchema.optional().meta({
     description: "Says back what it is about, where the handoff requires it",
   }),
@@ -36,8 +36,8 @@ export const inboxOperations = {
     route: "GET /v1/inbox",
     access: "reader",
     on: "agent",
-    input: WaitingSchema,
-    output: pageForm(WaitingForm),
+    input: InboxQuerySchema,
+    output: pageForm(DeliveryWithEnvelopeForm),
     rest: true,
   }),
   inbox: operation({
@@ -46,12 +46,12 @@ export const inboxOperations = {
     access: "agent",
     on: "agent",
     waits: true,
-    input: Which.extend(Waits),
+    input: ClaimFilter.extend(WAIT_FIELDS),
     output: z.strictObject({ offer: OfferForm.nullable() }),
     async run(acting, { waitMs, ...which }) {
       const { signal } = acting;
       const agent = await acting.agent();
-      const offer = await during(signal, waitMs, (waiting) => agent.claim(which, waiting));
+      const offer = await withLongPoll(signal, waitMs, (waiting) => agent.claim(which, waiting));
       if (offer !== undefined && !signal.aborted) return { offer: offer.toJSON() };
       await offer?.release(); // Nobody would hear of it.
       return { offer: null };
@@ -63,12 +63,12 @@ export const inboxOperations = {
     access: "agent",
     on: "agent",
     waits: true,
-    input: Which.extend({ ...Receipt, ...Waits }),
+    input: ClaimFilter.extend({ ...RECEIPT_FIELDS, ...WAIT_FIELDS }),
     output: z.strictObject({ work: WorkForm.nullable() }),
     async run(acting, { waitMs, ...which }) {
       const { signal } = acting;
       const agent = await acting.agent();
-      const work = await during(signal, waitMs, (waiting) =>
+      const work = await withLongPoll(signal, waitMs, (waiting) =>
         agent.accept({ ...which, ...waiting }),
       );
       if (work !== undefined && !signal.aborted) return { work: work.toJSON() };
@@ -90,7 +90,7 @@ export const inboxOperations = {
     route: "POST /v1/offers/:handle/accept",
     access: "agent",
     on: "offer",
-    input: ByHandle.extend(Receipt),
+    input: ByHandle.extend(RECEIPT_FIELDS),
     output: WorkForm,
     async run(acting, { handle, receipt }) {
       const offer = await (await acting.agent()).offered(handle);
@@ -107,7 +107,7 @@ export const inboxOperations = {
       envelope: EnvelopeId.optional().meta({ description: "The newest that the caller knows" }),
       reason: Reason,
     }),
-    output: SettledForm,
+    output: SettleResultForm,
   }),
   "offer.release": operation({
     summary: "Returns an offer to the inbox. Having claimed it does not count as an attempt.",

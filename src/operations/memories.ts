@@ -1,51 +1,51 @@
 /** What is known: remembered, read, recalled, taken out of sight, taken away. */
 
 import * as z from "zod";
-import { DocumentSchema } from "../archive/markdown/take.ts";
-import { KeepingQuerySchema } from "../archive/query.ts";
+import { DocumentSchema } from "../archive/markdown/import-document.ts";
+import { MemoryExportQuerySchema } from "../archive/memory-export-query.ts";
 import { CatchUpSchema } from "../coordination/catch-up/catch-up.ts";
-import { ReadingSchema } from "../delivery/work/read-record.ts";
+import { ReadOptionsSchema } from "../delivery/work/read-record.ts";
 import { MemoryId } from "../envelope/schema.ts";
 import { PinsSchema } from "../memory/pins.ts";
 import { ImpactSchema } from "../memory/quarantine/blast-radius.ts";
 import {
   LiftSchema,
-  LiftWhatSchema,
-  QuarantinedSchema,
+  LiftTargetSchema,
+  QuarantineQuerySchema,
   QuarantineSchema,
-  QuarantineWhatSchema,
+  QuarantineTargetSchema,
 } from "../memory/quarantine/quarantine.ts";
 import { RecentSchema, RelationsSchema } from "../memory/read.ts";
 import { RecallSchema } from "../memory/recall/recall.ts";
-import { RememberSchema } from "../memory/recall/search-first.ts";
+import { RememberSchema } from "../memory/recall/remember-checked.ts";
 import { RedactSchema, RedactTargetSchema } from "../memory/redaction/redact.ts";
-import { SecretsFoundSchema } from "../memory/redaction/secrets-found.ts";
+import { SecretsQuerySchema } from "../memory/redaction/secrets-report.ts";
 import { type SqlOptions, SqlSchema } from "../memory/sql.ts";
 import { PruneSchema } from "../memory/traces/prune.ts";
-import { listed } from "./given.ts";
 import { operation } from "./operation.ts";
-import { FoundSecretsForm, PruneReportForm } from "./schemas/keeping.ts";
+import { requireList } from "./required-fields.ts";
+import { Done, pageForm } from "./schemas/common.ts";
 import {
   CatchUpForm,
   DocumentReportForm,
   ImpactForm,
-  KnownForm,
   MemoryInputForm,
-  PinnedForm,
-  QuarantinedForm,
+  PinnedMemoryForm,
   QuarantinedMemoryForm,
+  QuarantineResultForm,
   ReadMemoryForm,
-  RecalledForm,
+  RecallResultForm,
   RecentMemoryForm,
   RedactReportForm,
   RelationForm,
-  RememberedForm,
-  SqlAnswer,
+  RememberResultForm,
+  SimilarMemoryForm,
+  SqlAnswerForm,
 } from "./schemas/memories.ts";
-import { Done, pageForm } from "./schemas/plain.ts";
-import { bytesRead, bytesWritten } from "./wire/bytes.ts";
+import { FoundSecretsForm, PruneReportForm } from "./schemas/workspace.ts";
+import { decodeBytes, encodeBytes } from "./wire/bytes.ts";
 
-const OfMemory = z.strictObject({ id: MemoryId });
+const ById = z.strictObject({ id: MemoryId });
 const Reason = z.string().meta({ description: "Why; it stays on the chain" });
 
 const SqlParam = z.union([
@@ -66,10 +66,10 @@ export const memoriesOperations = {
     on: "agent",
     args: ["memories"],
     input: RememberSchema.extend({ memories: z.array(MemoryInputForm) }),
-    output: z.array(RememberedForm),
+    output: z.array(RememberResultForm),
     rest: true,
     run: async ({ agent }, { memories, ...options }) =>
-      (await agent()).remember(listed(memories, "memories"), options),
+      (await agent()).remember(requireList(memories, "memories"), options),
   }),
   "memories.similar": operation({
     summary: "Returns records that already say the same, or contradict it. Writes nothing.",
@@ -78,7 +78,7 @@ export const memoriesOperations = {
     on: "agent",
     args: ["memory"],
     input: z.strictObject({ memory: MemoryInputForm }),
-    output: z.array(KnownForm),
+    output: z.array(SimilarMemoryForm),
   }),
   "memories.read": operation({
     summary: "Returns a memory by its id, exactly as stored, or the record that replaced it.",
@@ -86,7 +86,7 @@ export const memoriesOperations = {
     access: "reader",
     on: "reader",
     args: ["id"],
-    input: ReadingSchema.extend({
+    input: ReadOptionsSchema.extend({
       id: z.string().meta({ description: "Its id; of a delivery's view, also the short one" }),
     }),
     output: ReadMemoryForm,
@@ -108,7 +108,7 @@ export const memoriesOperations = {
     on: "reader",
     args: ["question"],
     input: RecallSchema.extend({ question: z.string() }),
-    output: RecalledForm,
+    output: RecallResultForm,
     rest: true,
   }),
   "memories.relations": operation({
@@ -117,7 +117,7 @@ export const memoriesOperations = {
     access: "reader",
     on: "agent",
     args: ["id"],
-    input: RelationsSchema.extend(OfMemory.shape),
+    input: RelationsSchema.extend(ById.shape),
     output: pageForm(RelationForm),
     rest: true,
   }),
@@ -128,7 +128,7 @@ export const memoriesOperations = {
     access: "reader",
     on: "reader",
     args: ["id"],
-    input: ImpactSchema.extend(OfMemory.shape),
+    input: ImpactSchema.extend(ById.shape),
     output: ImpactForm,
     rest: true,
   }),
@@ -138,7 +138,7 @@ export const memoriesOperations = {
     access: "agent",
     on: "agent",
     args: ["id"],
-    input: OfMemory,
+    input: ById,
     output: Done,
   }),
   "memories.unpin": operation({
@@ -147,7 +147,7 @@ export const memoriesOperations = {
     access: "agent",
     on: "agent",
     args: ["id"],
-    input: OfMemory,
+    input: ById,
     output: Done,
   }),
   "memories.pins": operation({
@@ -156,7 +156,7 @@ export const memoriesOperations = {
     access: "reader",
     on: "agent",
     input: PinsSchema,
-    output: z.array(PinnedForm),
+    output: z.array(PinnedMemoryForm),
     rest: true,
   }),
   "memories.quarantine": operation({
@@ -165,8 +165,8 @@ export const memoriesOperations = {
     access: "agent",
     on: "agent",
     args: ["what", "reason"],
-    input: QuarantineSchema.extend({ what: QuarantineWhatSchema, reason: Reason }),
-    output: QuarantinedForm,
+    input: QuarantineSchema.extend({ what: QuarantineTargetSchema, reason: Reason }),
+    output: QuarantineResultForm,
     rest: true,
   }),
   "memories.lift": operation({
@@ -175,8 +175,8 @@ export const memoriesOperations = {
     access: "admin",
     on: "agent",
     args: ["what", "reason"],
-    input: LiftSchema.extend({ what: LiftWhatSchema, reason: Reason }),
-    output: QuarantinedForm,
+    input: LiftSchema.extend({ what: LiftTargetSchema, reason: Reason }),
+    output: QuarantineResultForm,
     rest: true,
   }),
   "memories.quarantined": operation({
@@ -184,7 +184,7 @@ export const memoriesOperations = {
     route: "GET /v1/quarantine",
     access: "reader",
     on: "reader",
-    input: QuarantinedSchema,
+    input: QuarantineQuerySchema,
     output: pageForm(QuarantinedMemoryForm),
     rest: true,
   }),
@@ -212,13 +212,13 @@ export const memoriesOperations = {
       query: z.string(),
       params: z.array(SqlParam).optional(),
     }),
-    output: SqlAnswer,
+    output: SqlAnswerForm,
     rest: true,
     async run({ reader }, { query, params, ...options }) {
-      const bound = Array.isArray(params) ? params.map(bytesRead) : params;
+      const bound = Array.isArray(params) ? params.map(decodeBytes) : params;
       const asked = { ...options, params: bound } as SqlOptions;
       const { columns, rows } = await (await reader()).memories.sql(query, asked);
-      return { columns, rows: rows.map((row) => mapped(row, bytesWritten)) };
+      return { columns, rows: rows.map((row) => mapRow(row, encodeBytes)) };
     },
   }),
   "memories.exportMarkdown": operation({
@@ -226,7 +226,7 @@ export const memoriesOperations = {
     route: "GET /v1/document",
     access: "reader",
     on: "reader",
-    input: KeepingQuerySchema,
+    input: MemoryExportQuerySchema,
     field: "text",
     output: z.strictObject({ text: z.string() }),
     rest: true,
@@ -265,11 +265,11 @@ export const memoriesOperations = {
     route: "GET /v1/secrets-found",
     access: "reader",
     on: "hub",
-    input: SecretsFoundSchema,
+    input: SecretsQuerySchema,
     output: FoundSecretsForm,
     rest: true,
   }),
 };
 
-const mapped = (row: Readonly<Record<string, unknown>>, form: (value: unknown) => unknown) =>
+const mapRow = (row: Readonly<Record<string, unknown>>, form: (value: unknown) => unknown) =>
   Object.fromEntries(Object.entries(row).map(([column, value]) => [column, form(value)]));

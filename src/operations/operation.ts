@@ -15,7 +15,7 @@ export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export type Route = `${Method} /v1/${string}`;
 
 /** The caller of an operation. */
-export interface Acting {
+export interface OperationContext {
   /** The hub, in the caller's workspace. */
   readonly hub: LocalHub;
   readonly access: Access;
@@ -60,8 +60,8 @@ export interface Definition<Input extends z.ZodObject = z.ZodObject> {
   /** True: the answer may be held back; such a call is not counted in latencies. */
   readonly waits?: true;
   /** Throws if the caller may not do this, although its access would allow it. */
-  guard?(acting: Acting, input: z.input<Input>): Promise<void>;
-  run?(acting: Acting, input: z.input<Input>): Promise<unknown>;
+  guard?(acting: OperationContext, input: z.input<Input>): Promise<void>;
+  run?(acting: OperationContext, input: z.input<Input>): Promise<unknown>;
 }
 
 export interface Operation extends Definition {

@@ -3,14 +3,14 @@ import type { LocalAgent } from "../hub/agent.ts";
 import type { LocalHub } from "../hub/hub.ts";
 import type { LocalOffer } from "../hub/offer.ts";
 import type { LocalWork } from "../hub/work.ts";
-import type { Acting, Operation } from "./operation.ts";
-import { DONE, Done } from "./schemas/plain.ts";
+import type { Operation, OperationContext } from "./operation.ts";
+import { DONE, Done } from "./schemas/common.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 
 export async function runOperation(
   operation: Operation,
-  acting: Acting,
+  acting: OperationContext,
   input: Input,
 ): Promise<unknown> {
   await operation.guard?.(acting, input as never);
@@ -24,13 +24,13 @@ export async function runOperation(
 }
 
 /** Fields that find the work or offer; they are not arguments of its method. */
-const FINDING = ["handle", "envelope"];
+const LOOKUP_FIELDS = ["handle", "envelope"];
 
 type Target = LocalHub | LocalAgent | LocalWork | LocalOffer;
 
 async function targetOf(
   { on }: Operation,
-  acting: Acting,
+  acting: OperationContext,
   { handle, envelope }: Input,
 ): Promise<Target> {
   switch (on) {
@@ -56,10 +56,10 @@ export const methodPath = ({ name, on }: Pick<Operation, "name" | "on">): readon
 async function callMethod(
   operation: Operation,
   target: Target,
-  { input, tell }: { readonly input: Input; readonly tell: Acting["tell"] },
+  { input, tell }: { readonly input: Input; readonly tell: OperationContext["tell"] },
 ): Promise<unknown> {
   const { args = [], on, progress } = operation;
-  const found = on === "work" || on === "offer" ? FINDING : [];
+  const found = on === "work" || on === "offer" ? LOOKUP_FIELDS : [];
   const options = Object.fromEntries(
     Object.entries(input).filter(([name]) => !args.includes(name) && !found.includes(name)),
   );
@@ -79,7 +79,7 @@ async function callMethod(
 }
 
 const countOf = ({ input }: Operation): number =>
-  FINDING.filter((name) => name in input.shape).length;
+  LOOKUP_FIELDS.filter((name) => name in input.shape).length;
 
 const memberOf = (group: unknown, name: string): unknown =>
   (group as Readonly<Record<string, unknown>>)[name];

@@ -4,13 +4,13 @@ import { requireAccess } from "../access/refusals.ts";
 import type { JsonSchema } from "../envelope/json-schema.ts";
 import { FreeForm, Name } from "../envelope/schema.ts";
 import { SettingsInputSchema } from "../hub/groups/settings.ts";
-import { given } from "./given.ts";
 import { operation } from "./operation.ts";
-import { PayloadTypeInfoForm, PayloadTypeVersionForm, SettingsForm } from "./schemas/keeping.ts";
-import { DONE, Done } from "./schemas/plain.ts";
+import { requireField } from "./required-fields.ts";
+import { DONE, Done } from "./schemas/common.ts";
+import { PayloadTypeInfoForm, PayloadTypeVersionForm, SettingsForm } from "./schemas/workspace.ts";
 
 const Nothing = z.strictObject({});
-const OfType = z.strictObject({ name: Name });
+const ByName = z.strictObject({ name: Name });
 
 export const settingsOperations = {
   "settings.get": operation({
@@ -48,7 +48,7 @@ export const settingsOperations = {
     access: "reader",
     on: "hub",
     args: ["name"],
-    input: OfType,
+    input: ByName,
     output: z.array(PayloadTypeVersionForm),
   }),
   "payloadTypes.set": operation({
@@ -57,10 +57,10 @@ export const settingsOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name", "schema"],
-    input: OfType.extend({ schema: FreeForm }),
+    input: ByName.extend({ schema: FreeForm }),
     output: PayloadTypeInfoForm,
     run: async ({ hub, named }, { name, schema }) =>
-      hub.payloadTypes.set(name, given(schema, "schema") as JsonSchema, { by: named }),
+      hub.payloadTypes.set(name, requireField(schema, "schema") as JsonSchema, { by: named }),
   }),
   "payloadTypes.delete": operation({
     summary: "Removes a payload type; its versions are kept.",
@@ -68,7 +68,7 @@ export const settingsOperations = {
     access: "coordinator",
     on: "hub",
     args: ["name"],
-    input: OfType,
+    input: ByName,
     output: Done,
     async run({ hub, named }, { name }) {
       await hub.payloadTypes.delete(name, { by: named });

@@ -1,7 +1,7 @@
 /** What streams instead of answering once: served beside the operations. */
 import type * as z from "zod";
 import type { Access } from "../access/levels.ts";
-import { KeepingQuerySchema } from "../archive/query.ts";
+import { MemoryExportQuerySchema } from "../archive/memory-export-query.ts";
 import type { Route } from "./operation.ts";
 
 export interface Stream {
@@ -53,6 +53,6 @@ export const STREAMS: Readonly<Record<string, Stream>> = {
     access: "reader",
     chapter: "memories",
     type: LINES,
-    query: KeepingQuerySchema,
+    query: MemoryExportQuerySchema,
   },
 };

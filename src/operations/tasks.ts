@@ -4,14 +4,14 @@ import * as z from "zod";
 import { ReservationsSchema } from "../coordination/reservations/list.ts";
 import { BoardSchema } from "../coordination/tasks/board.ts";
 import { CloseSchema } from "../coordination/tasks/close.ts";
-import { ClosedSchema } from "../coordination/tasks/closed.ts";
+import { ClosedTasksSchema } from "../coordination/tasks/closed-tasks.ts";
 import { TimelineSchema } from "../coordination/timeline/timeline.ts";
 import { Reason } from "../delivery/settle/reason.ts";
 import { DraftSchema, Name } from "../envelope/schema.ts";
-import { keyed } from "./keyed.ts";
+import { withIdempotencyKey } from "./idempotency-key.ts";
 import { operation } from "./operation.ts";
+import { pageForm } from "./schemas/common.ts";
 import { ReservationForm, SentForm } from "./schemas/deliveries.ts";
-import { pageForm } from "./schemas/plain.ts";
 import {
   LedgerForm,
   LineStepForm,
@@ -22,7 +22,7 @@ import {
 } from "./schemas/tasks.ts";
 
 const ByTask = z.strictObject({ task: Name });
-const Reasoned = ByTask.extend({ reason: Reason });
+const ByTaskWithReason = ByTask.extend({ reason: Reason });
 
 export const tasksOperations = {
   "tasks.get": operation({
@@ -48,7 +48,7 @@ export const tasksOperations = {
     route: "GET /v1/closed-tasks",
     access: "reader",
     on: "reader",
-    input: ClosedSchema,
+    input: ClosedTasksSchema,
     output: pageForm(TaskForm),
     rest: true,
   }),
@@ -89,7 +89,9 @@ export const tasksOperations = {
     input: z.strictObject({ task: NewTaskForm }),
     output: z.strictObject({ task: TaskForm, sent: SentForm }),
     async run(acting, input) {
-      const { task, sent } = await (await acting.agent()).tasks.add(keyed(acting, input.task));
+      const { task, sent } = await (await acting.agent()).tasks.add(
+        withIdempotencyKey(acting, input.task),
+      );
       return { task, sent: sent.toJSON() };
     },
   }),
@@ -109,7 +111,7 @@ export const tasksOperations = {
     access: "agent",
     on: "agent",
     args: ["task", "reason"],
-    input: Reasoned,
+    input: ByTaskWithReason,
     output: TaskForm,
   }),
   "tasks.cancel": operation({
@@ -118,7 +120,7 @@ export const tasksOperations = {
     access: "agent",
     on: "agent",
     args: ["task", "reason"],
-    input: Reasoned,
+    input: ByTaskWithReason,
     output: TaskForm,
   }),
   "tasks.ledger": operation({

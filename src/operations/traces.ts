@@ -2,10 +2,10 @@
 
 import * as z from "zod";
 import { SessionsSchema, TracesSchema } from "../memory/traces/traces.ts";
-import { listed } from "./given.ts";
 import { operation } from "./operation.ts";
-import { MemoryForm, TracedForm } from "./schemas/memories.ts";
-import { pageForm } from "./schemas/plain.ts";
+import { requireList } from "./required-fields.ts";
+import { pageForm } from "./schemas/common.ts";
+import { MemoryForm, TraceResultForm } from "./schemas/memories.ts";
 import { TraceCountsForm, TraceForm, TraceStepForm } from "./schemas/traces.ts";
 
 export const tracesOperations = {
@@ -16,8 +16,8 @@ export const tracesOperations = {
     on: "agent",
     args: ["steps"],
     input: z.strictObject({ steps: z.array(TraceStepForm) }),
-    output: z.array(TracedForm),
-    run: async ({ agent }, { steps }) => (await agent()).trace(listed(steps, "steps")),
+    output: z.array(TraceResultForm),
+    run: async ({ agent }, { steps }) => (await agent()).trace(requireList(steps, "steps")),
   }),
   "traces.list": operation({
     summary: "Lists the newest steps of a session, a task or an agent, in order.",

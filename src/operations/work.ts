@@ -6,49 +6,51 @@ import { Reason } from "../delivery/settle/reason.ts";
 import { WorkViewSchema } from "../delivery/work/views.ts";
 import {
   AgentName,
+  DETAIL_LEVELS,
   DraftSchema,
   EnvelopeId,
   Failure,
-  LEVELS,
   Name,
   Slug,
 } from "../envelope/schema.ts";
 import type { Work } from "../hub/work.ts";
-import { keyed } from "./keyed.ts";
-import { type Acting, operation } from "./operation.ts";
+import { withIdempotencyKey } from "./idempotency-key.ts";
+import { WAIT_FIELDS, withLongPoll } from "./long-poll.ts";
+import { type OperationContext, operation } from "./operation.ts";
+import { Done, Instant, Text } from "./schemas/common.ts";
 import {
   DeliveryForm,
-  NotedForm,
-  OnceForm,
-  ReservedForm,
+  NoteResultForm,
+  OnceResultForm,
+  ReserveResultForm,
   SentForm,
-  SettledForm,
+  SettleResultForm,
   WorkForm,
-  WorkNewsForm,
+  WorkUpdatesForm,
 } from "./schemas/deliveries.ts";
 import { CheckedContextForm, ShownViewForm } from "./schemas/envelopes.ts";
 import { MemoryInputForm, ReadMemoryForm } from "./schemas/memories.ts";
-import { Done, Instant, Text } from "./schemas/plain.ts";
-import { during, Waits } from "./wait.ts";
-import { newsOf } from "./work-news.ts";
+import { readWorkUpdates } from "./work-updates.ts";
 
 const ByHandle = z.strictObject({ handle: Text.meta({ description: "The work's handle" }) });
 
-const HeldForm = ByHandle.extend({
+const ByWork = ByHandle.extend({
   envelope: EnvelopeId.optional().meta({
     description: "The newest envelope the holder was told of; the newest there is unless told",
   }),
 });
 
-interface Held {
+interface WorkReference {
   readonly handle: string;
   readonly envelope?: string | undefined;
 }
 
-const held = async (acting: Acting, { handle, envelope }: Held): Promise<Work> =>
-  (await acting.agent()).held(handle, envelope);
+const findWork = async (
+  acting: OperationContext,
+  { handle, envelope }: WorkReference,
+): Promise<Work> => (await acting.agent()).held(handle, envelope);
 
-const Outcome = z.unknown().meta({ description: "What came of it, as JSON" });
+const EffectResult = z.unknown().meta({ description: "What came of it, as JSON" });
 
 export const workOperations = {
   resume: operation({
@@ -66,7 +68,7 @@ export const workOperations = {
     route: "POST /v1/work/:handle/renew",
     access: "agent",
     on: "work",
-    input: HeldForm,
+    input: ByWork,
     output: z.strictObject({ leaseUntil: Instant, envelope: Text }),
     async run(acting, { handle }) {
       const { delivery, envelope } = await (await acting.agent()).resume(handle);
@@ -79,14 +81,16 @@ export const workOperations = {
     access: "agent",
     on: "work",
     waits: true,
-    input: HeldForm.extend({
+    input: ByWork.extend({
       warned: Text.optional().meta({ description: "The digest of warnings that was told before" }),
-      ...Waits,
+      ...WAIT_FIELDS,
     }),
-    output: WorkNewsForm,
+    output: WorkUpdatesForm,
     async run(acting, { waitMs, ...known }) {
       const agent = await acting.agent();
-      return during(acting.signal, waitMs, (waiting) => newsOf(agent, known, waiting));
+      return withLongPoll(acting.signal, waitMs, (waiting) =>
+        readWorkUpdates(agent, known, waiting),
+      );
     },
   }),
   "deliveries.holder": operation({
@@ -106,8 +110,8 @@ export const workOperations = {
     access: "agent",
     on: "agent",
     args: ["handle", "note"],
-    input: HeldForm.extend({ note: MemoryInputForm }),
-    output: NotedForm,
+    input: ByWork.extend({ note: MemoryInputForm }),
+    output: NoteResultForm,
     run: async (acting, { handle, note }) => (await acting.agent()).deliveries.note(handle, note),
   }),
   "work.view": operation({
@@ -115,7 +119,7 @@ export const workOperations = {
     route: "POST /v1/work/:handle/view",
     access: "agent",
     on: "work",
-    input: HeldForm.extend(WorkViewSchema.shape),
+    input: ByWork.extend(WorkViewSchema.shape),
     output: ShownViewForm,
     rest: true,
   }),
@@ -124,7 +128,7 @@ export const workOperations = {
     route: "GET /v1/work/:handle/freshness",
     access: "agent",
     on: "work",
-    input: HeldForm,
+    input: ByWork,
     output: CheckedContextForm,
   }),
   "work.read": operation({
@@ -133,9 +137,9 @@ export const workOperations = {
     access: "agent",
     on: "work",
     args: ["id", "level"],
-    input: HeldForm.extend({
+    input: ByWork.extend({
       id: Text.meta({ description: "A memory's id, or its short id in a view" }),
-      level: z.enum(LEVELS).optional(),
+      level: z.enum(DETAIL_LEVELS).optional(),
     }),
     output: ReadMemoryForm,
   }),
@@ -146,13 +150,13 @@ export const workOperations = {
     access: "agent",
     on: "work",
     args: ["globs"],
-    input: HeldForm.extend({
+    input: ByWork.extend({
       globs: z
         .union([z.string(), z.array(z.string())])
         .optional()
         .meta({ description: "Files or resources; what the handoff says it touches unless told" }),
     }).extend(ReserveSchema.shape),
-    output: ReservedForm,
+    output: ReserveResultForm,
     rest: true,
   }),
   "work.reservations.clear": operation({
@@ -160,7 +164,7 @@ export const workOperations = {
     route: "DELETE /v1/work/:handle/reservations",
     access: "agent",
     on: "work",
-    input: HeldForm,
+    input: ByWork,
     output: Done,
   }),
   "work.complete": operation({
@@ -169,8 +173,8 @@ export const workOperations = {
     access: "agent",
     on: "work",
     args: ["result"],
-    input: HeldForm.extend({ result: ResultSchema.optional() }),
-    output: SettledForm,
+    input: ByWork.extend({ result: ResultSchema.optional() }),
+    output: SettleResultForm,
   }),
   "work.fail": operation({
     summary: "Ends this attempt as failed; the policy decides about the next.",
@@ -178,8 +182,8 @@ export const workOperations = {
     access: "agent",
     on: "work",
     args: ["failure"],
-    input: HeldForm.extend({ failure: Failure }),
-    output: SettledForm,
+    input: ByWork.extend({ failure: Failure }),
+    output: SettleResultForm,
   }),
   "work.decline": operation({
     summary: "Declines the work for good.",
@@ -187,8 +191,8 @@ export const workOperations = {
     access: "agent",
     on: "work",
     args: ["reason"],
-    input: HeldForm.extend({ reason: Reason }),
-    output: SettledForm,
+    input: ByWork.extend({ reason: Reason }),
+    output: SettleResultForm,
   }),
   "work.clarify": operation({
     summary: "Asks the sender. The work is released, and offered again with the answer.",
@@ -196,15 +200,15 @@ export const workOperations = {
     access: "agent",
     on: "work",
     args: ["question"],
-    input: HeldForm.extend({ question: Reason }),
-    output: SettledForm,
+    input: ByWork.extend({ question: Reason }),
+    output: SettleResultForm,
   }),
   "work.release": operation({
     summary: "Returns the work to the inbox, as a counted attempt.",
     route: "POST /v1/work/:handle/release",
     access: "agent",
     on: "work",
-    input: HeldForm,
+    input: ByWork,
     output: DeliveryForm,
   }),
   "work.handoff": operation({
@@ -213,7 +217,7 @@ export const workOperations = {
     access: "agent",
     on: "work",
     args: ["draft"],
-    input: HeldForm.extend({
+    input: ByWork.extend({
       draft: DraftSchema.partial({ intent: true }).meta({
         id: "NextDraft",
         description: "As any draft; task and intent stay the work's unless told",
@@ -224,8 +228,8 @@ export const workOperations = {
     }),
     output: SentForm,
     async run(acting, { handle, envelope, draft, ...sending }) {
-      const work = await held(acting, { handle, envelope });
-      const sent = await work.handoff(keyed(acting, draft) as never, sending);
+      const work = await findWork(acting, { handle, envelope });
+      const sent = await work.handoff(withIdempotencyKey(acting, draft) as never, sending);
       return sent.toJSON();
     },
   }),
@@ -236,8 +240,8 @@ export const workOperations = {
     access: "agent",
     on: "agent",
     args: ["key", "handle"],
-    input: HeldForm.partial().extend({ key: Name }),
-    output: OnceForm,
+    input: ByWork.partial().extend({ key: Name }),
+    output: OnceResultForm,
   }),
   "effects.record": operation({
     summary: "Records the result of an effect that this agent began.",
@@ -245,7 +249,7 @@ export const workOperations = {
     access: "agent",
     on: "agent",
     args: ["key", "result", "handle"],
-    input: HeldForm.partial().extend({ key: Name, result: Outcome.optional() }),
+    input: ByWork.partial().extend({ key: Name, result: EffectResult.optional() }),
     output: Done,
   }),
   "effects.resolve": operation({
@@ -254,7 +258,7 @@ export const workOperations = {
     access: "agent",
     on: "agent",
     args: ["key", "result"],
-    input: z.strictObject({ key: Name, result: Outcome.optional() }),
+    input: z.strictObject({ key: Name, result: EffectResult.optional() }),
     output: Done,
   }),
 };

@@ -5,7 +5,7 @@
  */
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import { Slug, STRATEGIES } from "../envelope/schema.ts";
+import { Slug, VIEW_STRATEGIES } from "../envelope/schema.ts";
 import { PARTS, SECTIONS } from "./view-parts.ts";
 
 const Weight = z.number().min(0).max(10);
@@ -25,7 +25,7 @@ export const ProfileSchema = z.strictObject({
     .optional(),
   /** Of where something was found. */
   sections: z.partialRecord(z.enum(SECTIONS), Weight).optional(),
-  strategy: z.enum(STRATEGIES).optional(),
+  strategy: z.enum(VIEW_STRATEGIES).optional(),
   tags: z.record(Label, Weight).optional(),
   /** What its view may take, whatever the window. */
   tokens: z.int().positive().optional(),
@@ -44,7 +44,7 @@ export interface FullProfile {
     readonly work: number;
   };
   readonly sections: Readonly<Record<string, number>>;
-  readonly strategy: (typeof STRATEGIES)[number] | undefined;
+  readonly strategy: (typeof VIEW_STRATEGIES)[number] | undefined;
   readonly tags: Readonly<Record<string, number>>;
   readonly tokens: number | undefined;
   readonly types: Readonly<Record<string, number>>;
@@ -54,7 +54,7 @@ export interface FullProfile {
  * For a role nobody has described. What was named comes before what is near it, that before what was
  * found; what binds comes before what merely happened.
  */
-export const NEUTRAL: FullProfile = {
+export const NEUTRAL_PROFILE: FullProfile = {
   parts: {
     next: 10,
     failure: 10,
@@ -185,7 +185,7 @@ export const ROLE_PROFILES: Readonly<Record<string, RoleProfile>> = {
 };
 
 /** Other words for the same roles. */
-export const ROLE_NAMES: Readonly<Record<string, string>> = {
+export const ROLE_ALIASES: Readonly<Record<string, string>> = {
   architect: "planner",
   lead: "planner",
   developer: "coder",

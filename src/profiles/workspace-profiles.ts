@@ -6,22 +6,22 @@
 import type * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
-import { heard } from "../memory/redaction/secret-policy.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
+import { redactSecrets } from "../memory/redaction/secret-policy.ts";
 import { changeEntry, entriesOf, entryValue } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import {
   type FullProfile,
-  NEUTRAL,
+  NEUTRAL_PROFILE,
   ProfileSchema,
-  ROLE_NAMES,
+  ROLE_ALIASES,
   ROLE_PROFILES,
   type RoleProfile,
 } from "./role-profiles.ts";
 
 const PROFILE = "profile";
 
-type Checked = z.output<typeof ProfileSchema>;
+type CheckedProfile = z.output<typeof ProfileSchema>;
 
 /** A role's profile as it counts. */
 export interface RoleProfileInfo extends FullProfile {
@@ -36,8 +36,8 @@ export async function setProfile(
   role: string,
   profile: RoleProfile | undefined,
 ): Promise<void> {
-  const said = await heard(workspace, { role, profile });
-  const name = parseOr(Name, said.role, {
+  const said = await redactSecrets(workspace, { role, profile });
+  const name = parseOrThrow(Name, said.role, {
     code: "invalid_input",
     what: "The role",
     prefix: "role",
@@ -45,13 +45,13 @@ export async function setProfile(
   const value =
     said.profile === undefined
       ? undefined
-      : parseOr(ProfileSchema, said.profile, { code: "invalid_input", what: "The profile" });
-  if (value !== undefined) requireRoom(name, value);
+      : parseOrThrow(ProfileSchema, said.profile, { code: "invalid_input", what: "The profile" });
+  if (value !== undefined) requireFreeWindow(name, value);
   await changeEntry(workspace, { kind: PROFILE, name }, () => ({ value }));
 }
 
 /** Throws if a profile reserves the whole window. */
-export function requireRoom(role: string, profile: Checked): void {
+export function requireFreeWindow(role: string, profile: CheckedProfile): void {
   const { system, instructions, work } = profileOf(role, profile).reserve;
   const reserved = system + instructions + work;
   if (reserved < 1) return;
@@ -63,10 +63,10 @@ export function requireRoom(role: string, profile: Checked): void {
 }
 
 /** Every role that is described, in the order of their names. */
-export async function profiles(workspace: Workspace): Promise<RoleProfileInfo[]> {
-  const said = new Map<string, Checked>();
+export async function listProfiles(workspace: Workspace): Promise<RoleProfileInfo[]> {
+  const said = new Map<string, CheckedProfile>();
   for await (const entry of entriesOf(workspace, PROFILE)) {
-    const value = entryValue<Checked>(entry);
+    const value = entryValue<CheckedProfile>(entry);
     if (value !== undefined) said.set(entry.name, value);
   }
   return [...new Set([...Object.keys(ROLE_PROFILES), ...said.keys()])]
@@ -79,20 +79,20 @@ export async function roleProfile(
   workspace: Workspace,
   role: string | undefined,
 ): Promise<FullProfile> {
-  if (role === undefined) return NEUTRAL;
+  if (role === undefined) return NEUTRAL_PROFILE;
   const entry = await workspace.store.findEntry(workspace.name, PROFILE, role);
-  return profileOf(role, entryValue<Checked>(entry));
+  return profileOf(role, entryValue<CheckedProfile>(entry));
 }
 
 /** The team's word over what comes with Baton over what is neutral. */
-export function profileOf(role: string, said: Checked = {}): FullProfile {
+export function profileOf(role: string, said: CheckedProfile = {}): FullProfile {
   const name = role.toLowerCase();
-  const known = Object.hasOwn(ROLE_NAMES, name) ? ROLE_NAMES[name] : name;
+  const known = Object.hasOwn(ROLE_ALIASES, name) ? ROLE_ALIASES[name] : name;
   const own = Object.hasOwn(ROLE_PROFILES, known ?? "") ? ROLE_PROFILES[known ?? ""] : undefined;
-  return over(over(NEUTRAL, own ?? {}), said);
+  return mergeProfiles(mergeProfiles(NEUTRAL_PROFILE, own ?? {}), said);
 }
 
-function over(base: FullProfile, { reserve, ...more }: RoleProfile): FullProfile {
+function mergeProfiles(base: FullProfile, { reserve, ...more }: RoleProfile): FullProfile {
   return {
     parts: { ...base.parts, ...more.parts },
     reserve: {

@@ -10,10 +10,10 @@ const PASSAGE = 60;
 /** A tag says more than a word in passing. */
 export const LABEL_TIMES = 2;
 /** Added to the length of a passage of the body; what is left is the length. */
-const OF_BODY = 0x8000_0000;
+const BODY_FLAG = 0x8000_0000;
 const LENGTH = 0x7fff_ffff;
 
-export interface Readable {
+export interface TextToAnalyse {
   readonly content: string;
   /** What else the record says (a handoff's fields and payload, a result's outputs), part by part. */
   readonly body?: readonly string[] | undefined;
@@ -40,11 +40,13 @@ export interface Passages {
   readonly body: readonly Uint32Array[];
 }
 
-export function analyse({ content, body = [], tags = [], concepts = [] }: Readable): Analysis {
+export function analyse({ content, body = [], tags = [], concepts = [] }: TextToAnalyse): Analysis {
   const terms = termsOf(content);
   const labels = [...tags, ...concepts].flatMap(termsOf);
-  const passages = cut(terms);
-  const more = body.map(termsOf).flatMap((part) => (part.length === 0 ? [] : cut(part)));
+  const passages = splitIntoPassages(terms);
+  const more = body
+    .map(termsOf)
+    .flatMap((part) => (part.length === 0 ? [] : splitIntoPassages(part)));
   return {
     packed: pack(labels, passages, more),
     tokens: tokensIn(labels, passages, more),
@@ -60,7 +62,7 @@ const TIME =
   /\b(yesterday|today|tonight|tomorrow|ago|last|next|recently|soon|week|weekend|month|year|morning|evening|noon|midnight|mon|tues|wednes|thurs|fri|satur|sun)(day|s|ly)?\b|\b(january|february|march|april|june|july|august|september|october|november|december)\b|\b\d{4}-\d\d\b|\b\d{1,2}:\d\d\b/i;
 
 /** A short rest stays with the passage before it. */
-function cut(terms: readonly string[]): string[][] {
+function splitIntoPassages(terms: readonly string[]): string[][] {
   const count = Math.max(1, Math.round(terms.length / PASSAGE));
   const size = Math.ceil(terms.length / count);
   return Array.from({ length: count }, (_, n) => terms.slice(n * size, (n + 1) * size));
@@ -95,22 +97,22 @@ function pack(
   const packed = new Uint32Array(parts.reduce((size, part) => size + 1 + part.length, 0));
   let at = 0;
   for (const [n, part] of parts.entries()) {
-    packed[at++] = part.length + (n > passages.length ? OF_BODY : 0);
+    packed[at++] = part.length + (n > passages.length ? BODY_FLAG : 0);
     for (const term of part) packed[at++] = hashOf(term);
   }
   return packed;
 }
 
-export const lengthIn = (head: number): number => head & LENGTH;
-export const isOfBody = (head: number): boolean => head > LENGTH;
+export const passageLength = (head: number): number => head & LENGTH;
+export const isBodyPassage = (head: number): boolean => head > LENGTH;
 
-export function passagesIn(packed: Uint32Array): Passages {
+export function unpackPassages(packed: Uint32Array): Passages {
   const parts: Uint32Array[] = [];
   const body: Uint32Array[] = [];
   for (let at = 0; at < packed.length; ) {
     const head = packed[at] as number;
-    const length = lengthIn(head);
-    (isOfBody(head) ? body : parts).push(packed.subarray(at + 1, at + 1 + length));
+    const length = passageLength(head);
+    (isBodyPassage(head) ? body : parts).push(packed.subarray(at + 1, at + 1 + length));
     at += 1 + length;
   }
   const [labels = new Uint32Array(), ...passages] = parts;

@@ -1,13 +1,13 @@
 /** Matching: what one record says of what was asked, exactly, by its best passage. */
-import { isOfBody, LABEL_TIMES, lengthIn } from "./analyse.ts";
+import { isBodyPassage, LABEL_TIMES, passageLength } from "./analyse.ts";
 import { saturation } from "./bm25.ts";
-import { type Gathered, nameWeight, termWeight } from "./gather.ts";
+import { type GatheredCandidates, nameWeight, termWeight } from "./gather-candidates.ts";
 import { datesOf, type Query } from "./query.ts";
-import type { Found } from "./sources.ts";
+import type { RecordFeatures } from "./ranking-sources.ts";
 import type { Weights } from "./weights.ts";
 
 export interface Match {
-  readonly record: Found;
+  readonly record: RecordFeatures;
   /** What each term adds, at most, wherever in the record. */
   readonly terms: Float64Array;
   /** The same of its content alone, which counts for its neighbours too: a body is long. */
@@ -31,8 +31,8 @@ const NOTHING_SAID = { at: 0, inBody: false, words: 0, pairs: 0, said: [] as rea
 export class Matcher {
   readonly #query: Query;
   readonly #weights: Weights;
-  readonly #gathered: Gathered;
-  readonly #places: Places;
+  readonly #gathered: GatheredCandidates;
+  readonly #places: TermLookup;
   readonly #termWeights: readonly number[];
   readonly #bodyWeights: readonly number[];
   readonly #average: number;
@@ -41,12 +41,12 @@ export class Matcher {
   readonly #labelTimes: Float64Array;
   readonly #times: Float64Array;
 
-  constructor(query: Query, weights: Weights, gathered: Gathered) {
+  constructor(query: Query, weights: Weights, gathered: GatheredCandidates) {
     this.#query = query;
     this.#weights = weights;
     this.#gathered = gathered;
     const { census, rarities } = gathered;
-    this.#places = new Places(query.terms.map(({ hash }) => hash));
+    this.#places = new TermLookup(query.terms.map(({ hash }) => hash));
     const weightsBy = (rare: readonly number[]): number[] =>
       query.terms.map((_, place) => termWeight(place, rare, { query, weights, rarities }));
     this.#termWeights = weightsBy(rarities.terms);
@@ -66,7 +66,7 @@ export class Matcher {
   }
 
   /** A few microseconds: loops by index over the packed terms, and nothing made that is not kept. */
-  match(record: Found): Match {
+  match(record: RecordFeatures): Match {
     const { packed } = record;
     const labelled = 1 + (packed[0] ?? 0);
     this.#labelTimes.fill(0);
@@ -79,8 +79,8 @@ export class Matcher {
     let best = NOTHING_SAID;
     for (let at = labelled; at < packed.length; ) {
       const head = packed[at] as number;
-      const length = lengthIn(head);
-      const inBody = isOfBody(head);
+      const length = passageLength(head);
+      const inBody = isBodyPassage(head);
       if (inBody && terms === contentTerms) terms = contentTerms.slice();
       const pairs = this.#count(packed, at + 1, length) * (inBody ? this.#weights.body : 1);
       // A line of a few words is no better than a sentence that says the same.
@@ -157,7 +157,7 @@ export class Matcher {
 
   /** What is known of a record besides its words. */
   #around(
-    record: Found,
+    record: RecordFeatures,
     spoken: number,
     part: number,
   ): Pick<Match, "author" | "date" | "time" | "own"> {
@@ -185,7 +185,7 @@ export class Matcher {
 /** The same for passages of the same terms. */
 function passageKey(packed: Uint32Array, at: number): number {
   let key = 0x811c9dc5;
-  const end = at + 1 + lengthIn(packed[at] as number);
+  const end = at + 1 + passageLength(packed[at] as number);
   for (let n = at + 1; n < end; n++) key = Math.imul(key ^ (packed[n] as number), 0x01000193);
   return (key >>> 0) + 1;
 }
@@ -196,7 +196,7 @@ const pairKey = (first: number, second: number): number => first * 4_096 + secon
  * Which term of the query a hash is. Most terms of a record are none: a look at one byte says so, for
  * a tenth of what a Map of such large numbers costs.
  */
-class Places {
+class TermLookup {
   readonly #hashes: readonly number[];
   readonly #maybe = new Uint8Array(4_096);
 

@@ -5,7 +5,7 @@
 import { stem } from "./terms.ts";
 
 /** Each denies what stands beside it; two of them cancel out ("do not merge without approval"). */
-export const DENIALS: ReadonlySet<string> = new Set(
+export const NEGATIONS: ReadonlySet<string> = new Set(
   `not no never cannot without nobody none neither nor nothing stop stopped avoid avoids avoided
   forbidden forbid forbids prohibited dont doesnt didnt isnt arent wasnt werent cant couldnt wont
   wouldnt shouldnt mustnt hasnt havent hadnt gone abandoned deprecated unless lacks lack
@@ -97,7 +97,7 @@ const isPrefixed = (long: string, short: string): boolean =>
   short.length >= 4 && long.endsWith(short) && long.replace(PREFIX, "") === short;
 
 /** Whether both are on the same side of a pair. */
-export function areAllies(a: string, b: string): boolean {
+export function areOnSameSide(a: string, b: string): boolean {
   const others = SIDES.get(b) ?? [];
   return (SIDES.get(a) ?? []).some(({ pair, side }) =>
     others.some((other) => other.pair === pair && other.side === side),

@@ -30,23 +30,23 @@ export interface Query {
 }
 
 /** A word near in meaning to one that was asked. */
-export interface Near {
+export interface SimilarWord {
   readonly word: string;
   readonly similarity: number;
 }
 
 /** Each is looked up: a question of more words is asked by the most telling of them. */
-export const MOST_TERMS = 64;
+export const MAX_TERMS = 64;
 /** So many near words of each, and of all together: more find nothing more, and each is looked up. */
-const NEAR_EACH = 3;
-const NEAR_MOST = 12;
+const EXPANSIONS_PER_WORD = 3;
+const MAX_EXPANSIONS = 12;
 
 const WHEN =
   /^\s*when\b|\bhow (long|often|recently)\b|\b(what|which) (date|day|month|year|time|week)/i;
 
 export function queryOf(
   text: string,
-  nearest: (word: string) => readonly Near[] = () => [],
+  nearest: (word: string) => readonly SimilarWord[] = () => [],
 ): Query {
   const words = wordsOf(text);
   const terms: QueryTerm[] = [];
@@ -58,12 +58,12 @@ export function queryOf(
     places.set(term, terms.length);
     return terms.push({ term, hash: hashOf(term), word, weight, of }) - 1;
   };
-  const said = mostTelling(words.filter((word) => !STOP_WORDS.has(word)));
+  const said = selectRarestWords(words.filter((word) => !STOP_WORDS.has(word)));
   const order = said.map((word) => add(word, 1));
   const asked = terms.length;
   for (const [n, word] of said.entries()) {
-    for (const { word: other, similarity } of nearest(word).slice(0, NEAR_EACH)) {
-      if (terms.length - asked === NEAR_MOST) break;
+    for (const { word: other, similarity } of nearest(word).slice(0, EXPANSIONS_PER_WORD)) {
+      if (terms.length - asked === MAX_EXPANSIONS) break;
       if (!STOP_WORDS.has(other)) add(other, similarity, order[n]);
     }
   }
@@ -77,10 +77,10 @@ export function queryOf(
 }
 
 /** Of a question as long as a page the longest words: what is rare is long. In the order asked. */
-function mostTelling(words: readonly string[]): readonly string[] {
+function selectRarestWords(words: readonly string[]): readonly string[] {
   const distinct = [...new Set(words)];
-  if (distinct.length <= MOST_TERMS) return words;
-  const kept = new Set(distinct.toSorted((a, b) => b.length - a.length).slice(0, MOST_TERMS));
+  if (distinct.length <= MAX_TERMS) return words;
+  const kept = new Set(distinct.toSorted((a, b) => b.length - a.length).slice(0, MAX_TERMS));
   return words.filter((word) => kept.has(word));
 }
 

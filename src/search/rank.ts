@@ -9,13 +9,13 @@
  *   mean       likeness in meaning: a small part, unless words say little of what was asked
  *   weigh      importance, confidence, recency
  */
-import { type Gathered, gather } from "./gather.ts";
+import { type GatheredCandidates, gatherCandidates } from "./gather-candidates.ts";
 import { type Match, Matcher } from "./match.ts";
 import type { Query } from "./query.ts";
-import type { FoundEdge, Sources } from "./sources.ts";
+import type { PositionEdge, RankingSources } from "./ranking-sources.ts";
 import type { Weights } from "./weights.ts";
 
-export interface Ranking {
+export interface RankRequest {
   readonly query: Query;
   readonly weights: Weights;
   /** The time it is asked, or asked about. */
@@ -41,7 +41,7 @@ export interface Effort {
 export const EFFORT: Effort = { postings: 20_000, candidates: 160 };
 
 /** What a place in the ranking is made of, in the units of weights.ts. */
-export interface Parts {
+export interface ScoreParts {
   readonly words: number;
   readonly pairs: number;
   readonly author: number;
@@ -55,10 +55,10 @@ export interface Parts {
   readonly factor: number;
 }
 
-export interface Ranked {
+export interface RankedRecord {
   readonly pos: number;
   readonly score: number;
-  readonly parts: Parts;
+  readonly parts: ScoreParts;
   /** Places of the query's terms that it says, and that are said beside it. */
   readonly said: readonly number[];
   readonly heard: readonly number[];
@@ -72,16 +72,16 @@ export interface Ranked {
 }
 
 /** How many of them have their neighbours looked at. Twice as many find no more. */
-const SPREADING = 32;
+const MIN_SPREAD_SOURCES = 32;
 /** How much the second best of a session speaks for it: one chance hit should not do so alone. */
-const SECOND = 0.3;
-const MEANT = 32;
+const SECOND_BEST_WEIGHT = 0.3;
+const MAX_VECTOR_CANDIDATES = 32;
 /** So many of the best by words are compared by meaning too. */
-const LIKENED = 64;
+const MIN_VECTOR_COMPARISONS = 64;
 /** Edges looked at around one round of records. */
 const EDGES = 2_000;
 
-interface Standing {
+interface Candidate {
   readonly match: Match;
   near: number;
   heard: readonly number[];
@@ -94,36 +94,53 @@ interface Standing {
   supersededBy: number[];
 }
 
-export async function rank(sources: Sources, ranking: Ranking): Promise<readonly Ranked[]> {
+export async function rank(
+  sources: RankingSources,
+  ranking: RankRequest,
+): Promise<readonly RankedRecord[]> {
   const { query, weights, effort } = ranking;
   const want = ranking.want + ranking.shown.size;
-  const gathered = await gather(sources, { query, weights, postings: effort.postings });
+  const gathered = await gatherCandidates(sources, { query, weights, postings: effort.postings });
   const matcher = new Matcher(query, weights, gathered);
-  const standings = new Map<number, Standing>();
+  const standings = new Map<number, Candidate>();
   const look = async (positions: readonly number[]): Promise<void> => {
     const unknown = [...new Set(positions)].filter((pos) => !standings.has(pos));
     if (unknown.length === 0) return;
     const found = await sources.records(unknown);
-    for (const record of found) standings.set(record.pos, standing(matcher.match(record)));
+    for (const record of found) standings.set(record.pos, newCandidate(matcher.match(record)));
     for (const { pos, by } of await sources.replaced(found.map((record) => record.pos))) {
       standings.get(pos)?.supersededBy.push(by);
     }
   };
-  await lookAtBest(gathered, { look, standings, want: Math.max(effort.candidates, want * 3) });
-  const meant = await sources.nearest(MEANT);
+  await loadBestCandidates(gathered, {
+    look,
+    standings,
+    want: Math.max(effort.candidates, want * 3),
+  });
+  const meant = await sources.nearest(MAX_VECTOR_CANDIDATES);
   await look(meant.map(({ pos }) => pos));
-  await spread(sources, { standings, look, weights, most: Math.max(SPREADING, want) });
-  addSessions(standings, weights);
+  await addNeighbourScores(sources, {
+    standings,
+    look,
+    weights,
+    most: Math.max(MIN_SPREAD_SOURCES, want),
+  });
+  addSessionScores(standings, weights);
   const { asked } = matcher;
-  await mean(sources, standings, { weights, meant: meant.map(({ pos }) => pos), want, asked });
-  await connect(sources, { standings, look, ranking });
-  return inOrder(standings, ranking);
+  await addMeaningScores(sources, standings, {
+    weights,
+    meant: meant.map(({ pos }) => pos),
+    want,
+    asked,
+  });
+  await addGraphScores(sources, { standings, look, ranking });
+  return sortCandidates(standings, ranking);
 }
 
 /** Where many of the best may not be seen, further down, as far as anything was gathered. */
-async function lookAtBest(
-  gathered: Gathered,
-  { look, standings, want }: { look: Look; standings: Standings; want: number },
+async function loadBestCandidates(
+  gathered: GatheredCandidates,
+  { look, standings, want }: { look: LoadRecords; standings: Candidates; want: number },
 ): Promise<void> {
   const first = gathered.best(want);
   await look(first);
@@ -134,7 +151,7 @@ async function lookAtBest(
   }
 }
 
-function standing(match: Match): Standing {
+function newCandidate(match: Match): Candidate {
   return {
     match,
     near: 0,
@@ -149,22 +166,22 @@ function standing(match: Match): Standing {
   };
 }
 
-type Standings = Map<number, Standing>;
-type Look = (positions: readonly number[]) => Promise<void>;
+type Candidates = Map<number, Candidate>;
+type LoadRecords = (positions: readonly number[]) => Promise<void>;
 
 /**
  * Who answers a question seldom repeats its words: a word said beside a record counts as if it were
  * said in it, for less. Each word counts once, from wherever it is nearest: summing whole neighbours
  * instead loses three points of recall.
  */
-async function spread(
-  sources: Sources,
+async function addNeighbourScores(
+  sources: RankingSources,
   {
     standings,
     look,
     weights,
     most,
-  }: { standings: Standings; look: Look; weights: Weights; most: number },
+  }: { standings: Candidates; look: LoadRecords; weights: Weights; most: number },
 ): Promise<void> {
   const best = [...standings.values()]
     .toSorted((a, b) => b.match.own - a.match.own || b.match.record.pos - a.match.record.pos)
@@ -189,11 +206,12 @@ async function spread(
       }
     }
   }
-  for (const [pos, others] of pairs) hear(standings, { pos, others, near: weights.near });
+  for (const [pos, others] of pairs)
+    addNeighbourTerms(standings, { pos, others, near: weights.near });
 }
 
-function hear(
-  standings: Standings,
+function addNeighbourTerms(
+  standings: Candidates,
   { pos, others, near }: { pos: number; others: Map<number, number>; near: readonly number[] },
 ): void {
   const here = standings.get(pos);
@@ -230,7 +248,7 @@ function hear(
 }
 
 /** Where much of what was asked is said, the rest is probably said too. */
-function addSessions(standings: Standings, weights: Weights): void {
+function addSessionScores(standings: Candidates, weights: Weights): void {
   const sessions = new Map<string, number[]>();
   for (const each of standings.values()) {
     if (isReplaced(each)) continue;
@@ -243,7 +261,7 @@ function addSessions(standings: Standings, weights: Weights): void {
   const scores = new Map<string, number>();
   for (const [session, own] of sessions) {
     const [best = 0, second = 0] = own.toSorted((a, b) => b - a);
-    scores.set(session, best + SECOND * (second - best));
+    scores.set(session, best + SECOND_BEST_WEIGHT * (second - best));
   }
   for (const each of standings.values()) {
     each.session = weights.session * (scores.get(each.match.record.session) ?? 0);
@@ -251,11 +269,11 @@ function addSessions(standings: Standings, weights: Weights): void {
 }
 
 /** What was replaced speaks for nobody else. */
-const isReplaced = ({ supersededBy }: Standing): boolean => supersededBy.length > 0;
+const isReplaced = ({ supersededBy }: Candidate): boolean => supersededBy.length > 0;
 
-const byWords = ({ match, near, session }: Standing): number => match.own + near + session;
+const lexicalScore = ({ match, near, session }: Candidate): number => match.own + near + session;
 
-interface Meaning {
+interface MeaningOptions {
   readonly weights: Weights;
   readonly meant: readonly number[];
   readonly want: number;
@@ -263,16 +281,16 @@ interface Meaning {
   readonly asked: number;
 }
 
-async function mean(
-  sources: Sources,
-  standings: Standings,
-  { weights, meant, want, asked }: Meaning,
+async function addMeaningScores(
+  sources: RankingSources,
+  standings: Candidates,
+  { weights, meant, want, asked }: MeaningOptions,
 ): Promise<void> {
   if (weights.meaning === 0 || meant.length === 0) return;
-  const first = best(standings, Math.max(LIKENED, want));
+  const first = best(standings, Math.max(MIN_VECTOR_COMPARISONS, want));
   const top = first.reduce((most, pos) => {
     const found = standings.get(pos);
-    return found === undefined ? most : Math.max(most, byWords(found));
+    return found === undefined ? most : Math.max(most, lexicalScore(found));
   }, 1);
   const scale = meaningScale(top, asked);
   const positions = [...new Set([...first, ...meant])];
@@ -287,9 +305,9 @@ async function mean(
 }
 
 /** Where the best by words has less than this part of what was asked, words explain it badly. */
-const EXPLAINED = 0.6;
+const MIN_EXPLAINED_SHARE = 0.6;
 /** So many times what was asked, at most: by then meaning leads, and scores stay in their units. */
-const MOST_MEANING = 3;
+const MAX_MEANING_FACTOR = 3;
 
 /**
  * Scaled by the best score by words, so that meaning neither drowns many words nor vanishes beside
@@ -298,12 +316,12 @@ const MOST_MEANING = 3;
  * costs questions that share words at most a fifth of a point; 0.5 to 0.67 and a fourth power do much the same.
  */
 function meaningScale(top: number, asked: number): number {
-  const missed = Math.max(1, (EXPLAINED * asked) / top);
-  return Math.max(top, Math.min(top * missed ** 3, MOST_MEANING * asked));
+  const missed = Math.max(1, (MIN_EXPLAINED_SHARE * asked) / top);
+  return Math.max(top, Math.min(top * missed ** 3, MAX_MEANING_FACTOR * asked));
 }
 
 /** How much of its worth goes along an edge. What replaces a record is what was looked for. */
-const ALONG: Readonly<Record<string, number>> = {
+const EDGE_WEIGHTS: Readonly<Record<string, number>> = {
   supersedes: 2.5,
   corrects: 2.5,
   summarizes: 1.2,
@@ -320,9 +338,9 @@ const ALONG: Readonly<Record<string, number>> = {
 const SEEDS = 24;
 const REPLACING: ReadonlySet<string> = new Set(["supersedes", "corrects"]);
 
-async function connect(
-  sources: Sources,
-  { standings, look, ranking }: { standings: Standings; look: Look; ranking: Ranking },
+async function addGraphScores(
+  sources: RankingSources,
+  { standings, look, ranking }: { standings: Candidates; look: LoadRecords; ranking: RankRequest },
 ): Promise<void> {
   const { weights, graph } = ranking;
   let front = graph.depth === 0 ? [] : best(standings, SEEDS);
@@ -338,36 +356,37 @@ async function connect(
     await look(unseen);
     for (const pos of seeds) followed.add(pos);
     const share = weights.graph / 2 ** step;
-    const reached = edges.flatMap((edge) => passOn(standings, { edge, seeds, share }));
+    const reached = edges.flatMap((edge) => propagateScore(standings, { edge, seeds, share }));
     seeds = new Set(reached.filter((pos) => !followed.has(pos)));
     front = [...seeds];
   }
 }
 
-function best(standings: Standings, most: number): number[] {
+function best(standings: Candidates, most: number): number[] {
   return [...standings.values()]
     .toSorted(
       (a, b) =>
-        byWords(b) + b.meaning - byWords(a) - a.meaning || b.match.record.pos - a.match.record.pos,
+        lexicalScore(b) + b.meaning - lexicalScore(a) - a.meaning ||
+        b.match.record.pos - a.match.record.pos,
     )
     .slice(0, most)
     .map(({ match }) => match.record.pos);
 }
 
-function oldestFirst(a: FoundEdge, b: FoundEdge): number {
+function oldestFirst(a: PositionEdge, b: PositionEdge): number {
   return a.source - b.source || a.target - b.target || (a.kind < b.kind ? -1 : 1);
 }
 
-function passOn(
-  standings: Standings,
-  { edge, seeds, share }: { edge: FoundEdge; seeds: ReadonlySet<number>; share: number },
+function propagateScore(
+  standings: Candidates,
+  { edge, seeds, share }: { edge: PositionEdge; seeds: ReadonlySet<number>; share: number },
 ): number[] {
   const { kind, source, target } = edge;
   const reached: number[] = [];
   const give = (from: number, to: number): void => {
     const [giver, taker] = [standings.get(from), standings.get(to)];
     if (!seeds.has(from) || giver === undefined || taker === undefined) return;
-    const worth = share * (ALONG[kind] ?? 0) * (giver.match.own + giver.near + giver.graph);
+    const worth = share * (EDGE_WEIGHTS[kind] ?? 0) * (giver.match.own + giver.near + giver.graph);
     reached.push(to);
     if (worth <= taker.graph) return;
     taker.graph = worth;
@@ -379,13 +398,13 @@ function passOn(
 }
 
 /** Any two texts are a little alike; less than this is no reason to show one. */
-const ALIKE = 0.3;
+const MIN_SIMILARITY = 0.3;
 
 /** Each handoff of a line repeats what it carries along: one that says it is enough of an answer. */
-const REPEATED = 0.5;
+const REPEATED_FACTOR = 0.5;
 
 /** Those whose best passage is that of a better one. */
-function repeating(standings: Standings): ReadonlySet<Standing> {
+function findRepeatedPassages(standings: Candidates): ReadonlySet<Candidate> {
   const known = new Set<number>();
   return new Set(
     [...standings.values()]
@@ -395,13 +414,13 @@ function repeating(standings: Standings): ReadonlySet<Standing> {
   );
 }
 
-function inOrder(standings: Standings, ranking: Ranking): Ranked[] {
-  const repeated = repeating(standings);
-  const ranked = [...standings.values()].flatMap((each): Ranked[] => {
-    const factor = factorOf(each, ranking) * (repeated.has(each) ? REPEATED : 1);
-    const sum = byWords(each) + each.graph + each.meaning;
+function sortCandidates(standings: Candidates, ranking: RankRequest): RankedRecord[] {
+  const repeated = findRepeatedPassages(standings);
+  const ranked = [...standings.values()].flatMap((each): RankedRecord[] => {
+    const factor = factorOf(each, ranking) * (repeated.has(each) ? REPEATED_FACTOR : 1);
+    const sum = lexicalScore(each) + each.graph + each.meaning;
     const isFound = each.match.own + each.near + each.graph > 0;
-    if (!isFound && (each.similarity ?? 0) < ALIKE) return [];
+    if (!isFound && (each.similarity ?? 0) < MIN_SIMILARITY) return [];
     if (ranking.shown.has(each.match.record.pos)) return [];
     if (each.supersededBy.length > 0 && ranking.superseded === "left-out") return [];
     return [resultOf(each, sum * factor, factor)];
@@ -417,20 +436,20 @@ function inOrder(standings: Standings, ranking: Ranking): Ranked[] {
 }
 
 /** What is past its time may still explain something. */
-const OUTDATED = 0.5;
+const OUTDATED_FACTOR = 0.5;
 
-function factorOf({ match }: Standing, { weights, now }: Ranking): number {
+function factorOf({ match }: Candidate, { weights, now }: RankRequest): number {
   const { importance = 0.5, confidence = 1, storedAt, validUntil } = match.record;
   const age = Math.max(0, now - storedAt);
   return (
     (1 + weights.importance * (importance - 0.5)) *
     (1 - weights.confidence * (1 - confidence)) *
     (1 + weights.recency * 2 ** (-age / weights.recencyHalfLifeMs)) *
-    (validUntil > 0 && validUntil <= now ? OUTDATED : 1)
+    (validUntil > 0 && validUntil <= now ? OUTDATED_FACTOR : 1)
   );
 }
 
-function resultOf(each: Standing, score: number, factor: number): Ranked {
+function resultOf(each: Candidate, score: number, factor: number): RankedRecord {
   const { match, near, session, graph, meaning, ...rest } = each;
   const { words, pairs, author, date, time } = match;
   return {

@@ -3,9 +3,9 @@
  * one that stands for its family; numbers and identifiers as they are; what is denied; and where its
  * subject ends. Grammar is guessed from small words only.
  */
-import { DENIALS } from "./opposites.ts";
-import { familyOf } from "./same-words.ts";
+import { NEGATIONS } from "./opposites.ts";
 import { STOP_WORDS } from "./stop-words.ts";
+import { familyOf } from "./synonyms.ts";
 import { stem } from "./terms.ts";
 
 export interface Token {
@@ -30,7 +30,7 @@ export interface Statement {
   /** Places in `tokens` of what is denied. */
   readonly denied: readonly number[];
   /** What is set against each other: places in `tokens` on either side of "before", "than" and such. */
-  readonly turns: readonly Turn[];
+  readonly turns: readonly Contrast[];
   /** Tokens up to here name what it is about; 0 when it begins with what is to be done. */
   readonly subject: number;
   /** It says which one, and there is only one: "is the owner". */
@@ -41,7 +41,7 @@ export interface Statement {
   readonly leads: readonly (readonly string[])[];
 }
 
-export interface Turn {
+export interface Contrast {
   readonly word: string;
   readonly left: number;
   readonly right: number;
@@ -73,13 +73,13 @@ export function statementOf(text: string): Statement {
   let isUnique = false;
   const words = wordsIn(text);
   for (const [at, { word, raw }] of words.entries()) {
-    const denies = DENIALS.has(word) && (word !== "gone" || COPULAS.has(lead.at(-1) ?? ""));
-    if (denies) denials.push({ before: tokens.length, after: !TRAILING.has(word) });
+    const denies = NEGATIONS.has(word) && (word !== "gone" || COPULAS.has(lead.at(-1) ?? ""));
+    if (denies) denials.push({ before: tokens.length, after: !TRAILING_NEGATIONS.has(word) });
     if (PIVOTS.has(word)) pivots.push({ word, before: tokens.length });
-    if (SMALL.has(word)) small.add(word);
+    if (RELATION_WORDS.has(word)) small.add(word);
     if (subject === -1 && AUXILIARIES.has(word)) subject = tokens.length;
     if (word === "the" && COPULAS.has(lead.at(-1) ?? "")) isUnique = true;
-    if (denies || STOP_WORDS.has(word) || EMPTY.has(word)) {
+    if (denies || STOP_WORDS.has(word) || FILLER_WORDS.has(word)) {
       lead.push(word);
       continue;
     }
@@ -118,7 +118,7 @@ function wordsIn(text: string): Raw[] {
     const raw = match.replace(/'s$/, "").replace(/[.:/'-]+$/, "");
     if (raw.endsWith("%"))
       found.push({ word: raw.slice(0, -1), raw }, { word: "percent", raw: "" });
-    else if (isMark(raw)) found.push({ word: raw.toLowerCase(), raw });
+    else if (isIdentifier(raw)) found.push({ word: raw.toLowerCase(), raw });
     else {
       for (const part of raw.split(/[^\p{L}\p{N}']+/u).filter((each) => each !== "")) {
         found.push({ word: part.toLowerCase().replaceAll("'", ""), raw: part });
@@ -129,14 +129,14 @@ function wordsIn(text: string): Raw[] {
 }
 
 /** One that is compared as a whole: us-east-1, validateToken, render_frame, a@b.test. */
-const isMark = (raw: string): boolean =>
+const isIdentifier = (raw: string): boolean =>
   (/\d/.test(raw) && /[^\d]/.test(raw)) || /[_@]|[a-z][A-Z]|\p{L}\.\p{L}/u.test(raw);
 
 const NUMERAL = /^\d+(?:[.,:]\d+)*$/;
 
 function tokenOf(word: string, raw: string, at: number): Token {
   if (NUMERAL.test(word)) return { key: word, stem: word, word, kind: "number", weight: 1, at };
-  if (isMark(raw)) return { key: word, stem: word, word, kind: "mark", weight: 1.2, at };
+  if (isIdentifier(raw)) return { key: word, stem: word, word, kind: "mark", weight: 1.2, at };
   const root = stem(word);
   const key = familyOf(root);
   const kind = at > 0 && /^\p{Lu}/u.test(raw) ? "name" : "word";
@@ -157,15 +157,15 @@ function scopeOf(
 const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
 /** Denials that stand behind what they deny. */
-const TRAILING = set("gone forbidden prohibited abandoned deprecated");
+const TRAILING_NEGATIONS = set("gone forbidden prohibited abandoned deprecated");
 const PIVOTS = set("before after than instead over until");
-const SMALL = set("on off up down before after more less over under");
+const RELATION_WORDS = set("on off up down before after more less over under");
 const COPULAS = set("is are was were be remains");
 const AUXILIARIES = set(
   "is are was were be has have had must may can cannot could should will would shall does do did need needs got",
 );
 /** Words that only hold a note together. */
-const EMPTY = set(
+const FILLER_WORDS = set(
   "us may anymore longer ever yet still already lesson note finding fact decided decision one's able within around",
 );
 /** Words that tell hardly anything: paraphrases change them freely. */

@@ -3,13 +3,13 @@
  * "choosing" and "choose" are one term. Words that say nothing are none.
  */
 import { stemmer } from "stemmer";
-import { Generations } from "../base/generations.ts";
-import { BASE_FORMS } from "./irregular.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
+import { BASE_FORMS } from "./irregular-forms.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { wordsOf } from "./words.ts";
 
 /** Stemming takes a microsecond, and a team uses the same words all day. */
-const stems = new Generations<string, string>(50_000);
+const stems = new GenerationalCache<string, string>(50_000);
 
 export function stem(word: string): string {
   const known = stems.get(word);

@@ -8,7 +8,7 @@ const WORD = /[\p{L}\p{N}]+/gu;
 const ASCII = /^[\0-\x7f]*$/;
 const ASCII_WORD = /[A-Za-z0-9]+/g;
 /** Where a name is put together: validateToken, HTTPServer. */
-const SEAM = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
+const CASE_BOUNDARY = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 const MIXED = /[a-z0-9][A-Z]|[A-Z][A-Z][a-z]/;
 /** Scripts that put no space between words: characters and pairs of them stand in for words. */
 const UNSPACED =
@@ -16,7 +16,7 @@ const UNSPACED =
 const RUNS =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+|[^\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+/gu;
 /** Longer ones are keys and hashes: the beginning tells them apart. */
-const LONGEST = 64;
+const MAX_WORD_LENGTH = 64;
 
 /** Lower-case, without accents, in order of appearance; a put-together name after its parts. */
 export function wordsOf(text: string): string[] {
@@ -34,12 +34,13 @@ export function wordsOf(text: string): string[] {
 }
 
 function addWord(found: string[], word: string): void {
-  if (word.length > LONGEST) found.push(word.slice(0, LONGEST).toLowerCase());
+  if (word.length > MAX_WORD_LENGTH) found.push(word.slice(0, MAX_WORD_LENGTH).toLowerCase());
   else if (MIXED.test(word)) found.push(...partsOf(word), word.toLowerCase());
   else found.push(word.toLowerCase());
 }
 
-const partsOf = (name: string): string[] => name.split(SEAM).map((part) => part.toLowerCase());
+const partsOf = (name: string): string[] =>
+  name.split(CASE_BOUNDARY).map((part) => part.toLowerCase());
 
 /** One or two characters are found inside a longer run, and a longer run by its pairs. */
 function addRun(found: string[], run: string): void {

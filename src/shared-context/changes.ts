@@ -7,7 +7,7 @@ import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { checkLimit } from "../base/limits.ts";
 import type { Page } from "../base/page.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import { marksOf } from "../memory/quarantine/quarantine-mark.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -17,9 +17,9 @@ import {
   changeOf,
   changesAfter,
   type ItemName,
-  type KeptChange,
-  seenItem,
-  wholeOf,
+  readContextVersion,
+  readItemSnapshot,
+  type StoredChange,
 } from "./stored-items.ts";
 
 export const ChangesQuerySchema = z.strictObject({
@@ -60,21 +60,21 @@ export async function contextChanges(
   workspace: Workspace,
   query: ContextChangesQuery = {},
 ): Promise<ContextChanges> {
-  const { after = 0, limit } = parseOr(ChangesQuerySchema, query, {
+  const { after = 0, limit } = parseOrThrow(ChangesQuerySchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
-  const { version: now } = await wholeOf(workspace);
-  if (after > now) throw beyond(after, now);
+  const { version: now } = await readContextVersion(workspace);
+  if (after > now) throw unknownVersion(after, now);
   const kept = after === now ? [] : await changesAfter(workspace, after, limit);
   const version = kept.at(-1)?.version ?? now;
-  const items = await described(workspace, kept);
+  const items = await describeChanges(workspace, kept);
   return { items, version, ...(version < now && { next: version }) };
 }
 
 /** Another store's, or one from before a backup was restored: nothing can be told since then. */
-function beyond(after: number, now: number): BatonError {
+function unknownVersion(after: number, now: number): BatonError {
   return new BatonError("invalid_input", {
     message: `after: the shared context is at version ${now}, and never was at ${after}.`,
     path: "after",
@@ -98,12 +98,12 @@ export async function itemHistory(
   query: ContextHistoryQuery = {},
 ): Promise<Page<ContextChange, number>> {
   const how = { code: "invalid_input", what: "The query" } as const;
-  const { after, limit = workspace.limits.pageSize } = parseOr(HistorySchema, query, how);
+  const { after, limit = workspace.limits.pageSize } = parseOrThrow(HistorySchema, query, how);
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
-  const { live, retired } = await seenItem(workspace, item);
+  const { live, retired } = await readItemSnapshot(workspace, item);
   let at = after ?? live.kept?.version ?? retired.kept?.version ?? 0;
   if (at === 0) throw await notInContext(workspace, item);
-  const kept: Kept[] = [];
+  const kept: VersionedChange[] = [];
   while (at > 0 && kept.length < limit) {
     const change = await changeOf(workspace, at);
     if (change === undefined) break;
@@ -114,21 +114,21 @@ export async function itemHistory(
     kept.push({ ...change, ...said, version: at });
     at = was === 0 ? retired : was;
   }
-  const items = await described(workspace, kept);
+  const items = await describeChanges(workspace, kept);
   return at > 0 && kept.length === limit ? { items, next: at } : { items };
 }
 
-type Kept = KeptChange & { readonly version: number };
+type VersionedChange = StoredChange & { readonly version: number };
 
-interface Said {
+interface ChangeData {
   readonly item?: ContextBody;
   readonly reason?: string;
   readonly despite?: readonly string[];
 }
 
-async function described(
+async function describeChanges(
   workspace: Workspace,
-  kept: readonly Kept[],
+  kept: readonly VersionedChange[],
 ): Promise<readonly ContextChange[]> {
   const { store, name } = workspace;
   const ids = [...new Set(kept.map(({ memory }) => memory))];
@@ -148,7 +148,7 @@ async function described(
     const common = { ...said, memory: memory.id, by: memory.agent, at: memory.createdAt };
     if (marks.has(memory.id)) return [{ ...common, hidden: "quarantined" }];
     if (isRedacted(memory)) return [{ ...common, hidden: "redacted" }];
-    const { item, reason, despite } = (memory.data ?? {}) as Said;
+    const { item, reason, despite } = (memory.data ?? {}) as ChangeData;
     return [
       {
         ...common,

@@ -4,9 +4,9 @@
  * alone, like all likeness here, so it can be wrong either way: whoever decides is told before anything
  * is written, and has the last word.
  */
-import { Generations } from "../base/generations.ts";
-import { judgeRecords, nearness } from "../memory/recall/known.ts";
-import { type Compared, compared } from "../search/compared.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
+import { judgeRecords, nearness } from "../memory/recall/similar-memories.ts";
+import { compareStatements, type StatementComparison } from "../search/compare-statements.ts";
 import { LIGHT_WEIGHT, type Statement, statementOf } from "../search/statement.ts";
 import type { ContextItem, DecisionBody } from "./items.ts";
 
@@ -23,7 +23,7 @@ export interface Contradiction {
   readonly why: string;
 }
 
-type Said = Pick<DecisionBody, "question" | "choice" | "rejected">;
+type DecisionContent = Pick<DecisionBody, "question" | "choice" | "rejected">;
 
 export function contradictionsOf(
   said: DecisionBody,
@@ -31,7 +31,7 @@ export function contradictionsOf(
 ): readonly Contradiction[] {
   return live.flatMap((each) => {
     if (each.key === said.key || each.key === said.supersedes) return [];
-    const why = speaksAgainst(each, said);
+    const why = contradictionReasonOf(each, said);
     if (why === undefined) return [];
     const { key, version, memory, question, choice, by } = each;
     return [{ key, version, memory, question, choice, by, why }];
@@ -39,25 +39,29 @@ export function contradictionsOf(
 }
 
 /** Why the second cannot stand beside the first; undefined where it can. */
-export function speaksAgainst(live: Said, said: Said): string | undefined {
-  if (folded(live.choice) === folded(said.choice)) return undefined;
+export function contradictionReasonOf(
+  live: DecisionContent,
+  said: DecisionContent,
+): string | undefined {
+  if (normalizeText(live.choice) === normalizeText(said.choice)) return undefined;
   const choices = compare(live.choice, said.choice);
   if (agree(choices) && !differInSigns(live.choice, said.choice)) return undefined;
   const questions = compare(live.question, said.question);
-  const isAskedAlike = folded(live.question) === folded(said.question);
+  const isAskedAlike = normalizeText(live.question) === normalizeText(said.question);
   if (isAskedAlike || isSameQuestion(questions)) return "answers the same question otherwise";
-  const near = sharedIn(questions) > 0;
-  const rejects = ({ rejected }: Said, choice: string): string | undefined =>
-    rejected.find(({ option }) => isChosen(option, choice) && (near || isNamed(option)))?.option;
+  const near = countSharedTokens(questions) > 0;
+  const rejects = ({ rejected }: DecisionContent, choice: string): string | undefined =>
+    rejected.find(({ option }) => isChosen(option, choice) && (near || isProperName(option)))
+      ?.option;
   const chosen = rejects(live, said.choice);
   if (chosen !== undefined) return `chooses "${chosen}", which was rejected there`;
   const dropped = rejects(said, live.choice);
   if (dropped !== undefined) return `rejects "${dropped}", which was chosen there`;
-  return opposite(live.choice, said.choice, choices);
+  return oppositeReasonOf(live.choice, said.choice, choices);
 }
 
 /** But for case, spaces and the full stop. */
-const folded = (text: string): string =>
+const normalizeText = (text: string): string =>
   text
     .normalize("NFKC")
     .toLowerCase()
@@ -66,44 +70,44 @@ const folded = (text: string): string =>
 
 /** C# is not C++, though the words are the same. */
 function differInSigns(a: string, b: string): boolean {
-  const words = (text: string): string => takenApart(text).words.join(" ");
+  const words = (text: string): string => cachedStatementOf(text).words.join(" ");
   const signs = (text: string): string =>
     text.replace(/[\p{L}\p{M}\p{N}\s]|(?![#%&*@])\p{P}/gu, "");
   return words(a) === words(b) && signs(a) !== signs(b);
 }
 
-const compare = (a: string, b: string): Compared =>
-  compared(takenApart(a), takenApart(b), nearness);
+const compare = (a: string, b: string): StatementComparison =>
+  compareStatements(cachedStatementOf(a), cachedStatementOf(b), nearness);
 
 /** The same decisions are compared with each new one; taking a sentence apart takes twenty microseconds. */
-const known = new Generations<string, Statement>(2_000);
+const statementCache = new GenerationalCache<string, Statement>(2_000);
 
-function takenApart(text: string): Statement {
-  const before = known.get(text);
+function cachedStatementOf(text: string): Statement {
+  const before = statementCache.get(text);
   if (before !== undefined) return before;
   const statement = statementOf(text);
-  known.set(text, statement);
+  statementCache.set(text, statement);
   return statement;
 }
 
-const telling = ({ tokens }: Statement): Statement["tokens"] =>
+const significantTokensOf = ({ tokens }: Statement): Statement["tokens"] =>
   tokens.filter(({ weight }) => weight > LIGHT_WEIGHT);
 
 /** How many words that tell something both have. */
-const sharedIn = ({ a, pairing }: Compared): number =>
+const countSharedTokens = ({ a, pairing }: StatementComparison): number =>
   a.tokens.filter(({ weight }, i) => weight > LIGHT_WEIGHT && pairing.partner[i] !== -1).length;
 
 /** In common, where one of two questions says more. */
-const NARROWER = 2;
+const MIN_SHARED_TOKENS = 2;
 
 /** Nothing is asked in one that is not in the other, but for what kind of thing is asked for. */
-function isSameQuestion(questions: Compared): boolean {
+function isSameQuestion(questions: StatementComparison): boolean {
   const { a, b, onlyA, onlyB } = questions;
-  const shared = sharedIn(questions);
+  const shared = countSharedTokens(questions);
   if (shared === 0 || (onlyA.length > 0 && onlyB.length > 0)) return false;
   if (onlyA.length === 0 && onlyB.length === 0) return true;
   const [longer, more] = onlyA.length > 0 ? [a, onlyA] : [b, onlyB];
-  return more.length === 1 && (shared >= NARROWER || more[0]?.word === askedFor(longer));
+  return more.length === 1 && (shared >= MIN_SHARED_TOKENS || more[0]?.word === askedFor(longer));
 }
 
 /** "Which engine do we use?" asks for an engine. */
@@ -111,22 +115,22 @@ const askedFor = ({ words }: Statement): string | undefined =>
   /^(which|what)$/.test(words[0] ?? "") ? words[1] : undefined;
 
 /** One of them says no more than the other, and neither denies what the other says. */
-function agree(choices: Compared): boolean {
+function agree(choices: StatementComparison): boolean {
   const { a, b, onlyA, onlyB } = choices;
   const [yes, no] = [polarityOf(a), polarityOf(b)];
   if (yes !== undefined && no !== undefined && yes !== no) return false;
-  if (telling(a).length === 0 || telling(b).length === 0) {
+  if (significantTokensOf(a).length === 0 || significantTokensOf(b).length === 0) {
     return a.words.join(" ") === b.words.join(" ");
   }
-  if (isTurned(choices) || (onlyA.length > 0 && onlyB.length > 0)) return false;
-  return sharedIn(choices) > 0;
+  if (isNegated(choices) || (onlyA.length > 0 && onlyB.length > 0)) return false;
+  return countSharedTokens(choices) > 0;
 }
 
 const polarityOf = ({ words }: Statement): "yes" | "no" | undefined =>
   words[0] === "yes" || words[0] === "no" ? words[0] : undefined;
 
 /** What both speak of is denied, or turned to its opposite, on one side alone. */
-function isTurned({ a, b, pairing }: Compared): boolean {
+function isNegated({ a, b, pairing }: StatementComparison): boolean {
   const denials =
     a.denied.filter((place) => pairing.partner[place] !== -1).length +
     b.denied.filter((place) => pairing.back[place] !== -1).length;
@@ -136,23 +140,28 @@ function isTurned({ a, b, pairing }: Compared): boolean {
 /** Whether a choice is this option: all that it says, and not denied. */
 function isChosen(option: string, choice: string): boolean {
   const both = compare(option, choice);
-  if (telling(both.a).length === 0 || both.onlyA.length > 0 || isTurned(both)) return false;
+  if (significantTokensOf(both.a).length === 0 || both.onlyA.length > 0 || isNegated(both))
+    return false;
   return !both.b.turns.some(
-    ({ word, right }) => AGAINST.has(word) && both.pairing.back[right] !== -1,
+    ({ word, right }) => REJECTING_WORDS.has(word) && both.pairing.back[right] !== -1,
   );
 }
 
 /** "PostgreSQL instead of MongoDB" does not choose MongoDB. */
-const AGAINST: ReadonlySet<string> = new Set(["instead", "over", "than"]);
+const REJECTING_WORDS: ReadonlySet<string> = new Set(["instead", "over", "than"]);
 
 /** A name says what is meant wherever it stands; "in a header" only beside its question. */
-const isNamed = (option: string): boolean =>
+const isProperName = (option: string): boolean =>
   option.split(/\s+/).every((word) => /^[^\p{L}]*\p{Lu}/u.test(word)) &&
   !/^(yes|no)\b/i.test(option);
 
 /** Choices that are whole sentences say what they are about themselves. */
-function opposite(live: string, said: string, choices: Compared): string | undefined {
-  if (sharedIn(choices) < NARROWER) return undefined;
+function oppositeReasonOf(
+  live: string,
+  said: string,
+  choices: StatementComparison,
+): string | undefined {
+  if (countSharedTokens(choices) < MIN_SHARED_TOKENS) return undefined;
   const { verdict, why } = judgeRecords({ content: live }, { content: said });
   return verdict === "contradicts" ? why : undefined;
 }

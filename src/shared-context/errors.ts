@@ -1,19 +1,19 @@
 /** What a writer of the shared context is refused with: always with what is there now. */
 import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
-import { nearestNames } from "../base/nearest.ts";
+import { nearestNames } from "../base/nearest-names.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { Contradiction } from "./contradictions.ts";
 import { type DecisionBody, nameOf } from "./items.ts";
-import { type ItemName, liveItem, liveItems, seenItem } from "./stored-items.ts";
+import { type ItemName, liveItem, liveItems, readItemSnapshot } from "./stored-items.ts";
 
-export async function conflict(
+export async function contextConflict(
   workspace: Workspace,
   item: ItemName,
   { now, basedOn }: { readonly now: number | undefined; readonly basedOn: number | undefined },
 ): Promise<BatonError> {
   const name = nameOf(item);
-  if (now === undefined && (await seenItem(workspace, item)).retired.kept === undefined) {
+  if (now === undefined && (await readItemSnapshot(workspace, item)).retired.kept === undefined) {
     return notInContext(workspace, item);
   }
   const live = await liveItem(workspace, item);
@@ -36,7 +36,10 @@ export async function conflict(
   });
 }
 
-export function contradicts(item: DecisionBody, found: readonly Contradiction[]): BatonError {
+export function contradictionError(
+  item: DecisionBody,
+  found: readonly Contradiction[],
+): BatonError {
   const told = found.map(
     ({ key, question, choice, by, why }) => `${key}: "${question}" "${choice}" (by ${by}; ${why})`,
   );
@@ -50,7 +53,7 @@ export function contradicts(item: DecisionBody, found: readonly Contradiction[])
 }
 
 export async function notInContext(workspace: Workspace, item: ItemName): Promise<BatonError> {
-  const { retired } = await seenItem(workspace, item);
+  const { retired } = await readItemSnapshot(workspace, item);
   const live = await liveItems(workspace, [item.section]);
   const known = live.map((each) => (each.kind === "item" ? each.item.key : each.key));
   const near = nearestNames(item.key, known);

@@ -14,7 +14,7 @@ export type ProjectItem = Extract<ContextBody, { readonly section: "project" }>;
 const run = promisify(execFile);
 
 /** Names of files of a large project. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const GIT_MS = 30_000;
 /** Told one by one; of more, how many there are. */
 const COMMITS = 10;
@@ -35,7 +35,7 @@ export async function projectFromGit(folder = "."): Promise<readonly ProjectItem
     filesItem(files.split("\0").filter((file) => file !== "")),
     changesItem(
       log.split("\n").filter((line) => line !== ""),
-      touchedIn(status),
+      parseChangedPaths(status),
     ),
   ];
 }
@@ -82,7 +82,7 @@ function changesItem(commits: readonly string[], touched: readonly string[]): Pr
 }
 
 /** Two letters, a space and a path; after a rename also the path before. */
-function touchedIn(status: string): string[] {
+function parseChangedPaths(status: string): string[] {
   const parts = status.split("\0").filter((part) => part !== "");
   const touched: string[] = [];
   for (let i = 0; i < parts.length; i++) {
@@ -96,7 +96,7 @@ function touchedIn(status: string): string[] {
 /** `otherwise` is the answer where git has none: a repository without a commit. */
 async function git(folder: string, args: readonly string[], otherwise?: string): Promise<string> {
   try {
-    const limits = { maxBuffer: MOST_BYTES, timeout: GIT_MS, windowsHide: true };
+    const limits = { maxBuffer: MAX_OUTPUT_BYTES, timeout: GIT_MS, windowsHide: true };
     const { stdout } = await run("git", ["-C", folder, ...args], limits);
     return stdout;
   } catch (error) {

@@ -18,7 +18,7 @@ const Line = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 /** Sixteen reasons and sixteen rejected options of this length fit into one memory. */
 const Reason = z.string().min(1).max(1_000);
-const MOST_REASONS = 16;
+const MAX_REASONS = 16;
 
 export const ContextKey = Slug.max(64).meta({
   description: "A lower-case word that stays the same: database, no-fixtures",
@@ -47,8 +47,8 @@ export const DecisionItem = z
     key: ContextKey,
     question: Line,
     choice: Line,
-    reasons: z.array(Reason).max(MOST_REASONS).default([]),
-    rejected: z.array(RejectedOption).max(MOST_REASONS).default([]),
+    reasons: z.array(Reason).max(MAX_REASONS).default([]),
+    rejected: z.array(RejectedOption).max(MAX_REASONS).default([]),
     task: Name.optional().meta({ description: "The task it was made for" }),
     supersedes: ContextKey.optional().meta({
       description: "The decision that it takes the place of; that one is retired with it",
@@ -87,14 +87,14 @@ export const ContextItemSchema = z.discriminatedUnion("section", [
 ]);
 
 /** Takes constants as they are. */
-type Constant<T> = T extends readonly (infer Each)[]
-  ? readonly Constant<Each>[]
+type DeepReadonly<T> = T extends readonly (infer Each)[]
+  ? readonly DeepReadonly<Each>[]
   : T extends object
-    ? { readonly [Field in keyof T]: Constant<T[Field]> }
+    ? { readonly [Field in keyof T]: DeepReadonly<T[Field]> }
     : T;
 
 /** An item as its writer gives it. */
-export type ContextInput = Constant<z.input<typeof ContextItemSchema>>;
+export type ContextInput = DeepReadonly<z.input<typeof ContextItemSchema>>;
 export type ContextBody = z.output<typeof ContextItemSchema>;
 export type DecisionBody = z.output<typeof DecisionItem>;
 
@@ -124,7 +124,7 @@ export const MEMORY_TYPE = {
 } as const satisfies Record<ContextSection, string>;
 
 /** An item in words, as a memory has it. */
-export function saidOf(item: ContextBody): string {
+export function itemTextOf(item: ContextBody): string {
   switch (item.section) {
     case "project":
       return `The project's ${item.key}: ${item.content}`;

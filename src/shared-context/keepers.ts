@@ -6,7 +6,7 @@ import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import { changeEntry, entryValue } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
@@ -16,7 +16,7 @@ const DEFAULT_ROLES = ["coordinator", "memory-keeper"] as const;
 
 export const KeepersSchema = z.array(Name).min(1).max(FORMAT_LIMITS.tags);
 
-export async function keepers(workspace: Workspace): Promise<readonly string[]> {
+export async function readKeepers(workspace: Workspace): Promise<readonly string[]> {
   const entry = await workspace.store.findEntry(workspace.name, KEEPERS.kind, KEEPERS.name);
   return entryValue<{ readonly roles: string[] }>(entry)?.roles ?? DEFAULT_ROLES;
 }
@@ -27,7 +27,7 @@ export async function setKeepers(
   roles: readonly string[],
 ): Promise<readonly string[]> {
   const how = { code: "invalid_input", what: "The roles", prefix: "roles" } as const;
-  const value = { roles: [...new Set(parseOr(KeepersSchema, roles, how))] };
+  const value = { roles: [...new Set(parseOrThrow(KeepersSchema, roles, how))] };
   await changeEntry(workspace, KEEPERS, () => ({ value }));
   return value.roles;
 }
@@ -35,7 +35,7 @@ export async function setKeepers(
 /** By the role the agent has now, not the one it had when it began. */
 export async function requireKeeper(workspace: Workspace, agent: string): Promise<void> {
   const [roles, registered] = await Promise.all([
-    keepers(workspace),
+    readKeepers(workspace),
     workspace.store.findAgent(workspace.name, agent),
   ]);
   if (registered !== undefined && roles.includes(registered.role)) return;
@@ -52,7 +52,7 @@ export async function requireKeeper(workspace: Workspace, agent: string): Promis
 /** The role a proposal goes to: the first of them that somebody can take it up for. */
 export async function keeperRole(workspace: Workspace): Promise<string> {
   const [roles, agents] = await Promise.all([
-    keepers(workspace),
+    readKeepers(workspace),
     workspace.store.listAgents(workspace.name),
   ]);
   const having = (status: string): string | undefined =>

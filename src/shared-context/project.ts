@@ -2,7 +2,7 @@
  * Bringing the project's items up to date with what somebody has just looked at: a hook, a person, git.
  * What is as it was is not written again; of two who look at the same time the later one counts.
  */
-import { canonicalJson } from "../base/canonical.ts";
+import { canonicalJson } from "../base/digest.ts";
 import { isBatonError } from "../base/errors.ts";
 import type { Author } from "../memory/record.ts";
 import { RETRY, tryWrite } from "../workspace/retry.ts";
@@ -10,7 +10,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 import type { ProjectItem } from "./git.ts";
 import type { ContextItem } from "./items.ts";
 import { liveItem } from "./stored-items.ts";
-import { itemOf, write } from "./write.ts";
+import { itemOf, writeItemChange } from "./write.ts";
 
 /** The items that were written; none where nothing has changed. */
 export async function updateProject(
@@ -34,10 +34,14 @@ async function update(
   let conflict: unknown;
   const written = await tryWrite(async () => {
     const now = await liveItem(workspace, item);
-    if (now?.kind === "item" && saysTheSame(now.item, item)) return undefined;
+    if (now?.kind === "item" && isUnchanged(now.item, item)) return undefined;
     const basedOn = now?.kind === "item" ? now.item.version : now?.version;
     try {
-      return itemOf(item, by, await write(workspace, by, { kind: "set", item }, { basedOn }));
+      return itemOf(
+        item,
+        by,
+        await writeItemChange(workspace, by, { kind: "set", item }, { basedOn }),
+      );
     } catch (error) {
       if (!isBatonError(error) || error.code !== "context_conflict") throw error;
       conflict = error;
@@ -48,7 +52,7 @@ async function update(
   return written;
 }
 
-function saysTheSame(now: ContextItem, { content, data, roles }: ProjectItem): boolean {
+function isUnchanged(now: ContextItem, { content, data, roles }: ProjectItem): boolean {
   if (now.section !== "project") return false;
   const said = (...values: unknown[]): string =>
     canonicalJson(

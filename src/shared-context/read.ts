@@ -6,12 +6,12 @@
  */
 import * as z from "zod";
 import { Name } from "../envelope/schema.ts";
-import { parseOr } from "../envelope/violations.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
 import type { FullProfile } from "../profiles/role-profiles.ts";
 import { roleProfile } from "../profiles/workspace-profiles.ts";
 import { tokenizerFor } from "../text/tokens.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { pricedLine, withinRoom } from "./fit.ts";
+import { fitToBudget, pricedLine } from "./budget-fit.ts";
 import {
   CONTEXT_SECTIONS,
   type ContextBody,
@@ -22,7 +22,7 @@ import {
   MEMORY_TYPE,
 } from "./items.ts";
 import { headOf } from "./render.ts";
-import { liveItems, type Told, wholeOf } from "./stored-items.ts";
+import { type LiveItem, liveItems, readContextVersion } from "./stored-items.ts";
 
 export const ContextQuerySchema = z.strictObject({
   /** Counts as this model does, instead of the one the agent is registered with. */
@@ -36,12 +36,12 @@ export const ContextQuerySchema = z.strictObject({
 export type ContextQuery = z.input<typeof ContextQuerySchema>;
 
 /** Why an item is not shown: no room, for other roles, of no weight to this one, or taken away. */
-export type ContextOmittedWhy = "budget" | "role" | "weight" | "redacted" | "quarantined";
+export type ContextOmissionReason = "budget" | "role" | "weight" | "redacted" | "quarantined";
 
-export interface ContextOmitted {
+export interface ContextOmission {
   readonly section: ContextSection;
   readonly key: string;
-  readonly why: ContextOmittedWhy;
+  readonly why: ContextOmissionReason;
   /** What it would take to show it; 0 of what nobody can be shown. */
   readonly tokens: number;
 }
@@ -54,7 +54,7 @@ export interface SharedContextText {
   readonly tokens: number;
   /** What is shown, in order. */
   readonly items: readonly ContextItem[];
-  readonly omitted: readonly ContextOmitted[];
+  readonly omitted: readonly ContextOmission[];
 }
 
 /** Who reads, where the query does not say. */
@@ -63,19 +63,22 @@ export interface ContextReader {
   readonly model?: string | undefined;
 }
 
-const NOTHING = { text: "", tokens: 0, items: [], omitted: [] } as const;
+const EMPTY_CONTEXT = { text: "", tokens: 0, items: [], omitted: [] } as const;
 
 export async function readContext(
   workspace: Workspace,
   reader: ContextReader,
   query: ContextQuery = {},
 ): Promise<SharedContextText> {
-  const asked = parseOr(ContextQuerySchema, query, { code: "invalid_input", what: "The query" });
+  const asked = parseOrThrow(ContextQuerySchema, query, {
+    code: "invalid_input",
+    what: "The query",
+  });
   const role = asked.role ?? reader.role;
   const model = asked.model ?? reader.model;
   // First: what is written meanwhile is told again as a change, never missed.
-  const { version } = await wholeOf(workspace);
-  if (version === 0) return { version, ...NOTHING };
+  const { version } = await readContextVersion(workspace);
+  if (version === 0) return { version, ...EMPTY_CONTEXT };
   const [live, profile, tokenizer] = await Promise.all([
     liveItems(workspace, asked.sections),
     roleProfile(workspace, role),
@@ -84,10 +87,10 @@ export async function readContext(
   // Without a model nobody knows how it counts: then the budget is one of o200k.
   const margin = model === undefined ? 0 : tokenizer.margin;
   const budget = Math.floor(asked.tokens * (1 - margin));
-  const { told, weightless, others, gone } = sorted(live, { role, profile });
+  const { told, weightless, others, gone } = partitionItems(live, { role, profile });
   const head = headOf(version, role);
-  const lines = ranked(told, profile).map((item) => pricedLine(item, tokenizer));
-  const fitted = withinRoom({
+  const lines = rankItems(told, profile).map((item) => pricedLine(item, tokenizer));
+  const fitted = fitToBudget({
     head,
     gone: gone.length,
     lines,
@@ -95,7 +98,7 @@ export async function readContext(
     budget,
     margin,
   });
-  const left = (items: readonly ContextItem[], why: ContextOmittedWhy): ContextOmitted[] =>
+  const left = (items: readonly ContextItem[], why: ContextOmissionReason): ContextOmission[] =>
     items.map((item) => ({ ...placeOf(item), why, tokens: pricedLine(item, tokenizer).tokens }));
   return {
     version,
@@ -115,16 +118,16 @@ export async function readContext(
   };
 }
 
-const placeOf = ({ section, key }: ContextBody): Pick<ContextOmitted, "section" | "key"> => ({
+const placeOf = ({ section, key }: ContextBody): Pick<ContextOmission, "section" | "key"> => ({
   section,
   key,
 });
 
-type Gone = Exclude<Told, { kind: "item" }>;
+type UnavailableItem = Exclude<LiveItem, { kind: "item" }>;
 
 /** What may be shown to a role, and what may not. */
-function sorted(
-  live: readonly Told[],
+function partitionItems(
+  live: readonly LiveItem[],
   { role, profile }: { readonly role: string | undefined; readonly profile: FullProfile },
 ) {
   const all = live.flatMap((each) => (each.kind === "item" ? [each.item] : []));
@@ -134,7 +137,7 @@ function sorted(
     told: own.filter(weighs),
     weightless: own.filter((item) => !weighs(item)),
     others: all.filter((item) => !isFor(item, role)),
-    gone: live.filter((each): each is Gone => each.kind !== "item"),
+    gone: live.filter((each): each is UnavailableItem => each.kind !== "item"),
   };
 }
 
@@ -148,7 +151,7 @@ function weightOf(item: ContextItem, { types }: FullProfile): number {
 }
 
 /** Musts first; then by what the role looks for, of which the newest counts half as much again as the oldest. */
-export function ranked(items: readonly ContextItem[], profile: FullProfile): ContextItem[] {
+export function rankItems(items: readonly ContextItem[], profile: FullProfile): ContextItem[] {
   const byAge = items.toSorted((a, b) => a.version - b.version);
   const worth = new Map(
     byAge.map((item, i) => [item, weightOf(item, profile) * (1 + i / (2 * byAge.length))]),

@@ -5,19 +5,19 @@
  * again. Each version leaves an entry that says what changed: memories can be redacted or tagged like
  * these by anybody, so the order of changes does not depend on them. No entry holds anybody's words.
  */
-import { canonicalJson } from "../base/canonical.ts";
+import { canonicalJson } from "../base/digest.ts";
 import { marksOf, QUARANTINE } from "../memory/quarantine/quarantine-mark.ts";
 import type { AuthoredRecord, Memory } from "../memory/record.ts";
 import { type EntryRow, type MemoryRow, parseText } from "../store/rows.ts";
 import type { PutEntry } from "../store/store.ts";
-import { entriesOf, entryValue, writtenValue } from "../workspace/entries.ts";
+import { entriesOf, entryValue, toEntryText } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { ContextBody, ContextItem, ContextSection } from "./items.ts";
 
 const LIVE = "context";
 const RETIRED = "context-retired";
 const CHANGE = "context-change";
-const WHOLE = { kind: "context-version", name: "all" } as const;
+const VERSION_ENTRY = { kind: "context-version", name: "all" } as const;
 
 /** Where an item is. */
 export interface ItemName {
@@ -26,13 +26,13 @@ export interface ItemName {
 }
 
 /** Which memory holds, or said that nothing does any more. */
-export interface Kept {
+export interface StoredItemRef {
   readonly memory: string;
   readonly version: number;
 }
 
 /** The whole: how many changes there were, and how many items are live. */
-export interface Whole {
+export interface ContextVersion {
   readonly version: number;
   readonly live: number;
   /** Of its entry. */
@@ -40,7 +40,7 @@ export interface Whole {
 }
 
 /** What one version changed. */
-export interface KeptChange extends ItemName {
+export interface StoredChange extends ItemName {
   readonly kind: "set" | "retired";
   readonly memory: string;
   /** The version of the item before; 0: there was none. */
@@ -62,50 +62,56 @@ export function itemName({ name }: EntryRow): ItemName {
 /** By code point as by number. */
 const versionName = (version: number): string => String(version).padStart(16, "0");
 
-export async function wholeOf({ store, name }: Workspace): Promise<Whole> {
-  const entry = await store.findEntry(name, WHOLE.kind, WHOLE.name);
-  const { version, live } = entryValue<Omit<Whole, "revision">>(entry) ?? { version: 0, live: 0 };
+export async function readContextVersion({ store, name }: Workspace): Promise<ContextVersion> {
+  const entry = await store.findEntry(name, VERSION_ENTRY.kind, VERSION_ENTRY.name);
+  const { version, live } = entryValue<Omit<ContextVersion, "revision">>(entry) ?? {
+    version: 0,
+    live: 0,
+  };
   return { version, live, revision: entry?.revision ?? 0 };
 }
 
-export const putWhole = ({ version, live, revision }: Whole): PutEntry => ({
-  ...WHOLE,
-  value: writtenValue({ live, version }),
+export const putContextVersion = ({ version, live, revision }: ContextVersion): PutEntry => ({
+  ...VERSION_ENTRY,
+  value: toEntryText({ live, version }),
   basedOn: revision,
 });
 
 /** An entry as it was seen: undefined where there is none. */
-export interface Seen {
-  readonly kept: Kept | undefined;
+export interface EntrySnapshot {
+  readonly kept: StoredItemRef | undefined;
   readonly revision: number;
 }
 
-const seenIn = (entry: EntryRow | undefined): Seen => ({
-  kept: entryValue<Kept>(entry),
+const entrySnapshotOf = (entry: EntryRow | undefined): EntrySnapshot => ({
+  kept: entryValue<StoredItemRef>(entry),
   revision: entry?.revision ?? 0,
 });
 
-export interface SeenItem {
-  readonly live: Seen;
-  readonly retired: Seen;
+export interface ItemSnapshot {
+  readonly live: EntrySnapshot;
+  readonly retired: EntrySnapshot;
 }
 
-export async function seenItem({ store, name }: Workspace, item: ItemName): Promise<SeenItem> {
+export async function readItemSnapshot(
+  { store, name }: Workspace,
+  item: ItemName,
+): Promise<ItemSnapshot> {
   const [live, retired] = await Promise.all([
     store.findEntry(name, LIVE, entryName(item)),
     store.findEntry(name, RETIRED, entryName(item)),
   ]);
-  return { live: seenIn(live), retired: seenIn(retired) };
+  return { live: entrySnapshotOf(live), retired: entrySnapshotOf(retired) };
 }
 
 /** The item holds as this memory says; it is not retired, whatever it was. */
-export const putLive = (item: ItemName, seen: SeenItem, kept: Kept): PutEntry[] => [
+export const putLive = (item: ItemName, seen: ItemSnapshot, kept: StoredItemRef): PutEntry[] => [
   put(LIVE, item, seen.live, kept),
   ...(seen.retired.kept === undefined ? [] : [put(RETIRED, item, seen.retired, undefined)]),
 ];
 
 /** The item holds no more; this memory says why. */
-export const putRetired = (item: ItemName, seen: SeenItem, kept: Kept): PutEntry[] => [
+export const putRetired = (item: ItemName, seen: ItemSnapshot, kept: StoredItemRef): PutEntry[] => [
   put(LIVE, item, seen.live, undefined),
   put(RETIRED, item, seen.retired, kept),
 ];
@@ -113,27 +119,27 @@ export const putRetired = (item: ItemName, seen: SeenItem, kept: Kept): PutEntry
 const put = (
   kind: string,
   item: ItemName,
-  { revision }: Seen,
-  kept: Kept | undefined,
+  { revision }: EntrySnapshot,
+  kept: StoredItemRef | undefined,
 ): PutEntry => ({
   kind,
   name: entryName(item),
-  value: kept === undefined ? undefined : writtenValue(kept),
+  value: kept === undefined ? undefined : toEntryText(kept),
   basedOn: revision,
 });
 
-export const putChange = (version: number, change: KeptChange): PutEntry => ({
+export const putChange = (version: number, change: StoredChange): PutEntry => ({
   kind: CHANGE,
   name: versionName(version),
-  value: writtenValue(change),
+  value: toEntryText(change),
   basedOn: 0,
 });
 
 export async function changeOf(
   { store, name }: Workspace,
   version: number,
-): Promise<KeptChange | undefined> {
-  return entryValue<KeptChange>(await store.findEntry(name, CHANGE, versionName(version)));
+): Promise<StoredChange | undefined> {
+  return entryValue<StoredChange>(await store.findEntry(name, CHANGE, versionName(version)));
 }
 
 /** What changed after a version, oldest first. */
@@ -141,11 +147,11 @@ export async function changesAfter(
   { store, name: workspace }: Workspace,
   since: number,
   limit: number,
-): Promise<readonly (KeptChange & { readonly version: number })[]> {
+): Promise<readonly (StoredChange & { readonly version: number })[]> {
   const after = versionName(since);
   const page = await store.listEntries({ workspace, kind: CHANGE, after, limit });
   return page.flatMap((entry) => {
-    const change = entryValue<KeptChange>(entry);
+    const change = entryValue<StoredChange>(entry);
     return change === undefined ? [] : [{ ...change, version: Number(entry.name) }];
   });
 }
@@ -155,20 +161,20 @@ type ItemRecord = AuthoredRecord &
   Pick<Memory, "redacted"> & { readonly data?: { readonly item?: ContextBody } };
 
 /** A live item as it can be told: not what was redacted or quarantined meanwhile. */
-export type Told =
+export type LiveItem =
   | { readonly kind: "item"; readonly item: ContextItem; readonly row: MemoryRow }
-  | (ItemName & Kept & { readonly kind: "redacted" | "quarantined" });
+  | (ItemName & StoredItemRef & { readonly kind: "redacted" | "quarantined" });
 
 /** Every live item, read anew: what was taken out of sight a moment ago is not told. */
 export async function liveItems(
   workspace: Workspace,
   sections?: readonly ContextSection[],
-): Promise<readonly Told[]> {
+): Promise<readonly LiveItem[]> {
   const { store, name } = workspace;
-  const entries: (ItemName & Kept)[] = [];
+  const entries: (ItemName & StoredItemRef)[] = [];
   for await (const entry of entriesOf(workspace, LIVE)) {
     const named = itemName(entry);
-    const kept = entryValue<Kept>(entry);
+    const kept = entryValue<StoredItemRef>(entry);
     if (kept === undefined || sections?.includes(named.section) === false) continue;
     entries.push({ ...named, ...kept });
   }
@@ -179,32 +185,38 @@ export async function liveItems(
     quarantinedAmong(workspace, ids),
   ]);
   const byId = new Map(rows.map((row) => [row.id, row]));
-  return entries.map((entry) => toldOf(entry, byId.get(entry.memory), hidden));
+  return entries.map((entry) => liveItemOf(entry, byId.get(entry.memory), hidden));
 }
 
 /** One item as it can be told; undefined where there is none. */
-export async function liveItem(workspace: Workspace, item: ItemName): Promise<Told | undefined> {
+export async function liveItem(
+  workspace: Workspace,
+  item: ItemName,
+): Promise<LiveItem | undefined> {
   const { store, name } = workspace;
-  const kept = entryValue<Kept>(await store.findEntry(name, LIVE, entryName(item)));
+  const kept = entryValue<StoredItemRef>(await store.findEntry(name, LIVE, entryName(item)));
   if (kept === undefined) return undefined;
-  return told(workspace, { ...item, ...kept });
+  return readItemVersion(workspace, { ...item, ...kept });
 }
 
 /** A version of an item as it can be told. */
-export async function told(workspace: Workspace, kept: ItemName & Kept): Promise<Told> {
+export async function readItemVersion(
+  workspace: Workspace,
+  kept: ItemName & StoredItemRef,
+): Promise<LiveItem> {
   const { store, name } = workspace;
   const [[row], hidden] = await Promise.all([
     store.readMemories(name, [kept.memory]),
     quarantinedAmong(workspace, [kept.memory]),
   ]);
-  return toldOf(kept, row, hidden);
+  return liveItemOf(kept, row, hidden);
 }
 
-function toldOf(
-  { section, key, memory, version }: ItemName & Kept,
+function liveItemOf(
+  { section, key, memory, version }: ItemName & StoredItemRef,
   row: MemoryRow | undefined,
   hidden: ReadonlySet<string>,
-): Told {
+): LiveItem {
   const gone = { section, key, memory, version };
   if (hidden.has(memory)) return { kind: "quarantined", ...gone };
   if (row === undefined) throw new Error(`${memory} is an item's, and there is no such memory`);

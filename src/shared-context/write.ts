@@ -4,42 +4,43 @@
  * of different items both succeed; the second looks again first, so that a decision is always held
  * against every decision that was there before it.
  */
-import { canonicalJson } from "../base/canonical.ts";
+
 import { clip } from "../base/clip.ts";
+import { canonicalJson } from "../base/digest.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { leaseLost } from "../history/lease-lost.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import type { Lease, PutEntry } from "../store/store.ts";
 import { RETRY, retryWrite } from "../workspace/retry.ts";
-import { trunkOf, type Workspace } from "../workspace/workspace.ts";
+import { onMainBranch, type Workspace } from "../workspace/workspace.ts";
 import { type Contradiction, contradictionsOf, type LiveDecision } from "./contradictions.ts";
-import { conflict, contradicts, notInContext, tooMany } from "./errors.ts";
+import { contextConflict, contradictionError, notInContext, tooMany } from "./errors.ts";
 import {
   type ContextBody,
   type ContextItem,
+  itemTextOf,
   MEMORY_TYPE,
   nameOf,
   SHARED_TAG,
-  saidOf,
 } from "./items.ts";
 import {
+  type ContextVersion,
   type ItemName,
-  type KeptChange,
+  type ItemSnapshot,
   liveItems,
   putChange,
+  putContextVersion,
   putLive,
   putRetired,
-  putWhole,
-  type SeenItem,
-  seenItem,
-  told,
-  type Whole,
-  wholeOf,
+  readContextVersion,
+  readItemSnapshot,
+  readItemVersion,
+  type StoredChange,
 } from "./stored-items.ts";
 
 /** What a writer says besides the item. */
-export interface Writing {
+export interface WriteOptions {
   /** The version of the item its writer saw; nothing where there was none. */
   readonly basedOn?: number | undefined;
   /** Decisions it is written in spite of, by their keys. */
@@ -53,75 +54,81 @@ export interface Writing {
   };
 }
 
-export type Change =
+export type ItemChange =
   | { readonly kind: "set"; readonly item: ContextBody }
   | { readonly kind: "retired"; readonly item: ItemName; readonly reason: string };
 
 /** The version it became. */
-export interface Written {
+export interface WriteResult {
   readonly version: number;
   readonly memory: string;
   readonly at: number;
 }
 
 /** One round's look at the context, all of it as of one version. */
-interface Look {
-  readonly whole: Whole;
-  readonly seen: SeenItem;
+interface ContextSnapshot {
+  readonly whole: ContextVersion;
+  readonly seen: ItemSnapshot;
   /** The decision it takes the place of. */
-  readonly replaced?: { readonly key: string; readonly seen: SeenItem };
+  readonly replaced?: { readonly key: string; readonly seen: ItemSnapshot };
   readonly despite: readonly Contradiction[];
 }
 
-export async function write(
+export async function writeItemChange(
   workspace: Workspace,
   by: Author,
-  change: Change,
-  writing: Writing = {},
-): Promise<Written> {
+  change: ItemChange,
+  writing: WriteOptions = {},
+): Promise<WriteResult> {
   // Everybody's: whatever branch its writer works on.
-  const trunk = trunkOf(workspace);
+  const trunk = onMainBranch(workspace);
   return retryWrite({ what: "The shared context was changed", attempts: 200 }, async () => {
-    const looked = await look(trunk, by, change, writing);
+    const looked = await readContextSnapshot(trunk, by, change, writing);
     if ("written" in looked) return looked.written;
     const written = await append(trunk, by, { change, writing, look: looked });
     return written ?? RETRY;
   });
 }
 
-async function look(
+async function readContextSnapshot(
   workspace: Workspace,
   by: Author,
-  change: Change,
-  writing: Writing,
-): Promise<Look | { readonly written: Written }> {
+  change: ItemChange,
+  writing: WriteOptions,
+): Promise<ContextSnapshot | { readonly written: WriteResult }> {
   // First: whatever is looked at afterwards is as new, or the write is refused.
-  const whole = await wholeOf(workspace);
+  const whole = await readContextVersion(workspace);
   const { item } = change;
-  const seen = await seenItem(workspace, item);
+  const seen = await readItemSnapshot(workspace, item);
   const version = seen.live.kept?.version;
   if (change.kind === "retired" && version === undefined) {
     throw await notInContext(workspace, item);
   }
   if (version !== writing.basedOn) {
-    const before = await sameBefore(workspace, by, change, { seen, basedOn: writing.basedOn });
+    const before = await findEarlierWrite(workspace, by, change, {
+      seen,
+      basedOn: writing.basedOn,
+    });
     if (before !== undefined) return { written: before };
-    throw await conflict(workspace, item, { now: version, basedOn: writing.basedOn });
+    throw await contextConflict(workspace, item, { now: version, basedOn: writing.basedOn });
   }
-  const replaced = await replacedBy(workspace, change);
+  const replaced = await findReplacedDecision(workspace, change);
   const isMore = version === undefined && replaced === undefined;
   if (isMore && whole.live >= FORMAT_LIMITS.contextItems) throw tooMany(whole.live);
-  const despite = await heldAgainst(workspace, change, writing.despite ?? []);
+  const despite = await checkContradictions(workspace, change, writing.despite ?? []);
   return { whole, seen, despite, ...(replaced && { replaced }) };
 }
 
 /** The decision that a change takes the place of, where that one still holds. */
-export async function replacedBy(workspace: Workspace, change: Change): Promise<Look["replaced"]> {
+export async function findReplacedDecision(
+  workspace: Workspace,
+  change: ItemChange,
+): Promise<ContextSnapshot["replaced"]> {
   if (change.kind !== "set" || change.item.section !== "decisions") return undefined;
   const { key: own, supersedes: key = own } = change.item;
   if (key === own) return undefined;
   const other = { section: "decisions", key } as const;
-  const seen = await seenItem(workspace, other);
+  const seen = await readItemSnapshot(workspace, other);
   if (seen.live.kept !== undefined) return { key, seen };
   // What went before is gone already; what never was cannot be taken the place of.
   if (seen.retired.kept === undefined) throw await notInContext(workspace, other);
@@ -129,15 +136,15 @@ export async function replacedBy(workspace: Workspace, change: Change): Promise<
 }
 
 /** What it contradicts and was said to be written in spite of; anything else is refused. */
-async function heldAgainst(
+async function checkContradictions(
   workspace: Workspace,
-  { kind, item }: Change,
+  { kind, item }: ItemChange,
   despite: readonly string[],
 ): Promise<readonly Contradiction[]> {
   if (kind !== "set" || item.section !== "decisions") return [];
   const found = contradictionsOf(item, await liveDecisions(workspace));
   const unsaid = found.filter(({ key }) => !despite.includes(key));
-  if (unsaid.length > 0) throw contradicts(item, unsaid);
+  if (unsaid.length > 0) throw contradictionError(item, unsaid);
   return found;
 }
 
@@ -152,15 +159,15 @@ export async function liveDecisions(workspace: Workspace): Promise<readonly Live
  * A writer that could not know what came of its write may send it again: the same item, by the same
  * agent, over the same version, is the one that was written.
  */
-async function sameBefore(
+async function findEarlierWrite(
   workspace: Workspace,
   { agent }: Author,
-  change: Change,
-  { seen, basedOn = 0 }: { readonly seen: SeenItem; readonly basedOn?: number | undefined },
-): Promise<Written | undefined> {
+  change: ItemChange,
+  { seen, basedOn = 0 }: { readonly seen: ItemSnapshot; readonly basedOn?: number | undefined },
+): Promise<WriteResult | undefined> {
   const { kept } = seen.live;
   if (kept === undefined || change.kind !== "set") return undefined;
-  const now = await told(workspace, { ...change.item, ...kept });
+  const now = await readItemVersion(workspace, { ...change.item, ...kept });
   if (now.kind !== "item" || now.item.by !== agent) return undefined;
   const { version, memory, by: _by, at, ...body } = now.item;
   const was = (JSON.parse(now.row.text) as { data: { was: number } }).data.was;
@@ -169,9 +176,9 @@ async function sameBefore(
 }
 
 interface Writes {
-  readonly change: Change;
-  readonly writing: Writing;
-  readonly look: Look;
+  readonly change: ItemChange;
+  readonly writing: WriteOptions;
+  readonly look: ContextSnapshot;
 }
 
 /** Undefined when somebody was quicker: nothing is written. */
@@ -179,7 +186,7 @@ async function append(
   workspace: Workspace,
   by: Author,
   { change, writing, look: looked }: Writes,
-): Promise<Written | undefined> {
+): Promise<WriteResult | undefined> {
   const { store, name, branch, ids, clock, limits } = workspace;
   const version = looked.whole.version + 1;
   const id = ids.mint("memory");
@@ -207,15 +214,15 @@ async function append(
 }
 
 function entriesFor(
-  change: Change,
+  change: ItemChange,
   kept: { readonly memory: string; readonly version: number },
-  { whole, seen, replaced }: Look,
-  { under }: Writing,
+  { whole, seen, replaced }: ContextSnapshot,
+  { under }: WriteOptions,
 ): PutEntry[] {
   const { section, key } = change.item;
   const was = seen.live.kept?.version ?? 0;
   const other = replaced && { key: replaced.key, was: replaced.seen.live.kept?.version ?? 0 };
-  const said: KeptChange = {
+  const said: StoredChange = {
     section,
     key,
     kind: change.kind,
@@ -234,14 +241,14 @@ function entriesFor(
       ? []
       : putRetired({ section: "decisions", key: replaced.key }, replaced.seen, kept)),
     putChange(kept.version, said),
-    putWhole({ ...whole, version: kept.version, live }),
+    putContextVersion({ ...whole, version: kept.version, live }),
     ...(under === undefined ? [] : [under.entry(kept)]),
   ];
 }
 
 function recordOf(
   { agent }: Author,
-  change: Change,
+  change: ItemChange,
   version: number,
   { writing, look: looked }: Pick<Writes, "writing" | "look">,
 ): MemoryInput {
@@ -271,14 +278,14 @@ function recordOf(
   return {
     ...common,
     type: MEMORY_TYPE[item.section],
-    content: clip(saidOf(item), FORMAT_LIMITS.contentLength),
+    content: clip(itemTextOf(item), FORMAT_LIMITS.contentLength),
     data: { ...said, item },
     ...(item.section === "decisions" && item.task !== undefined && { task: item.task }),
   };
 }
 
 /** The item that was written, as it is read back. */
-export const itemOf = (item: ContextBody, by: Author, written: Written): ContextItem => ({
+export const itemOf = (item: ContextBody, by: Author, written: WriteResult): ContextItem => ({
   ...item,
   ...written,
   by: by.agent,

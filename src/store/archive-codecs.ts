@@ -35,7 +35,7 @@ export const ARCHIVED_COLUMNS: Readonly<Record<RowKind, string>> = {
   event: EVENT_COLUMNS,
 };
 
-export function archivedOf(kind: RowKind, row: unknown): ArchivedRow {
+export function archivedRowOf(kind: RowKind, row: unknown): ArchivedRow {
   switch (kind) {
     case "agent":
       return { kind, row: agentOf(row) };

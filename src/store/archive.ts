@@ -3,7 +3,7 @@
  * reads and an import writes. Rows travel as they stand; what a store derives from them (names,
  * edges, positions, the index) it derives again.
  */
-import { edgesOf, type Naming } from "./edges.ts";
+import { edgesOf, type RecordReferences } from "./edges.ts";
 import type {
   AgentRow,
   AttemptRow,
@@ -71,7 +71,9 @@ export interface Archive {
 }
 
 /** What an export begins with, then its rows: all of one moment, however long the reading takes. */
-export type Exported = { readonly kind: "summary"; readonly summary: ArchiveSummary } | ArchivedRow;
+export type ExportItem =
+  | { readonly kind: "summary"; readonly summary: ArchiveSummary }
+  | ArchivedRow;
 
 export interface ImportProgress {
   readonly phase: "writing" | "verifying";
@@ -135,14 +137,14 @@ export const totalOf = (counts: RowCounts): number =>
 /** The edges a record's text names. Of one that cannot be read: none, and verifying will say so. */
 export function edgesIn(text: string): readonly Omit<RelationEdge, "source">[] {
   try {
-    return edgesOf(JSON.parse(text) as Naming);
+    return edgesOf(JSON.parse(text) as RecordReferences);
   } catch {
     return [];
   }
 }
 
 /** A row that contradicts the rows before it: nothing of the archive is kept. */
-export class UnsoundRow extends Error {
+export class UnsoundRowError extends Error {
   readonly problem: Problem;
 
   constructor(problem: Problem) {
@@ -152,7 +154,7 @@ export class UnsoundRow extends Error {
 }
 
 /** What was written must be what was announced: no row was lost or doubled on the way. */
-export function unequal(is: ArchiveSummary, was: ArchiveSummary): Problem | undefined {
+export function findSummaryMismatch(is: ArchiveSummary, was: ArchiveSummary): Problem | undefined {
   for (const kind of ROW_KINDS) {
     if (is.counts[kind] === was.counts[kind]) continue;
     const message = `${is.counts[kind]} could be kept of ${was.counts[kind]}`;

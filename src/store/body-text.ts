@@ -17,7 +17,7 @@ export interface BodyLine {
 }
 
 /** A record, as far as its body goes. */
-export interface WithBody {
+export interface BodySource {
   readonly content: string;
   readonly data?: unknown;
   readonly trail?: readonly TrailStep[] | undefined;
@@ -31,7 +31,7 @@ export interface WithBody {
 export const BODY_LENGTH = 16_000;
 
 /** Ids, routing and settings are not asked for in words; of the metadata only a part is. */
-const SILENT: ReadonlySet<string> = new Set([
+const UNSEARCHED_FIELDS: ReadonlySet<string> = new Set([
   "budget",
   "from",
   "hop",
@@ -54,7 +54,7 @@ const SILENT: ReadonlySet<string> = new Set([
 ]);
 
 /** Of an envelope that is longer than what is searched, what this sender says comes first. */
-const FIRST = [
+const PRIORITY_FIELDS = [
   "state",
   "next",
   "blocked",
@@ -70,21 +70,21 @@ const FREE_FORM: ReadonlySet<string> = new Set(["data", "outputs"]);
 
 const REFERENCE = /^(?:[a-z]{3}_[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64})$/;
 /** A longer list of numbers is a vector or a series: no words, and many tokens. */
-const MOST_NUMBERS = 16;
+const MAX_NUMBERS = 16;
 
 /** Whether a record has a body, whatever it says. */
-const hasBody = (record: WithBody, envelope: string | undefined): boolean =>
+const hasBody = (record: BodySource, envelope: string | undefined): boolean =>
   envelope !== undefined || (record.trail !== undefined && record.data !== undefined);
 
 /** The lines of a record's body. `envelope` is the text of the envelope it vouches for. */
-export function bodyLines(record: WithBody, envelope: string | undefined): readonly BodyLine[] {
+export function bodyLines(record: BodySource, envelope: string | undefined): readonly BodyLine[] {
   if (!hasBody(record, envelope)) return [];
   const fields: BodyLine[] = [];
   const free: BodyLine[] = [];
   for (const [field, value] of fieldsOf(record, envelope)) {
     for (const item of listOf(value)) addItem({ fields, free }, field, item);
   }
-  return [...within(fields), ...within(free)];
+  return [...clipLines(fields), ...clipLines(free)];
 }
 
 /**
@@ -98,15 +98,15 @@ export function bodyParts(lines: readonly BodyLine[]): string[] {
 }
 
 /** The fields of the envelope in the order they are read, then the data of the record. */
-function fieldsOf(record: WithBody, envelope: string | undefined): [string, unknown][] {
-  const sealed = envelope === undefined ? {} : parsed(envelope);
+function fieldsOf(record: BodySource, envelope: string | undefined): [string, unknown][] {
+  const sealed = envelope === undefined ? {} : parseEnvelopeFields(envelope);
   const isKept = (field: string): boolean => {
-    if (SILENT.has(field) || FIRST.includes(field)) return false;
+    if (UNSEARCHED_FIELDS.has(field) || PRIORITY_FIELDS.includes(field)) return false;
     // The content of a handoff repeats it.
     return field !== "intent" || !record.content.includes(String(sealed[field]));
   };
   return [
-    ...FIRST.map((field): [string, unknown] => [field, sealed[field]]),
+    ...PRIORITY_FIELDS.map((field): [string, unknown] => [field, sealed[field]]),
     ...Object.entries(sealed).filter(([field]) => isKept(field)),
     ["metadata", metadataOf(sealed)],
     ["result", resultOf(record)],
@@ -121,14 +121,14 @@ function metadataOf({ metadata }: Record<string, unknown>): unknown {
 }
 
 /** Data that the hub writes. Memories keep theirs to themselves: it need not be text. */
-function resultOf({ data, trail }: WithBody): unknown {
+function resultOf({ data, trail }: BodySource): unknown {
   if (trail === undefined || !isObject(data)) return undefined;
   const { outputs, ...rest } = data;
   return { outputs, data: rest };
 }
 
 /** A damaged text says nothing, and one that was redacted says nothing any more. */
-function parsed(envelope: string): Record<string, unknown> {
+function parseEnvelopeFields(envelope: string): Record<string, unknown> {
   try {
     const sealed: unknown = JSON.parse(envelope);
     return isObject(sealed) && sealed["redacted"] === undefined ? sealed : {};
@@ -139,7 +139,9 @@ function parsed(envelope: string): Record<string, unknown> {
 
 /** Whether the envelope of a record was redacted. Most were not, and need not be parsed. */
 export function isEnvelopeRedacted(envelope: string | undefined): boolean {
-  return envelope?.includes('"redacted":{') === true && parsed(envelope)["id"] === undefined;
+  return (
+    envelope?.includes('"redacted":{') === true && parseEnvelopeFields(envelope)["id"] === undefined
+  );
 }
 
 /** One entry of a field is one line; what is free-form in it comes as lines of its own. */
@@ -182,10 +184,10 @@ function freeLines(field: string, value: unknown, path: readonly string[] = []):
 }
 
 const isVector = (list: readonly unknown[]): boolean =>
-  list.length > MOST_NUMBERS && list.every((item) => typeof item === "number");
+  list.length > MAX_NUMBERS && list.every((item) => typeof item === "number");
 
 /** As many lines as fit; the one that does not is cut. */
-function* within(lines: readonly BodyLine[]): Iterable<BodyLine> {
+function* clipLines(lines: readonly BodyLine[]): Iterable<BodyLine> {
   let left = BODY_LENGTH;
   for (const line of lines) {
     if (left <= 0) return;

@@ -3,7 +3,7 @@
  * author's digest it fixes content, order and time of everything before it: change, remove or swap
  * a record and every link from there on disagrees.
  */
-import { sha256 } from "../base/canonical.ts";
+import { sha256 } from "../base/digest.ts";
 
 /** Where a chain begins. Contains its name, so that a record cannot move to another chain. */
 export function genesis(workspace: string, branch: string): string {

@@ -8,7 +8,7 @@ import type { RelationEdge } from "./rows.ts";
 const REFERENCES = "references";
 
 /** The fields of a record that name others. */
-export interface Naming {
+export interface RecordReferences {
   readonly refs?: readonly string[] | undefined;
   readonly relations?:
     | readonly {
@@ -20,7 +20,7 @@ export interface Naming {
     | undefined;
 }
 
-export function edgesOf(naming: Naming): Omit<RelationEdge, "source">[] {
+export function edgesOf(naming: RecordReferences): Omit<RelationEdge, "source">[] {
   const refs = listed(naming.refs);
   const said = listed(naming.relations).map(({ kind, to, from, until }) => ({
     kind,

@@ -2,7 +2,10 @@
 import { type DeliveryRow, isTaken } from "./rows.ts";
 import type { SendHandoff } from "./store.ts";
 
-export function isAsSeen(open: DeliveryRow | undefined, seen: SendHandoff["extend"]): boolean {
+export function isOpenWorkUnchanged(
+  open: DeliveryRow | undefined,
+  seen: SendHandoff["extend"],
+): boolean {
   if (open === undefined || seen === undefined) return open === seen;
   return (
     open.id === seen.delivery &&

@@ -5,30 +5,33 @@
 
 import { isBatonError } from "../base/errors.ts";
 import { ENVELOPE_MAJOR, type Envelope } from "../envelope/schema.ts";
-import type { Form, Frame, Versions } from "../envelope/versions.ts";
+import type { EnvelopeForm, EnvelopeVersions, StableFields } from "../envelope/versions.ts";
 import { type EnvelopeRow, parseText } from "./rows.ts";
 
 /** A workspace, as far as reading goes. */
-interface Reading {
-  readonly versions: Versions;
+interface EnvelopeReader {
+  readonly versions: EnvelopeVersions;
 }
 
-const parsed = new WeakMap<object, { readonly by: Versions; readonly envelope: Envelope }>();
+const parsedEnvelopes = new WeakMap<
+  object,
+  { readonly by: EnvelopeVersions; readonly envelope: Envelope }
+>();
 
 export function parseEnvelope(
-  { versions }: Reading,
+  { versions }: EnvelopeReader,
   row: Pick<EnvelopeRow, "id" | "text">,
 ): Envelope {
-  const known = parsed.get(row);
+  const known = parsedEnvelopes.get(row);
   if (known?.by === versions) return known.envelope;
-  const envelope = versions.read(parseText<Form>(row), row.id);
-  parsed.set(row, { by: versions, envelope });
+  const envelope = versions.read(parseText<EnvelopeForm>(row), row.id);
+  parsedEnvelopes.set(row, { by: versions, envelope });
   return envelope;
 }
 
 /** Undefined: it is damaged, or of a version that cannot be read here. */
-export function readableEnvelope(
-  reading: Reading,
+export function tryParseEnvelope(
+  reading: EnvelopeReader,
   row: Pick<EnvelopeRow, "id" | "text">,
 ): Envelope | undefined {
   try {
@@ -40,10 +43,12 @@ export function readableEnvelope(
 }
 
 /** What of it is the same in every version, also in those that cannot be read here. */
-export const frameOf = (row: EnvelopeRow): Frame => parseText<Frame>(row);
+export const stableFieldsOf = (row: EnvelopeRow): StableFields => parseText<StableFields>(row);
 
 /** How a text ends that has the shape hubs work with: nothing in it but the envelope ends so. */
-const OWN_END = new RegExp(`^"version":"${ENVELOPE_MAJOR}\\.\\d+","workspace":"[^"\\\\]*"}$`);
+const CURRENT_MAJOR_END = new RegExp(
+  `^"version":"${ENVELOPE_MAJOR}\\.\\d+","workspace":"[^"\\\\]*"}$`,
+);
 
 /** Fields that most envelopes leave out, or leave empty. */
 const RARE_FIELDS = [
@@ -83,41 +88,41 @@ function mentions(row: EnvelopeRow, field: RareField): boolean {
 /** The same of what hubs of other versions may say in other words: only their own shape rules it out. */
 function mayHave(row: EnvelopeRow, field: RareField): boolean {
   if (mentions(row, field)) return true;
-  return !OWN_END.test(row.text.slice(row.text.lastIndexOf('"version":"')));
+  return !CURRENT_MAJOR_END.test(row.text.slice(row.text.lastIndexOf('"version":"')));
 }
 
 /** What it expects, without parsing it when that is nothing. */
-export function expectedOf(reading: Reading, row: EnvelopeRow): Envelope["expects"] {
+export function expectedOutputsOf(reading: EnvelopeReader, row: EnvelopeRow): Envelope["expects"] {
   return mayHave(row, "expects") ? parseEnvelope(reading, row).expects : [];
 }
 
 /** The branch the work is done on. */
 export function branchOf(row: EnvelopeRow): string | undefined {
-  return mentions(row, "branch") ? frameOf(row).branch : undefined;
+  return mentions(row, "branch") ? stableFieldsOf(row).branch : undefined;
 }
 
 /** What its work will touch. */
 export function touchesOf(row: EnvelopeRow): readonly string[] {
-  return mentions(row, "touches") ? (frameOf(row).touches ?? []) : [];
+  return mentions(row, "touches") ? (stableFieldsOf(row).touches ?? []) : [];
 }
 
 /** Whether accepting it takes a receipt. */
-export function needsReceipt(reading: Reading, row: EnvelopeRow): boolean {
+export function needsReceipt(reading: EnvelopeReader, row: EnvelopeRow): boolean {
   return mayHave(row, "receipt") && parseEnvelope(reading, row).receipt === true;
 }
 
 /** Whether its task is in the queue. */
 export function isQueued(row: EnvelopeRow): boolean {
-  return mentions(row, "queued") && frameOf(row).queued === true;
+  return mentions(row, "queued") && stableFieldsOf(row).queued === true;
 }
 
 /** The failure it reports. */
-export function reportedIn(row: EnvelopeRow): Envelope["failure"] {
-  return mentions(row, "failure") ? frameOf(row).failure : undefined;
+export function reportedFailureIn(row: EnvelopeRow): Envelope["failure"] {
+  return mentions(row, "failure") ? stableFieldsOf(row).failure : undefined;
 }
 
 /** References that could not be resolved when it was sent. */
-export function gapsOf(reading: Reading, row: EnvelopeRow): NonNullable<Envelope["gaps"]> {
+export function gapsOf(reading: EnvelopeReader, row: EnvelopeRow): NonNullable<Envelope["gaps"]> {
   return mayHave(row, "gaps") ? (parseEnvelope(reading, row).gaps ?? []) : [];
 }
 

@@ -3,13 +3,13 @@
  * of its own says up to where each trace may go, and which link stood there. So verification can tell
  * what was pruned from what was lost, and go on from that link.
  */
-import { isTraceBranch } from "./sight.ts";
+import { isTraceBranch } from "./visibility.ts";
 
 /** The chain of these records: on nobody's line, never pruned, and no name a branch can have. */
-export const PRUNINGS = "#pruned";
+export const PRUNING_BRANCH = "#pruned";
 
 /** Up to here a trace may be gone. */
-export interface Pruned {
+export interface PrunePoint {
   readonly branch: string;
   readonly seq: number;
   readonly storedAt: number;
@@ -17,14 +17,16 @@ export interface Pruned {
 }
 
 /** What a record of this chain vouches for; nothing, of one that says something else. */
-export function prunedBy(authored: { readonly data?: unknown }): readonly Pruned[] {
+export function prunePointsOf(authored: { readonly data?: unknown }): readonly PrunePoint[] {
   const { traces } = (authored.data ?? {}) as { readonly traces?: unknown };
   if (!Array.isArray(traces)) return [];
-  return traces.filter(isPruned);
+  return traces.filter(isPrunePoint);
 }
 
-function isPruned(value: unknown): value is Pruned {
-  const { branch, seq, storedAt, link } = (value ?? {}) as Partial<Record<keyof Pruned, unknown>>;
+function isPrunePoint(value: unknown): value is PrunePoint {
+  const { branch, seq, storedAt, link } = (value ?? {}) as Partial<
+    Record<keyof PrunePoint, unknown>
+  >;
   return (
     typeof branch === "string" &&
     isTraceBranch(branch) && // Nothing else can be pruned, whatever a record says.

@@ -4,7 +4,7 @@
  * took away, with the digest before and the digest of what stands there now: `verify` believes a stub
  * that such a record vouches for, and no other.
  */
-import { canonicalJson, sha256 } from "../base/canonical.ts";
+import { canonicalJson, sha256 } from "../base/digest.ts";
 import { parseText } from "./rows.ts";
 
 /** Stands in the stub, under `redacted`. */
@@ -22,7 +22,7 @@ export interface Redaction {
 }
 
 /** What a redaction record says it took away. */
-export type Redacted =
+export type RedactedItem =
   | {
       readonly digest: string;
       readonly id: string;

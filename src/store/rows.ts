@@ -2,8 +2,9 @@
  * What a store keeps, as rows, and what it is given to keep. The canonical text of a record is the
  * record: what can be read from it is not kept a second time, so it cannot come to differ.
  */
-import { sha256 } from "../base/canonical.ts";
+
 import type { DeliveryState } from "../base/delivery-states.ts";
+import { sha256 } from "../base/digest.ts";
 import { BatonError } from "../base/errors.ts";
 
 export {

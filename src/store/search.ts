@@ -2,25 +2,25 @@
  * Ranked search as an operation of a store, and what every store does alike in it: which records can
  * be found, who sees them, what a filter means. The ranking itself is search/rank.ts.
  */
-import { sha256 } from "../base/canonical.ts";
-import { Generations } from "../base/generations.ts";
-import { type Indexable, type Indexed, indexedOf } from "../search/memory-sources.ts";
+import { sha256 } from "../base/digest.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
+import { type Indexable, type IndexEntry, indexEntryOf } from "../search/in-memory-sources.ts";
 import { passageOf } from "../search/passage.ts";
 import type { Query } from "../search/query.ts";
-import type { Parts, Ranked, Ranking } from "../search/rank.ts";
-import type { Found, Similar } from "../search/sources.ts";
-import { bodyLines, bodyParts, isEnvelopeRedacted, type WithBody } from "./body-text.ts";
-import { type Facets, facetsOf, sessionOf } from "./filter.ts";
+import type { RankedRecord, RankRequest, ScoreParts } from "../search/rank.ts";
+import type { RecordFeatures, SimilarRecord } from "../search/ranking-sources.ts";
+import { type BodySource, bodyLines, bodyParts, isEnvelopeRedacted } from "./body-text.ts";
+import { type Facets, facetsOf, sessionOf } from "./memory-filter.ts";
 import type { MemoryRow } from "./rows.ts";
 import {
-  isOnLine,
-  isOpenTo,
+  isInScope,
+  isOnVisibleBranch,
   isQuarantined,
   isTraceBranch,
   type Reader,
-  type Scoped,
-  type Sight,
-} from "./sight.ts";
+  type ScopedRecord,
+  type Visibility,
+} from "./visibility.ts";
 
 /** Every field a record can be found by. Several values of one field: any of them; of tags: all. */
 export interface SearchFilter {
@@ -43,7 +43,7 @@ export interface SearchFilter {
 }
 
 /** What was asked, as a vector, and which model made it: compared with vectors of that model only. */
-export interface Meant {
+export interface QueryVector {
   readonly model: string;
   /** Of length one. */
   readonly vector: Float32Array;
@@ -52,7 +52,7 @@ export interface Meant {
 }
 
 /** A record whose meaning a model has not been asked for yet. */
-export interface Unembedded {
+export interface UnembeddedRecord {
   readonly pos: number;
   readonly text: string;
 }
@@ -64,7 +64,7 @@ export interface FindUnembedded {
 }
 
 export interface UnembeddedSlice {
-  readonly records: readonly Unembedded[];
+  readonly records: readonly UnembeddedRecord[];
   /** Everything up to here is in the slice, has a vector or needs none: said back with the vectors. */
   readonly upTo: number;
   /** Whether there is more beyond. */
@@ -101,14 +101,14 @@ export interface ModelState {
  * The record, if it is embedded: what a team knows is. Not once its envelope was redacted: a vector that
  * is put after that may have been made before it.
  */
-export function meaningfulOf(row: RowWithEnvelope): Searchable | undefined {
+export function embeddableRecordOf(row: RowWithEnvelope): SearchableRecord | undefined {
   if (isTraceBranch(row.branch) || isEnvelopeRedacted(row.envelope)) return undefined;
-  return searchableOf(row);
+  return searchableRecordOf(row);
 }
 
 /** Returns what is to be embedded of a record; undefined if it is not embedded. */
-export function unembeddedOf(row: RowWithEnvelope): Unembedded | undefined {
-  const record = meaningfulOf(row);
+export function unembeddedRecordOf(row: RowWithEnvelope): UnembeddedRecord | undefined {
+  const record = embeddableRecordOf(row);
   if (record === undefined) return undefined;
   const { content, tags = [], concepts = [] } = record;
   const body = bodyLines(record, row.envelope).map((line) => line.text);
@@ -117,10 +117,10 @@ export function unembeddedOf(row: RowWithEnvelope): Unembedded | undefined {
 
 export interface SearchMemories {
   readonly workspace: string;
-  readonly sight: Sight;
+  readonly sight: Visibility;
   readonly filter: SearchFilter;
-  readonly ranking: Omit<Ranking, "want" | "shown">;
-  readonly meant?: Meant;
+  readonly ranking: Omit<RankRequest, "want" | "shown">;
+  readonly meant?: QueryVector;
   readonly limit: number;
   /** Positions of the hits of the pages before: they do not come again. */
   readonly shown?: readonly number[];
@@ -133,7 +133,7 @@ export interface SearchHit {
   readonly pos: number;
   readonly row: MemoryRow;
   readonly score: number;
-  readonly parts: Parts;
+  readonly parts: ScoreParts;
   readonly said: readonly number[];
   readonly heard: readonly number[];
   /** What of its body answers, where that is more than what its content says. */
@@ -151,7 +151,7 @@ export interface IndexState {
   readonly indexed: number;
 }
 
-export interface Searched {
+export interface SearchResult {
   readonly hits: readonly SearchHit[];
   readonly more: boolean;
   /** For the next page. */
@@ -162,10 +162,10 @@ export interface Searched {
 }
 
 /** The type of a record that says what somebody was shown (delivery/work/views.ts). */
-export const VIEW = "view";
+export const VIEW_TYPE = "view";
 
 /** Records that only make others work: they answer nothing. */
-export const PLUMBING: ReadonlySet<string> = new Set([
+export const UNSEARCHABLE_TYPES: ReadonlySet<string> = new Set([
   "pin",
   "unpin",
   "branch",
@@ -175,11 +175,11 @@ export const PLUMBING: ReadonlySet<string> = new Set([
   "quarantine",
   "lift",
   "pruning",
-  VIEW,
+  VIEW_TYPE,
 ]);
 
 /** Everything of a record that matters for finding it. */
-export interface Searchable extends Facets, Scoped, Pick<WithBody, "data" | "trail"> {
+export interface SearchableRecord extends Facets, ScopedRecord, Pick<BodySource, "data" | "trail"> {
   readonly createdAt: number;
   readonly run?: string;
   readonly importance?: number;
@@ -192,15 +192,19 @@ export interface Searchable extends Facets, Scoped, Pick<WithBody, "data" | "tra
 }
 
 /** Undefined for what cannot be found: plumbing, what was redacted, what cannot be read. */
-export function searchableOf(row: Pick<MemoryRow, "id" | "text">): Searchable | undefined {
-  let found: Searchable;
+export function searchableRecordOf(
+  row: Pick<MemoryRow, "id" | "text">,
+): SearchableRecord | undefined {
+  let found: SearchableRecord;
   try {
-    found = facetsOf(row) as Searchable;
+    found = facetsOf(row) as SearchableRecord;
   } catch {
     return undefined; // Damaged records are verify's business: the others must still be found.
   }
   const { type, content } = found;
-  return PLUMBING.has(type) || typeof content !== "string" || content === "" ? undefined : found;
+  return UNSEARCHABLE_TYPES.has(type) || typeof content !== "string" || content === ""
+    ? undefined
+    : found;
 }
 
 /** The space a record is counted in: what agents did, step by step, is kept apart. */
@@ -217,20 +221,20 @@ export interface RowWithEnvelope extends MemoryRow {
   readonly envelope?: string | undefined;
 }
 
-export interface Homed extends RowWithEnvelope {
+export interface IndexableRow extends RowWithEnvelope {
   /** The store's key for its workspace. */
   readonly workspace: number;
 }
 
 /** A record with all that the index keeps of it. */
-export interface IndexedRecord extends Indexed {
-  readonly row: Homed;
-  readonly record: Searchable;
+export interface IndexedRecord extends IndexEntry {
+  readonly row: IndexableRow;
+  readonly record: SearchableRecord;
 }
 
 /** Undefined for what cannot be found. */
-export function indexedRecord(row: Homed): IndexedRecord | undefined {
-  const record = searchableOf(row);
+export function indexedRecord(row: IndexableRow): IndexedRecord | undefined {
+  const record = searchableRecordOf(row);
   if (record === undefined) return undefined;
   const indexable: Indexable = {
     ...record,
@@ -242,14 +246,14 @@ export function indexedRecord(row: Homed): IndexedRecord | undefined {
   };
   // Not the envelope: a tail keeps thousands of these.
   const kept = row.envelope === undefined ? row : { ...row, envelope: undefined };
-  return { ...indexedOf(indexable), row: kept, record };
+  return { ...indexEntryOf(indexable), row: kept, record };
 }
 
 /**
  * 48 bits, as a decimal, for records that are neighbours. A session's records on ordinary branches
  * are; its trace is a session of its own.
  */
-function sessionKey({ workspace, branch }: Homed, record: Searchable): string {
+function sessionKey({ workspace, branch }: IndexableRow, record: SearchableRecord): string {
   const name = JSON.stringify([workspace, spaceOf(branch), sessionOf(record)]);
   const known = sessionKeys.get(name);
   if (known !== undefined) return known;
@@ -259,10 +263,10 @@ function sessionKey({ workspace, branch }: Homed, record: Searchable): string {
 }
 
 /** A session writes many records in a row. */
-const sessionKeys = new Generations<string, string>(1_000);
+const sessionKeys = new GenerationalCache<string, string>(1_000);
 
 /** Who may see a record, as one word that can be compared: empty for everybody. */
-export function reachOf(record: Scoped): string {
+export function reachOf(record: ScopedRecord): string {
   switch (record.scope) {
     case "agent":
       return `agent ${record.agent}`;
@@ -282,11 +286,19 @@ export function reachesOf({ agent, session, user }: Reader): ReadonlySet<string>
 }
 
 /** Whether a reader may find it. */
-export function isVisible(row: MemoryRow, record: Scoped, sight: Sight): boolean {
-  return isOnLine(row, sight) && isOpenTo(record, sight.reader) && !isQuarantined(row.id, sight);
+export function isRecordVisible(row: MemoryRow, record: ScopedRecord, sight: Visibility): boolean {
+  return (
+    isOnVisibleBranch(row, sight) &&
+    isInScope(record, sight.reader) &&
+    !isQuarantined(row.id, sight)
+  );
 }
 
-export function fits(row: MemoryRow, record: Searchable, filter: SearchFilter): boolean {
+export function matchesSearchFilter(
+  row: MemoryRow,
+  record: SearchableRecord,
+  filter: SearchFilter,
+): boolean {
   const { since = 0, until = Number.MAX_SAFE_INTEGER, validAt } = filter;
   return (
     isAmong(filter.types, record.type) &&
@@ -332,12 +344,12 @@ export function facetsIn(filter: SearchFilter): [kind: string, values: readonly 
 }
 
 /** The nearest that may be seen: as long as all may, no more are looked at than asked for. */
-export async function nearestSeen(
-  near: readonly Similar[],
+export async function findNearestVisible(
+  near: readonly SimilarRecord[],
   limit: number,
-  records: (positions: readonly number[]) => Promise<readonly Found[]>,
-): Promise<Similar[]> {
-  const seen: Similar[] = [];
+  records: (positions: readonly number[]) => Promise<readonly RecordFeatures[]>,
+): Promise<SimilarRecord[]> {
+  const seen: SimilarRecord[] = [];
   for (let at = 0; at < near.length && seen.length < limit; at += limit) {
     const some = near.slice(at, at + limit);
     const found = await records(some.map(({ pos }) => pos));
@@ -356,7 +368,7 @@ export interface HitRows {
 
 /** What was ranked, with records in place of positions. */
 export function hitsOf(
-  ranked: readonly Ranked[],
+  ranked: readonly RankedRecord[],
   query: Query,
   { rowAt, envelopeAt }: HitRows,
 ): SearchHit[] {
@@ -392,7 +404,7 @@ function passageIn(
   envelope: string | undefined,
   { query, said }: { readonly query: Query; readonly said: readonly number[] },
 ): string | undefined {
-  const record = searchableOf(row);
+  const record = searchableRecordOf(row);
   if (record === undefined) return undefined;
   const terms = said.flatMap((place) => query.terms[place]?.term ?? []);
   return passageOf(bodyLines(record, envelope), terms);

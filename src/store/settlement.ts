@@ -8,7 +8,7 @@ export function stateAfter(settlement: Settlement): DeliveryState {
 }
 
 /** The try does not count: one more is allowed. */
-export function isFree(settlement: Settlement): boolean {
+export function isUncountedAttempt(settlement: Settlement): boolean {
   return settlement.kind === "asked" || ("counts" in settlement && !settlement.counts);
 }
 

@@ -11,12 +11,11 @@ import type {
   Archive,
   BackupOutcome,
   BackupProgress,
-  Exported,
+  ExportItem,
   ImportOutcome,
   ImportProgress,
 } from "./archive.ts";
-import type { MemoryFilter } from "./filter.ts";
-import type { QueryOutcome, RunQuery } from "./query.ts";
+import type { MemoryFilter } from "./memory-filter.ts";
 import type {
   AgentRow,
   AttemptRow,
@@ -37,12 +36,13 @@ import type {
   IndexState,
   ModelState,
   PutVectors,
-  Searched,
   SearchMemories,
+  SearchResult,
   UnembeddedSlice,
 } from "./search.ts";
-import type { Sight } from "./sight.ts";
+import type { QueryOutcome, RunQuery } from "./sql-query.ts";
 import type { VerifyProgress, VerifyReport } from "./verify-report.ts";
+import type { Visibility } from "./visibility.ts";
 
 /** The author of a write is checked inside the write: nobody slips in between. */
 export type AuthorRefusal =
@@ -59,9 +59,9 @@ export type RecordRefusal =
   | { readonly kind: "branch_closed"; readonly branch: string };
 
 /** The kind of the entry that closes a branch: no record is added to it any more. */
-export const CLOSED = "closed";
+export const CLOSED_BRANCH = "closed";
 
-export interface Place {
+export interface ChainPosition {
   readonly id: string;
   readonly seq: number;
   readonly storedAt: number;
@@ -109,7 +109,11 @@ export interface AppendMemories {
 
 export type AppendOutcome =
   /** With the envelope that counts now, when it was written under a lease. */
-  | { readonly kind: "appended"; readonly places: readonly Place[]; readonly envelope: string }
+  | {
+      readonly kind: "appended";
+      readonly places: readonly ChainPosition[];
+      readonly envelope: string;
+    }
   /** An entry it brings is there already, or has changed: the first of them, as it is now. */
   | { readonly kind: "entry_changed"; readonly entry: EntryRow | undefined }
   | { readonly kind: "tip_moved" }
@@ -118,7 +122,7 @@ export type AppendOutcome =
 
 export interface RecentMemories {
   readonly workspace: string;
-  readonly sight: Sight;
+  readonly sight: Visibility;
   readonly filter: MemoryFilter;
   readonly limit: number;
   /** Only records stored before this one: the last of a page. Before one that is not there: none. */
@@ -148,7 +152,7 @@ export interface FindRelations {
   readonly memory: string;
   readonly direction: "in" | "out";
   /** Edges whose other end is not seen are left out. */
-  readonly sight: Sight;
+  readonly sight: Visibility;
   readonly kinds?: readonly string[];
   /** Only edges valid at this time. */
   readonly at?: number;
@@ -193,7 +197,7 @@ export interface ListEntries {
 // Handoffs ---------------------------------------------------------------------------------------
 
 /** Sent whatever the receiver's breaker says: to many at once, a single one does not matter. */
-export const NOT_MINDED = -1;
+export const IGNORE_BREAKER = -1;
 
 export interface SendHandoff {
   readonly workspace: string;
@@ -229,7 +233,7 @@ export interface SendHandoff {
 export type SendOutcome =
   | {
       readonly kind: "sent";
-      readonly place: Place;
+      readonly place: ChainPosition;
       /** In the order asked for. */
       readonly deliveries: readonly DeliveryRow[];
       /** The delivery whose place the new one took, when the old had not been claimed. */
@@ -269,7 +273,7 @@ export type LeaseRefusal =
   | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
 
 /** A delivery together with the envelope it points to. */
-export interface Claimed {
+export interface DeliveryWithEnvelopeRow {
   readonly delivery: DeliveryRow;
   readonly envelope: EnvelopeRow;
 }
@@ -299,13 +303,13 @@ export interface ClaimDeliveries {
    * Claim and accept in one operation. Makes the receiver's continues-from record, while the store
    * holds the delivery. Has no effects: it is called again when the store has to redo its work.
    */
-  readonly accept?: (claimed: Claimed) => NewMemory;
+  readonly accept?: (claimed: DeliveryWithEnvelopeRow) => NewMemory;
 }
 
 export type ClaimOutcome =
   | {
       readonly kind: "claimed";
-      readonly claimed: readonly Claimed[];
+      readonly claimed: readonly DeliveryWithEnvelopeRow[];
       /**
        * Milliseconds of the store's time until something in the workspace falls due (a retry, an
        * expiring lease, a time to decide); 0: now, see `listDue`; Infinity: nothing will, or as many
@@ -324,7 +328,7 @@ export interface AcceptDelivery {
 }
 
 export type AcceptOutcome =
-  | { readonly kind: "accepted"; readonly place: Place; readonly delivery: DeliveryRow }
+  | { readonly kind: "accepted"; readonly place: ChainPosition; readonly delivery: DeliveryRow }
   | RecordRefusal
   | LeaseRefusal;
 
@@ -388,11 +392,11 @@ export interface ListDue {
   readonly limit: number;
 }
 
-export interface Due {
+export interface DueDeliveries {
   /** The store's time. */
   readonly now: number;
   /** Each once: past their time (the longest first), then past their lease, then of the gone. */
-  readonly due: readonly Claimed[];
+  readonly due: readonly DeliveryWithEnvelopeRow[];
 }
 
 /**
@@ -505,7 +509,7 @@ export interface BrowseDeliveries {
 }
 
 export interface DeliveryPage {
-  readonly rows: readonly Claimed[];
+  readonly rows: readonly DeliveryWithEnvelopeRow[];
   /** The last id that was read, if there are deliveries below it; a page can be short and still have it. */
   readonly next?: string;
 }
@@ -558,7 +562,7 @@ export interface PruneTrace extends SurveyTrace {
 }
 
 /** What goes, or went. */
-export interface PrunedTrace {
+export interface PruneTraceResult {
   readonly records: number;
   /** Of their texts. */
   readonly bytes: number;
@@ -616,7 +620,7 @@ export interface RedactBodies {
 }
 
 export type RedactOutcome =
-  | { readonly kind: "redacted"; readonly place: Place }
+  | { readonly kind: "redacted"; readonly place: ChainPosition }
   /** The first that is not as it was seen, or not there. */
   | { readonly kind: "changed"; readonly erasure: Erasure }
   | RecordRefusal;
@@ -630,22 +634,22 @@ export interface SeekText {
   readonly after: string;
 }
 
-export type Sighting =
+export type TextOccurrence =
   | { readonly kind: "memory"; readonly row: MemoryRow }
   | { readonly kind: "envelope"; readonly row: EnvelopeRow }
   | { readonly kind: "attempt"; readonly row: AttemptRow }
   | { readonly kind: "entry"; readonly row: EntryRow }
   | { readonly kind: "agent"; readonly row: AgentRow };
 
-export interface Sought {
-  readonly found: readonly Sighting[];
+export interface SeekTextResult {
+  readonly found: readonly TextOccurrence[];
   /** Where the next slice begins; undefined when there is none. */
   readonly next: string | undefined;
   readonly checked: number;
   readonly total: number;
 }
 
-export interface Scrubbed {
+export interface ScrubResult {
   /** What may still hold what was taken away, and why the store cannot change that. */
   readonly beyond: readonly string[];
 }
@@ -653,14 +657,14 @@ export interface Scrubbed {
 // Housekeeping -----------------------------------------------------------------------------------
 
 /** How many deliveries are in each state, and how many envelopes were ever sent. */
-export interface Books {
+export interface DeliveryTotals {
   readonly envelopes: number;
   readonly deliveries: number;
   readonly byState: Readonly<Record<DeliveryState, number>>;
 }
 
 /** Whom a commit concerns: a receiver with new work, a holder whose work changed, a sender. */
-export interface Wake {
+export interface WakeTarget {
   readonly workspace: string;
   readonly agent: string;
 }
@@ -686,7 +690,7 @@ export interface Store {
   /** Oldest edge first. */
   findInbound(operation: FindInbound): Promise<readonly RelationEdge[]>;
   /** The best first. */
-  search(operation: SearchMemories): Promise<Searched>;
+  search(operation: SearchMemories): Promise<SearchResult>;
   /** Oldest first: what has no vector of a model yet. */
   findUnembedded(operation: FindUnembedded): Promise<UnembeddedSlice>;
   /** Vectors and how far the model has come, together. What it said of a record before is replaced. */
@@ -709,7 +713,7 @@ export interface Store {
   acceptDelivery(operation: AcceptDelivery): Promise<AcceptOutcome>;
   settleDelivery(operation: SettleDelivery): Promise<SettleOutcome>;
   moveDeliveries(operation: MoveDeliveries): Promise<MoveOutcome>;
-  listDue(operation: ListDue): Promise<Due>;
+  listDue(operation: ListDue): Promise<DueDeliveries>;
   /** Not beyond the longest hold. */
   renewLease(workspace: string, lease: Lease): Promise<RenewOutcome>;
   /** Gives every good lease a session holds (not those bound to a process) its full time again. */
@@ -717,11 +721,11 @@ export interface Store {
   /** The processes that hold something in the workspace, each once, in no order. */
   listProcesses(workspace: string): Promise<readonly string[]>;
 
-  findDelivery(workspace: string, id: string): Promise<Claimed | undefined>;
+  findDelivery(workspace: string, id: string): Promise<DeliveryWithEnvelopeRow | undefined>;
   /** In inbox order; looking never consumes. */
-  listDeliveries(operation: ListDeliveries): Promise<readonly Claimed[]>;
+  listDeliveries(operation: ListDeliveries): Promise<readonly DeliveryWithEnvelopeRow[]>;
   /** In the order of their places. */
-  listParked(operation: ListParked): Promise<readonly Claimed[]>;
+  listParked(operation: ListParked): Promise<readonly DeliveryWithEnvelopeRow[]>;
   browseDeliveries(operation: BrowseDeliveries): Promise<DeliveryPage>;
   /** How many deliveries are open in an inbox; `most` at most, so that it costs no more than that. */
   countOpen(workspace: string, receiver: string, most: number): Promise<number>;
@@ -736,8 +740,8 @@ export interface Store {
   /** Traces in the order of their names (by code point). */
   listTraces(operation: ListTraces): Promise<readonly TraceBranch[]>;
   /** How much of it nothing that stays refers to: what could go. */
-  surveyTrace(operation: SurveyTrace): Promise<PrunedTrace>;
-  pruneTrace(operation: PruneTrace): Promise<PrunedTrace>;
+  surveyTrace(operation: SurveyTrace): Promise<PruneTraceResult>;
+  pruneTrace(operation: PruneTrace): Promise<PruneTraceResult>;
   surveyEvents(operation: SurveyEvents): Promise<EventSurvey>;
   /**
    * Takes away the oldest events, `limit` at most and none after `upTo`; answers how many went. Never
@@ -746,14 +750,14 @@ export interface Store {
   pruneEvents(workspace: string, upTo: number, limit: number): Promise<number>;
 
   redactBodies(operation: RedactBodies): Promise<RedactOutcome>;
-  seekText(operation: SeekText): Promise<Sought>;
+  seekText(operation: SeekText): Promise<SeekTextResult>;
   /**
    * Removes what redacted bodies have left in the store's own files: logs, free space, indexes. With
    * `forms`, looks whether anything of that is left.
    */
-  scrub(workspace: string, forms: readonly string[]): Promise<Scrubbed>;
+  scrub(workspace: string, forms: readonly string[]): Promise<ScrubResult>;
 
-  countDeliveries(workspace: string): Promise<Books>;
+  countDeliveries(workspace: string): Promise<DeliveryTotals>;
   verify(workspace: string, onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport>;
   indexState(): Promise<IndexState>;
   /** One read-only query over the views (sql/views.ts), as of one moment. */
@@ -763,7 +767,7 @@ export interface Store {
    * Everything a workspace holds, of one moment: first a summary, then the rows. Whoever stops
    * reading early ends it (`return()`, or leaving a `for await`).
    */
-  exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined>;
+  exportWorkspace(workspace: string): AsyncGenerator<ExportItem, void, undefined>;
   /** All of an archive into a workspace that holds nothing, verified before anybody sees it. */
   importWorkspace(
     workspace: string,
@@ -777,7 +781,7 @@ export interface Store {
    * Calls back after a commit that concerns an agent. A hint: it carries no data and may be lost.
    * Returns how to stop.
    */
-  onWake(whom: Wake, listener: () => void): () => void;
+  onWake(whom: WakeTarget, listener: () => void): () => void;
   /** Finishes what was submitted, then closes. Calling it twice is fine. */
   close(): Promise<void>;
 }

@@ -4,12 +4,18 @@
  * shows it.
  */
 import { AssertionError } from "node:assert";
-import type { Shown } from "../delivery/watch/show.ts";
+import type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
 import type { Hub } from "../hub/hub.ts";
 import { type DeliveryState, isOpen } from "../store/rows.ts";
-import { endsOf, handsOf, type LineFacts, readLine, triesOf } from "./line.ts";
-import { textOf } from "./line-text.ts";
-import { lossesIn } from "./losses.ts";
+import { discrepanciesIn } from "./line-discrepancies.ts";
+import {
+  attemptsOf,
+  finalDeliveriesOf,
+  holderOrReceiverOf,
+  type LineFacts,
+  readLine,
+} from "./line-facts.ts";
+import { formatLine } from "./line-text.ts";
 import { repeatsOf } from "./repeats.ts";
 
 /** How a piece of work can be over. */
@@ -19,13 +25,13 @@ export type EndState = Extract<
 >;
 
 /** `(await expectLine(hub, "auth")).wentThrough("planner", "coder").ended("completed")` */
-export async function expectLine(hub: Hub, task: string): Promise<ExpectedLine> {
-  return new ExpectedLine(await readLine(hub, task));
+export async function expectLine(hub: Hub, task: string): Promise<LineAssertions> {
+  return new LineAssertions(await readLine(hub, task));
 }
 
-type Expectation = Exclude<keyof ExpectedLine, "ends" | "text">;
+type Expectation = Exclude<keyof LineAssertions, "ends" | "text">;
 
-export class ExpectedLine {
+export class LineAssertions {
   readonly #facts: LineFacts;
 
   constructor(facts: LineFacts) {
@@ -33,13 +39,13 @@ export class ExpectedLine {
   }
 
   /** The deliveries the line has got to: what was not handed on. For what no expectation here says. */
-  get ends(): readonly Shown[] {
-    return endsOf(this.#facts);
+  get ends(): readonly DeliveryDetails[] {
+    return finalDeliveriesOf(this.#facts);
   }
 
   /** The line as text, for snapshots. */
   get text(): string {
-    return textOf(this.#facts);
+    return formatLine(this.#facts);
   }
 
   /**
@@ -49,7 +55,7 @@ export class ExpectedLine {
   wentThrough(...agents: readonly string[]): this {
     const { steps, deliveries } = this.#facts;
     const first = steps[0]?.envelope.from.agent;
-    const was = first === undefined ? [] : [first, ...deliveries.map(handsOf)];
+    const was = first === undefined ? [] : [first, ...deliveries.map(holderOrReceiverOf)];
     const path = (names: readonly string[]) => (names.length === 0 ? "nobody" : names.join(" → "));
     if (path(was) === path(agents)) return this;
     throw this.#broken("wentThrough", "did not go through these hands", path(agents), path(was));
@@ -93,7 +99,7 @@ export class ExpectedLine {
    * states knows, and everything is as it was written.
    */
   nothingLost(): this {
-    const losses = lossesIn(this.#facts);
+    const losses = discrepanciesIn(this.#facts);
     if (losses.length === 0) return this;
     throw this.#broken("nothingLost", "lost something", "books that balance", losses.join("; "));
   }
@@ -112,7 +118,7 @@ export class ExpectedLine {
   /** So many tries all told, or by one agent: also those that failed, ran out or were not accepted. */
   attempts(count: number, agent?: string): this {
     const tries = this.#facts.deliveries
-      .flatMap(triesOf)
+      .flatMap(attemptsOf)
       .filter((each) => agent === undefined || each.agent === agent);
     if (tries.length === count) return this;
     const list = tries.map((each) => `${each.agent} ${each.outcome}`).join(", ");
@@ -124,7 +130,7 @@ export class ExpectedLine {
   /** Each handoff was accepted once: nobody got it twice, none was left lying. */
   deliveredOnce(): this {
     const counts = this.#facts.deliveries.map((shown) => ({
-      to: handsOf(shown),
+      to: holderOrReceiverOf(shown),
       times: this.#facts.timeline.filter(
         ({ kind, delivery }) => kind === "accepted" && delivery === shown.delivery.id,
       ).length,
@@ -139,7 +145,7 @@ export class ExpectedLine {
   }
 
   #standing(): string {
-    const ends = this.ends.map((shown) => `${shown.delivery.state} (${handsOf(shown)})`);
+    const ends = this.ends.map((shown) => `${shown.delivery.state} (${holderOrReceiverOf(shown)})`);
     return ends.length === 0 ? "nothing was handed over" : ends.join(", ");
   }
 

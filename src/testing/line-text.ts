@@ -3,15 +3,21 @@
  * and in milliseconds since its first step: under a test's clock and seed it is the same every time.
  */
 import type { TimelineStep } from "../coordination/timeline/step.ts";
-import type { Shown } from "../delivery/watch/show.ts";
+import type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
 import type { Hub } from "../hub/hub.ts";
-import { endsOf, handsOf, type LineFacts, readLine, triesOf } from "./line.ts";
+import {
+  attemptsOf,
+  finalDeliveriesOf,
+  holderOrReceiverOf,
+  type LineFacts,
+  readLine,
+} from "./line-facts.ts";
 
 export async function lineText(hub: Hub, task: string): Promise<string> {
-  return textOf(await readLine(hub, task));
+  return formatLine(await readLine(hub, task));
 }
 
-export function textOf(facts: LineFacts): string {
+export function formatLine(facts: LineFacts): string {
   const { task, timeline } = facts;
   const [first] = timeline;
   if (first === undefined) return `${task}: nothing was handed over`;
@@ -19,22 +25,22 @@ export function textOf(facts: LineFacts): string {
     `${step.at - first.at} ms`,
     whoOf(step),
     step.kind.replaceAll("_", " "),
-    saidIn(step),
+    stepTextOf(step),
   ]);
-  const ends = endsOf(facts).map(endOf).join(", ");
+  const ends = finalDeliveriesOf(facts).map(endOf).join(", ");
   return [`${task}: ${ends}`, ...columns(rows)].join("\n");
 }
 
-const endOf = (shown: Shown): string => {
-  const tries = triesOf(shown).length;
+const endOf = (shown: DeliveryDetails): string => {
+  const tries = attemptsOf(shown).length;
   const { state } = shown.delivery;
-  return `${state} by ${handsOf(shown)}${tries > 1 ? ` at try ${tries}` : ""}`;
+  return `${state} by ${holderOrReceiverOf(shown)}${tries > 1 ? ` at try ${tries}` : ""}`;
 };
 
 const whoOf = ({ agent, to }: TimelineStep): string =>
   to === undefined ? agent : `${agent} → ${to}`;
 
-function saidIn(step: TimelineStep): string {
+function stepTextOf(step: TimelineStep): string {
   const { attempt = 0, kind, text, decision } = step;
   if (kind === "accepted") return `try ${attempt}`;
   const number = step.failure !== undefined && attempt > 0 ? `try ${attempt}: ` : "";

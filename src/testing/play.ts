@@ -6,19 +6,19 @@
  */
 import { AssertionError } from "node:assert";
 import type { Hub } from "../hub/hub.ts";
-import { NextMoments } from "./next-moment.ts";
+import { DueTimes } from "./next-due-times.ts";
 import type { ScriptedAgent } from "./scripted-agent.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** Far more than a line of a test has. */
-const MOST_ROUNDS = 1_000;
+const MAX_ROUNDS = 1_000;
 
 export interface PlayOptions {
   /** Agents that have not come to rest after so many rounds go round for ever: that is an error. */
   readonly rounds?: number;
 }
 
-export interface Played {
+export interface PlayResult {
   /** How often an agent acted. */
   readonly turns: number;
   /** How much time went by on the test's clock. */
@@ -30,16 +30,16 @@ export async function play(
   hub: Hub,
   clock: VirtualClock,
   agents: readonly ScriptedAgent[],
-  { rounds = MOST_ROUNDS }: PlayOptions = {},
-): Promise<Played> {
+  { rounds = MAX_ROUNDS }: PlayOptions = {},
+): Promise<PlayResult> {
   const begun = clock.now();
-  const moments = new NextMoments(hub);
+  const moments = new DueTimes(hub);
   let turns = 0;
   for (let played = 0; played < rounds; played++) {
     const acted = await round(hub, clock, agents);
     turns += acted;
     if (acted > 0) continue;
-    const next = await nextMoment(moments, clock, agents);
+    const next = await nextDueTime(moments, clock, agents);
     if (next === undefined) return { turns, passedMs: clock.now() - begun };
     clock.set(next);
   }
@@ -65,8 +65,8 @@ async function round(
   return acted;
 }
 
-async function nextMoment(
-  moments: NextMoments,
+async function nextDueTime(
+  moments: DueTimes,
   clock: VirtualClock,
   agents: readonly ScriptedAgent[],
 ): Promise<number | undefined> {

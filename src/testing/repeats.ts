@@ -1,6 +1,6 @@
 /** What was done again on a line although it was done, or said to be settled. */
 import type { TimelineStep } from "../coordination/timeline/step.ts";
-import type { LineFacts } from "./line.ts";
+import type { LineFacts } from "./line-facts.ts";
 
 export interface Repeats {
   /** Somebody did it, or said not to. */
@@ -10,13 +10,15 @@ export interface Repeats {
 }
 
 /** Kinds of steps in which somebody says what it did. */
-const DOINGS: readonly TimelineStep["kind"][] = ["noted", "completed"];
+const WORK_STEP_KINDS: readonly TimelineStep["kind"][] = ["noted", "completed"];
 
 export function repeatsOf({ timeline, steps }: LineFacts, what: string | RegExp): Repeats {
   const speaksOf = (text: string): boolean =>
     typeof what === "string" ? text.includes(what) : text.search(what) !== -1;
   const settled = steps.find(({ envelope }) => envelope.doNotRedo.some(speaksOf));
-  const done = timeline.filter(({ kind, text }) => DOINGS.includes(kind) && speaksOf(text));
+  const done = timeline.filter(
+    ({ kind, text }) => WORK_STEP_KINDS.includes(kind) && speaksOf(text),
+  );
   const from = settled === undefined ? -1 : placeOf(timeline, settled.memory);
   const before = done.filter((step) => settled === undefined || timeline.indexOf(step) < from);
   const after = done.filter((step) => !before.includes(step));

@@ -15,7 +15,7 @@ import type { AgentProfile } from "../memory/agents.ts";
 import { type WatchedWork, watchWork } from "./watched-work.ts";
 
 /** What a step can do besides working. */
-export interface Turn {
+export interface StepContext {
   readonly hub: Hub;
   /** The agent in the session that has the work. */
   readonly agent: Agent;
@@ -28,7 +28,7 @@ export interface Turn {
 }
 
 /** Something done with a piece of work: one of the kit's (`completes()`, `fails()`, …), or your own code. */
-export type WorkStep = (work: Work, turn: Turn) => unknown;
+export type WorkStep = (work: Work, turn: StepContext) => unknown;
 
 /** Answers the next question that a receiver of this agent's handoffs has asked. */
 export interface AnswerStep {
@@ -62,7 +62,7 @@ const sessionOf = (name: string, number: number) => ({
 });
 
 /** How a session ends that dies. */
-class Died extends Error {
+class SessionCrash extends Error {
   override readonly name = "Died";
 }
 
@@ -143,7 +143,7 @@ export class ScriptedAgent {
     try {
       await this.#doAll(offer, watched);
     } catch (error) {
-      if (error instanceof Died) return this.#rise();
+      if (error instanceof SessionCrash) return this.#rise();
       if (!isLoss(error)) throw error;
       return; // Told that the work is not its own any more, it lets go.
     }
@@ -151,13 +151,13 @@ export class ScriptedAgent {
   }
 
   async #doAll(offer: Offer, watched: WatchedWork): Promise<void> {
-    const turn: Turn = {
+    const turn: StepContext = {
       hub: this.#hub,
       agent: this.#agent,
       now: () => this.#now,
       pass: (ms) => this.#pass(ms),
       die: () => {
-        throw new Died("a scripted agent died");
+        throw new SessionCrash("a scripted agent died");
       },
     };
     for (const step of this.#stepsFor(offer)) {

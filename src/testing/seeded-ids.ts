@@ -1,6 +1,6 @@
 /** Randomness from a seed: the same seed and clock give the same ids, salts and jitter again. */
 import type { Clock } from "../base/clock.ts";
-import { type Ids, idsFrom } from "../base/ids.ts";
+import { createIdGenerator, type IdGenerator } from "../base/ids.ts";
 
 /** From 0 (included) to 1 (excluded). Mulberry32: 32 bits of state, good enough for tests. */
 export function seededRandom(seed: number): () => number {
@@ -13,9 +13,9 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-export function seededIds(seed: number, clock: Clock): Ids {
+export function seededIds(seed: number, clock: Clock): IdGenerator {
   const random = seededRandom(seed);
-  return idsFrom(clock, (bytes) => {
+  return createIdGenerator(clock, (bytes) => {
     for (let i = 0; i < bytes.length; i++) bytes[i] = Math.floor(random() * 256);
   });
 }

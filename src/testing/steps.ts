@@ -12,32 +12,32 @@ export type NextHandoff = Parameters<Work["handoff"]>[0];
 /** Completes the work; a text is its summary. */
 export const completes = (result: Result | string = {}): WorkStep => {
   const handed = typeof result === "string" ? { summary: result } : result;
-  return (work) => untilSettled(() => work.complete(handed));
+  return (work) => retryWhenExtended(() => work.complete(handed));
 };
 
 /** Fails at it; a text is what went wrong, and may pass. */
 export const fails = (failure: Failure | string): WorkStep => {
   const told = typeof failure === "string" ? { message: failure } : failure;
-  return (work) => untilSettled(() => work.fail(told));
+  return (work) => retryWhenExtended(() => work.fail(told));
 };
 
 /** Refuses it for good. */
 export const declines =
   (reason: string): WorkStep =>
   (work) =>
-    untilSettled(() => work.decline(reason));
+    retryWhenExtended(() => work.decline(reason));
 
 /** Asks the sender, who may have a script that `answers()`. */
-export const asks =
+export const clarifies =
   (question: string): WorkStep =>
   (work) =>
-    untilSettled(() => work.clarify(question));
+    retryWhenExtended(() => work.clarify(question));
 
 /** Hands the task on: a draft, or what makes one from the work. */
-export const handsOn =
+export const handsOver =
   (draft: NextHandoff | ((work: Work) => NextHandoff)): WorkStep =>
   (work) =>
-    untilSettled(() => work.handoff(typeof draft === "function" ? draft(work) : draft));
+    retryWhenExtended(() => work.handoff(typeof draft === "function" ? draft(work) : draft));
 
 /** Gives it back, as a counted try. */
 export const releases = (): WorkStep => (work) => work.release();
@@ -49,13 +49,13 @@ export const notes =
     work.note(note);
 
 /** Is not heard of for so long; longer than its lease, and the next one has the work. */
-export const slow =
+export const stalls =
   (ms: number): WorkStep =>
   (_, turn) =>
     turn.pass(ms);
 
 /** Works for so long, and is heard of: its lease is renewed on the way. */
-export const busy =
+export const worksFor =
   (ms: number): WorkStep =>
   async (work, turn) => {
     for (let left = ms; left > 0; ) {
@@ -71,13 +71,13 @@ export const busy =
   };
 
 /** Falls silent in the middle of it, as a process that was killed does. */
-export const dies = (): WorkStep => (_, turn) => turn.die();
+export const crashes = (): WorkStep => (_, turn) => turn.die();
 
 /** Answers the next question about a handoff of this agent. */
 export const answers = (text: string): AnswerStep => ({ answers: text });
 
 /** Told of an addition by the sender, it settles again, having seen that too. */
-async function untilSettled(settle: () => Promise<unknown>): Promise<void> {
+async function retryWhenExtended(settle: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
       await settle();

@@ -42,15 +42,15 @@ function listText(items: readonly unknown[]): string {
 const indented = (text: string): string => text.replace(/^(?=.)/gmu, "  ");
 
 /** A wider table is harder to read than lines. */
-const MOST_COLUMNS = 8;
-const MOST_IN_CELL = 60;
+const MAX_COLUMNS = 8;
+const MAX_CELL_LENGTH = 60;
 
 /** The columns of a list of alike, flat records; undefined where a table would not be readable. */
 function columnsOf(items: readonly unknown[]): readonly string[] | undefined {
   const [first] = items;
   if (items.length < 2 || !isRecord(first)) return undefined;
   const columns = Object.keys(first);
-  if (columns.length < 2 || columns.length > MOST_COLUMNS) return undefined;
+  if (columns.length < 2 || columns.length > MAX_COLUMNS) return undefined;
   const isRow = (item: unknown): boolean =>
     isRecord(item) &&
     Object.keys(item).length === columns.length &&
@@ -60,7 +60,7 @@ function columnsOf(items: readonly unknown[]): readonly string[] | undefined {
 
 const fitsInCell = (value: unknown): boolean =>
   typeof value === "string"
-    ? value.length <= MOST_IN_CELL && !/[\n|]/u.test(value)
+    ? value.length <= MAX_CELL_LENGTH && !/[\n|]/u.test(value)
     : typeof value !== "object" || value === null;
 
 function tableText(columns: readonly string[], rows: readonly Json[]): string {
@@ -73,8 +73,8 @@ function tableText(columns: readonly string[], rows: readonly Json[]): string {
 }
 
 const OUTLINE_LENGTH = 420;
-const MOST_KEYS = 12;
-const FIRST_WORDS = 48;
+const MAX_KEYS = 12;
+const MAX_EXCERPT_LENGTH = 48;
 
 /** Names the keys of a JSON value with their types and first words, in at most 420 characters. */
 export function outlineOf(value: unknown): string {
@@ -102,17 +102,17 @@ function linesOf(value: unknown, key: string, depth: number): string[] {
 }
 
 const keysOf = (entries: readonly (readonly [string, unknown])[]): string =>
-  entries.length > MOST_KEYS
+  entries.length > MAX_KEYS
     ? `${entries
-        .slice(0, MOST_KEYS)
+        .slice(0, MAX_KEYS)
         .map(([name]) => name)
-        .join(", ")} and ${entries.length - MOST_KEYS} more`
+        .join(", ")} and ${entries.length - MAX_KEYS} more`
     : entries.map(([name]) => name).join(", ");
 
 function textOutline(text: string): string {
-  if (text.length <= FIRST_WORDS && !text.includes("\n")) return text;
+  if (text.length <= MAX_EXCERPT_LENGTH && !text.includes("\n")) return text;
   const [line = ""] = text.trim().split("\n", 1);
-  return `text of ${text.length} characters, begins: ${clip(line, FIRST_WORDS)}`;
+  return `text of ${text.length} characters, begins: ${clip(line, MAX_EXCERPT_LENGTH)}`;
 }
 
 function listOutline(items: readonly unknown[]): string {
@@ -120,6 +120,6 @@ function listOutline(items: readonly unknown[]): string {
   if (items.length === 0) return "empty list";
   const each = isRecord(first)
     ? `each with ${keysOf(Object.entries(first))}`
-    : `first: ${clip(renderData(first).split("\n", 1)[0] ?? "", FIRST_WORDS)}`;
+    : `first: ${clip(renderData(first).split("\n", 1)[0] ?? "", MAX_EXCERPT_LENGTH)}`;
   return `list of ${items.length}, ${each}`;
 }

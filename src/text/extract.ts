@@ -3,15 +3,15 @@
  * whole is about. Sentences with numbers, negations and names of things count more, since those are
  * what a retelling loses. The same text always gives the same; no word is cut, and none is added.
  */
-import { DENIALS } from "../search/opposites.ts";
+import { NEGATIONS } from "../search/opposites.ts";
 import { termsOf } from "../search/terms.ts";
 import { wordsOf } from "../search/words.ts";
 
-const MORE = " …";
+const ELLIPSIS = " …";
 /** Between sentences that do not follow each other. */
 const GAP = " … ";
 /** Enough to choose from; the first sentences of a long text say what it is about. */
-const MOST_SENTENCES = 400;
+const MAX_SENTENCES = 400;
 
 interface Sentence {
   readonly text: string;
@@ -25,8 +25,8 @@ export function extract(text: string, most: number): string {
   if (whole.length <= most) return whole;
   const texts = sentencesOf(whole);
   const [first] = texts;
-  if (first === undefined || first.length + MORE.length > most) return firstWords(whole, most);
-  const chosen = choose(weighed(texts), most);
+  if (first === undefined || first.length + ELLIPSIS.length > most) return firstWords(whole, most);
+  const chosen = selectSentences(scoreSentences(texts), most);
   const parts = chosen.map(({ text: each, at }, i) => {
     const before = chosen[i - 1];
     if (before === undefined) return each;
@@ -34,14 +34,14 @@ export function extract(text: string, most: number): string {
   });
   const last = chosen.at(-1);
   const isEnd = last !== undefined && last.at === texts.length - 1 && whole.endsWith(last.text);
-  return `${parts.join("")}${isEnd ? "" : MORE}`;
+  return `${parts.join("")}${isEnd ? "" : ELLIPSIS}`;
 }
 
 /** The first, then the most telling that fit, in their own order. */
-function choose([first, ...others]: readonly Sentence[], most: number): Sentence[] {
+function selectSentences([first, ...others]: readonly Sentence[], most: number): Sentence[] {
   if (first === undefined) return [];
   const chosen = new Map([[first.text, first]]);
-  let room = most - MORE.length - first.text.length;
+  let room = most - ELLIPSIS.length - first.text.length;
   for (const each of others.toSorted((a, b) => b.worth - a.worth || a.at - b.at)) {
     const takes = each.text.length + GAP.length;
     if (takes > room || chosen.has(each.text)) continue;
@@ -53,20 +53,20 @@ function choose([first, ...others]: readonly Sentence[], most: number): Sentence
 
 function sentencesOf(text: string): string[] {
   return text
-    .split(/\n+|(?<=[.!?…]["')\]]*)\s+|(?<=[。！？])/u, MOST_SENTENCES)
+    .split(/\n+|(?<=[.!?…]["')\]]*)\s+|(?<=[。！？])/u, MAX_SENTENCES)
     .map((each) => each.trim())
     .filter((each) => /[\p{L}\p{N}]/u.test(each));
 }
 
-function weighed(texts: readonly string[]): Sentence[] {
+function scoreSentences(texts: readonly string[]): Sentence[] {
   const terms = texts.map((each) => new Set(termsOf(each)));
   const said = new Map<string, number>();
   for (const each of terms) for (const term of each) said.set(term, (said.get(term) ?? 0) + 1);
-  return texts.map((each, at) => ({ text: each, at, worth: worthOf(each, terms[at], said) }));
+  return texts.map((each, at) => ({ text: each, at, worth: scoreOf(each, terms[at], said) }));
 }
 
 /** How much of what the whole talks about it says, for its length. */
-function worthOf(
+function scoreOf(
   text: string,
   terms: ReadonlySet<string> = new Set(),
   said: ReadonlyMap<string, number>,
@@ -75,7 +75,7 @@ function worthOf(
   for (const term of terms) overlap += Math.min((said.get(term) ?? 1) - 1, 4);
   const facts =
     (/\d/.test(text) ? 1 : 0) +
-    (wordsOf(text).some((word) => DENIALS.has(word)) ? 1.5 : 0) +
+    (wordsOf(text).some((word) => NEGATIONS.has(word)) ? 1.5 : 0) +
     (/[a-z][A-Z]|[\w)]\(|\w[_./]\w|`/.test(text) ? 1 : 0);
   return (overlap + 2 * facts + 1) / Math.sqrt(terms.size + 4);
 }
@@ -83,15 +83,15 @@ function worthOf(
 /** As many words from the beginning as fit; ends in " …" where there are more. */
 export function firstWords(text: string, most: number): string {
   if (text.length <= most) return text;
-  const room = most - MORE.length;
+  const room = most - ELLIPSIS.length;
   const head = text.slice(0, room + 1);
   const space = head.search(/\s+\S*$/u);
-  if (space > 0) return `${text.slice(0, space)}${MORE}`;
-  return `${unspaced(head.slice(0, room))}${MORE}`;
+  if (space > 0) return `${text.slice(0, space)}${ELLIPSIS}`;
+  return `${cutAtWordBoundary(head.slice(0, room))}${ELLIPSIS}`;
 }
 
 /** A script without spaces, or one word that is longer than all there is room for. */
-function unspaced(head: string): string {
+function cutAtWordBoundary(head: string): string {
   const pieces = [...new Intl.Segmenter("en", { granularity: "word" }).segment(head)];
   const last = pieces.at(-1);
   if (last !== undefined && last.index > 0) return head.slice(0, last.index);

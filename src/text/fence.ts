@@ -5,34 +5,34 @@
  */
 
 /** On lines of its own. */
-export function fenced(text: string): string {
+export function fenceText(text: string): string {
   const { opening, closing } = marksAround(text, 2);
   return `${opening}\n${text}\n${closing}`;
 }
 
 /** Word for word, within a line where it is one, else on lines of its own. */
-export function quoted(text: string): string {
-  if (LINE_BREAK.test(text)) return `\n${fenced(text)}`;
-  return within(text);
+export function quoteText(text: string): string {
+  if (LINE_BREAK.test(text)) return `\n${fenceText(text)}`;
+  return fenceInline(text);
 }
 
 const LINE_BREAK = /[\n\r\v\f\u0085\u2028\u2029]/;
 
 /** On one line: what would break it is a space. */
-export function fencedLine(text: string): string {
+export function fenceLine(text: string): string {
   const line = text.replace(/[\s\u0085]+/gu, " ").trim();
-  return within(line);
+  return fenceInline(line);
 }
 
 /** An address on one line: names of roles and channels can be sentences, those of agents hold no spaces. */
-export const fencedAddress = (address: string): string =>
-  address.includes(":") ? fencedLine(address) : address;
+export const fenceAddress = (address: string): string =>
+  address.includes(":") ? fenceLine(address) : address;
 
 /** A mark of the text's own at its edge stands apart: nobody takes it for one of ours. */
-function within(line: string): string {
+function fenceInline(line: string): string {
   const { opening, closing } = marksAround(line, 1);
-  const before = FIRST.test(line) ? " " : "";
-  const after = LAST.test(line) ? " " : "";
+  const before = STARTS_WITH_MARK.test(line) ? " " : "";
+  const after = ENDS_WITH_MARK.test(line) ? " " : "";
   return `${opening}${before}${line}${after}${closing}`;
 }
 
@@ -44,8 +44,8 @@ const RUNS = new RegExp(
   "gu",
 );
 const MARK = new RegExp(`${OPENING}|${CLOSING}`, "gu");
-const FIRST = new RegExp(`^(?:${OPENING}|${CLOSING})`, "u");
-const LAST = new RegExp(`(?:${OPENING}|${CLOSING})$`, "u");
+const STARTS_WITH_MARK = new RegExp(`^(?:${OPENING}|${CLOSING})`, "u");
+const ENDS_WITH_MARK = new RegExp(`(?:${OPENING}|${CLOSING})$`, "u");
 
 function marksAround(text: string, least: number): { opening: string; closing: string } {
   let longest = least;

@@ -11,15 +11,15 @@ const RUNS =
   /(?<word>[A-Z]+(?![a-z])|[A-Z]?[a-z]+)|(?<number>\p{N}+)|(?<sign>[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]+)|(?<letters>\p{L}+)|(?<line>\n\s*)|(?<mark>[^\s\p{L}\p{N}]+)/gu;
 
 /** A word this long is one token; a longer one is several. */
-const WORD = 7;
-const DIGITS = 3;
+const LETTERS_PER_TOKEN = 7;
+const DIGITS_PER_TOKEN = 3;
 
 function count(text: string): number {
   let tokens = 0;
   for (const { groups = {} } of text.matchAll(RUNS)) {
     const { word, number, sign, letters, mark } = groups;
-    if (word !== undefined) tokens += Math.ceil(word.length / WORD);
-    else if (number !== undefined) tokens += Math.ceil(number.length / DIGITS);
+    if (word !== undefined) tokens += Math.ceil(word.length / LETTERS_PER_TOKEN);
+    else if (number !== undefined) tokens += Math.ceil(number.length / DIGITS_PER_TOKEN);
     else if (sign !== undefined) tokens += sign.length;
     else if (letters !== undefined) tokens += Math.ceil(letters.length / 2);
     else if (mark !== undefined) tokens += Math.ceil(Buffer.byteLength(mark) / 2);

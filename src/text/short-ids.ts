@@ -10,7 +10,7 @@ export const isShortId = (id: string): boolean => /^[0-9a-f]{6}$/.test(id);
 export const shortIdOf = (id: string): string => id.slice(-LENGTH);
 
 /** What each record of a view is called, among all that the view considered. */
-export function namesAmong(ids: Iterable<string>): (id: string) => string {
+export function shortIdFormatter(ids: Iterable<string>): (id: string) => string {
   const times = new Map<string, number>();
   for (const id of new Set(ids)) {
     const short = shortIdOf(id);

@@ -5,12 +5,12 @@
  *
  * Tables are loaded on first use: they take a quarter of a second, and most calls never count.
  */
-import { Generations } from "../base/generations.ts";
+import { GenerationalCache } from "../base/generational-cache.ts";
 
 export const ENCODINGS = ["o200k_base", "cl100k_base", "p50k_base"] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-type Count = (text: string) => number;
+type TokenCounter = (text: string) => number;
 
 export interface Tokenizer {
   /** "rough": without a table. */
@@ -19,7 +19,7 @@ export interface Tokenizer {
   readonly exact: boolean;
   /** The share of a budget that is kept free because the count is an estimate; 0 when it is exact. */
   readonly margin: number;
-  readonly count: Count;
+  readonly count: TokenCounter;
 }
 
 /**
@@ -38,13 +38,13 @@ const MODELS: readonly (readonly [RegExp, Encoding])[] = [
 /** The tokenizer of a model; of one that is not known, or none, an estimate. */
 export async function tokenizerFor(model?: string): Promise<Tokenizer> {
   const known = model === undefined ? undefined : encodingOf(model);
-  if (known !== undefined) return exactly(known);
+  if (known !== undefined) return exactTokenizer(known);
   const count = await counterOf("o200k_base");
   return { name: "o200k_base", exact: false, margin: ESTIMATE_MARGIN, count };
 }
 
 /** A tokenizer by its name: who names it knows that it counts. */
-export async function exactly(name: Encoding): Promise<Tokenizer> {
+export async function exactTokenizer(name: Encoding): Promise<Tokenizer> {
   return { name, exact: true, margin: 0, count: await counterOf(name) };
 }
 
@@ -53,9 +53,9 @@ function encodingOf(model: string): Encoding | undefined {
   return MODELS.find(([pattern]) => pattern.test(name))?.[1];
 }
 
-const loading = new Map<Encoding, Promise<Count>>();
+const loading = new Map<Encoding, Promise<TokenCounter>>();
 
-function counterOf(name: Encoding): Promise<Count> {
+function counterOf(name: Encoding): Promise<TokenCounter> {
   const known = loading.get(name);
   if (known !== undefined) return known;
   const loaded = load(name);
@@ -63,20 +63,20 @@ function counterOf(name: Encoding): Promise<Count> {
   return loaded;
 }
 
-async function load(name: Encoding): Promise<Count> {
+async function load(name: Encoding): Promise<TokenCounter> {
   const splits = await import("gpt-tokenizer/encodingParams/constants");
   switch (name) {
     case "o200k_base": {
       const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base");
-      return byWords(splits.O200K_TOKEN_SPLIT_REGEX, countTokens);
+      return countByWords(splits.O200K_TOKEN_SPLIT_REGEX, countTokens);
     }
     case "cl100k_base": {
       const { countTokens } = await import("gpt-tokenizer/encoding/cl100k_base");
-      return byWords(splits.CL100K_TOKEN_SPLIT_REGEX, countTokens);
+      return countByWords(splits.CL100K_TOKEN_SPLIT_REGEX, countTokens);
     }
     case "p50k_base": {
       const { countTokens } = await import("gpt-tokenizer/encoding/p50k_base");
-      return byWords(splits.R50K_TOKEN_SPLIT_REGEX, countTokens);
+      return countByWords(splits.R50K_TOKEN_SPLIT_REGEX, countTokens);
     }
   }
 }
@@ -84,7 +84,7 @@ async function load(name: Encoding): Promise<Count> {
 type CountTokens = (text: string, options: { disallowedSpecial: Set<string> }) => number;
 
 /** Words remembered with their counts, in each generation. */
-const WORDS = 50_000;
+const WORD_CACHE_SIZE = 50_000;
 /**
  * A word, or a run of signs, is merged in time that grows with the square of its length: one of 64,000
  * characters takes eleven seconds. No text has words like that, but somebody may store one. From this
@@ -96,8 +96,8 @@ const LONG_WORD = 400;
  * A text is split into words before these are merged into tokens, so its count is the sum of theirs. A
  * team uses the same words all day: remembering them counts four times as fast.
  */
-function byWords(split: RegExp, countTokens: CountTokens): Count {
-  const known = new Generations<string, number>(WORDS);
+function countByWords(split: RegExp, countTokens: CountTokens): TokenCounter {
+  const known = new GenerationalCache<string, number>(WORD_CACHE_SIZE);
   // Text that looks like a control token is text: stored content never steers the counter.
   const options = { disallowedSpecial: new Set<string>() };
   const countWord = (word: string): number => {
@@ -114,11 +114,11 @@ function byWords(split: RegExp, countTokens: CountTokens): Count {
 }
 
 /** Counting o200k tokens. */
-export const tokenCounter = (): Promise<Count> => counterOf("o200k_base");
+export const tokenCounter = (): Promise<TokenCounter> => counterOf("o200k_base");
 
 /** Blocks remembered with their counts, in each generation: some 100 bytes each. */
-const REMEMBERED = 50_000;
-const counts = new Generations<string, number>(REMEMBERED);
+const BLOCK_CACHE_SIZE = 50_000;
+const counts = new GenerationalCache<string, number>(BLOCK_CACHE_SIZE);
 
 /**
  * The tokens of a block that is made of a stored record, by a key that says which and how. Records

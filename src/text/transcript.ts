@@ -7,7 +7,7 @@
 const TURN =
   /^\s*(?:[[(]?\d[\d:.,/ TZ-]{3,24}[\])]?\s*)?(?:[*_#>[<"-]+\s*)?(user|human|assistant|ai|system|tool|function|model|developer|bot|claude|chatgpt|agent)(?:\s*\([^)\n]{0,40}\))?\s*(?:[*_\]>"]+)?\s*[:>]/iu;
 /** Beyond the name: who it is in brackets, marks, a colon. */
-const LONGEST_TURN = 64;
+const MAX_TURN_PREFIX = 64;
 /** There is talk where both sides speak, one of them again or a tool between them; settings have a user too. */
 const PEOPLE: ReadonlySet<string> = new Set(["user", "human"]);
 const MACHINES: ReadonlySet<string> = new Set(
@@ -15,21 +15,21 @@ const MACHINES: ReadonlySet<string> = new Set(
 );
 const TOOLS: ReadonlySet<string> = new Set(["tool", "function"]);
 /** One exchange, and the beginning of the next. */
-const FEWEST_TURNS = 3;
+const MIN_TURNS = 3;
 /** Of the lines that say something: a text that quotes a few turns is no log. */
-const SHARE = 0.15;
+const MIN_TURN_SHARE = 0.15;
 /** As many as tell what a text is. */
-const LINES_LOOKED_AT = 2_000;
+const MAX_LINES_CHECKED = 2_000;
 
 export function isTranscript(text: string): boolean {
-  return isMessages(text) || isTalk(text);
+  return isMessageJson(text) || isChatLog(text);
 }
 
-function isTalk(text: string): boolean {
-  if (!text.includes("\n") || !hasTurnOfAPerson(text)) return false;
-  const lines = text.split("\n", LINES_LOOKED_AT).filter((line) => line.trim() !== "");
+function isChatLog(text: string): boolean {
+  if (!text.includes("\n") || !hasPersonTurn(text)) return false;
+  const lines = text.split("\n", MAX_LINES_CHECKED).filter((line) => line.trim() !== "");
   const turns = lines.flatMap((line) => TURN.exec(line)?.[1]?.toLowerCase() ?? []);
-  if (turns.length < FEWEST_TURNS || turns.length / lines.length < SHARE) return false;
+  if (turns.length < MIN_TURNS || turns.length / lines.length < MIN_TURN_SHARE) return false;
   const speakers = [...new Set(turns)];
   const goesOn = speakers.length < turns.length || speakers.some((who) => TOOLS.has(who));
   return (
@@ -39,30 +39,31 @@ function isTalk(text: string): boolean {
 
 const PERSON = /user|human/gi;
 /** How far from the beginning of its line the name of a speaker stands at most. */
-const NAME_WITHIN = 80;
+const MAX_NAME_OFFSET = 80;
 
 /**
  * Whether a person begins a turn somewhere. Every handoff is checked when it is sent, and most texts are
  * distinguished from a conversation by this alone: 4 KB take 1 µs, and 20 line by line.
  */
-function hasTurnOfAPerson(text: string): boolean {
+function hasPersonTurn(text: string): boolean {
   PERSON.lastIndex = 0;
   for (let found = PERSON.exec(text); found !== null; found = PERSON.exec(text)) {
-    const before = text.slice(Math.max(0, found.index - NAME_WITHIN), found.index);
+    const before = text.slice(Math.max(0, found.index - MAX_NAME_OFFSET), found.index);
     const start = found.index - before.length + before.lastIndexOf("\n") + 1;
-    if (TURN.test(text.slice(start, found.index + LONGEST_TURN))) return true;
+    if (TURN.test(text.slice(start, found.index + MAX_TURN_PREFIX))) return true;
   }
   return false;
 }
 
 /** A JSON array of messages, an object that holds one, or one message a line. */
-function isMessages(text: string): boolean {
+function isMessageJson(text: string): boolean {
   const start = text.trimStart();
   if (!start.startsWith("[") && !start.startsWith("{")) return false;
   if (!MESSAGE_FIELDS.some((fields) => fields.every((field) => text.includes(field)))) return false;
-  const whole = parsed(text);
-  const found = whole === undefined ? text.trim().split("\n", LINES_LOOKED_AT).map(parsed) : whole;
-  return isMessageList(Array.isArray(found) ? found : heldBy(found));
+  const whole = tryParseJson(text);
+  const found =
+    whole === undefined ? text.trim().split("\n", MAX_LINES_CHECKED).map(tryParseJson) : whole;
+  return isMessageList(Array.isArray(found) ? found : findArrayIn(found));
 }
 
 /** The fields of a message, as JSON writes them: what has none of them need not be parsed. */
@@ -74,10 +75,10 @@ const MESSAGE_FIELDS = [
 /** A list of messages as a model is given them. */
 export function isMessageList(items: readonly unknown[]): boolean {
   const turns = items.filter(isMessage).length;
-  return turns >= FEWEST_TURNS && turns / items.length >= 0.5;
+  return turns >= MIN_TURNS && turns / items.length >= 0.5;
 }
 
-function heldBy(value: unknown): readonly unknown[] {
+function findArrayIn(value: unknown): readonly unknown[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.values(value).find(Array.isArray) ?? [];
 }
@@ -87,7 +88,7 @@ function isMessage(value: unknown): boolean {
   return ("role" in value && "content" in value) || ("type" in value && "message" in value);
 }
 
-function parsed(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,5 +1,5 @@
 /** Entries as values: read, decided about, and changed only if nobody was quicker. */
-import { canonicalJson } from "../base/canonical.ts";
+import { canonicalJson } from "../base/digest.ts";
 import { type EntryRow, type EventKind, parseText } from "../store/rows.ts";
 import { RETRY, retryWrite } from "./retry.ts";
 import type { Workspace } from "./workspace.ts";
@@ -9,7 +9,7 @@ export interface EntryName {
   readonly name: string;
 }
 
-export interface Changed<T> {
+export interface EntryChange<T> {
   readonly value: T | undefined;
   readonly event?: { readonly kind: EventKind; readonly agent: string };
 }
@@ -18,7 +18,7 @@ export function entryValue<T>(entry: EntryRow | undefined): T | undefined {
   return entry && parseText<T>({ id: `${entry.kind} ${entry.name}`, text: entry.value });
 }
 
-export const writtenValue = (value: unknown): string => canonicalJson(value, "invalid_input");
+export const toEntryText = (value: unknown): string => canonicalJson(value, "invalid_input");
 
 /**
  * Changes an entry by what it is now; `change` answers with nothing when it shall stay as it is, and
@@ -27,14 +27,14 @@ export const writtenValue = (value: unknown): string => canonicalJson(value, "in
 export async function changeEntry<T>(
   { store, name: workspace }: Workspace,
   { kind, name }: EntryName,
-  change: (now: T | undefined) => Changed<T> | undefined,
+  change: (now: T | undefined) => EntryChange<T> | undefined,
 ): Promise<EntryRow | undefined> {
   let current = await store.findEntry(workspace, kind, name);
   return retryWrite({ what: `The ${kind} of "${name}" was changed` }, async () => {
     const changed = change(entryValue<T>(current));
     if (changed === undefined) return current;
     if (changed.value === undefined && current === undefined) return undefined;
-    const value = changed.value === undefined ? undefined : writtenValue(changed.value);
+    const value = changed.value === undefined ? undefined : toEntryText(changed.value);
     const put = { kind, name, value, basedOn: current?.revision ?? 0 };
     const outcome = await store.putEntry(workspace, put, changed.event);
     if (outcome.kind === "put") return outcome.entry;

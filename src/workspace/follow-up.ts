@@ -5,13 +5,13 @@
 import { channel } from "node:diagnostics_channel";
 import { isBatonError } from "../base/errors.ts";
 
-const unfinished = channel("batonpass:policy:unfinished");
+const unfinishedChannel = channel("batonpass:policy:unfinished");
 
-export async function followUp(what: string, run: () => Promise<void>): Promise<void> {
+export async function runFollowUp(what: string, run: () => Promise<void>): Promise<void> {
   try {
     await run();
   } catch (error) {
     if (!isBatonError(error)) throw error;
-    unfinished.publish({ what, error });
+    unfinishedChannel.publish({ what, error });
   }
 }

@@ -3,16 +3,16 @@
  * the hub, passed to rooms.
  */
 import type { Clock } from "../base/clock.ts";
-import type { Ids } from "../base/ids.ts";
+import type { IdGenerator } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
-import type { PayloadTypes } from "../envelope/payload.ts";
+import type { PayloadTypes } from "../envelope/payload-types.ts";
 import type { Envelope, PolicyInput } from "../envelope/schema.ts";
-import type { Versions } from "../envelope/versions.ts";
-import type { Near } from "../search/query.ts";
+import type { EnvelopeVersions } from "../envelope/versions.ts";
+import type { SimilarWord } from "../search/query.ts";
 import type { DeliveryRow } from "../store/rows.ts";
-import type { Meant } from "../store/search.ts";
-import { NOBODY, type Reader, TRUNK } from "../store/sight.ts";
-import type { Claimed, Move, Store } from "../store/store.ts";
+import type { QueryVector } from "../store/search.ts";
+import type { DeliveryWithEnvelopeRow, Move, Store } from "../store/store.ts";
+import { ANONYMOUS_READER, MAIN_BRANCH, type Reader } from "../store/visibility.ts";
 
 /** Which process this is, and which others have ended. Injected, like the clock. */
 export interface Processes {
@@ -23,7 +23,7 @@ export interface Processes {
 }
 
 /** What is known of a handoff that names no receiver. */
-export interface Leaving {
+export interface RouteInput {
   readonly from: string;
   readonly task: string | undefined;
   readonly action: string;
@@ -34,12 +34,14 @@ export interface Leaving {
 }
 
 /** Computes the next receiver; undefined leaves it to the table of routes. */
-export type RouteFunction = (leaving: Leaving) => string | undefined | Promise<string | undefined>;
+export type RouteFunction = (
+  leaving: RouteInput,
+) => string | undefined | Promise<string | undefined>;
 
 /** What an embedder says to a question (memory/recall/meaning.ts). */
-export interface Understood {
-  readonly meant: Meant | undefined;
-  readonly near: (word: string) => readonly Near[];
+export interface QueryMeaning {
+  readonly meant: QueryVector | undefined;
+  readonly near: (word: string) => readonly SimilarWord[];
   /** Why there is nothing to compare. */
   readonly state: string;
 }
@@ -51,8 +53,8 @@ export interface EmbedProgress {
   readonly total: number;
 }
 
-export interface Understanding {
-  ask(workspace: Workspace, question: string, wanted: boolean): Promise<Understood>;
+export interface EmbeddingService {
+  ask(workspace: Workspace, question: string, wanted: boolean): Promise<QueryMeaning>;
   embedAll(
     workspace: Workspace,
     onProgress?: (progress: EmbedProgress) => void,
@@ -70,7 +72,7 @@ export interface Summarizer {
 }
 
 /** Nothing, tell what is known, or refuse to say it again (memory/recall/search-first.ts). */
-export type KnownMode = "ignore" | "report" | "refuse";
+export type SimilarMemoryMode = "ignore" | "report" | "refuse";
 
 /** What is done about secrets in what is said, from the mildest to the strictest (memory/redaction/secret-policy.ts). */
 export const SECRET_MODES = ["allow", "redact", "refuse"] as const;
@@ -80,18 +82,18 @@ export type SecretMode = (typeof SECRET_MODES)[number];
  * What coordination does about deliveries (coordination/duties.ts), called by whoever settles one or
  * carries out policies.
  */
-export interface Duties {
+export interface FollowUpHandlers {
   /** Whether somebody decides about it when it is given up; else it is parked, and that is all. */
-  isCoordinated(workspace: Workspace, sealed: GivenUpEnvelope): Promise<boolean>;
+  isCoordinated(workspace: Workspace, sealed: CoordinationFields): Promise<boolean>;
   /**
    * Tells who decides that a delivery is given up: before it is parked, so that no crash hides it.
    * Answers with the delivery of the report.
    */
-  report(workspace: Workspace, due: Claimed, ended: GivenUp): Promise<string>;
+  report(workspace: Workspace, due: DeliveryWithEnvelopeRow, ended: GiveUpDetails): Promise<string>;
   /** What is to be done about a report now: it lies with the hub itself, or is no longer true. */
   coordinate(workspace: Workspace, report: string): Promise<void>;
   /** A task that waits for others may begin, or never will. */
-  openWaiting(workspace: Workspace, due: Claimed): Promise<void>;
+  openWaiting(workspace: Workspace, due: DeliveryWithEnvelopeRow): Promise<void>;
   /** A delivery of a task in the queue has ended: its task may be over. */
   ended(workspace: Workspace, delivery: DeliveryRow): Promise<void>;
   /** Now and then: whether the end of a task was left half done by a process that died. */
@@ -99,10 +101,10 @@ export interface Duties {
 }
 
 /** What of an envelope says whether somebody decides about it. */
-export type GivenUpEnvelope = Pick<Envelope, "failure" | "from" | "policy" | "queued">;
+export type CoordinationFields = Pick<Envelope, "failure" | "from" | "policy" | "queued">;
 
 /** How a delivery comes to be given up. */
-export interface GivenUp {
+export interface GiveUpDetails {
   /** The try it is given up after. */
   readonly attempt: number;
   /** How that try ended, where that is still to be written down. */
@@ -121,23 +123,23 @@ export interface Workspace {
   readonly reader: Reader;
   readonly store: Store;
   readonly clock: Clock;
-  readonly ids: Ids;
+  readonly ids: IdGenerator;
   /** From 0 (included) to 1 (excluded): jitter. Injected, so that a seed replays a run. */
   readonly random: () => number;
   readonly processes: Processes;
   readonly limits: Limits;
   readonly payloads: PayloadTypes;
   /** The versions of envelopes that are read, and the one that is written. */
-  readonly versions: Versions;
+  readonly versions: EnvelopeVersions;
   /** How handoffs are tried that say nothing about it. */
   readonly policy: PolicyInput | undefined;
   readonly route: RouteFunction | undefined;
-  readonly duties: Duties;
-  readonly meaning: Understanding;
+  readonly duties: FollowUpHandlers;
+  readonly meaning: EmbeddingService;
   /** The folder whose files are looked into when a handoff names one; undefined: none. */
   readonly files: string | undefined;
   /** What is done about what is known already when something is remembered, unless the call says. */
-  readonly known: KnownMode;
+  readonly known: SimilarMemoryMode;
   /** The hub's own rule about secrets, where it has one. */
   readonly secrets: SecretMode | undefined;
   /** What summarizes records that nobody has summarized; without one their first sentences do. */
@@ -145,8 +147,8 @@ export interface Workspace {
 }
 
 /** The workspace as policy sees it: what it decides is written on the trunk, for everybody. */
-export const trunkOf = (workspace: Workspace): Workspace => ({
+export const onMainBranch = (workspace: Workspace): Workspace => ({
   ...workspace,
-  branch: TRUNK,
-  reader: NOBODY,
+  branch: MAIN_BRANCH,
+  reader: ANONYMOUS_READER,
 });

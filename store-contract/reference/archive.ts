@@ -4,7 +4,7 @@ import {
   type ArchivedRow,
   type ArchiveSummary,
   byCodePoint,
-  type Exported,
+  type ExportItem,
   edgesIn,
   type ImportOutcome,
   totalOf,
@@ -23,7 +23,7 @@ import type { Problem } from "../../src/store/verify-report.ts";
 import type { Head } from "./prune.ts";
 
 /** What one workspace holds. */
-export interface Lists {
+export interface WorkspaceRows {
   readonly agents: AgentRow[];
   readonly memories: MemoryRow[];
   readonly relations: RelationEdge[];
@@ -34,7 +34,7 @@ export interface Lists {
   readonly events: EventRow[];
 }
 
-export function summaryOf(lists: Lists, heads: readonly Head[]): ArchiveSummary {
+export function summaryOf(lists: WorkspaceRows, heads: readonly Head[]): ArchiveSummary {
   return {
     counts: {
       agent: lists.agents.length,
@@ -52,7 +52,7 @@ export function summaryOf(lists: Lists, heads: readonly Head[]): ArchiveSummary 
   };
 }
 
-export function* exportLists(lists: Lists, heads: readonly Head[]): Generator<Exported> {
+export function* exportRows(lists: WorkspaceRows, heads: readonly Head[]): Generator<ExportItem> {
   yield { kind: "summary", summary: summaryOf(lists, heads) };
   const byId = (a: { readonly id: string }, b: { readonly id: string }): number =>
     byCodePoint(a.id, b.id);
@@ -70,11 +70,11 @@ export function* exportLists(lists: Lists, heads: readonly Head[]): Generator<Ex
 }
 
 /** The lists that rows make, and what speaks against them. */
-export function listsOf(rows: readonly ArchivedRow[]): {
-  readonly lists: Lists;
+export function collectRows(rows: readonly ArchivedRow[]): {
+  readonly lists: WorkspaceRows;
   readonly problem: Problem | undefined;
 } {
-  const lists: Lists = {
+  const lists: WorkspaceRows = {
     ...{ agents: [], memories: [], relations: [], envelopes: [] },
     ...{ deliveries: [], attempts: [], entries: [], events: [] },
   };
@@ -85,7 +85,7 @@ export function listsOf(rows: readonly ArchivedRow[]): {
   return { lists, problem: undefined };
 }
 
-function put(lists: Lists, { kind, row }: ArchivedRow): Problem | undefined {
+function put(lists: WorkspaceRows, { kind, row }: ArchivedRow): Problem | undefined {
   switch (kind) {
     case "agent":
       lists.agents.push(row);
@@ -119,7 +119,7 @@ function put(lists: Lists, { kind, row }: ArchivedRow): Problem | undefined {
   }
 }
 
-function putMemory(lists: Lists, row: MemoryRow): Problem | undefined {
+function putMemory(lists: WorkspaceRows, row: MemoryRow): Problem | undefined {
   const known = (memory: string): boolean => lists.memories.some(({ id }) => id === memory);
   if (known(row.id)) return { record: row.id, field: "id", message: "is there twice" };
   for (const edge of edgesIn(row.text)) {
@@ -133,8 +133,8 @@ function putMemory(lists: Lists, row: MemoryRow): Problem | undefined {
 }
 
 /** A link fixes everything before it: who has the file's last records has the file's history. */
-export function occupied(
-  lists: Lists,
+export function occupiedOutcome(
+  lists: WorkspaceRows,
   heads: readonly Head[],
   { summary }: Archive,
 ): ImportOutcome {

@@ -2,17 +2,17 @@
 
 import type { EnvelopeRow, MemoryRow } from "../../src/store/rows.ts";
 import {
+  embeddableRecordOf,
   type FindUnembedded,
   type ModelState,
-  meaningfulOf,
   type PutVectors,
   type RowWithEnvelope,
   type UnembeddedSlice,
-  unembeddedOf,
+  unembeddedRecordOf,
 } from "../../src/store/search.ts";
 
 /** What a workspace holds, oldest first. */
-interface Written {
+interface WorkspaceRecords {
   readonly memories: readonly MemoryRow[];
   readonly envelopes: readonly EnvelopeRow[];
 }
@@ -30,12 +30,12 @@ export class Models {
     return this.#models.get(workspace)?.get(model)?.vectors;
   }
 
-  unembedded(written: Written, operation: FindUnembedded): UnembeddedSlice {
+  unembedded(written: WorkspaceRecords, operation: FindUnembedded): UnembeddedSlice {
     const { memories } = written;
     const done = this.#models.get(operation.workspace)?.get(operation.model)?.done ?? 0;
     const slice = memories.slice(done, done + operation.limit);
     return {
-      records: slice.flatMap((_, n) => unembeddedOf(rowAt(written, done + n + 1)) ?? []),
+      records: slice.flatMap((_, n) => unembeddedRecordOf(rowAt(written, done + n + 1)) ?? []),
       upTo: done + slice.length,
       more: slice.length === operation.limit,
       done,
@@ -43,7 +43,7 @@ export class Models {
     };
   }
 
-  put(written: Written, operation: PutVectors): void {
+  put(written: WorkspaceRecords, operation: PutVectors): void {
     const { workspace, model, dimensions, upTo } = operation;
     const here = this.#models.get(workspace) ?? new Map<string, Model>();
     this.#models.set(workspace, here);
@@ -54,7 +54,7 @@ export class Models {
       if (written.memories[pos - 1] === undefined) continue;
       const row = rowAt(written, pos);
       // A record that was redacted meanwhile has no meaning any more.
-      if (meaningfulOf(row) !== undefined) known.vectors.set(row.id, vector);
+      if (embeddableRecordOf(row) !== undefined) known.vectors.set(row.id, vector);
     }
   }
 
@@ -83,7 +83,7 @@ export class Models {
   }
 }
 
-function rowAt({ memories, envelopes }: Written, pos: number): RowWithEnvelope {
+function rowAt({ memories, envelopes }: WorkspaceRecords, pos: number): RowWithEnvelope {
   const row = memories[pos - 1] as MemoryRow;
   const envelope = envelopes.find(({ memory }) => memory === row.id)?.text;
   return { ...row, pos, envelope };

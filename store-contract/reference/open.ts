@@ -10,13 +10,12 @@ import type { Clock } from "../../src/base/clock.ts";
 import {
   type Archive,
   type ArchivedRow,
-  type Exported,
+  type ExportItem,
+  findSummaryMismatch,
   type ImportOutcome,
   totalOf,
-  unequal,
 } from "../../src/store/archive.ts";
-import { storeClosed } from "../../src/store/closed.ts";
-import { holdsFor, passes } from "../../src/store/filter.ts";
+import { isEdgeValid, matchesMemoryFilter } from "../../src/store/memory-filter.ts";
 import {
   DELIVERY_STATES,
   type DeliveryState,
@@ -25,12 +24,13 @@ import {
   type MemoryRow,
   type RelationEdge,
 } from "../../src/store/rows.ts";
-import { isSeen, isSeenBeyond } from "../../src/store/sight.ts";
-import { SqlProcesses } from "../../src/store/sql/processes.ts";
-import type { Books, Store } from "../../src/store/store.ts";
+import { QueryProcessPool } from "../../src/store/sql/query-process-pool.ts";
+import type { DeliveryTotals, Store } from "../../src/store/store.ts";
+import { storeClosed } from "../../src/store/store-closed.ts";
 import { verifyWorkspace } from "../../src/store/verify/workspace.ts";
-import { WakeBell } from "../../src/store/wake.ts";
-import { exportLists, listsOf, occupied, summaryOf } from "./archive.ts";
+import { isEdgeVisible, isRowVisible } from "../../src/store/visibility.ts";
+import { WakeNotifier } from "../../src/store/wake-notifier.ts";
+import { collectRows, exportRows, occupiedOutcome, summaryOf } from "./archive.ts";
 import { Models } from "./models.ts";
 import {
   acceptDelivery,
@@ -44,20 +44,20 @@ import {
   settleDelivery,
 } from "./operations.ts";
 import { prunableEvents, prunableSteps, tracesIn } from "./prune.ts";
-import { eraseIn, seekIn } from "./redact.ts";
+import { eraseBodies, seekBodies } from "./redact.ts";
 import {
   asOf,
   byCodePoint,
   bytesOf,
+  compareByPlace,
   copy,
   envelopeIn,
   headsOf,
-  inPlace,
   isAfter,
-  isBrowsed,
+  matchesFilter,
   rowsOf,
-  type Shelf,
-  shelved,
+  type Tables,
+  withImportedRows,
 } from "./rows.ts";
 import { search } from "./search.ts";
 import { tablesOf } from "./sql.ts";
@@ -70,11 +70,11 @@ export function openReferenceStore(options: { readonly clock: Clock }): Store {
 class ReferenceStore implements Store {
   readonly name = "memory";
   readonly #clock: Clock;
-  readonly #bell = new WakeBell();
-  readonly #processes = new SqlProcesses("memory");
+  readonly #bell = new WakeNotifier();
+  readonly #processes = new QueryProcessPool("memory");
   readonly #models = new Models();
   #closed = false;
-  #shelf: Shelf = {
+  #shelf: Tables = {
     agents: [],
     memories: [],
     relations: [],
@@ -177,7 +177,7 @@ class ReferenceStore implements Store {
     this.#read(workspace, (all) => {
       const end = all.memories.findIndex((row) => row.id === before);
       return (before === undefined ? all.memories : all.memories.slice(0, Math.max(end, 0)))
-        .filter((row) => passes(row, filter) && isSeen(row, sight))
+        .filter((row) => matchesMemoryFilter(row, filter) && isRowVisible(row, sight))
         .reverse()
         .slice(0, limit);
     });
@@ -199,8 +199,8 @@ class ReferenceStore implements Store {
       const other = (edge: RelationEdge) =>
         all.memories.find((row) => row.id === edge[there]) as MemoryRow;
       return all.relations
-        .filter((edge) => edge[here] === memory && holdsFor(edge, operation))
-        .filter((edge) => isSeenBeyond(other(edge), direction, sight))
+        .filter((edge) => edge[here] === memory && isEdgeValid(edge, operation))
+        .filter((edge) => isEdgeVisible(other(edge), direction, sight))
         .slice(0, limit);
     });
 
@@ -243,7 +243,7 @@ class ReferenceStore implements Store {
         .filter((row) => receivers.includes(row.receiver) && isAfter(row, after))
         .filter((row) => isOpen(row.state) && states.includes(row.state))
         .filter((row) => task === undefined || row.task === task)
-        .sort(inPlace)
+        .sort(compareByPlace)
         .slice(0, limit)
         .map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) }));
     });
@@ -256,7 +256,7 @@ class ReferenceStore implements Store {
         .filter((row) => sender === undefined || row.sender === sender)
         .filter((row) => receiver === undefined || row.receiver === receiver)
         .filter((row) => task === undefined || row.task === task)
-        .sort(inPlace)
+        .sort(compareByPlace)
         .slice(0, limit)
         .map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) }));
     });
@@ -269,7 +269,7 @@ class ReferenceStore implements Store {
         .sort((a, b) => (a.id < b.id ? 1 : -1));
       const found = left
         .slice(0, visits)
-        .filter((row) => isBrowsed(row, operation))
+        .filter((row) => matchesFilter(row, operation))
         .slice(0, limit);
       const rows = found.map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) }));
       const last = found.length === limit ? found.at(-1) : left[visits - 1];
@@ -339,7 +339,7 @@ class ReferenceStore implements Store {
       const { memory, branch } = operation;
       const refused = write.refuseRecord(branch, memory);
       if (refused !== undefined) return refused;
-      const changed = eraseIn(write.shelf, operation, write.now);
+      const changed = eraseBodies(write.shelf, operation, write.now);
       if (changed !== undefined) return write.takeBack({ kind: "changed", erasure: changed });
       const gone = operation.erasures.flatMap((each) => {
         if (each.kind === "memory") return each.id;
@@ -351,7 +351,7 @@ class ReferenceStore implements Store {
     });
 
   seekText: Store["seekText"] = (operation) =>
-    this.#read(operation.workspace, (all) => seekIn(all, operation));
+    this.#read(operation.workspace, (all) => seekBodies(all, operation));
 
   /** Nothing is kept anywhere else. */
   scrub: Store["scrub"] = async () => {
@@ -360,7 +360,7 @@ class ReferenceStore implements Store {
   };
 
   countDeliveries: Store["countDeliveries"] = (workspace) =>
-    this.#read(workspace, (all): Books => {
+    this.#read(workspace, (all): DeliveryTotals => {
       const count = (state: DeliveryState) =>
         all.deliveries.filter((row) => row.state === state).length;
       return {
@@ -368,7 +368,7 @@ class ReferenceStore implements Store {
         deliveries: all.deliveries.length,
         byState: Object.fromEntries(
           DELIVERY_STATES.map((state) => [state, count(state)]),
-        ) as Books["byState"],
+        ) as DeliveryTotals["byState"],
       };
     });
 
@@ -417,9 +417,9 @@ class ReferenceStore implements Store {
     return { records, indexed: records };
   };
 
-  async *exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined> {
+  async *exportWorkspace(workspace: string): AsyncGenerator<ExportItem, void, undefined> {
     const all = await this.#read(workspace, (shelf) => shelf);
-    for (const row of exportLists(all, headsOf(all, workspace))) {
+    for (const row of exportRows(all, headsOf(all, workspace))) {
       this.#refuseClosed();
       yield row;
     }
@@ -430,13 +430,13 @@ class ReferenceStore implements Store {
     if (before !== undefined) return before;
     const rows: ArchivedRow[] = [];
     for await (const row of archive.rows) rows.push(row);
-    const { lists, problem } = listsOf(rows);
+    const { lists, problem } = collectRows(rows);
     if (problem !== undefined) return { kind: "unsound", problems: [problem] };
     // In a store of its own, which nobody sees.
     const scratch = new ReferenceStore(this.#clock);
-    scratch.#shelf = shelved(scratch.#shelf, workspace, { lists, archive });
+    scratch.#shelf = withImportedRows(scratch.#shelf, workspace, { lists, archive });
     const { heads } = await scratch.#read(workspace, (all) => ({ heads: headsOf(all, workspace) }));
-    const lost = unequal(summaryOf(lists, heads), archive.summary);
+    const lost = findSummaryMismatch(summaryOf(lists, heads), archive.summary);
     if (lost !== undefined) return { kind: "unsound", problems: [lost] };
     const report = await scratch.verify(workspace, ({ checked: done, total }) =>
       onProgress?.({ phase: "verifying", done, total }),
@@ -445,7 +445,7 @@ class ReferenceStore implements Store {
     const meanwhile = await this.#occupied(workspace, archive);
     if (meanwhile !== undefined) return meanwhile;
     const last = this.#shelf.events.at(-1)?.number ?? 0;
-    this.#shelf = shelved(this.#shelf, workspace, { lists, archive });
+    this.#shelf = withImportedRows(this.#shelf, workspace, { lists, archive });
     const eventsMovedBy = Math.max(0, last + 1 - (lists.events[0]?.number ?? last + 1));
     return { kind: "imported", report, eventsMovedBy };
   };
@@ -454,7 +454,7 @@ class ReferenceStore implements Store {
     return this.#read(workspace, (all) => {
       const heads = headsOf(all, workspace);
       const holds = totalOf(summaryOf(all, heads).counts) > 0;
-      return holds ? occupied(all, heads, archive) : undefined;
+      return holds ? occupiedOutcome(all, heads, archive) : undefined;
     });
   }
 
@@ -482,7 +482,7 @@ class ReferenceStore implements Store {
   }
 
   /** Shows only one workspace. */
-  async #read<T>(workspace: string, run: (all: Shelf) => T): Promise<T> {
+  async #read<T>(workspace: string, run: (all: Tables) => T): Promise<T> {
     this.#refuseClosed();
     return run(rowsOf(this.#shelf, workspace));
   }

@@ -1,19 +1,19 @@
 /** The operations that write, each read top to bottom: first every reason to refuse, then the changes. */
-import { isAsSeen } from "../../src/store/extension.ts";
+import { isOpenWorkUnchanged } from "../../src/store/extension.ts";
 import { type AgentRow, agentDigest, BREAKER } from "../../src/store/rows.ts";
 import {
   type AcceptDelivery,
   type AcceptOutcome,
   type AppendMemories,
   type AppendOutcome,
+  type ChainPosition,
   type ClaimDeliveries,
-  type Claimed,
   type ClaimOutcome,
+  type DeliveryWithEnvelopeRow,
+  IGNORE_BREAKER,
   type Lease,
   type MoveDeliveries,
   type MoveOutcome,
-  NOT_MINDED,
-  type Place,
   type PutEntry,
   type PutOutcome,
   type RegisterAgent,
@@ -50,7 +50,7 @@ export function appendMemories(write: Write, operation: AppendMemories): AppendO
   const lost = lease && write.leaseLost(lease);
   if (lost !== undefined) return lost;
   const moved = tip !== undefined && write.tip(tip.branch) !== tip.seq;
-  const places: Place[] = [];
+  const places: ChainPosition[] = [];
   for (const memory of memories) {
     const refused = write.refuseRecord(branch, memory);
     if (refused !== undefined) return write.takeBack(refused);
@@ -103,14 +103,14 @@ export function sendHandoff(write: Write, operation: SendHandoff): SendOutcome {
     if ((now?.revision ?? 0) !== entry.basedOn) return { kind: "entry_changed", entry: now };
   }
   const open = single && write.sameWork(operation, single);
-  if (!isAsSeen(open, extend)) {
+  if (!isOpenWorkUnchanged(open, extend)) {
     return {
       kind: "changed",
       open: open && { delivery: open, memory: write.envelopeOf(open).memory },
     };
   }
   const breaker = single && write.entry(BREAKER, single.receiver);
-  const minded = single !== undefined && !open && operation.breaker !== NOT_MINDED;
+  const minded = single !== undefined && !open && operation.breaker !== IGNORE_BREAKER;
   if (minded && (breaker?.revision ?? 0) !== operation.breaker) {
     return { kind: "breaker_changed", entry: breaker };
   }
@@ -131,7 +131,7 @@ export function claimDeliveries(write: Write, operation: ClaimDeliveries): Claim
   const refused = write.refuseAuthor({ agent: receiver, publicKey: operation.publicKey });
   if (refused !== undefined) return refused;
   write.mature();
-  const claimed: Claimed[] = [];
+  const claimed: DeliveryWithEnvelopeRow[] = [];
   for (const candidate of write.claimable(operation)) {
     const delivery = write.claim(candidate, operation);
     const envelope = write.envelopeOf(delivery);

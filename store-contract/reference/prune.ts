@@ -1,7 +1,7 @@
 /** What retention takes from the lists: the beginnings of traces, and the oldest events. */
 import type { EventRow, MemoryRow, RelationEdge } from "../../src/store/rows.ts";
-import { isTraceBranch } from "../../src/store/sight.ts";
 import type { PruneTrace, SurveyEvents, SurveyTrace, TraceBranch } from "../../src/store/store.ts";
+import { isTraceBranch } from "../../src/store/visibility.ts";
 
 /** Where a chain ends, or ended before its last record went. */
 export interface Head {
@@ -24,14 +24,14 @@ export function tracesIn(memories: readonly MemoryRow[], heads: readonly Head[])
     });
 }
 
-interface Lists {
+interface TraceRows {
   readonly memories: readonly MemoryRow[];
   readonly relations: readonly RelationEdge[];
 }
 
 /** The beginning of a trace that could go: nothing that stays refers to any of it. */
 export function prunableSteps(
-  { memories, relations }: Lists,
+  { memories, relations }: TraceRows,
   { branch, upTo }: SurveyTrace,
 ): { readonly rows: readonly MemoryRow[]; readonly heldBy: number } {
   if (!isTraceBranch(branch)) return { rows: [], heldBy: 0 };
@@ -49,7 +49,7 @@ export function prunableSteps(
 
 /** The next steps to go, when all up to a step may. */
 export function nextSteps(
-  { memories, relations }: Lists,
+  { memories, relations }: TraceRows,
   { branch, upTo, limit }: PruneTrace,
   newest: string | undefined,
 ): { readonly rows: readonly MemoryRow[]; readonly heldBy: number } {

@@ -1,5 +1,5 @@
 /** Redacting in plain lists: every row that was named is replaced, or none is. */
-import { sha256 } from "../../src/base/canonical.ts";
+import { sha256 } from "../../src/base/digest.ts";
 import { assertNever } from "../../src/base/errors.ts";
 import {
   type AgentRow,
@@ -10,38 +10,47 @@ import {
   entryDigest,
   type MemoryRow,
 } from "../../src/store/rows.ts";
-import type { Erasure, RedactBodies, SeekText, Sighting, Sought } from "../../src/store/store.ts";
+import type {
+  Erasure,
+  RedactBodies,
+  SeekText,
+  SeekTextResult,
+  TextOccurrence,
+} from "../../src/store/store.ts";
 
-type In<Row> = Row & { readonly workspace: string };
+type InWorkspace<Row> = Row & { readonly workspace: string };
 
 /** The lists that have bodies. */
-interface Bodies<Wrap extends "in" | "own"> {
-  agents: Held<AgentRow, Wrap>[];
-  memories: Held<MemoryRow, Wrap>[];
-  envelopes: Held<EnvelopeRow, Wrap>[];
-  attempts: Held<AttemptRow, Wrap>[];
-  entries: Held<EntryRow, Wrap>[];
+interface RedactableTables<Wrap extends "in" | "own"> {
+  agents: TableRow<AgentRow, Wrap>[];
+  memories: TableRow<MemoryRow, Wrap>[];
+  envelopes: TableRow<EnvelopeRow, Wrap>[];
+  attempts: TableRow<AttemptRow, Wrap>[];
+  entries: TableRow<EntryRow, Wrap>[];
 }
 
-type Held<Row, Wrap> = Wrap extends "in" ? In<Row> : Row;
+type TableRow<Row, Wrap> = Wrap extends "in" ? InWorkspace<Row> : Row;
 
 /** The first that is not as it was seen; the lists are then to be thrown away. */
-export function eraseIn(
-  shelf: Bodies<"in">,
+export function eraseBodies(
+  shelf: RedactableTables<"in">,
   { workspace, erasures }: RedactBodies,
   now: number,
 ): Erasure | undefined {
   return erasures.find((erasure) => !eraseOne(shelf, { workspace, erasure, now }));
 }
 
-interface One {
+interface ErasureContext {
   readonly workspace: string;
   readonly erasure: Erasure;
   readonly now: number;
 }
 
 /** False when it is not as it was seen. */
-function eraseOne(shelf: Bodies<"in">, { workspace, erasure, now }: One): boolean {
+function eraseOne(
+  shelf: RedactableTables<"in">,
+  { workspace, erasure, now }: ErasureContext,
+): boolean {
   const replace = <Row extends { readonly workspace: string }>(
     rows: Row[],
     isMeant: (row: Row) => boolean,
@@ -98,9 +107,9 @@ function eraseOne(shelf: Bodies<"in">, { workspace, erasure, now }: One): boolea
 }
 
 /** All of it at once: it is in memory already. */
-export function seekIn(all: Bodies<"own">, { forms }: SeekText): Sought {
+export function seekBodies(all: RedactableTables<"own">, { forms }: SeekText): SeekTextResult {
   const has = (text: string): boolean => forms.some((form) => text.includes(form));
-  const found: Sighting[] = [
+  const found: TextOccurrence[] = [
     ...all.agents
       .filter((row) => [row.profile, row.id, ...row.aliases, row.role].some(has))
       .map((row) => ({ kind: "agent" as const, row })),

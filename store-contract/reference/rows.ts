@@ -12,27 +12,27 @@ import type {
   RelationEdge,
 } from "../../src/store/rows.ts";
 import type { BrowseDeliveries, InboxCursor, Moment } from "../../src/store/store.ts";
-import type { Lists } from "./archive.ts";
+import type { WorkspaceRows } from "./archive.ts";
 import type { Head } from "./prune.ts";
 
-export type In<Row> = Row & { readonly workspace: string };
+export type InWorkspace<Row> = Row & { readonly workspace: string };
 
 /** All there is. A write works on a copy. */
-export interface Shelf {
-  agents: In<AgentRow>[];
-  memories: In<MemoryRow>[];
-  relations: In<RelationEdge>[];
-  envelopes: In<EnvelopeRow>[];
-  deliveries: In<DeliveryRow>[];
-  attempts: In<AttemptRow>[];
-  events: In<EventRow>[];
-  entries: In<EntryRow>[];
+export interface Tables {
+  agents: InWorkspace<AgentRow>[];
+  memories: InWorkspace<MemoryRow>[];
+  relations: InWorkspace<RelationEdge>[];
+  envelopes: InWorkspace<EnvelopeRow>[];
+  deliveries: InWorkspace<DeliveryRow>[];
+  attempts: InWorkspace<AttemptRow>[];
+  events: InWorkspace<EventRow>[];
+  entries: InWorkspace<EntryRow>[];
   /** Where chains ended whose last record was pruned, and how much has gone: numbers only rise. */
-  heads: In<Head>[];
+  heads: InWorkspace<Head>[];
   gone: { readonly memories: number; readonly events: number };
 }
 
-const LISTS = [
+const TABLE_NAMES = [
   "agents",
   "memories",
   "relations",
@@ -42,15 +42,15 @@ const LISTS = [
   "events",
   "entries",
   "heads",
-] as const satisfies readonly (keyof Shelf)[];
+] as const satisfies readonly (keyof Tables)[];
 
 /**
  * The rows of one workspace, without the column that names it. A list is copied when it is first read: most
  * reads need one of the nine, and copying all of them made reading a large store ten times as slow.
  */
-export function rowsOf(shelf: Shelf, workspace: string): Shelf {
-  const rows = { gone: shelf.gone } as Shelf;
-  for (const name of LISTS) {
+export function rowsOf(shelf: Tables, workspace: string): Tables {
+  const rows = { gone: shelf.gone } as Tables;
+  for (const name of TABLE_NAMES) {
     Object.defineProperty(rows, name, {
       configurable: true,
       enumerable: true,
@@ -67,7 +67,7 @@ export function rowsOf(shelf: Shelf, workspace: string): Shelf {
   return rows;
 }
 
-export const copy = (shelf: Shelf): Shelf => ({
+export const copy = (shelf: Tables): Tables => ({
   agents: [...shelf.agents],
   memories: [...shelf.memories],
   relations: [...shelf.relations],
@@ -81,12 +81,13 @@ export const copy = (shelf: Shelf): Shelf => ({
 });
 
 /** With the rows of another workspace. Numbers only rise: what has gone makes up for what is missing. */
-export function shelved(
-  shelf: Shelf,
+export function withImportedRows(
+  shelf: Tables,
   workspace: string,
-  { lists, archive }: { lists: Lists; archive: Archive },
-): Shelf {
-  const own = <Row>(rows: readonly Row[]): In<Row>[] => rows.map((row) => ({ ...row, workspace }));
+  { lists, archive }: { lists: WorkspaceRows; archive: Archive },
+): Tables {
+  const own = <Row>(rows: readonly Row[]): InWorkspace<Row>[] =>
+    rows.map((row) => ({ ...row, workspace }));
   const last = shelf.events.at(-1)?.number ?? 0;
   const movedBy = Math.max(0, last + 1 - (lists.events[0]?.number ?? last + 1));
   const moved = lists.events.map((row) => ({ ...row, number: row.number + movedBy }));
@@ -112,7 +113,7 @@ export function shelved(
   };
 }
 
-export function envelopeIn(shelf: Shelf, delivery: DeliveryRow): EnvelopeRow {
+export function envelopeIn(shelf: Tables, delivery: DeliveryRow): EnvelopeRow {
   return shelf.envelopes.find((row) => row.id === delivery.envelope) as EnvelopeRow;
 }
 
@@ -121,7 +122,7 @@ export const byCodePoint = (a: string, b: string): number =>
   Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** The order of an inbox. */
-export function inPlace(a: DeliveryRow, b: DeliveryRow): number {
+export function compareByPlace(a: DeliveryRow, b: DeliveryRow): number {
   return a.place - b.place || (a.id < b.id ? -1 : 1);
 }
 
@@ -130,7 +131,7 @@ export const isAfter = (row: DeliveryRow, cursor: InboxCursor | undefined): bool
   row.place > cursor.place ||
   (row.place === cursor.place && row.id > cursor.id);
 
-export const isBrowsed = (row: DeliveryRow, wanted: BrowseDeliveries): boolean =>
+export const matchesFilter = (row: DeliveryRow, wanted: BrowseDeliveries): boolean =>
   (wanted.states === undefined || wanted.states.includes(row.state)) &&
   (wanted.sender === undefined || row.sender === wanted.sender) &&
   (wanted.receiver === undefined || row.receiver === wanted.receiver) &&
@@ -139,10 +140,10 @@ export const isBrowsed = (row: DeliveryRow, wanted: BrowseDeliveries): boolean =
   (wanted.sentBefore === undefined || row.sentAt < wanted.sentBefore);
 
 export function headOf(
-  { memories, heads }: Pick<Shelf, "memories" | "heads">,
+  { memories, heads }: Pick<Tables, "memories" | "heads">,
   { workspace, branch }: { workspace: string; branch: string },
 ): Head {
-  const isOwn = (row: In<{ branch: string }>) => row.branch === branch;
+  const isOwn = (row: InWorkspace<{ branch: string }>) => row.branch === branch;
   const { seq, storedAt, link } = memories.findLast(isOwn) ??
     heads.find(isOwn) ?? { seq: 0, storedAt: 0, link: genesis(workspace, branch) };
   return { branch, seq, storedAt, link };
@@ -152,7 +153,7 @@ export const bytesOf = (rows: readonly MemoryRow[]): number =>
   rows.reduce((sum, row) => sum + Buffer.byteLength(row.text), 0);
 
 /** Every chain there is, in the order of their first records. */
-export function headsOf(shelf: Pick<Shelf, "memories" | "heads">, workspace: string): Head[] {
+export function headsOf(shelf: Pick<Tables, "memories" | "heads">, workspace: string): Head[] {
   const branches = [...shelf.heads, ...shelf.memories].map((row) => row.branch);
   return [...new Set(branches)].map((branch) => headOf(shelf, { workspace, branch }));
 }

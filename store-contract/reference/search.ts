@@ -1,24 +1,30 @@
 /** Ranked search over records in memory: everything is taken apart for every question. */
-import { cosine, quantised } from "../../src/search/embedding/quantise.ts";
-import { MemorySources } from "../../src/search/memory-sources.ts";
+import { cosine, quantise } from "../../src/search/embedding/quantise.ts";
+import { InMemorySources } from "../../src/search/in-memory-sources.ts";
 import { rank } from "../../src/search/rank.ts";
-import type { Found, FoundEdge, Replaced, Similar, Sources } from "../../src/search/sources.ts";
-import { holdsFor } from "../../src/store/filter.ts";
+import type {
+  PositionEdge,
+  RankingSources,
+  RecordFeatures,
+  Replacement,
+  SimilarRecord,
+} from "../../src/search/ranking-sources.ts";
+import { isEdgeValid } from "../../src/store/memory-filter.ts";
 import type { EnvelopeRow, MemoryRow, RelationEdge } from "../../src/store/rows.ts";
 import {
-  fits,
-  type Homed,
   hitsOf,
+  type IndexableRow,
   type IndexedRecord,
   indexedRecord,
-  isVisible,
-  type Searched,
+  isRecordVisible,
+  matchesSearchFilter,
   type SearchMemories,
+  type SearchResult,
   spaceOf,
 } from "../../src/store/search.ts";
-import { isSeen } from "../../src/store/sight.ts";
+import { isRowVisible } from "../../src/store/visibility.ts";
 
-export interface Library {
+export interface SearchData {
   /** Oldest first; the place of each is its position. */
   readonly memories: readonly MemoryRow[];
   readonly relations: readonly RelationEdge[];
@@ -27,7 +33,10 @@ export interface Library {
   readonly vectors: ReadonlyMap<string, Float32Array> | undefined;
 }
 
-export async function search(library: Library, operation: SearchMemories): Promise<Searched> {
+export async function search(
+  library: SearchData,
+  operation: SearchMemories,
+): Promise<SearchResult> {
   const { memories, vectors } = library;
   const { limit, shown = [] } = operation;
   const texts = textsOf(library);
@@ -50,25 +59,25 @@ export async function search(library: Library, operation: SearchMemories): Promi
 }
 
 /** The texts of envelopes by the memories that vouch for them. */
-const textsOf = ({ envelopes }: Library): ReadonlyMap<string, string> =>
+const textsOf = ({ envelopes }: SearchData): ReadonlyMap<string, string> =>
   new Map(envelopes.map(({ memory, text }) => [memory, text]));
 
-function sourcesOf(library: Library, operation: SearchMemories): Sources {
+function sourcesOf(library: SearchData, operation: SearchMemories): RankingSources {
   const { sight, filter, upTo = 0 } = operation;
   const texts = textsOf(library);
-  const known = new MemorySources();
-  const visible = new Map<number, Found>();
+  const known = new InMemorySources();
+  const visible = new Map<number, RecordFeatures>();
   const positions = new Map<string, number>();
   for (const [n, row] of library.memories.entries()) {
     const pos = n + 1;
     positions.set(row.id, pos);
-    const homed: Homed = { ...row, pos, workspace: 0, envelope: texts.get(row.id) };
+    const homed: IndexableRow = { ...row, pos, workspace: 0, envelope: texts.get(row.id) };
     const indexed = indexedRecord(homed);
     if (indexed === undefined || (!sight.traces && spaceOf(row.branch) === "traced")) continue;
     known.add(indexed);
     if (pos <= upTo && isShown(indexed, operation)) visible.set(pos, indexed.found);
   }
-  const similar = (of: readonly number[]): Similar[] => similarities(library, operation, of);
+  const similar = (of: readonly number[]): SimilarRecord[] => similarities(library, operation, of);
   return {
     census: async () => known.census(),
     postings: async (requests) =>
@@ -92,54 +101,55 @@ function sourcesOf(library: Library, operation: SearchMemories): Sources {
   };
 
   function isShown({ row, record }: IndexedRecord, { sight: seen }: SearchMemories): boolean {
-    return isVisible(row, record, seen) && fits(row, record, filter);
+    return isRecordVisible(row, record, seen) && matchesSearchFilter(row, record, filter);
   }
 }
 
 function replacedAmong(
-  { memories, relations }: Library,
+  { memories, relations }: SearchData,
   of: {
     wanted: readonly number[];
     positions: ReadonlyMap<string, number>;
     operation: SearchMemories;
   },
-): Replaced[] {
+): Replacement[] {
   const { sight, ranking, upTo = 0 } = of.operation;
   const wanted = new Set(of.wanted);
   const kinds = ["supersedes", "corrects"];
   return relations
-    .filter((edge) => holdsFor(edge, { kinds, at: ranking.now }))
-    .flatMap((edge): Replaced[] => {
+    .filter((edge) => isEdgeValid(edge, { kinds, at: ranking.now }))
+    .flatMap((edge): Replacement[] => {
       const [pos = 0, by = 0] = [of.positions.get(edge.target), of.positions.get(edge.source)];
       const row = memories[by - 1];
-      const isShown = row !== undefined && by <= upTo && isSeen(row, sight);
+      const isShown = row !== undefined && by <= upTo && isRowVisible(row, sight);
       return wanted.has(pos) && isShown ? [{ pos, by }] : [];
     })
     .sort((a, b) => b.by - a.by);
 }
 
 function edgesAround(
-  { relations }: Library,
+  { relations }: SearchData,
   of: { wanted: readonly number[]; positions: ReadonlyMap<string, number>; at: number },
-): FoundEdge[] {
+): PositionEdge[] {
   const wanted = new Set(of.wanted);
-  return relations.flatMap((edge): FoundEdge[] => {
+  return relations.flatMap((edge): PositionEdge[] => {
     const [source, target] = [of.positions.get(edge.source), of.positions.get(edge.target)];
-    if (source === undefined || target === undefined || !holdsFor(edge, { at: of.at })) return [];
+    if (source === undefined || target === undefined || !isEdgeValid(edge, { at: of.at }))
+      return [];
     return wanted.has(source) || wanted.has(target) ? [{ kind: edge.kind, source, target }] : [];
   });
 }
 
 function similarities(
-  { memories, vectors }: Library,
+  { memories, vectors }: SearchData,
   { meant }: SearchMemories,
   positions: readonly number[],
-): Similar[] {
+): SimilarRecord[] {
   if (vectors === undefined || meant === undefined) return [];
-  const asked = quantised(meant.vector);
-  return positions.flatMap((pos): Similar[] => {
+  const asked = quantise(meant.vector);
+  return positions.flatMap((pos): SimilarRecord[] => {
     const vector = vectors.get(memories[pos - 1]?.id ?? "");
     if (vector === undefined || vector.length !== meant.vector.length) return [];
-    return [{ pos, similarity: cosine(asked, quantised(vector)) }];
+    return [{ pos, similarity: cosine(asked, quantise(vector)) }];
   });
 }

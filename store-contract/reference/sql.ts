@@ -1,7 +1,6 @@
 /** The rows of a workspace as the tables the views are made from: SQL runs on a copy of them. */
-import { quantised } from "../../src/search/embedding/quantise.ts";
+import { quantise } from "../../src/search/embedding/quantise.ts";
 import { stateNumber } from "../../src/store/codecs.ts";
-import type { SqlValue } from "../../src/store/query.ts";
 import type {
   AgentRow,
   AttemptRow,
@@ -12,6 +11,7 @@ import type {
   RelationEdge,
 } from "../../src/store/rows.ts";
 import type { Table } from "../../src/store/sql/protocol.ts";
+import type { SqlValue } from "../../src/store/sql-query.ts";
 
 interface Rows {
   readonly agents: readonly AgentRow[];
@@ -26,12 +26,12 @@ interface Rows {
 /** The key of the one workspace there is. */
 const WORKSPACE = 1;
 
-interface KeptModel {
+interface StoredModel {
   readonly name: string;
   readonly vectors: ReadonlyMap<string, Float32Array>;
 }
 
-export function tablesOf(rows: Rows, model: KeptModel | undefined): readonly Table[] {
+export function tablesOf(rows: Rows, model: StoredModel | undefined): readonly Table[] {
   const positions = new Map(rows.memories.map(({ id }, pos) => [id, pos]));
   const at = (id: string): number => positions.get(id) ?? -1;
   const branches = [...new Set(rows.memories.map(({ branch }) => branch))];
@@ -40,7 +40,7 @@ export function tablesOf(rows: Rows, model: KeptModel | undefined): readonly Tab
     table("vectors", [...(model?.vectors ?? [])], {
       model: () => 1,
       pos: ([id]) => at(id),
-      vector: ([, vector]) => quantised(vector),
+      vector: ([, vector]) => quantise(vector),
     }),
     table("chains", branches, {
       key: (branch) => branches.indexOf(branch),

@@ -18,18 +18,22 @@ import {
   roleInbox,
   soonest,
 } from "../../src/store/rows.ts";
-import { delayAfter, isFree, lapseAfter, stateAfter } from "../../src/store/settlement.ts";
-import { TRUNK } from "../../src/store/sight.ts";
+import {
+  delayAfter,
+  isUncountedAttempt,
+  lapseAfter,
+  stateAfter,
+} from "../../src/store/settlement.ts";
 import type {
+  ChainPosition,
   ClaimDeliveries,
   Lease,
   LeaseLost,
   LeaseRefusal,
   Move,
   MoveDeliveries,
-  Place,
-  PrunedTrace,
   PruneTrace,
+  PruneTraceResult,
   PutEntry,
   ReceiverRefusal,
   RecordRefusal,
@@ -37,19 +41,20 @@ import type {
   Session,
   Settlement,
 } from "../../src/store/store.ts";
-import { CLOSED } from "../../src/store/store.ts";
+import { CLOSED_BRANCH } from "../../src/store/store.ts";
+import { MAIN_BRANCH } from "../../src/store/visibility.ts";
 import { nextSteps } from "./prune.ts";
-import { bytesOf, headOf, headsOf, type In, inPlace, type Shelf } from "./rows.ts";
+import { bytesOf, compareByPlace, headOf, headsOf, type InWorkspace, type Tables } from "./rows.ts";
 
 /** One operation's view of the lists, and the small steps operations are made of. */
 export class Write {
   readonly workspace: string;
   readonly now: number;
-  readonly shelf: Shelf;
+  readonly shelf: Tables;
   readonly woken = new Set<string>();
   takenBack = false;
 
-  constructor(workspace: string, now: number, shelf: Shelf) {
+  constructor(workspace: string, now: number, shelf: Tables) {
     this.workspace = workspace;
     this.now = now;
     this.shelf = shelf;
@@ -69,12 +74,12 @@ export class Write {
     return rows.filter((row) => row.workspace === this.workspace);
   }
 
-  #chains(): Pick<Shelf, "memories" | "heads"> {
+  #chains(): Pick<Tables, "memories" | "heads"> {
     const { memories, heads } = this.shelf;
     return { memories: this.#own(memories), heads: this.#own(heads) };
   }
 
-  prune(operation: PruneTrace): PrunedTrace {
+  prune(operation: PruneTrace): PruneTraceResult {
     const { workspace, shelf } = this;
     const own = { memories: this.#own(shelf.memories), relations: this.#own(shelf.relations) };
     const newest = shelf.memories.at(-1);
@@ -146,7 +151,7 @@ export class Write {
     }
     const taken = this.#own(this.shelf.memories).some((row) => row.id === memory.id);
     if (taken) return { kind: "id_taken", id: memory.id };
-    const closed = branch !== TRUNK && this.entry(CLOSED, branch) !== undefined;
+    const closed = branch !== MAIN_BRANCH && this.entry(CLOSED_BRANCH, branch) !== undefined;
     return closed ? { kind: "branch_closed", branch } : undefined;
   }
 
@@ -155,7 +160,7 @@ export class Write {
     return headOf(this.#chains(), { workspace, branch }).seq;
   }
 
-  append(branch: string, memory: NewMemory): Place {
+  append(branch: string, memory: NewMemory): ChainPosition {
     const { workspace } = this;
     const head = headOf(this.#chains(), { workspace, branch });
     const seq = head.seq + 1;
@@ -174,11 +179,11 @@ export class Write {
   }
 
   envelopeOf(delivery: DeliveryRow): EnvelopeRow {
-    const { workspace: _, ...row } = this.envelope(delivery.envelope) as In<EnvelopeRow>;
+    const { workspace: _, ...row } = this.envelope(delivery.envelope) as InWorkspace<EnvelopeRow>;
     return row;
   }
 
-  addEnvelope(envelope: NewEnvelope, place: Place): void {
+  addEnvelope(envelope: NewEnvelope, place: ChainPosition): void {
     const { parents: _, ...row } = envelope;
     const { workspace } = this;
     this.shelf.envelopes.push({ ...row, memory: place.id, storedAt: place.storedAt, workspace });
@@ -284,7 +289,7 @@ export class Write {
       .filter((row) => row.id !== settles?.delivery) // What ends here is not open any more.
       .filter((row) => isOpen(row.state) && row.task === envelope.task)
       .filter((row) => row.receiver === delivery.receiver && row.sender === envelope.sender)
-      .sort(inPlace) // There can be two, after one was sent on to this receiver.
+      .sort(compareByPlace) // There can be two, after one was sent on to this receiver.
       .find((row) => row.parent === parent);
     return found && this.delivery(found.id);
   }
@@ -422,7 +427,7 @@ export class Write {
       .filter((row) => row.deadline === 0 || row.deadline > this.now)
       .filter((row) => delivery === undefined || row.id === delivery)
       .filter((row) => task === undefined || row.task === task)
-      .sort(inPlace)
+      .sort(compareByPlace)
       .slice(0, delivery === undefined ? limit : 1)
       .map((row) => this.delivery(row.id) as DeliveryRow);
   }
@@ -442,7 +447,7 @@ export class Write {
     });
   }
 
-  accept(lease: Lease, place: Place): DeliveryRow {
+  accept(lease: Lease, place: ChainPosition): DeliveryRow {
     const held = this.held(lease);
     const delivery = this.#change(held, {
       state: "accepted",
@@ -459,7 +464,7 @@ export class Write {
   finish(
     held: DeliveryRow,
     settlement: Settlement,
-    end: { place: Place | undefined; reason: string },
+    end: { place: ChainPosition | undefined; reason: string },
   ): DeliveryRow {
     const state = stateAfter(settlement);
     const open = isOpen(state);
@@ -469,7 +474,7 @@ export class Write {
       state,
       leaseUntil: 0,
       holdUntil: 0,
-      maxAttempts: held.maxAttempts + (isFree(settlement) ? 1 : 0),
+      maxAttempts: held.maxAttempts + (isUncountedAttempt(settlement) ? 1 : 0),
       readyAt: delayMs === undefined ? 0 : this.now + delayMs,
       lapseAt: open ? soonest(held.deadline, lapseMs === 0 ? 0 : this.now + lapseMs) : 0,
       settledAt: open ? 0 : (end.place?.storedAt ?? this.now),
@@ -506,7 +511,11 @@ export class Write {
     });
   }
 
-  move({ agent, envelope }: MoveDeliveries, move: Move, place: Place | undefined): DeliveryRow {
+  move(
+    { agent, envelope }: MoveDeliveries,
+    move: Move,
+    place: ChainPosition | undefined,
+  ): DeliveryRow {
     const before = this.delivery(move.delivery) as DeliveryRow;
     const { to, ends } = move;
     const named = {

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 
 /** The outcome a test expects, or a failure that shows the one it got. */
-export function outcomeOf<Outcome extends { kind: string }, Kind extends Outcome["kind"]>(
+export function expectOutcome<Outcome extends { kind: string }, Kind extends Outcome["kind"]>(
   outcome: Outcome,
   kind: Kind,
 ): Extract<Outcome, { kind: Kind }> {
@@ -11,7 +11,7 @@ export function outcomeOf<Outcome extends { kind: string }, Kind extends Outcome
 }
 
 /** The first of a list that must have one. */
-export function only<Item>(items: readonly Item[]): Item {
+export function expectSingle<Item>(items: readonly Item[]): Item {
   expect(items).toHaveLength(1);
   return items[0] as Item;
 }

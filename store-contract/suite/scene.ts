@@ -5,12 +5,12 @@
  */
 import { expect, it } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
-import type { Ids } from "../../src/base/ids.ts";
-import type { Signer } from "../../src/base/keys.ts";
+import type { IdGenerator } from "../../src/base/ids.ts";
+import type { Signer } from "../../src/base/signing-keys.ts";
 import { type Envelope, receiverOf } from "../../src/envelope/schema.ts";
 import {
   type Author,
-  type Hallmark,
+  type HubFields,
   type MemoryInput,
   writeRecord,
 } from "../../src/memory/record.ts";
@@ -30,20 +30,19 @@ import {
   publicationMark,
   type TrailStep,
 } from "../../src/store/rows.ts";
-import { everybodyOn, type Reader } from "../../src/store/sight.ts";
 import {
   type AppendMemories,
-  CLOSED,
+  type ChainPosition,
+  CLOSED_BRANCH,
   type ClaimDeliveries,
-  type Claimed,
   type ClaimOutcome,
-  type Due,
+  type DeliveryWithEnvelopeRow,
+  type DueDeliveries,
   type Lease,
   type ListDue,
   type Move,
   type MoveDeliveries,
   type MoveOutcome,
-  type Place,
   type RegisterAgent,
   type SendHandoff,
   type SendOutcome,
@@ -52,23 +51,24 @@ import {
   type SettleOutcome,
   type Store,
 } from "../../src/store/store.ts";
+import { publicVisibility, type Reader } from "../../src/store/visibility.ts";
 import { seededIds } from "../../src/testing/seeded-ids.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { only, outcomeOf } from "./expectations.ts";
+import { expectOutcome, expectSingle } from "./expectations.ts";
 import {
+  type BranchLocation,
+  DEFAULT_LOCATION,
   type EnvelopeInput,
-  type Handover,
-  HERE,
+  type HandoffInput,
   HOLD_MS,
   LEASE_MS,
   LIMITS,
   newDelivery,
-  type Sealed,
+  SETTLEMENT_VERBS,
+  type SealedEnvelope,
   sealEnvelope,
   trailOf,
-  VERBS,
-  type Where,
-} from "./handovers.ts";
+} from "./handoff-input.ts";
 import { authorOf, verifyByReading } from "./verify-by-reading.ts";
 
 /** A store to put to the test. */
@@ -82,16 +82,16 @@ export interface OpenedStore {
 
 export type OpenStore = (options: { readonly clock: Clock }) => Promise<OpenedStore>;
 
-type Published = Extract<SendOutcome, { kind: "sent" }>;
+type PublishResult = Extract<SendOutcome, { kind: "sent" }>;
 
 /** With the one delivery of a handoff to one receiver. */
-type Sent = Published & { readonly delivery: DeliveryRow };
+type SendResult = PublishResult & { readonly delivery: DeliveryRow };
 
-type Moved = Extract<MoveOutcome, { kind: "moved" }>;
+type MoveResult = Extract<MoveOutcome, { kind: "moved" }>;
 
-type Taken = Extract<ClaimOutcome, { kind: "claimed" }>;
+type ClaimResult = Extract<ClaimOutcome, { kind: "claimed" }>;
 
-type Settled = Extract<SettleOutcome, { kind: "settled" }>;
+type SettleResult = Extract<SettleOutcome, { kind: "settled" }>;
 
 /** `it`, with a scene for each test; when the test is over, all that it stored must verify. */
 export function sceneTest(open: OpenStore) {
@@ -107,11 +107,11 @@ export type SceneTest = ReturnType<typeof sceneTest>;
 
 export class Scene {
   readonly clock: VirtualClock;
-  readonly ids: Ids;
+  readonly ids: IdGenerator;
   readonly #opened: OpenedStore;
-  readonly #workspaces = new Set([HERE.workspace]);
-  readonly #branches = new Set([HERE.branch]);
-  readonly #kinds = new Set([BREAKER, CLOSED, "branch", "key"]);
+  readonly #workspaces = new Set([DEFAULT_LOCATION.workspace]);
+  readonly #branches = new Set([DEFAULT_LOCATION.branch]);
+  readonly #kinds = new Set([BREAKER, CLOSED_BRANCH, "branch", "key"]);
   readonly #readers = new Map<string, Reader>();
   #store: Store;
   #closed = false;
@@ -136,11 +136,11 @@ export class Scene {
   }
 
   get workspace(): string {
-    return HERE.workspace;
+    return DEFAULT_LOCATION.workspace;
   }
 
   get branch(): string {
-    return HERE.branch;
+    return DEFAULT_LOCATION.branch;
   }
 
   get now(): number {
@@ -198,7 +198,7 @@ export class Scene {
   async register(
     id: string,
     change: Partial<RegisterAgent["agent"]> = {},
-    workspace: string = HERE.workspace,
+    workspace: string = DEFAULT_LOCATION.workspace,
   ): Promise<AgentRow> {
     this.#workspaces.add(workspace);
     const current = await this.#store.findAgent(workspace, id);
@@ -208,7 +208,7 @@ export class Scene {
       agent: { ...this.registration(id), ...known, ...change },
       basedOn: revision,
     });
-    return outcomeOf(outcome, "registered").agent;
+    return expectOutcome(outcome, "registered").agent;
   }
 
   // Memories
@@ -218,7 +218,7 @@ export class Scene {
     return this.#write({ agent: author, instance: `${author}-1`, owner: "olga", signer }, input);
   }
 
-  #write(author: Author, input: MemoryInput | string, hallmark: Hallmark = {}): NewMemory {
+  #write(author: Author, input: MemoryInput | string, hallmark: HubFields = {}): NewMemory {
     const described = typeof input === "string" ? { content: input } : input;
     const pen = { ids: this.ids, now: this.now, limits: LIMITS, hallmark };
     const { record } = writeRecord(author, described, pen);
@@ -229,31 +229,35 @@ export class Scene {
 
   append(
     memories: NewMemory | readonly NewMemory[],
-    where: Partial<Where> & Pick<Partial<AppendMemories>, "entries" | "lease" | "tip"> = {},
+    where: Partial<BranchLocation> &
+      Pick<Partial<AppendMemories>, "entries" | "lease" | "tip"> = {},
   ) {
     const list = Array.isArray(memories) ? memories : [memories as NewMemory];
-    this.#branches.add(where.branch ?? HERE.branch);
-    return this.#store.appendMemories({ ...HERE, ...where, memories: list });
+    this.#branches.add(where.branch ?? DEFAULT_LOCATION.branch);
+    return this.#store.appendMemories({ ...DEFAULT_LOCATION, ...where, memories: list });
   }
 
   /** Appends, and expects that to work. */
-  async remember(memories: readonly NewMemory[], where: Partial<Where> = {}): Promise<Place[]> {
-    return [...outcomeOf(await this.append(memories, where), "appended").places];
+  async remember(
+    memories: readonly NewMemory[],
+    where: Partial<BranchLocation> = {},
+  ): Promise<ChainPosition[]> {
+    return [...expectOutcome(await this.append(memories, where), "appended").places];
   }
 
   /** Every record of a branch, newest first. */
-  everything(where: Partial<Where> = {}) {
-    const { workspace, branch } = { ...HERE, ...where };
-    const sight = everybodyOn(branch);
+  everything(where: Partial<BranchLocation> = {}) {
+    const { workspace, branch } = { ...DEFAULT_LOCATION, ...where };
+    const sight = publicVisibility(branch);
     return this.#store.recentMemories({ workspace, sight, filter: {}, limit: 1_000_000 });
   }
 
   // Handoffs
 
   /** A handoff ready to be sent. */
-  handoff(handover: Handover = {}): SendHandoff {
+  handoff(handover: HandoffInput = {}): SendHandoff {
     const { from = "ada", to = "ben", task = "task", settles, extend } = handover;
-    const where = { ...HERE, ...handover.where };
+    const where = { ...DEFAULT_LOCATION, ...handover.where };
     const origins = handover.parents ?? (settles ? [settles.envelope.id] : []);
     const parents = [...new Set([...(extend ? [extend.envelope] : []), ...origins])];
     const address = receiverOf(to) ?? { kind: "agent" as const, agent: to };
@@ -275,10 +279,10 @@ export class Scene {
   /** A handoff to many, ready to be sent; what is said of one delivery comes with its receiver. */
   publication(
     receivers: readonly (string | readonly [string, Partial<NewDelivery>])[],
-    handover: Omit<Handover, "to" | "extend" | "parents"> = {},
+    handover: Omit<HandoffInput, "to" | "extend" | "parents"> = {},
   ): SendHandoff {
     const { from = "ada", task = "task", settles } = handover;
-    const where = { ...HERE, ...handover.where };
+    const where = { ...DEFAULT_LOCATION, ...handover.where };
     const to = { kind: "channel" as const, channel: "news" };
     const parents = settles ? [settles.envelope.id] : [];
     const sealed = this.#seal({ ...handover, from, task, to, parents, where });
@@ -304,12 +308,12 @@ export class Scene {
     };
   }
 
-  #seal(about: EnvelopeInput): Sealed {
+  #seal(about: EnvelopeInput): SealedEnvelope {
     this.#branches.add(about.where.branch);
     return sealEnvelope(about, { id: this.ids.mint("envelope"), now: this.now });
   }
 
-  #handoffRecord(sealed: Sealed, handover: Handover, trail: TrailStep[]): NewMemory {
+  #handoffRecord(sealed: SealedEnvelope, handover: HandoffInput, trail: TrailStep[]): NewMemory {
     const { sender: agent, task } = sealed.envelope;
     const relations = (handover.refs ?? []).map((to) => ({ kind: "summarizes" as const, to }));
     const scope = handover.scope && { scope: handover.scope };
@@ -321,18 +325,18 @@ export class Scene {
   }
 
   /** Sends, and expects that to work. */
-  async send(handover: Handover = {}): Promise<Sent> {
-    const sent = outcomeOf(await this.#store.sendHandoff(this.handoff(handover)), "sent");
-    return { ...sent, delivery: only(sent.deliveries) };
+  async send(handover: HandoffInput = {}): Promise<SendResult> {
+    const sent = expectOutcome(await this.#store.sendHandoff(this.handoff(handover)), "sent");
+    return { ...sent, delivery: expectSingle(sent.deliveries) };
   }
 
   /** Sends to many, and expects that to work. */
-  async publish(...about: Parameters<Scene["publication"]>): Promise<Published> {
-    return outcomeOf(await this.#store.sendHandoff(this.publication(...about)), "sent");
+  async publish(...about: Parameters<Scene["publication"]>): Promise<PublishResult> {
+    return expectOutcome(await this.#store.sendHandoff(this.publication(...about)), "sent");
   }
 
   /** What another handoff of the same work has to name. */
-  extending({ delivery }: Pick<Sent, "delivery">): NonNullable<SendHandoff["extend"]> {
+  extending({ delivery }: Pick<SendResult, "delivery">): NonNullable<SendHandoff["extend"]> {
     return {
       delivery: delivery.id,
       envelope: delivery.envelope,
@@ -343,22 +347,25 @@ export class Scene {
   claimOf(receiver: string, change: Partial<ClaimDeliveries> = {}): ClaimDeliveries {
     const instance = `${receiver}-1`;
     const as = { receiver, instance, publicKey: "", process: "" };
-    return { ...HERE, ...as, limit: 1, leaseMs: LEASE_MS, holdMs: HOLD_MS, ...change };
+    return { ...DEFAULT_LOCATION, ...as, limit: 1, leaseMs: LEASE_MS, holdMs: HOLD_MS, ...change };
   }
 
   /** Claims, and expects an answer, perhaps an empty one. */
-  async claim(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<Taken> {
+  async claim(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<ClaimResult> {
     const outcome = await this.#store.claimDeliveries(this.claimOf(receiver, change));
-    return outcomeOf(outcome, "claimed");
+    return expectOutcome(outcome, "claimed");
   }
 
   /** Claims exactly one. */
-  async claimOne(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<Claimed> {
-    return only((await this.claim(receiver, change)).claimed);
+  async claimOne(
+    receiver: string,
+    change: Partial<ClaimDeliveries> = {},
+  ): Promise<DeliveryWithEnvelopeRow> {
+    return expectSingle((await this.claim(receiver, change)).claimed);
   }
 
   /** The receiver's first record: it continues from the handoff. */
-  continuing({ delivery, envelope }: Claimed): NewMemory {
+  continuing({ delivery, envelope }: DeliveryWithEnvelopeRow): NewMemory {
     const { holder: agent, instance } = delivery;
     return this.#write(
       { agent, instance },
@@ -373,29 +380,37 @@ export class Scene {
   }
 
   /** Claims exactly one and accepts it, in one step. */
-  acceptOne(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<Claimed> {
+  acceptOne(
+    receiver: string,
+    change: Partial<ClaimDeliveries> = {},
+  ): Promise<DeliveryWithEnvelopeRow> {
     return this.claimOne(receiver, { accept: (claimed) => this.continuing(claimed), ...change });
   }
 
   /** Sends and accepts: work under way. */
-  async underWay(handover: Handover = {}): Promise<Claimed> {
+  async underWay(handover: HandoffInput = {}): Promise<DeliveryWithEnvelopeRow> {
     const { delivery } = await this.send(handover);
     return this.acceptOne(delivery.receiver, { delivery: delivery.id });
   }
 
-  lease({ delivery, envelope }: Claimed, change: Partial<Lease> = {}): Lease {
+  lease({ delivery, envelope }: DeliveryWithEnvelopeRow, change: Partial<Lease> = {}): Lease {
     const { id, fence } = delivery;
     return { delivery: id, fence, envelope: envelope.id, leaseMs: LEASE_MS, ...change };
   }
 
   settlement(
-    held: Claimed,
+    held: DeliveryWithEnvelopeRow,
     settlement: Settlement,
     change: Partial<SettleDelivery> = {},
   ): SettleDelivery {
-    const operation = { ...HERE, lease: this.lease(held), from: HELD_STATES, settlement };
+    const operation = {
+      ...DEFAULT_LOCATION,
+      lease: this.lease(held),
+      from: HELD_STATES,
+      settlement,
+    };
     if (settlement.kind === "released") return { ...operation, reason: "", ...change };
-    const verb = VERBS[settlement.kind];
+    const verb = SETTLEMENT_VERBS[settlement.kind];
     const { holder: agent, instance, id: delivery, attempt } = held.delivery;
     const reason = change.reason ?? (verb === "complete" ? "" : "{}");
     const memory = this.#write(
@@ -407,16 +422,25 @@ export class Scene {
   }
 
   /** Settles, and expects that to work. */
-  async settle(held: Claimed, settlement: Settlement, reason?: string): Promise<Settled> {
+  async settle(
+    held: DeliveryWithEnvelopeRow,
+    settlement: Settlement,
+    reason?: string,
+  ): Promise<SettleResult> {
     const operation = this.settlement(held, settlement, reason === undefined ? {} : { reason });
-    return outcomeOf(await this.#store.settleDelivery(operation), "settled");
+    return expectOutcome(await this.#store.settleDelivery(operation), "settled");
   }
 
   // What policy and people decide
 
   /** What there is to decide about, as a hub would ask. */
-  due(change: Partial<ListDue> = {}): Promise<Due> {
-    return this.#store.listDue({ workspace: HERE.workspace, gone: [], limit: 1_000, ...change });
+  due(change: Partial<ListDue> = {}): Promise<DueDeliveries> {
+    return this.#store.listDue({
+      workspace: DEFAULT_LOCATION.workspace,
+      gone: [],
+      limit: 1_000,
+      ...change,
+    });
   }
 
   /** One change of a delivery as it stands. */
@@ -426,13 +450,13 @@ export class Scene {
   }
 
   moving(moves: readonly Move[], change: Partial<MoveDeliveries> = {}): MoveDeliveries {
-    return { ...HERE, agent: "ada", moves, ...change };
+    return { ...DEFAULT_LOCATION, agent: "ada", moves, ...change };
   }
 
   /** Moves, and expects that to work. */
-  async move(moves: readonly Move[], change: Partial<MoveDeliveries> = {}): Promise<Moved> {
+  async move(moves: readonly Move[], change: Partial<MoveDeliveries> = {}): Promise<MoveResult> {
     const outcome = await this.#store.moveDeliveries(this.moving(moves, change));
-    return outcomeOf(outcome, "moved");
+    return expectOutcome(outcome, "moved");
   }
 
   /** The record of a decision about deliveries, and perhaps whom they go to from now on. */
@@ -467,7 +491,7 @@ export class Scene {
     const { sender: from, receiver, task, deadline } = delivery;
     const parents = change.parents ?? [delivery.envelope];
     const sealed = this.#seal({
-      ...{ from, task, parents, deadline, where: HERE },
+      ...{ from, task, parents, deadline, where: DEFAULT_LOCATION },
       to: receiverOf(to ?? receiver) as Envelope["to"],
     });
     const trail = this.#steps(verb, [delivery], to);
@@ -478,7 +502,7 @@ export class Scene {
   #decide(
     content: string,
     agent: string,
-    { task, ...hallmark }: Hallmark & { readonly task: string | undefined },
+    { task, ...hallmark }: HubFields & { readonly task: string | undefined },
   ): NewMemory {
     const about = { type: "decision", content, ...(task === undefined ? {} : { task }) };
     return this.#write({ agent, instance: `${agent}-1` }, about, hallmark);
@@ -490,7 +514,7 @@ export class Scene {
    */
   async takeBack(change: Partial<ListDue> & { readonly reason?: string } = {}): Promise<void> {
     const { reason = "", ...which } = change;
-    const { workspace } = { ...HERE, ...which };
+    const { workspace } = { ...DEFAULT_LOCATION, ...which };
     const { due } = await this.due(which);
     for (const { delivery } of due.filter((each) => isHeld(each.delivery.state))) {
       const dead = delivery.attempt >= delivery.maxAttempts;
@@ -507,36 +531,41 @@ export class Scene {
 
   /** Puts an entry, whatever there was, and expects that to work. */
   async put(kind: string, name: string, value: string | undefined): Promise<EntryRow | undefined> {
-    const { workspace } = HERE;
+    const { workspace } = DEFAULT_LOCATION;
     const basedOn = (await this.#store.findEntry(workspace, kind, name))?.revision ?? 0;
     const outcome = await this.#store.putEntry(workspace, { kind, name, value, basedOn });
     if (value !== undefined) this.#kinds.add(kind);
-    return outcomeOf(outcome, "put").entry;
+    return expectOutcome(outcome, "put").entry;
   }
 
   // Looking
 
   /** Where a delivery stands now. */
-  async deliveryNow(id: string, workspace: string = HERE.workspace): Promise<DeliveryRow> {
+  async deliveryNow(
+    id: string,
+    workspace: string = DEFAULT_LOCATION.workspace,
+  ): Promise<DeliveryRow> {
     const found = await this.#store.findDelivery(workspace, id);
     expect(found).toBeDefined();
-    return (found as Claimed).delivery;
+    return (found as DeliveryWithEnvelopeRow).delivery;
   }
 
   /** What happened, in order. */
-  async history(workspace: string = HERE.workspace): Promise<string[]> {
+  async history(workspace: string = DEFAULT_LOCATION.workspace): Promise<string[]> {
     const events = await this.#store.readEvents(workspace, 0, 1_000_000);
     return events.map((event) => event.kind);
   }
 
   /** How many deliveries are in each state that has any. */
-  async books(workspace: string = HERE.workspace): Promise<Partial<Record<DeliveryState, number>>> {
+  async books(
+    workspace: string = DEFAULT_LOCATION.workspace,
+  ): Promise<Partial<Record<DeliveryState, number>>> {
     const { byState } = await this.#store.countDeliveries(workspace);
     return Object.fromEntries(Object.entries(byState).filter(([, count]) => count > 0));
   }
 
   /** Everything that can be seen, to compare before and after. */
-  async picture(workspace: string = HERE.workspace) {
+  async picture(workspace: string = DEFAULT_LOCATION.workspace) {
     const events = await this.#store.readEvents(workspace, 0, 1_000_000);
     const deliveries = new Set(events.map((event) => event.delivery).filter(Boolean));
     const entries = [...this.#kinds].map((kind) =>

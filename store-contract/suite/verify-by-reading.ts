@@ -3,22 +3,28 @@
  * hashes and with itself. Needs nothing of the store but its ordinary reads, so it also finds a
  * store whose own `verify` looks away.
  */
-import { sessionOf } from "../../src/store/filter.ts";
+import { sessionOf } from "../../src/store/memory-filter.ts";
 import {
   type DeliveryRow,
   type EnvelopeRow,
   type MemoryRow,
   parseText,
 } from "../../src/store/rows.ts";
-import { everybodyOn, NOBODY, type Reader, type Scoped, TRUNK } from "../../src/store/sight.ts";
 import type { Store } from "../../src/store/store.ts";
 import { verifyWorkspace } from "../../src/store/verify/workspace.ts";
 import type { Problem } from "../../src/store/verify-report.ts";
+import {
+  ANONYMOUS_READER,
+  MAIN_BRANCH,
+  publicVisibility,
+  type Reader,
+  type ScopedRecord,
+} from "../../src/store/visibility.ts";
 
-const ALL = 1_000_000;
+const NO_LIMIT = 1_000_000;
 
 /** What there may be, since nothing tells all of it. */
-interface Written {
+interface WorkspaceContents {
   readonly branches: Iterable<string>;
   readonly kinds: Iterable<string>;
   /** Whoever may have written something private. */
@@ -28,10 +34,10 @@ interface Written {
 export async function verifyByReading(
   store: Store,
   workspace: string,
-  { branches, kinds, readers }: Written,
+  { branches, kinds, readers }: WorkspaceContents,
 ): Promise<readonly Problem[]> {
   const agents = await store.listAgents(workspace);
-  const events = await store.readEvents(workspace, 0, ALL);
+  const events = await store.readEvents(workspace, 0, NO_LIMIT);
   const envelopes = await envelopesOf(store, workspace, new Set(events.map(({ task }) => task)));
   const deliveries = await deliveriesOf(
     store,
@@ -49,8 +55,11 @@ export async function verifyByReading(
   const authors = new Map(memories.map((row) => [row.id, authorOf(row)]));
   // As its author, who could see all that it points to.
   const relations = (memory: string) => {
-    const sight = { ...everybodyOn(TRUNK), reader: authors.get(memory) ?? NOBODY };
-    return store.findRelations({ workspace, memory, direction: "out", sight, limit: ALL });
+    const sight = {
+      ...publicVisibility(MAIN_BRANCH),
+      reader: authors.get(memory) ?? ANONYMOUS_READER,
+    };
+    return store.findRelations({ workspace, memory, direction: "out", sight, limit: NO_LIMIT });
   };
   const edges = await Promise.all(memories.map(({ id }) => relations(id)));
   const { problems } = await verifyWorkspace({
@@ -82,7 +91,8 @@ export async function verifyByReading(
     delivery: (id) => deliveries.find((row) => row.id === id),
     attempts: (delivery) => store.readAttempts(workspace, delivery),
     entries: async function* () {
-      for (const kind of kinds) yield* await store.listEntries({ workspace, kind, limit: ALL });
+      for (const kind of kinds)
+        yield* await store.listEntries({ workspace, kind, limit: NO_LIMIT });
     },
   });
   return problems;
@@ -114,9 +124,9 @@ async function chainOf(
 ): Promise<MemoryRow[]> {
   const { workspace, branch } = where;
   const rows = new Map<number, MemoryRow>();
-  for (const reader of [NOBODY, ...readers]) {
-    const sight = { ...everybodyOn(branch), reader };
-    const seen = await store.recentMemories({ workspace, sight, filter: {}, limit: ALL });
+  for (const reader of [ANONYMOUS_READER, ...readers]) {
+    const sight = { ...publicVisibility(branch), reader };
+    const seen = await store.recentMemories({ workspace, sight, filter: {}, limit: NO_LIMIT });
     for (const row of seen) rows.set(row.seq, row);
   }
   return [...rows.values()].sort((a, b) => a.seq - b.seq);
@@ -124,6 +134,6 @@ async function chainOf(
 
 /** Who sees what its author may see. */
 export function authorOf(row: Pick<MemoryRow, "id" | "text">): Reader {
-  const record = parseText<Scoped>(row);
+  const record = parseText<ScopedRecord>(row);
   return { agent: record.agent, session: sessionOf(record), user: record.user ?? "" };
 }

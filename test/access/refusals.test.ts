@@ -1,7 +1,7 @@
 /** What a token allows, and how a door says no. */
 import { describe, expect, it } from "vitest";
-import { type Access, reaches } from "../../src/access/levels.ts";
-import { requireAccess, requireActing, unauthenticated } from "../../src/access/refusals.ts";
+import { type Access, hasAccess } from "../../src/access/levels.ts";
+import { requireAccess, requireActAs, unauthenticated } from "../../src/access/refusals.ts";
 import { ACCESS_LEVELS, ERROR_CODES } from "../../src/index.ts";
 import { refusal } from "../support/hub/support.ts";
 
@@ -11,7 +11,7 @@ describe("a level of access", () => {
   it("reaches all before it and none after it; what is no level reaches nothing [OPS-5]", async () => {
     for (const [has, access] of ACCESS_LEVELS.entries()) {
       for (const [needs, needed] of ACCESS_LEVELS.entries()) {
-        expect(reaches(access, needed), `${access} ${needed}`).toBe(has >= needs);
+        expect(hasAccess(access, needed), `${access} ${needed}`).toBe(has >= needs);
         if (has >= needs) requireAccess({ access }, needed);
         else {
           const refused = await refusal(attempt(() => requireAccess({ access }, needed)));
@@ -20,21 +20,21 @@ describe("a level of access", () => {
         }
       }
     }
-    expect(reaches("owner" as Access, "reader")).toBe(false);
+    expect(hasAccess("owner" as Access, "reader")).toBe(false);
   });
 });
 
 describe("a bearer", () => {
   it("acts as the token's agent, as any with *, and never as the hub itself [OPS-5]", async () => {
-    requireActing({ agent: "ada" }, "ada");
-    requireActing({ agent: "*" }, "ada");
+    requireActAs({ agent: "ada" }, "ada");
+    requireActAs({ agent: "*" }, "ada");
     for (const [agent, as] of [
       ["ada", "ben"],
       ["ada", "*"],
       ["ada", "baton"],
       ["*", "baton"],
     ] as const) {
-      const refused = await refusal(attempt(() => requireActing({ agent }, as)));
+      const refused = await refusal(attempt(() => requireActAs({ agent }, as)));
       expect(refused, `${agent} as ${as}`).toMatchObject({ code: "forbidden", path: "agent" });
     }
   });

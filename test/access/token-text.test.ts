@@ -1,6 +1,6 @@
 /** The text of a token: one form, and everything else is refused without a look into the store. */
 import { describe, expect, it } from "vitest";
-import { readToken, writeToken } from "../../src/access/token-text.ts";
+import { generateToken, parseToken } from "../../src/access/token-text.ts";
 import { openCounted, textOf } from "./support.ts";
 
 const ID = "tok_01900000-0000-7000-8000-0123456789ab";
@@ -16,19 +16,19 @@ describe("a token's text", () => {
       "ü".repeat(128),
       "𝔘".repeat(64),
     ]) {
-      const { text, digest } = writeToken(workspace, ID);
+      const { text, digest } = generateToken(workspace, ID);
       expect(text).toMatch(/^baton_[A-Za-z0-9_-]{40,}$/);
-      expect(readToken(text), workspace).toEqual({ workspace, id: ID, digest });
+      expect(parseToken(text), workspace).toEqual({ workspace, id: ID, digest });
     }
   });
 
   it("is never the same twice [OPS-5]", () => {
-    const texts = Array.from({ length: 1_000 }, () => writeToken("default", ID).text);
+    const texts = Array.from({ length: 1_000 }, () => generateToken("default", ID).text);
     expect(new Set(texts).size).toBe(1_000);
   });
 
   it("with any letter wrong, missing, doubled or swapped is refused [OPS-5]", () => {
-    const { text } = writeToken("default", ID);
+    const { text } = generateToken("default", ID);
     const wrong: string[] = [];
     for (let at = 0; at < text.length; at++) {
       const [before, letter = "", after] = [text.slice(0, at), text[at], text.slice(at + 1)];
@@ -38,11 +38,11 @@ describe("a token's text", () => {
     }
     const others = wrong.filter((each) => each !== text);
     expect(others.length).toBeGreaterThan(5_000);
-    expect(others.filter((each) => readToken(each) !== undefined)).toEqual([]);
+    expect(others.filter((each) => parseToken(each) !== undefined)).toEqual([]);
   });
 
   it("has no second way of writing it [OPS-5]", () => {
-    const { text } = writeToken("default", ID);
+    const { text } = generateToken("default", ID);
     const again = [
       `${text}=`,
       `${text}==`,
@@ -53,7 +53,7 @@ describe("a token's text", () => {
       text.replaceAll("-", "+").replaceAll("_", "/"),
       `Bearer ${text}`,
     ];
-    expect(again.filter((each) => readToken(each) !== undefined)).toEqual([]);
+    expect(again.filter((each) => parseToken(each) !== undefined)).toEqual([]);
   });
 
   it("that somebody made up, checksum and all, is refused for its form [OPS-5]", async () => {

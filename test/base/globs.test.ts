@@ -1,7 +1,7 @@
 /** Whether two globs can mean the same path: against every path there is, by the matcher of Node.js. */
 import { matchesGlob } from "node:path";
 import { describe, expect, it } from "vitest";
-import { overlap, parseGlobs } from "../../src/base/globs.ts";
+import { globTextsOverlap, parseGlobs } from "../../src/base/globs.ts";
 import { BatonError } from "../../src/index.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
@@ -92,8 +92,16 @@ describe("globs", () => {
         for (const [i, a] of globs.entries()) {
           for (const b of globs.slice(0, i)) {
             const isShared = areShared(a, b);
-            expect([a[0], b[0], overlap(a[0], b[0])], seeded).toEqual([a[0], b[0], isShared]);
-            expect([b[0], a[0], overlap(b[0], a[0])], seeded).toEqual([b[0], a[0], isShared]);
+            expect([a[0], b[0], globTextsOverlap(a[0], b[0])], seeded).toEqual([
+              a[0],
+              b[0],
+              isShared,
+            ]);
+            expect([b[0], a[0], globTextsOverlap(b[0], a[0])], seeded).toEqual([
+              b[0],
+              a[0],
+              isShared,
+            ]);
             if (isShared) shared++;
             else apart++;
           }
@@ -132,7 +140,7 @@ describe("globs", () => {
     ["/", "/etc/hosts", true],
     ["/", "etc/hosts", false],
   ])("%s and %s: %s [CRD-7]", (a, b, expected) => {
-    expect([overlap(a, b), overlap(b, a)]).toEqual([expected, expected]);
+    expect([globTextsOverlap(a, b), globTextsOverlap(b, a)]).toEqual([expected, expected]);
   });
 
   it.each([
@@ -164,7 +172,7 @@ describe("globs", () => {
     expect(many(Array(9).fill("x".repeat(2_000)))).toThrow("at most 200 of 16000");
     expect(many(Array(20).fill("src/{0,1,2,3,4,5,6,7,8,9}"))()).toHaveLength(20);
     const worst = `${"a*".repeat(999)}a`;
-    expect(overlap(worst, `${worst}b`)).toBe(false);
-    expect(overlap(worst, `b${worst}`)).toBe(false);
+    expect(globTextsOverlap(worst, `${worst}b`)).toBe(false);
+    expect(globTextsOverlap(worst, `b${worst}`)).toBe(false);
   });
 });

@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { vi } from "vitest";
 import { dispatch } from "../../src/cli/dispatch.ts";
-import { fail } from "../../src/cli/render/failure.ts";
+import { printError } from "../../src/cli/render/error.ts";
 import { type Hub, openHub } from "../../src/index.ts";
 import { BATON } from "../support/build/place.ts";
 import { type Run, type RunOptions, runScript } from "../support/run-script.ts";
@@ -67,7 +67,7 @@ async function capture(
     stack.defer(() => write.mockRestore());
   }
   const code = await dispatch(words).catch((error: unknown) =>
-    fail(error, words.includes("--json")),
+    printError(error, words.includes("--json")),
   );
   return { code, ...said };
 }

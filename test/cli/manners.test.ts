@@ -5,7 +5,7 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { dispatch } from "../../src/cli/dispatch.ts";
 import { BUG } from "../../src/cli/exit.ts";
 import { parseCall } from "../../src/cli/parse.ts";
-import { fail } from "../../src/cli/render/failure.ts";
+import { printError } from "../../src/cli/render/error.ts";
 import { BatonError, ERROR_CODES, type ErrorCode } from "../../src/index.ts";
 import { refusal } from "../support/hub/support.ts";
 import { baton, batonFromSources, testStore } from "./baton.ts";
@@ -90,7 +90,7 @@ describe("a failure", () => {
       return true;
     });
     try {
-      return { code: fail(error, json), text };
+      return { code: printError(error, json), text };
     } finally {
       stderr.mockRestore();
     }

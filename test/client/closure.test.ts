@@ -26,7 +26,7 @@ const SHARED_CHECKS = [
   "delivery/receive/worker.ts",
   "delivery/send/expected-outputs.ts",
   "delivery/watch/wait-options.ts",
-  "delivery/work/effect.ts",
+  "delivery/work/effect-arguments.ts",
 ];
 /** Newer than Node 20. */
 const NEWER =

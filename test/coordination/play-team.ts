@@ -5,7 +5,7 @@
  * everything that somebody can do needs the same: who lives, what was accepted, what was heard.
  */
 import { setImmediate as turn } from "node:timers/promises";
-import type { Decision, DecisionAnswer } from "../../src/coordination/failures/decision.ts";
+import type { DecideResult, Decision } from "../../src/coordination/failures/decision.ts";
 import {
   type Agent,
   type ErrorCode,
@@ -346,7 +346,7 @@ export class TeamPlay implements Played {
     who: PlannedAgent,
     about: string | Work,
     held?: Held,
-  ): Promise<DecisionAnswer | undefined> {
+  ): Promise<DecideResult | undefined> {
     const at = this.#at(who);
     if (held !== undefined && at?.[1] !== held.in) held.isSettled = true; // That process has died.
     if (at === undefined || held?.isSettled) return undefined;

@@ -1,5 +1,5 @@
 /** What a run of a random team consists of: its stage, processes and settings, and what it leaves behind. */
-import type { DecisionAnswer } from "../../src/coordination/failures/decision.ts";
+import type { DecideResult } from "../../src/coordination/failures/decision.ts";
 import type { Agent, ErrorCode, Hub, Store, Work } from "../../src/index.ts";
 import type { VirtualClock } from "../../src/testing/index.ts";
 import type { MortalStore } from "./mortal-store.ts";
@@ -51,7 +51,7 @@ export interface Held {
 }
 
 export interface Told {
-  readonly answer: Extract<DecisionAnswer, { kind: "decided" }>;
+  readonly answer: Extract<DecideResult, { kind: "decided" }>;
   readonly by: string;
 }
 

@@ -4,7 +4,7 @@
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import type { Decision, DecisionAnswer } from "../../src/coordination/failures/decision.ts";
+import type { DecideResult, Decision } from "../../src/coordination/failures/decision.ts";
 import { type Agent, type Hub, type HubOptions, LocalHub, type Work } from "../../src/index.ts";
 import { isOpen } from "../../src/store/rows.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
@@ -90,7 +90,7 @@ function named(random: Random, { delivery, report }: Failed, work: Work | undefi
 async function requireOne(
   { hubs, coder }: Scene,
   { task, delivery, report }: Failed,
-  answers: readonly DecisionAnswer[],
+  answers: readonly DecideResult[],
 ): Promise<string> {
   const [failure, ...more] = (await hubs[1].failures.list({ task })).items;
   const { decision: stands } = failure ?? {};

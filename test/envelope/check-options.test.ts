@@ -1,10 +1,13 @@
 /** Checks of options that the HTTP client shares: the same codes, paths and rules as a schema's. */
 import { describe, expect, it } from "vitest";
 import { BatonError } from "../../src/base/errors.ts";
-import { randomIds } from "../../src/base/ids.ts";
-import { checkedAccept, checkedInbox } from "../../src/delivery/receive/receive-options.ts";
-import { checkedCompleted, checkedWait } from "../../src/delivery/watch/wait-options.ts";
-import { checkedSession, silence } from "../../src/hub/option-checks.ts";
+import { randomIdGenerator } from "../../src/base/ids.ts";
+import {
+  checkAcceptOptions,
+  checkInboxOptions,
+} from "../../src/delivery/receive/receive-options.ts";
+import { checkCompletedOptions, checkWaitOptions } from "../../src/delivery/watch/wait-options.ts";
+import { checkedSession, sessionTimeout } from "../../src/hub/option-checks.ts";
 
 function refusal(check: () => unknown): BatonError {
   try {
@@ -28,7 +31,7 @@ describe("checked options", () => {
       receipt: 5,
       colour: 1,
     };
-    expect(rulesOf(() => checkedAccept(wrong as never))).toEqual({
+    expect(rulesOf(() => checkAcceptOptions(wrong as never))).toEqual({
       signal: "type",
       task: "format",
       wait: "type",
@@ -36,20 +39,26 @@ describe("checked options", () => {
       receipt: "type",
       colour: "unknown_field",
     });
-    expect(rulesOf(() => checkedWait({ timeoutMs: -1 }))).toEqual({ timeoutMs: "min_value" });
-    expect(rulesOf(() => checkedWait({ timeoutMs: Number.NaN }))).toEqual({ timeoutMs: "type" });
-    expect(rulesOf(() => checkedInbox({ task: "" }))).toEqual({ task: "min_length" });
-    expect(rulesOf(() => checkedInbox({ task: "x".repeat(129) }))).toEqual({ task: "max_length" });
+    expect(rulesOf(() => checkWaitOptions({ timeoutMs: -1 }))).toEqual({ timeoutMs: "min_value" });
+    expect(rulesOf(() => checkWaitOptions({ timeoutMs: Number.NaN }))).toEqual({
+      timeoutMs: "type",
+    });
+    expect(rulesOf(() => checkInboxOptions({ task: "" }))).toEqual({ task: "min_length" });
+    expect(rulesOf(() => checkInboxOptions({ task: "x".repeat(129) }))).toEqual({
+      task: "max_length",
+    });
     expect(rulesOf(() => checkedSession({ lease: "for ever" as never }))).toEqual({
       lease: "one_of",
     });
-    expect(rulesOf(() => silence({ sessionMs: 0 }))).toEqual({ sessionMs: "min_value" });
-    expect(rulesOf(() => silence({ sessionMs: 1.5 }))).toEqual({ sessionMs: "type" });
-    expect(rulesOf(() => silence({ sessionMs: 1e15 }, "header"))).toEqual({ header: "max_value" });
+    expect(rulesOf(() => sessionTimeout({ sessionMs: 0 }))).toEqual({ sessionMs: "min_value" });
+    expect(rulesOf(() => sessionTimeout({ sessionMs: 1.5 }))).toEqual({ sessionMs: "type" });
+    expect(rulesOf(() => sessionTimeout({ sessionMs: 1e15 }, "header"))).toEqual({
+      header: "max_value",
+    });
   });
 
   it.each([[null], [5], [[]], ["x"]])("refuse %j, which is not an object", (odd) => {
-    const error = refusal(() => checkedWait(odd as never));
+    const error = refusal(() => checkWaitOptions(odd as never));
     expect(error).toMatchObject({
       code: "invalid_input",
       path: "",
@@ -58,11 +67,11 @@ describe("checked options", () => {
   });
 
   it("are returned with their defaults", () => {
-    const delivery = randomIds({ now: () => 0 }).mint("delivery");
+    const delivery = randomIdGenerator({ now: () => 0 }).mint("delivery");
     const receipt = () => undefined as never;
-    expect(checkedAccept({ delivery, receipt })).toEqual({ delivery, receipt, wait: false });
-    expect(checkedInbox({})).toEqual({ wait: true });
-    expect(checkedCompleted({ timeoutMs: 0 })).toEqual({ timeoutMs: 0, line: false });
+    expect(checkAcceptOptions({ delivery, receipt })).toEqual({ delivery, receipt, wait: false });
+    expect(checkInboxOptions({})).toEqual({ wait: true });
+    expect(checkCompletedOptions({ timeoutMs: 0 })).toEqual({ timeoutMs: 0, line: false });
     expect(checkedSession({ instance: "night shift" })).toEqual({
       instance: "night shift",
       lease: "process",

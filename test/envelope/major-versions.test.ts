@@ -6,7 +6,11 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import * as fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { deprecationsIn } from "../../src/envelope/deprecations.ts";
-import { type Form, SHIPPED, Versions } from "../../src/envelope/versions.ts";
+import {
+  DEFAULT_VERSIONS,
+  type EnvelopeForm,
+  EnvelopeVersions,
+} from "../../src/envelope/versions.ts";
 import {
   type Agent,
   ENVELOPE_VERSION,
@@ -45,7 +49,7 @@ const IN_TWO = {
 };
 
 /** Hubs of these versions on one store, each as if it were a process of its own. */
-async function hubs(store: StoreName, ...versions: readonly Versions[]): Promise<Hub[]> {
+async function hubs(store: StoreName, ...versions: readonly EnvelopeVersions[]): Promise<Hub[]> {
   const clock = new VirtualClock();
   const reopen = sharedStore(store, { clock });
   const made: Hub[] = [];
@@ -54,8 +58,8 @@ async function hubs(store: StoreName, ...versions: readonly Versions[]): Promise
   return made;
 }
 
-const formsIn = async (hub: Hub): Promise<Form[]> =>
-  (await storedEnvelopes(hub)).map(({ text }) => JSON.parse(text) as Form);
+const formsIn = async (hub: Hub): Promise<EnvelopeForm[]> =>
+  (await storedEnvelopes(hub)).map(({ text }) => JSON.parse(text) as EnvelopeForm);
 
 describe.each(STORES)("a handoff in the migration period on %s", (store) => {
   it("is written in the new form, and says how the old one differs, under one digest [ENV-7]", async () => {
@@ -64,7 +68,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
     await hub.agent("ben", {});
     const sent = await ada.handoff(DRAFT);
     const [stored] = await storedEnvelopes(hub);
-    const form = JSON.parse(stored?.text ?? "") as Form;
+    const form = JSON.parse(stored?.text ?? "") as EnvelopeForm;
     expect(form).toMatchObject({ ...IN_TWO, version: "2.0" });
     expect(form).not.toHaveProperty("intent");
     expect(form).not.toHaveProperty("state");
@@ -85,7 +89,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
   });
 
   it("is read by an old hub, which can do all it ever does with it [ENV-7]", async () => {
-    const [newer, old] = (await hubs(store, SAYS_AUDIENCE, SHIPPED)) as [Hub, Hub];
+    const [newer, old] = (await hubs(store, SAYS_AUDIENCE, DEFAULT_VERSIONS)) as [Hub, Hub];
     const ada = await newer.agent("ada", {});
     const ben = await old.agent("ben", {});
     await ada.handoff({ ...DRAFT, receipt: true });
@@ -108,7 +112,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
   });
 
   it("is read by a new hub in its own form, whoever sent it [ENV-7]", async () => {
-    const [newer, old] = (await hubs(store, MIGRATING, SHIPPED)) as [Hub, Hub];
+    const [newer, old] = (await hubs(store, MIGRATING, DEFAULT_VERSIONS)) as [Hub, Hub];
     const ada = await old.agent("ada", {});
     const ben = await newer.agent("ben", {});
     await ada.handoff(DRAFT);
@@ -125,7 +129,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
   it("keeps all it says along a line of new, old, new, old and new hubs [ENV-7]", async () => {
     const [first, ...others] = await hubs(
       store,
-      ...[SAYS_AUDIENCE, SHIPPED, MIGRATING, SHIPPED, MIGRATING],
+      ...[SAYS_AUDIENCE, DEFAULT_VERSIONS, MIGRATING, DEFAULT_VERSIONS, MIGRATING],
     );
     const names = ["ada", "ben", "cyd", "dan", "eve"];
     const ada = await (first as Hub).agent("ada", {});
@@ -159,7 +163,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
   });
 
   it("is reconstructed, answered and redacted by either hub [ENV-7]", async () => {
-    const versions = [SAYS_AUDIENCE, MIGRATING, SHIPPED];
+    const versions = [SAYS_AUDIENCE, MIGRATING, DEFAULT_VERSIONS];
     const [sender, newer, old] = (await hubs(store, ...versions)) as [Hub, Hub, Hub];
     const ada = await sender.agent("ada", {});
     for (const hub of [old, newer]) {
@@ -189,7 +193,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
 
 describe.each(STORES)("after the migration period on %s", (store) => {
   it("an old hub refuses what it cannot read, and leaves it to others [ENV-7]", async () => {
-    const [newer, old] = (await hubs(store, MIGRATED, SHIPPED)) as [Hub, Hub];
+    const [newer, old] = (await hubs(store, MIGRATED, DEFAULT_VERSIONS)) as [Hub, Hub];
     const ada = await newer.agent("ada", {});
     await newer.agent("ben", {});
     const sent = await ada.handoff(DRAFT);
@@ -229,7 +233,7 @@ describe.each(STORES)("after the migration period on %s", (store) => {
   });
 
   it("what an old hub cannot read holds up nothing that comes after it [ENV-7]", async () => {
-    const [newer, old] = (await hubs(store, MIGRATED, SHIPPED)) as [Hub, Hub];
+    const [newer, old] = (await hubs(store, MIGRATED, DEFAULT_VERSIONS)) as [Hub, Hub];
     const ada = await newer.agent("ada", {});
     const eve = await old.agent("eve", {});
     const ben = await old.agent("ben", {});
@@ -252,7 +256,7 @@ describe.each(STORES)("after the migration period on %s", (store) => {
 });
 
 describe("what can be read", () => {
-  const read = (form: object) => () => SHIPPED.read(form as Form, "env_1");
+  const read = (form: object) => () => DEFAULT_VERSIONS.read(form as EnvelopeForm, "env_1");
 
   it.each(["3.0", "0.9", "1", "one", "1.01", "", 1.1, null, undefined])(
     "is of a major version that is known, not %j [ENV-7]",
@@ -280,9 +284,9 @@ describe("what can be read", () => {
       ...{ version: "2.0", id: "env_1", task: "t" },
       forms: [{ version: "1.0", with: { ...older, ...said }, without: [] }],
     });
-    expect(SHIPPED.inMajor(form({}), 1, "env_1")).toMatchObject({ ...older, task: "t" });
+    expect(DEFAULT_VERSIONS.inMajor(form({}), 1, "env_1")).toMatchObject({ ...older, task: "t" });
     for (const said of [{ task: "u" }, { to: { kind: "agent", agent: "eve" } }, { hop: 9 }]) {
-      expect(() => SHIPPED.inMajor(form(said), 1, "env_1")).toThrow(
+      expect(() => DEFAULT_VERSIONS.inMajor(form(said), 1, "env_1")).toThrow(
         expect.objectContaining({ code: "unsupported_version" }),
       );
     }
@@ -292,7 +296,9 @@ describe("what can be read", () => {
     const forms = [{ version: "1.0", with: { intent: "Stop" }, without: [] }];
     const sent = { version: "1.0", intent: "Go", id: "env_1", forms } as unknown as Envelope;
     expect(MIGRATED.write(sent)).not.toHaveProperty("forms");
-    expect(SHIPPED.inMajor(MIGRATING.write(sent), 1, "env_1")).toMatchObject({ intent: "Go" });
+    expect(DEFAULT_VERSIONS.inMajor(MIGRATING.write(sent), 1, "env_1")).toMatchObject({
+      intent: "Go",
+    });
   });
 
   it("is no form that a known version could not have [ENV-7]", () => {
@@ -330,7 +336,7 @@ describe("a converter", () => {
       }),
       fc.record({ state: text, audience: texts, payload: value }, { requiredKeys: [] }),
     )
-    .map((parts): Form => Object.assign({}, ...parts));
+    .map((parts): EnvelopeForm => Object.assign({}, ...parts));
 
   const two = fc
     .tuple(
@@ -351,9 +357,9 @@ describe("a converter", () => {
         { nil: {} },
       ),
     )
-    .map((parts): Form => Object.assign({}, ...parts));
+    .map((parts): EnvelopeForm => Object.assign({}, ...parts));
 
-  const hold = (forms: fc.Arbitrary<Form>, check: (form: Form) => void): void => {
+  const hold = (forms: fc.Arbitrary<EnvelopeForm>, check: (form: EnvelopeForm) => void): void => {
     void fc.assert(fc.property(forms, check), { numRuns: runs(100), seed: chosenSeed() });
   };
 
@@ -369,14 +375,14 @@ describe("a converter", () => {
     hold(two, (form) => {
       const older = { ...STEP.down(form), version: "1.0" } as unknown as Envelope;
       const written = MIGRATING.write(older);
-      expect(SHIPPED.inMajor(written, 1, "env_1")).toEqual(older);
+      expect(DEFAULT_VERSIONS.inMajor(written, 1, "env_1")).toEqual(older);
       expect(MIGRATING.inMajor(written, 1, "env_1")).toEqual(older);
       expect(MIGRATING.inMajor(written, 2, "env_1")).toEqual({ ...form, version: "2.0" });
     });
   });
 
   it("may not touch what stores rely on [ENV-7]", () => {
-    const careless = new Versions({
+    const careless = new EnvelopeVersions({
       steps: [{ ...STEP, up: ({ task: _, ...form }) => form }],
       writes: "2.0",
     });
@@ -388,10 +394,10 @@ describe("a converter", () => {
     const next = {
       from: 2,
       to: 3,
-      up: ({ goal, ...form }: Form): Form => ({ ...form, aim: goal }),
-      down: ({ aim, ...form }: Form): Form => ({ ...form, goal: aim }),
+      up: ({ goal, ...form }: EnvelopeForm): EnvelopeForm => ({ ...form, aim: goal }),
+      down: ({ aim, ...form }: EnvelopeForm): EnvelopeForm => ({ ...form, goal: aim }),
     };
-    const three = new Versions({
+    const three = new EnvelopeVersions({
       steps: [STEP, next],
       writes: "3.0",
       alongside: ["2.0", "1.0"],
@@ -400,7 +406,7 @@ describe("a converter", () => {
       const older = { ...STEP.down(form), version: "1.0" } as unknown as Envelope;
       const written = three.write(older);
       expect(written).toMatchObject({ version: "3.0", aim: form["goal"] });
-      for (const reader of [SHIPPED, MIGRATED, three]) {
+      for (const reader of [DEFAULT_VERSIONS, MIGRATED, three]) {
         expect(reader.inMajor(written, 1, "env_1")).toEqual(older);
       }
       expect(MIGRATED.inMajor(written, 2, "env_1")).toEqual({ ...form, version: "2.0" });
@@ -429,12 +435,12 @@ describe("a deprecated field", () => {
 
   it("can be one of a minor version, and there is none so far [ENV-7]", () => {
     const since = { path: "history[].why", since: "1.1", use: "history[].decided" };
-    const versions = new Versions({ deprecated: [since] });
+    const versions = new EnvelopeVersions({ deprecated: [since] });
     const history = [
       { agent: "ada", did: "it" },
       { agent: "ada", did: "it", why: "so" },
     ];
     expect(deprecationsIn({ history }, versions)).toEqual([{ ...since, path: "history[1].why" }]);
-    expect(SHIPPED.deprecated).toEqual([]);
+    expect(DEFAULT_VERSIONS.deprecated).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** Secrets in text: labelled examples, made up by chance for each run of the seed, and what is none. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { secretsIn, withoutFound } from "../../src/envelope/secrets.ts";
-import { withoutSecrets } from "../../src/envelope/secrets-within.ts";
+import { maskSecrets } from "../../src/envelope/mask-secrets.ts";
+import { findSecrets, maskMatches } from "../../src/envelope/secrets.ts";
 import { seededRandom } from "../../src/testing/seeded-ids.ts";
 
 const SEED = 20_260_301;
@@ -159,7 +159,7 @@ describe("secrets in a text", () => {
     for (let round = 0; round < 20; round++) {
       const said = text();
       expect(
-        secretsIn(said).map((found) => found.kind),
+        findSecrets(said).map((found) => found.kind),
         said,
       ).toContain(kind);
     }
@@ -168,7 +168,7 @@ describe("secrets in a text", () => {
   it("are found where they stand, each once, and never quoted [ENV-12]", () => {
     const key = `gh${"p_"}${drawn(36)}`;
     const text = `First: ${key}; then postgres://a:${drawn(12)}9@db/x`;
-    const found = secretsIn(text);
+    const found = findSecrets(text);
     expect(found.map(({ kind }) => kind)).toEqual(["GitHub token", "password in an address"]);
     expect(found[0]?.at).toBe(text.indexOf(key));
     expect(JSON.stringify(found)).not.toContain(key);
@@ -177,8 +177,8 @@ describe("secrets in a text", () => {
   it.each(POSITIVE)("are taken out whole, and nothing else is: %s [OPS-6]", (_kind, text) => {
     for (let round = 0; round < 20; round++) {
       const said = text();
-      const found = secretsIn(said);
-      const rest = withoutFound(said, found);
+      const found = findSecrets(said);
+      const rest = maskMatches(said, found);
       // Every run of eight characters of what was found has gone; what stood around it has not.
       for (const { kind, at, end } of found) {
         for (let i = at; i + 8 <= end; i++) expect(rest).not.toContain(said.slice(i, i + 8));
@@ -186,7 +186,7 @@ describe("secrets in a text", () => {
       }
       expect(rest.startsWith(said.slice(0, found[0]?.at)), said).toBe(true);
       expect(rest.endsWith(said.slice(found.at(-1)?.end)), said).toBe(true);
-      expect(secretsIn(rest), "what stands in its place is none").toEqual([]);
+      expect(findSecrets(rest), "what stands in its place is none").toEqual([]);
     }
   });
 
@@ -194,33 +194,33 @@ describe("secrets in a text", () => {
     const key = `gh${"p_"}${drawn(36)}`;
     const long = drawn(5_000);
     for (const before of ["cache-", "a-b-", `${drawn(40)}-`, `${long}-`, `${long} `]) {
-      const [found] = secretsIn(before + key);
+      const [found] = findSecrets(before + key);
       expect(found, before).toEqual({
         kind: "GitHub token",
         at: before.length,
         end: before.length + key.length,
       });
     }
-    for (const before of ["x", "my_", long]) expect(secretsIn(before + key), before).toEqual([]);
+    for (const before of ["x", "my_", long]) expect(findSecrets(before + key), before).toEqual([]);
   });
 
   it("leave what says where they belong [OPS-6]", () => {
     const [password, token] = [`${drawn(11)}7`, `${drawn(23)}7`];
     const text = `postgres://app:${password}@db:5432/app and CI_TOKEN="${token}", then go on`;
-    expect(withoutFound(text, secretsIn(text))).toBe(
+    expect(maskMatches(text, findSecrets(text))).toBe(
       'postgres://app:[redacted: password in an address]@db:5432/app and CI_TOKEN="[redacted: token]", then go on',
     );
   });
 
   it("of several lines go from the first to the last, also where it breaks off [OPS-6]", () => {
     const text = `Use this:\n${pem("RSA ")}\nThen restart.`;
-    expect(withoutFound(text, secretsIn(text))).toBe(
+    expect(maskMatches(text, findSecrets(text))).toBe(
       "Use this:\n[redacted: private key]\nThen restart.",
     );
     const [first, second] = text.split("-----END");
     expect(second).toBeDefined();
     const cut = `${first}Then restart.`;
-    expect(withoutFound(cut, secretsIn(cut))).toBe(
+    expect(maskMatches(cut, findSecrets(cut))).toBe(
       "Use this:\n[redacted: private key]\nThen restart.",
     );
   });
@@ -230,7 +230,7 @@ describe("secrets in a text", () => {
     "token: https://vault.internal:8200/v1/kv/data/ci-7/deploy",
     "api_key: op://Prod/Stripe2/api-key",
   ])("are not where it is said where one is kept: %s [ENV-12]", (text) => {
-    expect(secretsIn(text)).toEqual([]);
+    expect(findSecrets(text)).toEqual([]);
   });
 
   it("are hardly ever missed, and what is none is hardly ever taken for one [ENV-12]", () => {
@@ -240,7 +240,7 @@ describe("secrets in a text", () => {
     for (let round = 0; round < rounds; round++) {
       for (const [kind, text] of POSITIVE) {
         const said = text();
-        if (secretsIn(said).some((found) => found.kind === kind)) hit++;
+        if (findSecrets(said).some((found) => found.kind === kind)) hit++;
         else {
           missed++;
           told.push(said);
@@ -248,7 +248,7 @@ describe("secrets in a text", () => {
       }
       for (const text of NEGATIVE) {
         const said = text();
-        if (secretsIn(said).length === 0) continue;
+        if (findSecrets(said).length === 0) continue;
         wrong++;
         told.push(said);
       }
@@ -263,7 +263,7 @@ describe("secrets in a text", () => {
     const begin = "-----BEGIN PRIVATE KEY-----\n";
     for (const part of ["a", "://a:", "password=", "eyJ", begin, "x: y ", "A.", "Bearer ", "sk-"]) {
       const text = begin + part.repeat(Math.ceil(200_000 / part.length));
-      expect(secretsIn(`${text} gh${"p_"}${drawn(36)}`).at(-1)?.kind, part).toBe("GitHub token");
+      expect(findSecrets(`${text} gh${"p_"}${drawn(36)}`).at(-1)?.kind, part).toBe("GitHub token");
     }
   });
 });
@@ -285,7 +285,7 @@ describe("secrets in a value", () => {
       none: null,
       nothing: undefined,
     };
-    const { value, secrets } = withoutSecrets(given);
+    const { value, secrets } = maskSecrets(given);
     expect(secrets).toEqual([
       { kind: "GitHub token", path: "content" },
       { kind: "password", path: "data.db.password" },
@@ -305,21 +305,21 @@ describe("secrets in a value", () => {
       none: null,
       nothing: undefined,
     });
-    expect(withoutSecrets(value), "once is enough").toEqual({ value, secrets: [] });
+    expect(maskSecrets(value), "once is enough").toEqual({ value, secrets: [] });
   });
 
   it("leave the very value where there are none, whatever it is [OPS-6]", () => {
     const circle: Record<string, unknown> = { name: "a" };
     circle["self"] = [circle, circle];
     for (const value of [undefined, null, 3, "text", [], {}, new Map(), circle, () => 1]) {
-      const found = withoutSecrets(value);
+      const found = maskSecrets(value);
       expect(found.value).toBe(value);
       expect(found.secrets).toEqual([]);
     }
   });
 
   it("that are the names of two fields leave both fields [OPS-6]", () => {
-    const { value } = withoutSecrets({ [token]: 1, [`gh${"p_"}${drawn(36)}`]: 2 });
+    const { value } = maskSecrets({ [token]: 1, [`gh${"p_"}${drawn(36)}`]: 2 });
     expect(value).toEqual({ "[redacted: GitHub token]": 1, "[redacted: GitHub token] 2": 2 });
   });
 });

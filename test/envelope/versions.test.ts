@@ -3,9 +3,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { EnvelopeSchema } from "../../src/envelope/schema.ts";
-import { resealed } from "../../src/envelope/seal.ts";
-import { unknownFields } from "../../src/envelope/unknown.ts";
-import { SHIPPED, type Versions } from "../../src/envelope/versions.ts";
+import { reseal } from "../../src/envelope/seal.ts";
+import { unknownFields } from "../../src/envelope/unknown-fields.ts";
+import { DEFAULT_VERSIONS, type EnvelopeVersions } from "../../src/envelope/versions.ts";
 import {
   type Agent,
   DEFAULT_LIMITS,
@@ -299,7 +299,7 @@ describe("the fixtures of envelopes", () => {
     });
 
     it.each(fixtures)("%s is read with every field it has [ENV-7]", (name, text) => {
-      const envelope = parseEnvelope({ versions: SHIPPED }, { id: name, text });
+      const envelope = parseEnvelope({ versions: DEFAULT_VERSIONS }, { id: name, text });
       expect(canonical(envelope)).toBe(text);
       expect(EnvelopeSchema.parse(envelope)).toEqual(envelope);
     });
@@ -307,11 +307,11 @@ describe("the fixtures of envelopes", () => {
     it.each(fixtures)(
       "%s goes to the next major version and back without loss [ENV-7]",
       (name, text) => {
-        const envelope = parseEnvelope({ versions: SHIPPED }, { id: name, text });
+        const envelope = parseEnvelope({ versions: DEFAULT_VERSIONS }, { id: name, text });
         const written = MIGRATING.write(envelope);
         expect(written).toMatchObject({ version: "2.0", goal: envelope.intent });
         expect(written).not.toHaveProperty("intent");
-        for (const reader of [SHIPPED, MIGRATED]) {
+        for (const reader of [DEFAULT_VERSIONS, MIGRATED]) {
           const read = parseEnvelope({ versions: reader }, { id: name, text: canonical(written) });
           expect(canonical(read)).toBe(text);
         }
@@ -319,10 +319,10 @@ describe("the fixtures of envelopes", () => {
     );
 
     it.each(fixtures)("%s goes on without loss [ENV-7]", (name, text) => {
-      const from = parseEnvelope({ versions: SHIPPED }, { id: name, text });
-      const sealing = { limits: DEFAULT_LIMITS, versions: SHIPPED };
+      const from = parseEnvelope({ versions: DEFAULT_VERSIONS }, { id: name, text });
+      const sealing = { limits: DEFAULT_LIMITS, versions: DEFAULT_VERSIONS };
       const changes = { id: from.id.replace(/.$/, "7"), parents: [from.id] };
-      const next = resealed(from, changes, sealing);
+      const next = reseal(from, changes, sealing);
       const { version: written, ...rest } = JSON.parse(next.text);
       const { version: _, ...before } = { ...from, ...changes };
       expect(written).toBe(ENVELOPE_VERSION);
@@ -391,8 +391,8 @@ async function workOff(hub: Hub, agents: readonly Agent[]): Promise<readonly Wor
   return done;
 }
 
-const HUBS: readonly (readonly [name: string, versions: Versions, writes: string])[] = [
-  ["the same version", SHIPPED, ENVELOPE_VERSION],
+const HUBS: readonly (readonly [name: string, versions: EnvelopeVersions, writes: string])[] = [
+  ["the same version", DEFAULT_VERSIONS, ENVELOPE_VERSION],
   ["the next minor version", LATER_MINOR, "1.7"],
   ["the next major version", MIGRATING, "2.0"],
 ];

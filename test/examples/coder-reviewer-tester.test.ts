@@ -23,7 +23,7 @@ import {
   MENDS,
   TEST,
 } from "../../examples/coder-reviewer-tester/sources.ts";
-import type { Exercise } from "../../src/cli/demo/team.ts";
+import type { Exercise } from "../../src/cli/demo/team-demo.ts";
 import { type Envelope, type Hub, openHub } from "../../src/index.ts";
 import { openFresh, refusal, STORES, type StoreName, tempFolder } from "../support/hub/support.ts";
 import { testSchema } from "../support/postgres/schema.ts";

@@ -2,7 +2,7 @@
  * The audit after the kills: what was acknowledged against what the store holds. Reads the rows past
  * Baton, so that a wrong reader cannot hide a lost write.
  */
-import { sha256 } from "../../src/base/canonical.ts";
+import { sha256 } from "../../src/base/digest.ts";
 import type { Hub } from "../../src/index.ts";
 import { isPostgresAddress } from "../../src/store/postgres/address.ts";
 import type { TrailStep } from "../../src/store/rows.ts";

@@ -1,6 +1,6 @@
 /** A stub is believed because a record on the chain vouches for exactly it: anything else is named. */
 import { afterAll, describe, expect, it } from "vitest";
-import { canonicalJson, sha256 } from "../../src/base/canonical.ts";
+import { canonicalJson, sha256 } from "../../src/base/digest.ts";
 import { openHub } from "../../src/index.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { Tampering } from "./tampering.ts";

@@ -6,15 +6,15 @@
 import { generateKeyPairSync } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { sha256 } from "../../src/base/canonical.ts";
 import { systemClock } from "../../src/base/clock.ts";
+import { sha256 } from "../../src/base/digest.ts";
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openHub } from "../../src/index.ts";
 import { genesis, nextLink } from "../../src/store/chain.ts";
 import { agentDigest, DELIVERY_STATES, type MemoryRow } from "../../src/store/rows.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { Audit, type VerifySource } from "../../src/store/verify/audit.ts";
-import { follow } from "../../src/store/verify/chains.ts";
+import { checkLink } from "../../src/store/verify/chains.ts";
 import type { Problem } from "../../src/store/verify-report.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
 import { refused } from "../support/refusal.ts";
@@ -420,10 +420,12 @@ describe("verifying", () => {
     const audit = new Audit(noRows, () => {});
     const start = genesis("here", "main");
     const good = nextLink(start, { ...row(""), digest: sha256("{}") });
-    expect(follow(audit, { row: row(good), previous: undefined, links: [start] })).toEqual([good]);
+    expect(checkLink(audit, { row: row(good), previous: undefined, links: [start] })).toEqual([
+      good,
+    ]);
     let links = [start];
     for (let i = 0; i < 1_000; i++) {
-      links = follow(audit, { row: row(`wrong ${i}`), previous: undefined, links });
+      links = checkLink(audit, { row: row(`wrong ${i}`), previous: undefined, links });
       expect(links.length).toBeLessThanOrEqual(16);
     }
   });

@@ -4,8 +4,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { clients } from "../../src/cli/doctor/clients.ts";
-import { placesFor } from "../../src/harness/setup/places.ts";
+import { checkClients } from "../../src/cli/doctor/clients.ts";
+import { settingsPathsFor } from "../../src/harness/setup/settings-paths.ts";
 import { listen } from "../../src/http/listen.ts";
 import { ERROR_CODES } from "../../src/index.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
@@ -77,8 +77,12 @@ describe("baton doctor", () => {
     await here.baton("setup", "claude-code");
     const settings = join(here.folder, ".claude", "settings.json");
     const whole = readFileSync(settings, "utf8");
-    const places = placesFor(here.folder, { home: here.home, claude: undefined, codex: undefined });
-    const found = (agents = ["claude-code"]) => clients(places, new Set(agents))[0];
+    const places = settingsPathsFor(here.folder, {
+      home: here.home,
+      claude: undefined,
+      codex: undefined,
+    });
+    const found = (agents = ["claude-code"]) => checkClients(places, new Set(agents))[0];
     expect(found()).toMatchObject({ status: "ok" });
     expect(found([])).toMatchObject({
       status: "warn",

@@ -1,7 +1,7 @@
 /** Changing one place of somebody else's file: the editors of JSON and TOML by themselves. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { diffOf } from "../../src/harness/setup/changes.ts";
+import { diffOf } from "../../src/harness/setup/file-changes.ts";
 import { type Json, removeAt, setAt, valueAt } from "../../src/harness/setup/json-edit.ts";
 import { readToml, tomlAt, withBlock, withoutBlock } from "../../src/harness/setup/toml-block.ts";
 import { chosenSeed } from "../support/random.ts";

@@ -7,7 +7,7 @@ import { listen } from "../../src/http/listen.ts";
 import { ERROR_CODES, type Hub } from "../../src/index.ts";
 import type { TraceData } from "../../src/memory/traces/trace.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
-import { exactly } from "../../src/text/tokens.ts";
+import { exactTokenizer } from "../../src/text/tokens.ts";
 import { breakIn, sha256, take, tempFolder } from "../support/hub/support.ts";
 import {
   bareProject,
@@ -127,7 +127,7 @@ describe("a session that starts", () => {
     await using hub = await here.open();
     for (let i = 0; i < 25; i++)
       await handOver(hub, `task-${i}`, `Intent ${i}. ${"words ".repeat(80)}`);
-    const { count } = await exactly("o200k_base");
+    const { count } = await exactTokenizer("o200k_base");
     const { shown } = await here.claude("SessionStart");
     expect(count(shown)).toBeLessThanOrEqual(2_000);
     expect(shown.length).toBeLessThanOrEqual(10_000);

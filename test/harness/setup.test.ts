@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { writeChanges } from "../../src/harness/setup/changes.ts";
+import { writeChanges } from "../../src/harness/setup/file-changes.ts";
 import { ERROR_CODES } from "../../src/index.ts";
 import { BATON as ENTRY } from "../support/build/place.ts";
 import { tempFolder } from "../support/hub/support.ts";

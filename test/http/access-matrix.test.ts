@@ -4,8 +4,8 @@
  * routes are made of; what is compared is whether the hub lets the caller in.
  */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { ACCESS_LEVELS, type Access, reaches } from "../../src/access/levels.ts";
-import type { Answered } from "../../src/http/app.ts";
+import { ACCESS_LEVELS, type Access, hasAccess } from "../../src/access/levels.ts";
+import type { RequestLogEntry } from "../../src/http/app.ts";
 import { PAGES } from "../../src/http/pages.ts";
 import { operationOf } from "../../src/operations/index.ts";
 import { STREAMS } from "../../src/operations/streams.ts";
@@ -97,7 +97,7 @@ interface World extends Served {
   readonly stage: Stage;
   readonly ours: Scene;
   readonly theirs: Scene;
-  readonly answers: Answered[];
+  readonly answers: RequestLogEntry[];
   /** Of our workspace, by access; all of them agent ada's. */
   readonly tokens: Readonly<Record<Access, string>>;
   readonly foreign: Readonly<Record<Access, string>>;
@@ -107,7 +107,7 @@ interface World extends Served {
 
 async function world(open: Access | false = false): Promise<World> {
   const clock = new VirtualClock();
-  const answers: Answered[] = [];
+  const answers: RequestLogEntry[] = [];
   const at = await served({ open, hub: { clock }, onAnswer: (answer) => answers.push(answer) });
   const { hub } = at;
   const beside = hub.beside("theirs");
@@ -158,7 +158,7 @@ const expected = (has: Access | undefined): Rows =>
   Object.fromEntries(
     described.map(({ name }) => {
       if (has === undefined) return [name, "unauthenticated"];
-      return [name, reaches(has, neededBy(name)) ? "let in" : "forbidden"];
+      return [name, hasAccess(has, neededBy(name)) ? "let in" : "forbidden"];
     }),
   );
 

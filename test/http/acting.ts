@@ -1,7 +1,7 @@
 /** Who calls an operation of the HTTP hub, without HTTP. */
 import type { Access } from "../../src/access/levels.ts";
 import type { LocalHub } from "../../src/hub/hub.ts";
-import type { Acting } from "../../src/operations/operation.ts";
+import type { OperationContext } from "../../src/operations/operation.ts";
 
 export interface ActingAs {
   readonly access?: Access;
@@ -11,10 +11,10 @@ export interface ActingAs {
   readonly branch?: string;
   readonly key?: string;
   readonly signal?: AbortSignal;
-  readonly tell?: Acting["tell"];
+  readonly tell?: OperationContext["tell"];
 }
 
-export function actingOn(hub: LocalHub, as: ActingAs = {}): Acting {
+export function actingOn(hub: LocalHub, as: ActingAs = {}): OperationContext {
   const { access = "admin", named, session = "s-1", branch, key, tell = () => {} } = as;
   const agent = async () => {
     if (named === undefined) throw new Error("nobody was named");

@@ -1,6 +1,6 @@
 /** The door itself: the addresses it answers to, what it reads, what it says of who came. */
 import { describe, expect, it } from "vitest";
-import type { Answered } from "../../src/http/app.ts";
+import type { RequestLogEntry } from "../../src/http/app.ts";
 import { listen } from "../../src/http/listen.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
 import { freshAddress } from "../support/hub/support.ts";
@@ -59,7 +59,7 @@ describe("an export of memories", () => {
 
 describe("the log", () => {
   it("has everybody who came, also whom it turned away, and who listens [OPS-5]", async () => {
-    const log: Answered[] = [];
+    const log: RequestLogEntry[] = [];
     const { fetch, http } = await served({ open: "coordinator", onAnswer: (it) => log.push(it) });
     await fetch("/v1/agents");
     await (await fetch("/v1/events/stream")).body?.cancel();

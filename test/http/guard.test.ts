@@ -1,6 +1,6 @@
 /** Who may talk to the hub at all: by host and origin, before anybody is asked who they are. */
 import { describe, expect, it } from "vitest";
-import { checkCaller, preflight, sharingHeaders } from "../../src/http/guard.ts";
+import { checkHostAndOrigin, corsHeaders, preflight } from "../../src/http/guard.ts";
 import { OPERATIONS, routeOf } from "../../src/operations/index.ts";
 import { caught } from "../support/caught.ts";
 
@@ -18,7 +18,7 @@ describe("the guard", () => {
     "hub.example",
     "hub.example:443",
   ])("lets a caller through that calls it %s [OPS-5]", (host) => {
-    expect(caught(() => checkCaller(request({ host }), OWN))).toBeUndefined();
+    expect(caught(() => checkHostAndOrigin(request({ host }), OWN))).toBeUndefined();
   });
 
   it.each([
@@ -32,7 +32,7 @@ describe("the guard", () => {
     "localhost:4747/x",
     "127.0.0.1, evil.example",
   ])("refuses a caller that calls it %j: a name may lead anywhere tomorrow [OPS-5]", (host) => {
-    expect(caught(() => checkCaller(request({ host }), OWN))).toMatchObject({
+    expect(caught(() => checkHostAndOrigin(request({ host }), OWN))).toMatchObject({
       code: "forbidden",
       path: "host",
     });
@@ -49,13 +49,15 @@ describe("the guard", () => {
     [{ "sec-fetch-site": "cross-site" }, "origin"],
     [{ "sec-fetch-site": "same-origin" }, undefined],
   ])("takes pages of its own and of named origins only: %j [OPS-5]", (headers, path) => {
-    const error = caught(() => checkCaller(request({ host: "127.0.0.1:4747", ...headers }), OWN));
+    const error = caught(() =>
+      checkHostAndOrigin(request({ host: "127.0.0.1:4747", ...headers }), OWN),
+    );
     expect((error as { path?: string } | undefined)?.path).toBe(path);
   });
 
   it("shares answers with named origins, and with nobody else [OPS-5]", () => {
     const named = request({ origin: "https://team.example" });
-    expect(sharingHeaders(named, OWN)).toEqual({
+    expect(corsHeaders(named, OWN)).toEqual({
       "access-control-allow-origin": "https://team.example",
       "access-control-expose-headers": "retry-after",
       vary: "origin",
@@ -66,9 +68,9 @@ describe("the guard", () => {
     );
     for (const origin of ["https://evil.example", "http://127.0.0.1:4747", "null"]) {
       const other = request({ origin });
-      expect(sharingHeaders(other, OWN)).toEqual({});
+      expect(corsHeaders(other, OWN)).toEqual({});
       expect([...preflight(other, OWN).headers.keys()]).toEqual([]);
     }
-    expect(sharingHeaders(request({}), OWN)).toEqual({});
+    expect(corsHeaders(request({}), OWN)).toEqual({});
   });
 });

@@ -1,7 +1,7 @@
 /** A hub with its HTTP door, for tests: in this process, by `fetch` or on a port of its own. */
 import { onTestFinished } from "vitest";
 import { type HttpHub, type HttpOptions, httpHub } from "../../src/http/app.ts";
-import { type Listening, type ListenOptions, listen } from "../../src/http/listen.ts";
+import { type HubServer, type ListenOptions, listen } from "../../src/http/listen.ts";
 import type { LocalHub } from "../../src/hub/hub.ts";
 import type { HubOptions } from "../../src/index.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
@@ -36,7 +36,7 @@ export async function served(
 
 export interface Listened {
   readonly hub: LocalHub;
-  readonly listening: Listening;
+  readonly listening: HubServer;
   readonly bugs: unknown[];
 }
 

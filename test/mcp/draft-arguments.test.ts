@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { DraftSchema } from "../../src/envelope/schema.ts";
 import type { Envelope } from "../../src/index.ts";
-import { argumentPath } from "../../src/mcp/spelling.ts";
+import { argumentPath } from "../../src/mcp/argument-names.ts";
 import { DRAFT_ARGUMENTS } from "../../src/mcp/tools/draft-arguments.ts";
 import { throughHub } from "./listen.ts";
 import { call, overHttp } from "./support.ts";

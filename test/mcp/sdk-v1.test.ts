@@ -7,7 +7,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ERROR_KEY } from "../../src/mcp/failure.ts";
+import { ERROR_KEY } from "../../src/mcp/tool-error.ts";
 import { TOOLS } from "../../src/mcp/tools/tools.ts";
 import { freshAddress } from "../support/hub/support.ts";
 import { AGENT, throughHub } from "./listen.ts";

@@ -6,7 +6,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished } from "vitest";
-import { ERROR_KEY } from "../../src/mcp/failure.ts";
+import { ERROR_KEY } from "../../src/mcp/tool-error.ts";
 import { BATON } from "../support/build/place.ts";
 import { AGENT } from "./listen.ts";
 

@@ -1,7 +1,7 @@
 /** Answers of the MCP tools: refusals, what a token budget leaves out, and fences around stored text. */
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { exactly } from "../../src/text/tokens.ts";
+import { exactTokenizer } from "../../src/text/tokens.ts";
 import { contents } from "../support/hub/support.ts";
 import { throughHub } from "./listen.ts";
 import { call, overHttp, refused } from "./support.ts";
@@ -163,7 +163,7 @@ describe("what there is no room for", () => {
 
   it("is asked for with as many tokens as the refusal says, and then fits [OPS-7]", async () => {
     const { hub, ada, ben } = await team();
-    const { count } = await exactly("o200k_base");
+    const { count } = await exactTokenizer("o200k_base");
     const lead = await hub.agent("lead", { role: "coordinator" });
     for (const content of CONTENTS) await lead.memories.pin((await lead.remember({ content })).id);
     for (const task of ["one", "two", "three"]) {
@@ -180,7 +180,7 @@ describe("what there is no room for", () => {
 
   it("is no part of what waiting, accepting and remembering tell either [OPS-7]", async () => {
     const { ada, ben } = await team();
-    const { count } = await exactly("o200k_base");
+    const { count } = await exactTokenizer("o200k_base");
     for (const [i, intent] of CONTENTS.entries()) {
       await call(ada, "hand_off", { to: "ben", task: `deploy-${i}`, intent });
     }

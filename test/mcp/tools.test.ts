@@ -2,7 +2,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Held } from "../../src/mcp/held.ts";
+import { HeldWork } from "../../src/mcp/held-work.ts";
 import { TOOLS } from "../../src/mcp/tools/tools.ts";
 import { open } from "../support/hub/support.ts";
 import { until } from "../support/until.ts";
@@ -222,7 +222,7 @@ it("a wait for work that is given up takes nothing", async () => {
   const ben = await hub.agent("ben", { role: "agent" });
   const tool = TOOLS.find(({ name }) => name === "accept");
   const given = new AbortController();
-  const call = { access: "admin" as const, agent: ben, hub, held: new Held() };
+  const call = { access: "admin" as const, agent: ben, hub, held: new HeldWork() };
   const waiting = tool?.run({ wait_seconds: 50 }, call, given.signal);
   given.abort();
   expect(await waiting).toMatchObject({ status: "nothing" });

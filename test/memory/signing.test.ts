@@ -1,7 +1,7 @@
 /** Signed records: an agent with a key vouches for what it wrote, and verify checks that. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { signerOf } from "../../src/base/keys.ts";
+import { signerOf } from "../../src/base/signing-keys.ts";
 import { generateKey } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import {

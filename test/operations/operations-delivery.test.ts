@@ -7,13 +7,13 @@ import * as z from "zod";
 import type { Access } from "../../src/access/levels.ts";
 import type { CheckedContext } from "../../src/context/view/gaps.ts";
 import type { Delivery } from "../../src/history/delivery.ts";
-import type { OfferForm, SentForm, WorkForm } from "../../src/hub/forms.ts";
 import { LocalHub } from "../../src/hub/hub.ts";
+import type { SerializedOffer, SerializedSent, SerializedWork } from "../../src/hub/serialized.ts";
 import { isBatonError, type TaskInfo } from "../../src/index.ts";
 import { operationOf } from "../../src/operations/index.ts";
-import type { Acting } from "../../src/operations/operation.ts";
+import type { OperationContext } from "../../src/operations/operation.ts";
 import { runOperation } from "../../src/operations/run.ts";
-import type { WorkNews } from "../../src/operations/work-news.ts";
+import type { WorkUpdates } from "../../src/operations/work-updates.ts";
 import { actingOn } from "../http/acting.ts";
 import { openFresh, openTwo, refusal } from "../support/hub/support.ts";
 import { MIGRATED } from "../support/version-two.ts";
@@ -31,7 +31,7 @@ const NAMES = DELIVERY_OPERATIONS;
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** Calls an operation with what JSON can say, and reads its answer as its description has it. */
-async function answerOf(acting: Acting, name: Name, input: unknown): Promise<unknown> {
+async function answerOf(acting: OperationContext, name: Name, input: unknown): Promise<unknown> {
   const operation = operationOf(name);
   return operation.output.parse(
     asJson(await runOperation(operation, acting, asJson(input) as Input)),
@@ -39,12 +39,12 @@ async function answerOf(acting: Acting, name: Name, input: unknown): Promise<unk
 }
 
 /** An answer of which a test says what it is: it was held against its description. */
-async function call<Answer>(acting: Acting, name: Name, input: Input): Promise<Answer> {
+async function call<Answer>(acting: OperationContext, name: Name, input: Input): Promise<Answer> {
   return (await answerOf(acting, name, input)) as Answer;
 }
 
 interface Claim {
-  readonly offer: OfferForm | null;
+  readonly offer: SerializedOffer | null;
 }
 
 interface Changed {
@@ -54,7 +54,7 @@ interface Changed {
 
 interface AddedForm {
   readonly task: TaskInfo;
-  readonly sent: SentForm;
+  readonly sent: SerializedSent;
 }
 
 /** Opens a hub with the agents that the samples are about. */
@@ -85,7 +85,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   // Handing over.
   handoff: async (answer, { hub }) => {
     expect(answer).toMatchObject({ kind: "sent", joined: "new", secrets: [] });
-    const { deliveries, envelope } = answer as SentForm;
+    const { deliveries, envelope } = answer as SerializedSent;
     expect((await hub.deliveries.get(deliveries[0]?.id ?? "")).envelope.id).toBe(envelope.id);
   },
   "handoffs.join": (sent) => expect(sent).toMatchObject({ envelope: { joins: { need: 1 } } }),
@@ -429,7 +429,9 @@ describe("an answer that is held back", () => {
     const accepted = answerOf(ada, "deliveries.accepted", { id, waitMs: 20_000 });
     const seen = await call<Changed>(ada, "deliveries.watch", { id });
     const changed = answerOf(ada, "deliveries.watch", { id, seen: seen.digest, waitMs: 20_000 });
-    const { handle } = await call<WorkForm>(bob, "offer.accept", { handle: offer?.handle ?? "" });
+    const { handle } = await call<SerializedWork>(bob, "offer.accept", {
+      handle: offer?.handle ?? "",
+    });
     expect(await accepted).toMatchObject({ kind: "accepted" });
     expect(await changed).toMatchObject({ delivery: { state: "accepted" } });
 
@@ -499,7 +501,7 @@ describe("news of a piece of work", () => {
     const world = await openWorld();
     const { handle, envelope } = await world.working();
     const bob = world.as("bob");
-    const waiting = call<WorkNews>(bob, "work.on", {
+    const waiting = call<WorkUpdates>(bob, "work.on", {
       handle,
       envelope: envelope.id,
       waitMs: 20_000,
@@ -523,8 +525,8 @@ describe("news of a piece of work", () => {
     const world = await openWorld();
     const { handle } = await world.working();
     const bob = world.as("bob");
-    const { warned } = await call<WorkNews>(bob, "work.on", { handle });
-    const waiting = call<WorkNews>(bob, "work.on", { handle, warned, waitMs: 20_000 });
+    const { warned } = await call<WorkUpdates>(bob, "work.on", { handle });
+    const waiting = call<WorkUpdates>(bob, "work.on", { handle, warned, waitMs: 20_000 });
     await world.ada.memories.quarantine(world.fact, "It returns XML");
     const told = await waiting;
     expect(told.warnings).toMatchObject([{ memory: world.fact, by: "ada" }]);
@@ -541,12 +543,12 @@ describe("news of a piece of work", () => {
     const world = await openWorld();
     const { handle, id } = await world.working();
     const bob = world.as("bob");
-    const waiting = call<WorkNews>(bob, "work.on", { handle, waitMs: 20_000 });
+    const waiting = call<WorkUpdates>(bob, "work.on", { handle, waitMs: 20_000 });
     await world.ada.deliveries.cancel(id, "Not needed");
     const { lost } = await waiting;
     const error = await refusal(answerOf(bob, "work.complete", { handle }));
     expect(lost).toEqual(asJson(error));
-    expect((await call<WorkNews>(bob, "work.on", { handle })).lost).toEqual(lost);
+    expect((await call<WorkUpdates>(bob, "work.on", { handle })).lost).toEqual(lost);
   });
 });
 
@@ -603,7 +605,7 @@ describe("the key of a call", () => {
   it("hands over once, whatever the hub remembers of the call [OPS-7]", async () => {
     const world = await openWorld();
     const acting = world.as("ada", { key: "3f0c1d5e-one" });
-    const first = await call<SentForm>(acting, "handoff", { draft: world.draft() });
+    const first = await call<SerializedSent>(acting, "handoff", { draft: world.draft() });
     const again = await answerOf(acting, "handoff", { draft: world.draft() });
     expect(again).toMatchObject({ joined: "repeated", envelope: { id: first.envelope.id } });
     const added = { task: { ...world.draft(), task: "one" } };
@@ -617,8 +619,8 @@ describe("the key of a call", () => {
   it("leaves the sender's own key as it is [OPS-7]", async () => {
     const world = await openWorld();
     const draft = world.draft({ key: "mine" });
-    const first = await call<SentForm>(world.as("ada", { key: "a" }), "handoff", { draft });
-    const again = await call<SentForm>(world.as("ada", { key: "b" }), "handoff", { draft });
+    const first = await call<SerializedSent>(world.as("ada", { key: "a" }), "handoff", { draft });
+    const again = await call<SerializedSent>(world.as("ada", { key: "b" }), "handoff", { draft });
     expect(again.envelope.id).toBe(first.envelope.id);
   });
 });
@@ -671,10 +673,10 @@ describe("a secret in what is said", () => {
     const world = await openWorld();
     const ada = world.as("ada");
     const bob = world.as("bob");
-    const sent = await call<SentForm>(ada, "handoff", {
+    const sent = await call<SerializedSent>(ada, "handoff", {
       draft: world.draft({ state: `Use ${SECRET}` }),
     });
-    const { work } = await call<{ readonly work: WorkForm | null }>(bob, "accept", {});
+    const { work } = await call<{ readonly work: SerializedWork | null }>(bob, "accept", {});
     const handle = work?.handle ?? "";
     const noted = await answerOf(bob, "deliveries.note", {
       handle,

@@ -5,8 +5,8 @@
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
-import type { DocumentReport } from "../../src/archive/markdown/take.ts";
-import { DEFAULT_LINT_RULES } from "../../src/context/lint/lint-rules.ts";
+import type { DocumentReport } from "../../src/archive/markdown/import-document.ts";
+import { DEFAULT_LINT_RULES } from "../../src/context/lint/lint-settings.ts";
 import { httpHub } from "../../src/http/app.ts";
 import { LocalHub } from "../../src/hub/hub.ts";
 import {
@@ -18,13 +18,13 @@ import {
   type VerifyReport,
 } from "../../src/index.ts";
 import type { BranchDiff } from "../../src/memory/branches/compare.ts";
-import type { Known } from "../../src/memory/recall/known.ts";
-import type { SqlAnswer } from "../../src/memory/sql.ts";
+import type { SimilarMemory } from "../../src/memory/recall/similar-memories.ts";
+import type { SqlResult } from "../../src/memory/sql.ts";
 import { operationOf } from "../../src/operations/index.ts";
-import type { Acting } from "../../src/operations/operation.ts";
+import type { OperationContext } from "../../src/operations/operation.ts";
 import { runOperation } from "../../src/operations/run.ts";
-import { layOut } from "../../src/operations/wire/address.ts";
 import { HEADERS } from "../../src/operations/wire/headers.ts";
+import { toRequest } from "../../src/operations/wire/request.ts";
 import type { IndexState } from "../../src/store/search.ts";
 import type { EmbedProgress } from "../../src/workspace/workspace.ts";
 import { actingOn } from "../http/acting.ts";
@@ -45,7 +45,7 @@ const NAMES = MEMORY_OPERATIONS;
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** Calls an operation with what JSON can say, and reads its answer as its description has it. */
-async function answerOf(acting: Acting, name: Name, input: unknown): Promise<unknown> {
+async function answerOf(acting: OperationContext, name: Name, input: unknown): Promise<unknown> {
   const operation = operationOf(name);
   const answer = asJson(await runOperation(operation, acting, asJson(input) as Input));
   expect(operation.output.parse(answer)).toEqual(answer); // Nothing had to be filled in.
@@ -113,7 +113,8 @@ const CHECKS: Readonly<Record<Name, Check>> = {
       { known: [{ memory: { id: fact }, verdict: "same" }] },
       { secrets: [{ path: "content" }] },
     ]),
-  "memories.similar": (known, { fact }) => expect((known as Known[])[0]?.memory.id).toBe(fact),
+  "memories.similar": (known, { fact }) =>
+    expect((known as SimilarMemory[])[0]?.memory.id).toBe(fact),
   "memories.read": (memory, { old, fact }) =>
     expect(memory).toMatchObject({ id: fact, insteadOf: old, level: "summary" }),
   "memories.recent": (memories, { old, fact }) =>
@@ -159,7 +160,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
     expect(record).toMatchObject({ redacts: having({ id: fact }) });
   },
   "memories.sql": (answer, { old }) => {
-    const { columns, rows } = answer as SqlAnswer;
+    const { columns, rows } = answer as SqlResult;
     expect(columns).toEqual(["id", "one", "bytes"]);
     expect(rows[0]).toEqual({ id: old, one: 1, bytes: { base64: "AP8=" } });
   },
@@ -269,7 +270,7 @@ describe("operations on what is known and how it is kept", () => {
 
   it.each(NAMES)("%s is the same call over HTTP [OPS-7]", async (name) => {
     const at = await world();
-    const { method, path, body } = layOut(operationOf(name), inputOf(name, at));
+    const { method, path, body } = toRequest(operationOf(name), inputOf(name, at));
     const headers = {
       "content-type": "application/json",
       [HEADERS.agent]: "ada",
@@ -320,7 +321,8 @@ describe("who looks", () => {
     "%s shows an agent what is its own, and whoever names nobody what everybody sees [OPS-7]",
     async (name) => {
       const { hub, acting } = await world();
-      const told = async (who: Acting) => JSON.stringify(await answerOf(who, name, LOOKS[name]));
+      const told = async (who: OperationContext) =>
+        JSON.stringify(await answerOf(who, name, LOOKS[name]));
       expect(await told(acting)).toContain("Ask Kim before Friday.");
       expect(await told(actingOn(hub, { named: "bob" }))).not.toContain("Ask Kim");
       const everybody = await told(actingOn(hub));
@@ -332,7 +334,7 @@ describe("who looks", () => {
   it("works on the branch the call names [OPS-7]", async () => {
     const { hub, acting } = await world();
     const there = actingOn(hub, { named: "ada", branch: "run-1/ada" });
-    const recent = (who: Acting) => answerOf(who, "memories.recent", {});
+    const recent = (who: OperationContext) => answerOf(who, "memories.recent", {});
     const written = { items: having({ content: "On the branch it is YAML." }) };
     expect(await recent(there)).toEqual(written);
     expect(await recent(acting)).not.toEqual(written);
@@ -453,7 +455,7 @@ describe("what an operation says of itself on the way", () => {
   );
 
   /** So many that verifying has something to tell. */
-  async function rememberMany(acting: Acting): Promise<void> {
+  async function rememberMany(acting: OperationContext): Promise<void> {
     for (let batch = 0; batch < 5; batch++) {
       const memories = Array.from({ length: 1_000 }, (_, i) => ({ content: `Fact ${batch}.${i}` }));
       await (await acting.agent()).remember(memories);

@@ -1,6 +1,6 @@
 /** The labelled pairs of notes (known-pairs.txt), and how well a judge does on some of them. */
 import { readFileSync } from "node:fs";
-import type { Verdict } from "../../src/search/likeness.ts";
+import type { Verdict } from "../../src/search/duplicate-detection.ts";
 
 export const VERDICTS = ["same", "contradicts", "other"] as const satisfies readonly Verdict[];
 

@@ -1,10 +1,10 @@
 /** What texts and questions are compared by. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { analyse, passagesIn } from "../../src/search/analyse.ts";
+import { analyse, unpackPassages } from "../../src/search/analyse.ts";
 import { saturation, weightClass } from "../../src/search/bm25.ts";
 import { datesOf, queryOf } from "../../src/search/query.ts";
-import { Tally } from "../../src/search/tally.ts";
+import { ScoreAccumulator } from "../../src/search/score-accumulator.ts";
 import { hashOf, stem, termsOf } from "../../src/search/terms.ts";
 import { wordsOf } from "../../src/search/words.ts";
 import { chosenSeed } from "../support/random.ts";
@@ -94,7 +94,7 @@ describe("an analysed record", () => {
     const property = fc.property(fc.array(fc.stringMatching(/^[a-z]{3,8}$/)), (words) => {
       const content = words.join(" ");
       const { packed } = analyse({ content, tags: ["tagged"] });
-      const { labels, passages } = passagesIn(packed);
+      const { labels, passages } = unpackPassages(packed);
       expect([...labels]).toEqual([hashOf(stem("tagged"))]);
       expect(passages.flatMap((passage) => [...passage])).toEqual(termsOf(content).map(hashOf));
       for (const passage of passages) expect(passage.length).toBeLessThanOrEqual(90);
@@ -164,7 +164,9 @@ describe("a tally", () => {
       { minLength: 1, maxLength: 12 },
     );
     const property = fc.property(lists, fc.integer({ min: 1, max: 40 }), (added, want) => {
-      const tally = new Tally(added.reduce((sum, [positions]) => sum + positions.length, 0));
+      const tally = new ScoreAccumulator(
+        added.reduce((sum, [positions]) => sum + positions.length, 0),
+      );
       const sums = new Map<number, number>();
       for (const [positions, worth] of added) {
         tally.add(positions, worth);
@@ -177,7 +179,7 @@ describe("a tally", () => {
   });
 
   it("lets a position that has good neighbours go before one that has none", () => {
-    const tally = new Tally(10);
+    const tally = new ScoreAccumulator(10);
     tally.add([10, 50], 3);
     tally.add([49], 2);
     expect(tally.best(1, [0.5])).toEqual([50]);

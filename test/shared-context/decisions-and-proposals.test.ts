@@ -1,7 +1,7 @@
 /** Decisions in the shared context, contradictions between them, and proposals from agents that cannot write. */
 import { describe, expect, it } from "vitest";
 import { type ContextInput, LocalHub } from "../../src/index.ts";
-import { speaksAgainst } from "../../src/shared-context/contradictions.ts";
+import { contradictionReasonOf } from "../../src/shared-context/contradictions.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { dyingAfter, hubOn, sharedStore, twoHubs } from "../support/hub/shared-store.ts";
 import { openFresh, refusal, refusedAsExtended, STORES, take } from "../support/hub/support.ts";
@@ -113,7 +113,7 @@ describe("the judge of decisions", () => {
   function measured(pairs: readonly Pair[]) {
     const told = pairs.map(({ live, said, against }) => ({
       against,
-      told: speaksAgainst(full(live), full(said)) !== undefined,
+      told: contradictionReasonOf(full(live), full(said)) !== undefined,
     }));
     const right = told.filter((each) => each.told && each.against).length;
     const precision = right / told.filter((each) => each.told).length;
@@ -124,8 +124,8 @@ describe("the judge of decisions", () => {
   it("sees signs, and no difference in case or a full stop [CRD-1]", () => {
     const said = (question: string, choice: string) => ({ question, choice, rejected: [] });
     const judged = (a: ReturnType<typeof said>, b: typeof a) => [
-      speaksAgainst(a, b),
-      speaksAgainst(b, a),
+      contradictionReasonOf(a, b),
+      contradictionReasonOf(b, a),
     ];
     const against = "answers the same question otherwise";
     const languages = judged(said("Which language?", "C#"), said("Which language?", "C++"));

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ContextInput, FORMAT_LIMITS } from "../../src/index.ts";
-import { exactly, tokenizerFor } from "../../src/text/tokens.ts";
+import { exactTokenizer, tokenizerFor } from "../../src/text/tokens.ts";
 import { openFresh, refusal, STORES, take } from "../support/hub/support.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
@@ -92,7 +92,7 @@ describe("the budget of the shared context", () => {
   );
 
   it("is never exceeded, whatever stands in it, and nothing is left out unsaid [CRD-1]", async () => {
-    const count = (await exactly("o200k_base")).count;
+    const count = (await exactTokenizer("o200k_base")).count;
     const seed = chosenSeed();
     for (let round = 0; round < runs(1); round++) {
       const { lead, hub } = await teamOn(await openFresh("memory"));

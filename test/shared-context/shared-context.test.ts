@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { contextJsonSchema, LocalHub } from "../../src/index.ts";
 import { ContextItemSchema } from "../../src/shared-context/items.ts";
-import { exactly } from "../../src/text/tokens.ts";
+import { exactTokenizer } from "../../src/text/tokens.ts";
 import { dyingAfter, hubOn, sharedStore, twoHubs } from "../support/hub/shared-store.ts";
 import { freshAddress, open, openFresh, refusal, STORES } from "../support/hub/support.ts";
 import {
@@ -45,7 +45,7 @@ describe.each(STORES)("shared context on %s", (store) => {
       "«Which database do we use?» «PostgreSQL» because «The team knows it»",
     );
     expect(read.text).toContain("not «MongoDB»: «No transactions when we looked»");
-    expect(read.tokens).toBe((await exactly("o200k_base")).count(read.text));
+    expect(read.tokens).toBe((await exactTokenizer("o200k_base")).count(read.text));
     const decision = await hub.context.item("decisions", "database");
     expect(decision).toMatchObject({ ...DATABASE, version: 2, by: "lead" });
     const memory = await hub.memories.read(decision?.memory ?? "");

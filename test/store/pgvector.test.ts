@@ -5,21 +5,21 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { toUnit } from "../../src/search/embedding/embedder.ts";
-import { signerFor } from "../../src/search/embedding/signature.ts";
+import { signatureFunctionFor } from "../../src/search/embedding/vector-signature.ts";
 import { queryOf } from "../../src/search/query.ts";
 import { EFFORT } from "../../src/search/rank.ts";
 import { WEIGHTS } from "../../src/search/weights.ts";
-import { Searcher } from "../../src/store/postgres/search/search.ts";
+import { deleteVectors } from "../../src/store/postgres/search/delete-vectors.ts";
+import { tryCreateExtension } from "../../src/store/postgres/search/hnsw-table.ts";
+import { Searcher } from "../../src/store/postgres/search/searcher.ts";
 import {
   dropModel,
   findUnembedded,
   listModels,
   putVectors,
-} from "../../src/store/postgres/search/vectors.ts";
-import { dropMeaning } from "../../src/store/postgres/search/vectors-forget.ts";
-import { tryExtension } from "../../src/store/postgres/search/vectors-hnsw.ts";
+} from "../../src/store/postgres/search/vector-search.ts";
 import type { SearchMemories } from "../../src/store/search.ts";
-import { everybodyOn } from "../../src/store/sight.ts";
+import { publicVisibility } from "../../src/store/visibility.ts";
 import { type InProcess, startPglite } from "../support/postgres/pglite.ts";
 import { randomFrom } from "../support/random.ts";
 
@@ -49,7 +49,7 @@ describe("vectors with pgvector", () => {
 
   afterAll(() => server?.[Symbol.asyncDispose]());
 
-  const withExtension = (): Promise<void> => tryExtension(server.reader.read);
+  const withExtension = (): Promise<void> => tryCreateExtension(server.reader.read);
 
   async function withoutExtension(): Promise<void> {
     await server.ask("drop extension if exists vector cascade", []);
@@ -58,7 +58,7 @@ describe("vectors with pgvector", () => {
 
   async function put(model: string, given: readonly Float32Array[], from = 1): Promise<void> {
     const dimensions = given[0]?.length ?? DIMENSIONS;
-    const sign = signerFor({ dimensions, balanced: false });
+    const sign = signatureFunctionFor({ dimensions, balanced: false });
     await server.inOneGo((reader) =>
       putVectors(reader, {
         ...{ workspace: WORKSPACE, model, dimensions, upTo: RECORDS },
@@ -68,9 +68,9 @@ describe("vectors with pgvector", () => {
   }
 
   async function nearestTo(model: string, vector: Float32Array, limit = 10) {
-    const signature = signerFor({ dimensions: vector.length, balanced: false })(vector);
+    const signature = signatureFunctionFor({ dimensions: vector.length, balanced: false })(vector);
     const operation: SearchMemories = {
-      ...{ workspace: WORKSPACE, sight: everybodyOn("main"), filter: {}, limit },
+      ...{ workspace: WORKSPACE, sight: publicVisibility("main"), filter: {}, limit },
       ranking: {
         ...{ query: queryOf(""), weights: WEIGHTS, effort: EFFORT, now: NOW },
         ...{ graph: { depth: 0, visits: 0 }, superseded: "marked" },
@@ -174,7 +174,7 @@ describe("vectors with pgvector", () => {
     ];
     expect(await count(`${added[0]} where`)).toBe(1);
     const [key] = (await server.ask("select key from $schema.workspaces", []))[0] as [number];
-    await server.inOneGo(() => dropMeaning(server.ask, key, { kind: "memory", id: "mem-9" }));
+    await server.inOneGo(() => deleteVectors(server.ask, key, { kind: "memory", id: "mem-9" }));
     for (const model of ["redacted plain", "redacted indexed"]) {
       expect((await nearestTo(model, vectors[8] as Float32Array)).found).not.toContain(9);
     }

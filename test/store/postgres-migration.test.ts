@@ -6,7 +6,7 @@ import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import type { DeliveryRow } from "../../src/store/rows.ts";
 import type { SchemaStep } from "../../src/store/schema-steps.ts";
 import type { Store } from "../../src/store/store.ts";
-import { LEASE_MS } from "../../store-contract/suite/handovers.ts";
+import { LEASE_MS } from "../../store-contract/suite/handoff-input.ts";
 import { Scene } from "../../store-contract/suite/scene.ts";
 import { workspaceRows } from "../support/postgres/rows.ts";
 import { type TestSchema, testSchema } from "../support/postgres/schema.ts";

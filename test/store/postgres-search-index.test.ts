@@ -4,16 +4,16 @@
  */
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { sha256 } from "../../src/base/canonical.ts";
+import { sha256 } from "../../src/base/digest.ts";
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { toUnit } from "../../src/search/embedding/embedder.ts";
-import { signerFor } from "../../src/search/embedding/signature.ts";
+import { signatureFunctionFor } from "../../src/search/embedding/vector-signature.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { INDEX_VERSION } from "../../src/store/postgres/search/indexer.ts";
 import type { MemoryRow } from "../../src/store/rows.ts";
-import { everybodyOn } from "../../src/store/sight.ts";
 import type { Store } from "../../src/store/store.ts";
-import { saying, searchOf } from "../../store-contract/suite/records/search.ts";
+import { publicVisibility } from "../../src/store/visibility.ts";
+import { findMatchingIds, searchOf } from "../../store-contract/suite/records/search.ts";
 import { Scene } from "../../store-contract/suite/scene.ts";
 import { postgresUrl, type TestSchema, testSchema } from "../support/postgres/schema.ts";
 import { randomFrom } from "../support/random.ts";
@@ -58,7 +58,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     ).map(({ id }) => id);
 
   const found = async (store: Store, text: string, traces = false): Promise<string[]> => {
-    const sight = { ...everybodyOn("main"), traces };
+    const sight = { ...publicVisibility("main"), traces };
     const { hits } = await store.search(searchOf(scene, text, { sight, limit: 100_000 }));
     return hits.filter(({ said }) => said.length > 0).map(({ row }) => row.id);
   };
@@ -225,7 +225,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     const { workspace } = scene;
     await remember(1_300);
     const random = randomFrom(5);
-    const sign = signerFor({ dimensions: 8, balanced: false });
+    const sign = signatureFunctionFor({ dimensions: 8, balanced: false });
     const someVector = () => toUnit(Float32Array.from({ length: 8 }, () => random.next() - 0.5));
     const put = (store: Store, vectors: readonly { pos: number; vector: Float32Array }[]) =>
       store.putVectors({
@@ -258,8 +258,8 @@ describe("the index of ranked search on PostgreSQL", () => {
     );
     const here = await remember(300);
     await filled(600);
-    expect((await saying(scene, "anchor")).sort()).toEqual(here.toSorted());
-    const there = await saying(scene, "anchor", { workspace: "elsewhere" });
+    expect((await findMatchingIds(scene, "anchor")).sort()).toEqual(here.toSorted());
+    const there = await findMatchingIds(scene, "anchor", { workspace: "elsewhere" });
     expect(there).toHaveLength(300);
   });
 });

@@ -7,11 +7,11 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { type MemoryInput, RELATION_KINDS } from "../../src/memory/record.ts";
 import { toUnit } from "../../src/search/embedding/embedder.ts";
-import { signerFor } from "../../src/search/embedding/signature.ts";
+import { signatureFunctionFor } from "../../src/search/embedding/vector-signature.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
-import type { Searched, SearchFilter, SearchMemories } from "../../src/store/search.ts";
-import { NOBODY, type Sight, TIP } from "../../src/store/sight.ts";
+import type { SearchFilter, SearchMemories, SearchResult } from "../../src/store/search.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
+import { ANONYMOUS_READER, END_OF_BRANCH, type Visibility } from "../../src/store/visibility.ts";
 import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { searchOf } from "../../store-contract/suite/records/search.ts";
 import { type OpenStore, Scene } from "../../store-contract/suite/scene.ts";
@@ -59,7 +59,7 @@ const AGENTS = ["ada", "ben", "cyd"] as const;
 
 describe(`ranked search, seed ${seed}`, () => {
   const scenes = new Map<string, Scene>();
-  const sign = signerFor({ dimensions: DIMENSIONS, balanced: false });
+  const sign = signatureFunctionFor({ dimensions: DIMENSIONS, balanced: false });
 
   beforeAll(async () => {
     for (const [name, open] of Object.entries(OPENED)) {
@@ -87,7 +87,7 @@ describe(`ranked search, seed ${seed}`, () => {
         return scene.store.search(ask(scene));
       }),
     );
-    expect(comparable(answer as Searched)).toEqual(comparable(expected as Searched));
+    expect(comparable(answer as SearchResult)).toEqual(comparable(expected as SearchResult));
   };
 
   it.each(questions)("%s is answered alike by PostgreSQL [MEM-8]", (_text, ask) =>
@@ -244,25 +244,25 @@ function narrowed(from: Random): SearchFilter {
   ]);
 }
 
-function looking(from: Random): Sight {
+function looking(from: Random): Visibility {
   return {
-    lines: from.pick<Sight["lines"]>([
-      [{ branch: "main", upTo: TIP }],
+    lines: from.pick<Visibility["lines"]>([
+      [{ branch: "main", upTo: END_OF_BRANCH }],
       [{ branch: "main", upTo: 100 }],
       [
-        { branch: "side", upTo: TIP },
+        { branch: "side", upTo: END_OF_BRANCH },
         { branch: "main", upTo: 150 },
       ],
-      [{ branch: "side", upTo: TIP }],
+      [{ branch: "side", upTo: END_OF_BRANCH }],
     ]),
-    reader: from.pick([NOBODY, { agent: "ada", session: "s1", user: "" }]),
+    reader: from.pick([ANONYMOUS_READER, { agent: "ada", session: "s1", user: "" }]),
     traces: from.chance(0.2),
     quarantined: [],
   };
 }
 
 /** Without what stores may do in their own way; numbers as far as they have to agree. */
-function comparable({ hits, more }: Searched): object {
+function comparable({ hits, more }: SearchResult): object {
   const rounded = (value: unknown): unknown =>
     typeof value === "number" ? Number(value.toFixed(9)) : value;
   return {

@@ -3,7 +3,7 @@
  * Baton does not know, of their own and inside of known ones. And envelopes as they are stored.
  */
 
-import { type Form, Versions } from "../../src/envelope/versions.ts";
+import { type EnvelopeForm, EnvelopeVersions } from "../../src/envelope/versions.ts";
 import type { Envelope, Hub } from "../../src/index.ts";
 
 /** What version 1.7 says besides. */
@@ -13,12 +13,12 @@ export const LATER = {
   zest: [{ version: "9.9", workspace: "elsewhere" }],
 } as const;
 
-class LaterMinor extends Versions {
+class LaterMinor extends EnvelopeVersions {
   override get writesOwnShape(): boolean {
     return false;
   }
 
-  override write(envelope: Envelope): Form {
+  override write(envelope: Envelope): EnvelopeForm {
     const added = <T extends object>(items: readonly T[]) =>
       items.map((item) => ({ ...item, weight: 3 }));
     return {

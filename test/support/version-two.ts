@@ -4,7 +4,11 @@
  * (`doNotRedo`), and has one that 1.x cannot say (`audience`). What the other form has no field for
  * travels as a field it does not know.
  */
-import { type Form, type MajorStep, Versions } from "../../src/envelope/versions.ts";
+import {
+  type EnvelopeForm,
+  EnvelopeVersions,
+  type MajorVersionMigration,
+} from "../../src/envelope/versions.ts";
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -14,10 +18,10 @@ function renamed(item: Item, from: string, to: string): Item {
   return value === undefined ? rest : { ...rest, [to]: value };
 }
 
-const constraintsOf = ({ constraints }: Form): readonly Item[] =>
+const constraintsOf = ({ constraints }: EnvelopeForm): readonly Item[] =>
   (constraints ?? []) as readonly Item[];
 
-function up(older: Form): Form {
+function up(older: EnvelopeForm): EnvelopeForm {
   const { state, doNotRedo = [], ...rest } = renamed(older, "intent", "goal");
   const [headline, ...details] = typeof state === "string" ? state.split("\n") : [];
   return {
@@ -29,7 +33,7 @@ function up(older: Form): Form {
   };
 }
 
-function down(newer: Form): Form {
+function down(newer: EnvelopeForm): EnvelopeForm {
   const { headline, details, ...rest } = renamed(newer, "goal", "intent");
   const lines = [headline, details].filter((part) => part !== undefined);
   return {
@@ -40,7 +44,7 @@ function down(newer: Form): Form {
   };
 }
 
-export const STEP: MajorStep = {
+export const STEP: MajorVersionMigration = {
   from: 1,
   to: 2,
   up,
@@ -54,13 +58,13 @@ export const STEP: MajorStep = {
 };
 
 /** Knows both, and writes 2.0 so that 1.x can be read in it as well. */
-export const MIGRATING = new Versions({ steps: [STEP], writes: "2.0", alongside: ["1.0"] });
+export const MIGRATING = new EnvelopeVersions({ steps: [STEP], writes: "2.0", alongside: ["1.0"] });
 
 /** After the migration period: knows both, and writes 2.0 only. */
-export const MIGRATED = new Versions({ steps: [STEP], writes: "2.0" });
+export const MIGRATED = new EnvelopeVersions({ steps: [STEP], writes: "2.0" });
 
 /** Who sends like this says what only 2.0 can say. */
-export const SAYS_AUDIENCE = new Versions({
+export const SAYS_AUDIENCE = new EnvelopeVersions({
   steps: [{ ...STEP, up: (older) => ({ audience: ["mobile"], ...up(older) }) }],
   writes: "2.0",
   alongside: ["1.0"],

@@ -1,6 +1,6 @@
 /** Fences: whatever a stored text says, it ends where its fence ends. */
 import { describe, expect, it } from "vitest";
-import { FENCE_NOTICE, fenced, fencedLine, quoted } from "../../src/text/fence.ts";
+import { FENCE_NOTICE, fenceLine, fenceText, quoteText } from "../../src/text/fence.ts";
 
 const MARKS = /[«≪《⟪⪡»≫》⟫⪢]/u;
 
@@ -38,7 +38,7 @@ const HOSTILE: readonly (readonly [what: string, text: string])[] = [
   ["a fence within a fence", "««\ninner\n»»"],
   ["fences of several sizes", "« a »» b «« c »»» d"],
   ["marks at both ends", "»in between«"],
-  ["a fenced text, fenced again", fenced(fenced("deep »»» text"))],
+  ["a fenced text, fenced again", fenceText(fenceText("deep »»» text"))],
   ["look-alikes", "a ≫≫≫ b 》》 c ⟫⟫⟫⟫ d ⪢"],
   ["look-alikes among marks", "a »≫》⟫ b «≪《⟪⪡ c"],
   ["invisible characters between marks", "a »\u200b»\u2060»\u00ad» b"],
@@ -50,7 +50,7 @@ const HOSTILE: readonly (readonly [what: string, text: string])[] = [
 
 describe("a fence", () => {
   it.each(HOSTILE)("cannot be closed from inside by %s [OPS-6]", (_what, text) => {
-    const { size, inside } = opened(fenced(text));
+    const { size, inside } = opened(fenceText(text));
     expect(inside).toBe(`\n${text}\n`);
     expect(longestRun(text)).toBeLessThan(size);
   });
@@ -58,7 +58,7 @@ describe("a fence", () => {
   it.each(HOSTILE)(
     "within a line holds %s word for word, or on lines of its own [OPS-6]",
     (_what, text) => {
-      const whole = quoted(text);
+      const whole = quoteText(text);
       const { size, inside } = opened(whole);
       expect(whole.startsWith("\n")).toBe(text.includes("\n"));
       expect(inside).toBe(text.includes("\n") ? `\n${text}\n` : apart(text));
@@ -67,7 +67,7 @@ describe("a fence", () => {
   );
 
   it.each(HOSTILE)("on one line has no other line in it: %s [OPS-6]", (_what, text) => {
-    const line = fencedLine(text);
+    const line = fenceLine(text);
     expect(line).not.toMatch(/[\n\r\v\f\u0085\u2028\u2029]/);
     const { size, inside } = opened(line);
     expect(inside).toBe(apart(text.replace(/[\s\u0085]+/gu, " ").trim()));
@@ -77,16 +77,16 @@ describe("a fence", () => {
   it.each(["\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"])(
     "knows %j for the end of a line [OPS-6]",
     (end) => {
-      expect(fencedLine(`one${end}two`)).toBe("«one two»");
-      expect(quoted(`one${end}two`)).toBe(`\n««\none${end}two\n»»`);
+      expect(fenceLine(`one${end}two`)).toBe("«one two»");
+      expect(quoteText(`one${end}two`)).toBe(`\n««\none${end}two\n»»`);
     },
   );
 
   it("is no longer than it must be, and short where nothing is in the way [OPS-6]", () => {
-    expect(fenced("a")).toBe("««\na\n»»");
-    expect(quoted("a")).toBe("«a»");
-    expect(quoted("a » b")).toBe("««a » b»»");
-    expect(quoted("He said ›so‹ and >> so on")).toBe("«He said ›so‹ and >> so on»");
+    expect(fenceText("a")).toBe("««\na\n»»");
+    expect(quoteText("a")).toBe("«a»");
+    expect(quoteText("a » b")).toBe("««a » b»»");
+    expect(quoteText("He said ›so‹ and >> so on")).toBe("«He said ›so‹ and >> so on»");
   });
 
   it("is explained by its own marks [OPS-6]", () => {

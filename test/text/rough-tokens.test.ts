@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { seededIds, VirtualClock } from "../../src/testing/index.ts";
 import { roughTokenizer } from "../../src/text/rough-tokens.ts";
-import { ENCODINGS, exactly } from "../../src/text/tokens.ts";
+import { ENCODINGS, exactTokenizer } from "../../src/text/tokens.ts";
 
 const read = (path: string): string =>
   readFileSync(join(import.meta.dirname, "../..", path), "utf8");
@@ -30,7 +30,7 @@ describe("a rough count", () => {
     "never takes %s for so little that the margin of an estimate would not hold it",
     async (_, text) => {
       for (const encoding of ENCODINGS.slice(0, 2)) {
-        const { count } = await exactly(encoding);
+        const { count } = await exactTokenizer(encoding);
         const { margin } = roughTokenizer;
         expect(roughTokenizer.count(text)).toBeGreaterThanOrEqual(count(text) * (1 - margin));
       }
@@ -38,7 +38,7 @@ describe("a rough count", () => {
   );
 
   it("is near to the truth for what is mostly shown", async () => {
-    const { count } = await exactly("o200k_base");
+    const { count } = await exactTokenizer("o200k_base");
     for (const name of ["prose", "code", "ids"]) {
       const text = TEXTS[name] ?? "";
       expect(roughTokenizer.count(text) / count(text), name).toBeLessThan(1.35);

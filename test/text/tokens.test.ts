@@ -2,9 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { budgetOf, DEFAULT_TOKENS, roomIn } from "../../src/context/view/budget.ts";
-import { NEUTRAL } from "../../src/profiles/role-profiles.ts";
-import { countBlock, ENCODINGS, exactly, tokenizerFor } from "../../src/text/tokens.ts";
+import { budgetOf, DEFAULT_TOKENS, usableTokens } from "../../src/context/view/budget.ts";
+import { NEUTRAL_PROFILE } from "../../src/profiles/role-profiles.ts";
+import { countBlock, ENCODINGS, exactTokenizer, tokenizerFor } from "../../src/text/tokens.ts";
 import { randomText } from "../context/view/random-view.ts";
 import { BUILD } from "../support/build/place.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
@@ -37,7 +37,7 @@ describe("a tokenizer", () => {
   );
 
   it("takes control tokens in a stored text for text", async () => {
-    const { count } = await exactly("o200k_base");
+    const { count } = await exactTokenizer("o200k_base");
     expect(count("<|endoftext|>")).toBeGreaterThan(1);
   });
 
@@ -46,7 +46,7 @@ describe("a tokenizer", () => {
     console.log(`BATON_SEED=${seed}`);
     const random = randomFrom(seed);
     for (const name of ENCODINGS) {
-      const { count } = await exactly(name);
+      const { count } = await exactTokenizer(name);
       for (let run = 0; run < runs(2_000); run++) {
         const blocks = Array.from(
           { length: 2 + random.below(4) },
@@ -63,7 +63,7 @@ describe("a tokenizer", () => {
     console.log(`BATON_SEED=${seed}`);
     const random = randomFrom(seed);
     for (const name of ENCODINGS) {
-      const { count } = await exactly(name);
+      const { count } = await exactTokenizer(name);
       const { countTokens } = await import(`gpt-tokenizer/encoding/${name}`);
       for (let run = 0; run < runs(3_000); run++) {
         const text = randomText(random, 1 + random.below(60));
@@ -80,7 +80,7 @@ describe("a tokenizer", () => {
   });
 
   it("counts a word nobody could have written as its bytes, at once, and never as too few [CTX-2]", async () => {
-    const { count } = await exactly("o200k_base");
+    const { count } = await exactTokenizer("o200k_base");
     const word = "=-".repeat(32_000);
     expect(count(`Before.\n${word}\nAfter.`)).toBe(count("Before.\n") + 64_001 + count("After."));
     const longest = "x".repeat(399);
@@ -89,7 +89,7 @@ describe("a tokenizer", () => {
   });
 
   it("is asked once about a block that never changes", async () => {
-    const tokenizer = await exactly("o200k_base");
+    const tokenizer = await exactTokenizer("o200k_base");
     let asked = 0;
     const text = (): string => {
       asked++;
@@ -106,14 +106,14 @@ describe("a budget", () => {
   const asked = {
     tokens: undefined,
     envelope: undefined,
-    profile: NEUTRAL,
+    profile: NEUTRAL_PROFILE,
     receiver: { window: undefined },
     tokenizer: exact,
   };
 
   it("is what the call says, else the envelope, the role, the window less reserves, a default [CTX-2]", () => {
     const receiver = { window: 100_000 };
-    const profile = { ...NEUTRAL, tokens: 3_000 };
+    const profile = { ...NEUTRAL_PROFILE, tokens: 3_000 };
     expect(budgetOf({ ...asked, tokens: 1, envelope: 2, profile, receiver })).toMatchObject({
       tokens: 1,
       from: "call",
@@ -137,6 +137,6 @@ describe("a budget", () => {
   });
 
   it("that is counted by an estimate keeps its margin free [CTX-2]", () => {
-    expect(roomIn({ tokens: 1_001, margin: 0.25 })).toBe(750);
+    expect(usableTokens({ tokens: 1_001, margin: 0.25 })).toBe(750);
   });
 });

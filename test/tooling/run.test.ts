@@ -19,7 +19,7 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { whyInstall } from "../../scripts/run.mjs";
+import { installReason } from "../../scripts/run.mjs";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -114,7 +114,7 @@ describe.skipIf(process.platform === "win32")("scripts/run.mjs", () => {
   it("installs when package.json asks for what the lock file does not have", async () => {
     await run("hello.ts");
     put("package.json", JSON.stringify({ type: "module", dependencies: { right: "1" } }));
-    expect(whyInstall(project)).toBe("dependencies have changed");
+    expect(installReason(project)).toBe("dependencies have changed");
   });
 
   it("takes what was installed by hand as it is", async () => {
@@ -128,7 +128,7 @@ describe.skipIf(process.platform === "win32")("scripts/run.mjs", () => {
     await run("hello.ts");
     const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
     put("package.json", JSON.stringify({ ...manifest, scripts: { greet: "echo" } }));
-    expect(whyInstall(project)).toBeUndefined();
+    expect(installReason(project)).toBeUndefined();
   });
 
   it("shows what npm said when it fails, passes its exit code on and tries again next time", async () => {
@@ -185,6 +185,6 @@ describe.skipIf(process.platform === "win32")("scripts/run.mjs", () => {
   }
 
   it("sees that this project needs no installation", () => {
-    expect(whyInstall(ROOT)).toBeUndefined();
+    expect(installReason(ROOT)).toBeUndefined();
   });
 });

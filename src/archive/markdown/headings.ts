@@ -16,7 +16,7 @@ export const HEADINGS: Readonly<Record<string, string>> = {
 };
 
 /** Words that people use for the same. */
-const ALSO: Readonly<Record<string, string>> = {
+const HEADING_SYNONYMS: Readonly<Record<string, string>> = {
   rules: "constraint",
   rule: "constraint",
   requirements: "constraint",
@@ -29,7 +29,7 @@ const ALSO: Readonly<Record<string, string>> = {
   "open questions": "question",
 };
 
-const OTHER = /^type: ([a-z][a-z0-9_-]*)$/;
+const TYPE_HEADING = /^type: ([a-z][a-z0-9_-]*)$/;
 
 export const headingOf = (type: string): string => HEADINGS[type] ?? `Type: ${type}`;
 
@@ -40,6 +40,8 @@ export function typeOf(heading: string): string | undefined {
     ([type, text]) => text.toLowerCase() === word || type === word,
   );
   return (
-    known?.[0] ?? (Object.hasOwn(ALSO, word) ? ALSO[word] : undefined) ?? OTHER.exec(word)?.[1]
+    known?.[0] ??
+    (Object.hasOwn(HEADING_SYNONYMS, word) ? HEADING_SYNONYMS[word] : undefined) ??
+    TYPE_HEADING.exec(word)?.[1]
   );
 }

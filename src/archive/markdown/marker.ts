@@ -20,7 +20,7 @@ export const isMarkedBy = (marker: Marker, digest: string): boolean =>
   digest.startsWith(marker.digest);
 
 /** Takes the markers out of a line. */
-export function takeMarkers(line: string): {
+export function extractMarkers(line: string): {
   readonly text: string;
   readonly markers: readonly Marker[];
 } {

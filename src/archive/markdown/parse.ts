@@ -3,8 +3,9 @@
  * Headings say of which type they are. Comments, rules and a block of settings at the top (between
  * `---`) are no entries.
  */
-import { type Marker, takeMarkers } from "./marker.ts";
-import { decodeLine } from "./text.ts";
+
+import { decodeLine } from "./encode-content.ts";
+import { extractMarkers, type Marker } from "./marker.ts";
 
 export interface DocumentEntry {
   /** Where it begins, counted from 1. */
@@ -21,7 +22,7 @@ const BULLET = /^( ?(?:[-*+]|\d{1,9}[.)])\s+)(\S.*)$/;
 const EMPTY_BULLET = /^ ?(?:[-*+]|\d{1,9}[.)])\s*$/;
 const FENCE = /^\s*(```+|~~~+)/;
 
-interface Open {
+interface OpenEntry {
   readonly line: number;
   readonly bullet: boolean;
   /** How far what belongs to it is indented. */
@@ -42,7 +43,7 @@ export function parseDocument(text: string): DocumentEntry[] {
 class Parser {
   readonly #lines: readonly string[];
   readonly #found: DocumentEntry[] = [];
-  #open: Open | undefined;
+  #open: OpenEntry | undefined;
   #heading = "";
   #blanks = 0;
   /** What closes the block of code we are in. */
@@ -95,7 +96,7 @@ class Parser {
     return this.#blanks === 0 || (this.#open.bullet && /^(?: {2}|\t)/.test(line));
   }
 
-  #begin(line: number, how: Pick<Open, "bullet" | "indent">): void {
+  #begin(line: number, how: Pick<OpenEntry, "bullet" | "indent">): void {
     this.#close();
     this.#open = { line, ...how, lines: [], markers: [] };
   }
@@ -107,7 +108,7 @@ class Parser {
       this.#open?.lines.push(line);
       return;
     }
-    const { text, markers } = takeMarkers(line);
+    const { text, markers } = extractMarkers(line);
     this.#open?.lines.push(decodeLine(text));
     this.#open?.markers.push(...markers);
   }

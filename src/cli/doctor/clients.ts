@@ -1,25 +1,33 @@
 /** What is set up for the harnesses: whether it would start, and whether the agent is known. */
 import { existsSync } from "node:fs";
-import { agentOf, type Found, foundSetup, startedFiles } from "../../harness/setup/found.ts";
+import {
+  agentOf,
+  type InstalledSetup,
+  programFilesOf,
+  readInstalledSetup,
+} from "../../harness/setup/installed-setup.ts";
 import {
   CLIENTS,
   type Client,
-  EVENTS,
   filesOf,
-  type Places,
+  HOOK_EVENTS,
   SCOPES,
+  type SettingsPaths,
 } from "../../harness/setup/plan.ts";
-import { type Finding, failed, ok, warn } from "./finding.ts";
+import { type CheckResult, failed, ok, warn } from "./check-result.ts";
 
 /** `agents`: who is registered; undefined where there is no store to ask. */
-export function clients(places: Places, agents: ReadonlySet<string> | undefined): Finding[] {
+export function checkClients(
+  places: SettingsPaths,
+  agents: ReadonlySet<string> | undefined,
+): CheckResult[] {
   return CLIENTS.flatMap((client) => {
     const findings = SCOPES.flatMap((scope) => {
       const check = `${client} (${scope})`;
       try {
-        const found = foundSetup(client, filesOf(client, scope, places));
+        const found = readInstalledSetup(client, filesOf(client, scope, places));
         const again = `baton setup ${client} --scope ${scope}`;
-        return isThere(found) ? [judged(check, client, found, { agents, again })] : [];
+        return isInstalled(found) ? [checkSetup(check, client, found, { agents, again })] : [];
       } catch (error) {
         return [failed(check, error)];
       }
@@ -30,15 +38,16 @@ export function clients(places: Places, agents: ReadonlySet<string> | undefined)
   });
 }
 
-const isThere = ({ server, hooks }: Found): boolean => server !== undefined || hooks.size > 0;
+const isInstalled = ({ server, hooks }: InstalledSetup): boolean =>
+  server !== undefined || hooks.size > 0;
 
-function judged(
+function checkSetup(
   check: string,
   client: Client,
-  found: Found,
+  found: InstalledSetup,
   { agents, again }: { readonly agents: ReadonlySet<string> | undefined; readonly again: string },
-): Finding {
-  const gone = startedFiles(found).filter((file) => !existsSync(file));
+): CheckResult {
+  const gone = programFilesOf(found).filter((file) => !existsSync(file));
   if (gone.length > 0) {
     const told = `starts ${gone.join(" and ")}, which is not there`;
     return {
@@ -49,7 +58,7 @@ function judged(
       code: "file_unusable",
     };
   }
-  const missing = EVENTS[client].filter((event) => !found.hooks.has(event));
+  const missing = HOOK_EVENTS[client].filter((event) => !found.hooks.has(event));
   if (found.server === undefined || missing.length > 0) {
     const parts = [...(found.server === undefined ? ["the MCP server"] : []), ...missing];
     return warn(

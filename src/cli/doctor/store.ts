@@ -1,25 +1,25 @@
 /** The store: whether it opens, what is in it, how large it is, and what hooks could not do there. */
 import { statSync } from "node:fs";
 import { fileOf } from "../../base/store-file.ts";
-import { type Trouble, troubles } from "../../harness/trouble.ts";
+import { type HookErrorEntry, readHookErrors } from "../../harness/hook-error-log.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { addressOf, openExisting, type StoreChoice } from "../store.ts";
 import { plural } from "../terminal.ts";
-import { type Finding, failed, ok, warn } from "./finding.ts";
+import { type CheckResult, failed, ok, warn } from "./check-result.ts";
 
 /** Beyond this somebody has been reading for very long, and keeps it from being folded in. */
-const LONG_LOG = 256 * 1024 * 1024;
+const MAX_WAL_BYTES = 256 * 1024 * 1024;
 
-export interface Looked {
-  readonly findings: readonly Finding[];
+export interface StoreCheck {
+  readonly findings: readonly CheckResult[];
   /** Who is registered; undefined where there is no store. */
   readonly agents: ReadonlySet<string> | undefined;
 }
 
-export async function store(choice: StoreChoice): Promise<Looked> {
+export async function checkStore(choice: StoreChoice): Promise<StoreCheck> {
   const address = await addressOf(choice);
   const file = fileOf(address);
-  const trouble = file === undefined ? [] : hookTroubles(troubles(file));
+  const trouble = file === undefined ? [] : hookErrorResults(readHookErrors(file));
   try {
     await using hub = await openExisting(choice);
     const agents = await hub.agents.list();
@@ -46,19 +46,19 @@ async function contentsOf(hub: Hub, agents: number): Promise<string> {
   return `workspace ${hub.workspace}: ${plural(agents, "agent")}, ${plural(envelopes, "envelope")}, ${plural(deliveries, "delivery")} (${ready} ready, ${dead} dead)`;
 }
 
-function sizeOf(file: string): Finding {
+function sizeOf(file: string): CheckResult {
   const [size, log] = [file, `${file}-wal`].map(
     (each) => statSync(each, { throwIfNoEntry: false })?.size ?? 0,
   ) as [number, number];
   const found = `${megabytes(size)} and ${megabytes(log)} of log`;
-  return log <= LONG_LOG
+  return log <= MAX_WAL_BYTES
     ? ok("size", found)
     : warn("size", found, "End whoever reads for long: the log is folded in when nobody does.");
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
-function hookTroubles(all: readonly Trouble[]): Finding[] {
+function hookErrorResults(all: readonly HookErrorEntry[]): CheckResult[] {
   const last = all.at(-1);
   if (last === undefined) return [];
   const { harness, event, at, message } = last;

@@ -16,12 +16,12 @@ export async function withFiles(
   const { artifacts: drafted = [] } = draft;
   if (files.length === 0 && !(Array.isArray(drafted) && drafted.length > 0)) return draft;
   const artifacts: Artifact[] = [];
-  for (const each of drafted) artifacts.push(await pinned(hub, each));
+  for (const each of drafted) artifacts.push(await pinArtifact(hub, each));
   for (const path of files) artifacts.push(await hub.handoffs.artifact(path));
   return { ...draft, artifacts };
 }
 
-async function pinned(hub: Hub, drafted: Artifact): Promise<Artifact> {
+async function pinArtifact(hub: Hub, drafted: Artifact): Promise<Artifact> {
   const artifact = typeof drafted === "string" ? artifactOf(drafted) : drafted;
   const { kind, path, digest } = artifact ?? {}; // The library says what is wrong with it.
   if (kind !== "file" || typeof path !== "string" || digest !== undefined) return artifact;

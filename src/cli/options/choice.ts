@@ -1,6 +1,6 @@
 /** A word that can only be one of several. */
-import { nearestNames } from "../../base/nearest.ts";
-import { didYouMean, mistake } from "../mistake.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
+import { didYouMean, usageError } from "../usage-error.ts";
 
 export function requireChoice(
   given: string,
@@ -8,7 +8,7 @@ export function requireChoice(
   { message, path }: { readonly message: string; readonly path: string },
 ): void {
   if (choices === undefined || choices.includes(given)) return;
-  throw mistake(
+  throw usageError(
     path,
     message,
     didYouMean(nearestNames(given, choices)) ?? `Known: ${choices.join(", ")}.`,

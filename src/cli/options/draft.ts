@@ -1,7 +1,7 @@
 /** The options that describe a handoff, and the draft they come to. */
-import type { Draft, PolicyInput, Priority, Strategy } from "../../envelope/schema.ts";
+import type { Draft, PolicyInput, Priority, ViewStrategy } from "../../envelope/schema.ts";
 import type { OptionSpecs, OptionValues } from "../command.ts";
-import { mistake } from "../mistake.ts";
+import { usageError } from "../usage-error.ts";
 import {
   artifactOf,
   blockedOf,
@@ -12,7 +12,7 @@ import {
   referenceOf,
   releaseOf,
 } from "./draft-forms.ts";
-import { given } from "./given.ts";
+import { omitUndefined } from "./omit-undefined.ts";
 
 const PRIORITIES = ["urgent", "high", "normal", "low"] as const satisfies readonly Priority[];
 export const STRATEGIES = [
@@ -20,7 +20,7 @@ export const STRATEGIES = [
   "summary",
   "priority",
   "lazy",
-] as const satisfies readonly Strategy[];
+] as const satisfies readonly ViewStrategy[];
 
 /** What a handoff says. */
 export const CONTENT_OPTIONS = {
@@ -116,7 +116,7 @@ type Content = Pick<Draft, "constraints" | "doNotRedo" | "done" | "next" | "payl
 export function contentOf(options: OptionValues<typeof CONTENT_OPTIONS>): Content {
   const { next, state, done, payload } = options;
   const type = options["payload-type"] ?? "json";
-  return given({
+  return omitUndefined({
     next: next?.slice(),
     state,
     done: done?.slice(),
@@ -136,7 +136,7 @@ export function draftOf(options: OptionValues<typeof DRAFT_OPTIONS>): Partial<Dr
   return {
     ...requireObject(draft),
     ...contentOf(options),
-    ...given({
+    ...omitUndefined({
       task,
       run,
       action,
@@ -156,7 +156,7 @@ export function draftOf(options: OptionValues<typeof DRAFT_OPTIONS>): Partial<Dr
       delayMs: delay,
       policy,
       budget: budget === undefined ? undefined : { tokens: budget },
-      strategy: strategy as Strategy | undefined,
+      strategy: strategy as ViewStrategy | undefined,
       recent,
       releases: release?.map(releaseOf),
     }),
@@ -164,7 +164,7 @@ export function draftOf(options: OptionValues<typeof DRAFT_OPTIONS>): Partial<Dr
 }
 
 function policyOf(options: OptionValues<typeof DRAFT_OPTIONS>): PolicyInput | undefined {
-  const policy = given({
+  const policy = omitUndefined({
     acceptMs: options["accept-within"],
     attempts: options.attempts,
     deadlineMs: options.deadline,
@@ -178,5 +178,5 @@ function policyOf(options: OptionValues<typeof DRAFT_OPTIONS>): PolicyInput | un
 function requireObject(draft: unknown): object {
   if (draft === undefined) return {};
   if (typeof draft === "object" && draft !== null && !Array.isArray(draft)) return draft;
-  throw mistake("--draft", "--draft is no JSON object.", "See baton schema envelope.");
+  throw usageError("--draft", "--draft is no JSON object.", "See baton schema envelope.");
 }

@@ -1,9 +1,13 @@
 /** A point in time as it is written on the command line, in milliseconds. */
-import { mistake } from "../mistake.ts";
+import { usageError } from "../usage-error.ts";
 
-export function instant(option: string, text: string | undefined): number | undefined {
+export function parseInstant(option: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const at = Date.parse(text);
   if (at >= 0) return at;
-  throw mistake(option, `${option} is "${text}", which is not a time.`, "Write 2026-01-31T12:00Z.");
+  throw usageError(
+    option,
+    `${option} is "${text}", which is not a time.`,
+    "Write 2026-01-31T12:00Z.",
+  );
 }

@@ -1,11 +1,11 @@
 /** The options that describe a memory, for `remember` and `note`, and the input they come to. */
 import type { MemoryInput, RelationKind } from "../../memory/record.ts";
 import type { OptionSpecs, OptionValues } from "../command.ts";
-import { mistake } from "../mistake.ts";
-import { fraction } from "../render/fraction.ts";
+import { usageError } from "../usage-error.ts";
 import { requireChoice } from "./choice.ts";
-import { given } from "./given.ts";
-import { instant } from "./instant.ts";
+import { parseFraction } from "./fraction.ts";
+import { parseInstant } from "./instant.ts";
+import { omitUndefined } from "./omit-undefined.ts";
 
 /** Listed here too, so that parsing a command line does not load the schema. */
 export const RELATION_KINDS = [
@@ -57,7 +57,7 @@ export function memoryInputOf(
   const relations = relationsOf(options);
   return {
     content,
-    ...given({
+    ...omitUndefined({
       scope: scope as MemoryInput["scope"],
       session,
       run,
@@ -65,10 +65,10 @@ export function memoryInputOf(
       concepts: concept?.slice(),
       refs: ref?.slice(),
       relations: relations.length === 0 ? undefined : relations,
-      importance: fraction("--importance", options.importance),
-      confidence: fraction("--confidence", options.confidence),
-      validFrom: instant("--valid-from", options["valid-from"]),
-      validUntil: instant("--valid-until", options["valid-until"]),
+      importance: parseFraction("--importance", options.importance),
+      confidence: parseFraction("--confidence", options.confidence),
+      validFrom: parseInstant("--valid-from", options["valid-from"]),
+      validUntil: parseInstant("--valid-until", options["valid-until"]),
       data: data as MemoryInput["data"], // The library refuses what is not an object.
     }),
   };
@@ -90,7 +90,7 @@ function relationsOf(options: OptionValues<typeof MEMORY_OPTIONS>): Relation[] {
 function relationOf(text: string): Relation {
   const [, kind = "", to = ""] = /^([^:]*):(.*)$/.exec(text) ?? [];
   if (to === "") {
-    throw mistake(
+    throw usageError(
       "--relation",
       `--relation is "${text}", which does not name a memory.`,
       "Write <kind>:<memory>, as in supports:mem_…",

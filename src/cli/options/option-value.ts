@@ -1,22 +1,22 @@
 /** The value of an option, read as what it is; or an error that says how to write it. */
 import { readFileSync } from "node:fs";
 import type { OptionSpec } from "../command.ts";
-import { mistake } from "../mistake.ts";
+import { usageError } from "../usage-error.ts";
 import { requireChoice } from "./choice.ts";
 
-interface Given {
+interface OptionToken {
   readonly rawName: string;
   readonly value?: string | undefined;
   readonly inlineValue?: boolean | undefined;
 }
 
-export function readValue(spec: OptionSpec, { rawName, value, inlineValue }: Given): unknown {
+export function readValue(spec: OptionSpec, { rawName, value, inlineValue }: OptionToken): unknown {
   if (spec.type === "flag") {
     if (value === undefined) return true;
-    throw mistake(rawName, `${rawName} takes no value.`, `Write ${rawName} alone.`);
+    throw usageError(rawName, `${rawName} takes no value.`, `Write ${rawName} alone.`);
   }
   if (value === undefined || (value.startsWith("-") && inlineValue !== true)) {
-    throw mistake(
+    throw usageError(
       rawName,
       `${rawName} needs a value.`,
       `Write ${rawName}=${spec.value} or ${rawName} ${spec.value}.`,
@@ -43,7 +43,11 @@ export function readValue(spec: OptionSpec, { rawName, value, inlineValue }: Giv
 function readNumber(rawName: string, value: string): number {
   const number = Number(value);
   if (value.trim() !== "" && Number.isSafeInteger(number)) return number;
-  throw mistake(rawName, `${rawName} is "${value}", which is not a whole number.`, "Write digits.");
+  throw usageError(
+    rawName,
+    `${rawName} is "${value}", which is not a whole number.`,
+    "Write digits.",
+  );
 }
 
 const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 } as const;
@@ -52,7 +56,7 @@ function readDuration(rawName: string, value: string): number {
   const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value) ?? [];
   const ms = Math.round(Number(number) * (UNITS[unit as keyof typeof UNITS] ?? 0));
   if (ms > 0 && Number.isSafeInteger(ms)) return ms;
-  throw mistake(
+  throw usageError(
     rawName,
     `${rawName} is "${value}", which is no length of time.`,
     "Write a number and its unit, as in 15s, 5m, 2h or 1d.",
@@ -64,7 +68,7 @@ function readJson(rawName: string, value: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw mistake(
+    throw usageError(
       rawName,
       `${rawName} is no JSON: ${(error as Error).message}.`,
       `Write JSON in single quotes ('{"a":1}'), or @<file> for what stands in a file.`,
@@ -76,7 +80,7 @@ function readText(rawName: string, file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {
-    throw mistake(
+    throw usageError(
       rawName,
       `${rawName}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
       "Check the path after the @.",

@@ -1,11 +1,11 @@
 /** From options to a result: values take the types the handoff asks for. */
 
-import { nearestNames } from "../../base/nearest.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
 import type { Result } from "../../delivery/send/result.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { OptionSpecs } from "../command.ts";
-import { didYouMean, mistake } from "../mistake.ts";
-import { given } from "./given.ts";
+import { didYouMean, usageError } from "../usage-error.ts";
+import { omitUndefined } from "./omit-undefined.ts";
 
 type Expects = Envelope["expects"];
 
@@ -13,7 +13,7 @@ export const OUTPUT_OPTIONS = {
   output: { type: "texts", value: "<name=value>", help: "an output by its name: text or JSON" },
 } as const satisfies OptionSpecs;
 
-interface Handed {
+interface ResultOptions {
   readonly output: readonly string[] | undefined;
   readonly met: readonly string[] | undefined;
   /** A result in JSON; the rest adds to it. */
@@ -24,13 +24,13 @@ interface Handed {
 
 export async function resultOf(
   expects: Expects,
-  { output, met, result, ...said }: Handed,
+  { output, met, result, ...said }: ResultOptions,
 ): Promise<Result> {
   const whole = (result ?? {}) as Result; // The library says what is wrong with it.
   const outputs = await outputsOf(expects, output);
   return {
     ...whole,
-    ...given({
+    ...omitUndefined({
       outputs: outputs && { ...whole.outputs, ...outputs },
       criteria: metBy(expects, met),
     }),
@@ -44,13 +44,13 @@ export async function outputsOf(
   output: readonly string[] | undefined,
 ): Promise<Record<string, unknown> | undefined> {
   if (output === undefined) return undefined;
-  const { isText } = await import("../../delivery/send/expected-outputs.ts");
+  const { isTextType: isText } = await import("../../delivery/send/expected-outputs.ts");
   const values = output.map((text) => {
     const { name, value } = splitOutput(text);
     const expected = expects.find((each) => each.name === name);
     if (expected === undefined) refuseMistyped(expects, name);
     const plain = expected !== undefined && isText(expected.type);
-    return [name, plain ? value : jsonOr(value)] as const;
+    return [name, plain ? value : parseJsonOrText(value)] as const;
   });
   return Object.fromEntries(values);
 }
@@ -58,7 +58,7 @@ export async function outputsOf(
 function splitOutput(text: string): { readonly name: string; readonly value: string } {
   const at = text.indexOf("=");
   if (at > 0) return { name: text.slice(0, at).trim(), value: text.slice(at + 1) };
-  throw mistake(
+  throw usageError(
     "--output",
     `--output is "${text}", which has no name and value.`,
     'Write --output <name>=<value>, as in --output report="It works."',
@@ -72,10 +72,10 @@ function refuseMistyped(expects: Expects, name: string): void {
     expects.map((each) => each.name),
   );
   if (near.length === 0) return;
-  throw mistake("--output", `The handoff asks for no output "${name}".`, didYouMean(near) ?? "");
+  throw usageError("--output", `The handoff asks for no output "${name}".`, didYouMean(near) ?? "");
 }
 
-function jsonOr(text: string): unknown {
+function parseJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -91,7 +91,7 @@ function metBy(
   const known = expects.flatMap(({ criteria }) => criteria);
   for (const criterion of met) {
     if (known.includes(criterion)) continue;
-    throw mistake(
+    throw usageError(
       "--met",
       `The handoff has no criterion "${criterion}".`,
       didYouMean(nearestNames(criterion, known)) ??

@@ -1,6 +1,6 @@
 /** What a view takes of its budget, part by part: a bar, coloured on a terminal and with signs elsewhere. */
 import type { View } from "../../context/view/view.ts";
-import { dim, say, styled } from "../terminal.ts";
+import { dim, printLine, styled } from "../terminal.ts";
 
 type Part = View["sections"][number]["section"];
 
@@ -19,11 +19,11 @@ const MARKS: Readonly<Record<Part, readonly [Parameters<typeof styled>[0], strin
 
 const WIDTH = 60;
 /** Columns beside the bar. */
-const BESIDE = 4;
+const BAR_MARGIN = 4;
 
-export function sayBudget({ sections, tokens, budget, strategy }: View): void {
+export function printBudget({ sections, tokens, budget, strategy }: View): void {
   const used = sections.filter((section) => section.tokens > 0);
-  const width = Math.max(20, Math.min(WIDTH, (process.stdout.columns || WIDTH) - BESIDE));
+  const width = Math.max(20, Math.min(WIDTH, (process.stdout.columns || WIDTH) - BAR_MARGIN));
   const cells = cellsOf(
     used.map((section) => section.tokens),
     width,
@@ -31,12 +31,12 @@ export function sayBudget({ sections, tokens, budget, strategy }: View): void {
   );
   const bar = used.map(({ section }, i) => mark(section, cells[i] ?? 0)).join("");
   const left = width - cells.reduce((sum, each) => sum + each, 0);
-  say(`[${bar}${dim(isColoured() ? "░".repeat(left) : ".".repeat(left))}]`);
+  printLine(`[${bar}${dim(isColoured() ? "░".repeat(left) : ".".repeat(left))}]`);
   const share = Math.round((tokens / budget.tokens) * 100);
   const how = budget.exact ? budget.tokenizer : `${budget.tokenizer}, estimated`;
-  say(
+  printLine(
     `${tokens.toLocaleString("en")} of ${budget.tokens.toLocaleString("en")} tokens, ${share} %` +
-      dim(` (${FROM[budget.from]}; ${how}; strategy ${strategy})`),
+      dim(` (${BUDGET_SOURCES[budget.from]}; ${how}; strategy ${strategy})`),
   );
   for (const { section, tokens: taken, shown, omitted } of sections) {
     if (taken === 0 && omitted === 0) continue;
@@ -45,11 +45,13 @@ export function sayBudget({ sections, tokens, budget, strategy }: View): void {
       ...(omitted > 0 ? [`${omitted} left out`] : []),
     ];
     const about = counts.length === 0 ? "" : `  ${counts.join(", ")}`;
-    say(`  ${mark(section, 1)} ${section.padEnd(12)}${String(taken).padStart(7)}${dim(about)}`);
+    printLine(
+      `  ${mark(section, 1)} ${section.padEnd(12)}${String(taken).padStart(7)}${dim(about)}`,
+    );
   }
 }
 
-const FROM: Readonly<Record<View["budget"]["from"], string>> = {
+const BUDGET_SOURCES: Readonly<Record<View["budget"]["from"], string>> = {
   call: "as asked for",
   envelope: "as its sender says",
   profile: "as the role's profile says",

@@ -1,42 +1,42 @@
 /** A delivery for people: stored, seen, accepted and settled are different times. */
 
 import { isHeld } from "../../base/delivery-states.ts";
-import type { Shown } from "../../delivery/watch/show.ts";
+import type { DeliveryDetails } from "../../delivery/watch/delivery-details.ts";
 import type { Attempt } from "../../history/attempt.ts";
 import type { Delivery } from "../../history/delivery.ts";
-import { bold, dim, localTime, oneLine, say } from "../terminal.ts";
-import { sayField } from "./envelope.ts";
+import { bold, dim, localTime, oneLine, printLine } from "../terminal.ts";
+import { printField } from "./envelope.ts";
 
 /** Later than any time a policy can name: until somebody decides. */
 const FOREVER = Date.UTC(9999, 0);
 
 /** `dlv_…  accepted  auth from planner to coder` */
-export function sayRow(row: Delivery): void {
+export function printDelivery(row: Delivery): void {
   const { id, state, task, sender, receiver } = row;
-  say(`${id}  ${bold(state)}  ${oneLine(task)} from ${sender} to ${receiver}`);
+  printLine(`${id}  ${bold(state)}  ${oneLine(task)} from ${sender} to ${receiver}`);
 }
 
 /** Every time it has, every try, and what came of it. */
-export function sayTruth({ delivery, attempts, ...came }: Shown): void {
+export function printDeliveryDetails({ delivery, attempts, ...came }: DeliveryDetails): void {
   const { state, attempt, maxAttempts, holder, readyAt, sentAt } = delivery;
-  sayRow(delivery);
-  sayField("stored", [localTime(sentAt)]);
-  sayField("seen", timeOf(delivery.seenAt, sentAt));
-  sayField("accepted", timeOf(delivery.acceptedAt, sentAt));
-  sayField(endOf(delivery), timeOf(delivery.settledAt, sentAt));
-  if (state === "scheduled") sayField("not before", [untilOf(readyAt)]);
+  printDelivery(delivery);
+  printField("stored", [localTime(sentAt)]);
+  printField("seen", timeOf(delivery.seenAt, sentAt));
+  printField("accepted", timeOf(delivery.acceptedAt, sentAt));
+  printField(endOf(delivery), timeOf(delivery.settledAt, sentAt));
+  if (state === "scheduled") printField("not before", [untilOf(readyAt)]);
   if (delivery.leaseUntil !== undefined && isHeld(state)) {
-    sayField("held by", [`${holder}, until ${localTime(delivery.leaseUntil)} without a call`]);
+    printField("held by", [`${holder}, until ${localTime(delivery.leaseUntil)} without a call`]);
   }
-  sayField("deadline", delivery.deadline === undefined ? [] : [localTime(delivery.deadline)]);
-  if (!delivery.inTurn) sayField("turn", ["after an earlier handoff of the same task"]);
-  sayField("attempt", [`${attempt} of ${maxAttempts}`]);
-  sayField("tries", attempts.map(attemptOf));
-  sayField("result", came.result ? [came.result.summary] : []);
-  sayField("outputs", Object.entries(came.result?.outputs ?? {}).map(outputOf));
-  sayField("handed on", came.result?.handedOn ? [came.result.handedOn] : []);
-  sayField("reason", came.reason ? [came.reason] : []);
-  sayField("question", came.question ? [came.question] : []);
+  printField("deadline", delivery.deadline === undefined ? [] : [localTime(delivery.deadline)]);
+  if (!delivery.inTurn) printField("turn", ["after an earlier handoff of the same task"]);
+  printField("attempt", [`${attempt} of ${maxAttempts}`]);
+  printField("tries", attempts.map(attemptOf));
+  printField("result", came.result ? [came.result.summary] : []);
+  printField("outputs", Object.entries(came.result?.outputs ?? {}).map(outputOf));
+  printField("handed on", came.result?.handedOn ? [came.result.handedOn] : []);
+  printField("reason", came.reason ? [came.reason] : []);
+  printField("question", came.question ? [came.question] : []);
 }
 
 const outputOf = ([name, value]: [string, unknown]): string =>

@@ -1,56 +1,56 @@
 /** An envelope for people: what is to be done, by which rules, and from where. */
 import type { Envelope } from "../../envelope/schema.ts";
 import type { Hub } from "../../hub/hub.ts";
-import { bold, dim, oneLine, plural, say } from "../terminal.ts";
+import { bold, dim, oneLine, plural, printLine } from "../terminal.ts";
 
 const LABEL = 13;
 const SHOWN_REFERENCES = 5;
 
 /** A labelled line for each value; the label stands at the first. */
-export function sayField(label: string, values: readonly string[]): void {
+export function printField(label: string, values: readonly string[]): void {
   for (const [i, value] of values.entries()) {
-    say(`  ${dim((i === 0 ? label : "").padEnd(LABEL))}${oneLine(value, LABEL + 2)}`);
+    printLine(`  ${dim((i === 0 ? label : "").padEnd(LABEL))}${oneLine(value, LABEL + 2)}`);
   }
 }
 
-export async function sayEnvelope(hub: Hub, envelope: Envelope): Promise<void> {
+export async function printEnvelope(hub: Hub, envelope: Envelope): Promise<void> {
   const { from, to, action, hop, constraints, payload, reconstructed } = envelope;
-  say(`${bold(`${from.agent} → ${nameOf(to)}`)}  ${action}${dim(`, hop ${hop}`)}`);
-  sayField("intent", [envelope.intent]);
-  sayField("origin", envelope.origin === undefined ? [] : [envelope.origin]);
-  sayField("stands", envelope.state === undefined ? [] : [envelope.state]);
-  sayField("failed", envelope.failure ? failureOf(envelope.failure) : []);
-  sayField("done", envelope.done);
-  sayField("next", envelope.next);
+  printLine(`${bold(`${from.agent} → ${nameOf(to)}`)}  ${action}${dim(`, hop ${hop}`)}`);
+  printField("intent", [envelope.intent]);
+  printField("origin", envelope.origin === undefined ? [] : [envelope.origin]);
+  printField("stands", envelope.state === undefined ? [] : [envelope.state]);
+  printField("failed", envelope.failure ? failureOf(envelope.failure) : []);
+  printField("done", envelope.done);
+  printField("next", envelope.next);
   for (const level of new Set(constraints.map((constraint) => constraint.level))) {
     const rules = constraints.filter((constraint) => constraint.level === level);
-    sayField(
+    printField(
       level,
       rules.map(({ rule }) => rule),
     );
   }
-  sayField("do not redo", envelope.doNotRedo);
-  sayField("blocked", envelope.blocked.map(blockedOf));
-  sayField(
+  printField("do not redo", envelope.doNotRedo);
+  printField("blocked", envelope.blocked.map(blockedOf));
+  printField(
     "undecided",
     envelope.decisions.map(({ question }) => question),
   );
-  sayField(
+  printField(
     "released",
     (envelope.released ?? []).map(({ id, by, reason }) => `${id}, by ${by}: ${reason}`),
   );
-  sayField(
+  printField(
     "flagged",
     (envelope.flags ?? []).map(({ about, path, why }) => `${about}, ${path}: ${why}`),
   );
-  sayField("touches", envelope.touches ?? []);
-  sayField("artifacts", envelope.artifacts.map(artifactOf));
-  sayField("asks for", envelope.expects.map(expectedOf));
-  sayField("payload", payload ? [`${payload.type}: ${JSON.stringify(payload.data)}`] : []);
-  sayField("history", envelope.history.map(historyOf));
-  sayField("results", (envelope.results ?? []).map(resultOf));
-  sayField("refers to", await referencesOf(hub, envelope));
-  sayField("made", reconstructed ? [reconstructionOf(reconstructed)] : []);
+  printField("touches", envelope.touches ?? []);
+  printField("artifacts", envelope.artifacts.map(artifactOf));
+  printField("asks for", envelope.expects.map(expectedOf));
+  printField("payload", payload ? [`${payload.type}: ${JSON.stringify(payload.data)}`] : []);
+  printField("history", envelope.history.map(historyOf));
+  printField("results", (envelope.results ?? []).map(resultOf));
+  printField("refers to", await referencesOf(hub, envelope));
+  printField("made", reconstructed ? [reconstructionOf(reconstructed)] : []);
 }
 
 /** What went wrong, then what might mend it. */

@@ -5,7 +5,7 @@ import { printable, styled } from "../terminal.ts";
 
 const WORD = /[\p{L}\p{N}]+/gu;
 /** Of a text full of them the best window is among the first. */
-const MOST_PLACES = 200;
+const MAX_MATCHES = 200;
 
 export function excerpt(text: string, words: readonly string[], room: number): string {
   const plain = printable(text).replace(/\s+/g, " ").trim();
@@ -29,7 +29,7 @@ function windowOf(
 ): { readonly start: number; readonly end: number } {
   if (text.length <= room) return { start: 0, end: text.length };
   let best = { count: -1, start: 0 };
-  for (const place of places.length === 0 ? [0] : places.slice(0, MOST_PLACES)) {
+  for (const place of places.length === 0 ? [0] : places.slice(0, MAX_MATCHES)) {
     const start = Math.max(0, place - Math.floor(room / 4));
     const count = places.filter((each) => each >= start && each < start + room).length;
     if (count > best.count) best = { count, start };

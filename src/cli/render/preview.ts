@@ -1,36 +1,36 @@
 /** A handoff before it is sent, for people: what goes whatever it costs, what fits, and what could be better. */
-import type { LintReport } from "../../delivery/send/lint.ts";
+import type { LintReport } from "../../delivery/send/lint-handoff.ts";
 import type { Preview } from "../../delivery/send/preview.ts";
 import type { Hub } from "../../hub/hub.ts";
-import { bold, dim, say } from "../terminal.ts";
-import { sayField } from "./envelope.ts";
-import { sayFindings } from "./findings.ts";
-import { sayView } from "./view.ts";
+import { bold, dim, printLine } from "../terminal.ts";
+import { printField } from "./envelope.ts";
+import { printLintReport } from "./findings.ts";
+import { printView } from "./view.ts";
 
-export async function sayPreview(
+export async function printPreview(
   hub: Hub,
   { view, envelope, to }: Preview,
   report: LintReport,
 ): Promise<void> {
-  say(`${bold(`${envelope.from.agent} → ${to}`)}  ${envelope.action}${dim(", not sent")}`);
-  sayMusts(envelope);
-  say();
-  await sayView(hub, view);
-  say();
-  sayFindings(report);
+  printLine(`${bold(`${envelope.from.agent} → ${to}`)}  ${envelope.action}${dim(", not sent")}`);
+  printMusts(envelope);
+  printLine();
+  await printView(hub, view);
+  printLine();
+  printLintReport(report);
 }
 
 /** What travels to the end of the line, however small the budget. */
-function sayMusts({ intent, origin, constraints, decisions }: Preview["envelope"]): void {
-  sayField("always goes", [
+function printMusts({ intent, origin, constraints, decisions }: Preview["envelope"]): void {
+  printField("always goes", [
     ...(origin === undefined ? [] : [`what was asked for at first: ${origin}`]),
     intent,
   ]);
-  sayField(
+  printField(
     "must",
     constraints.filter(({ level }) => level === "must").map(({ id, rule }) => `${rule} (${id})`),
   );
-  sayField(
+  printField(
     "undecided",
     decisions.map(({ id, question }) => `${question} (${id})`),
   );

@@ -5,34 +5,34 @@
 
 import type { TimelineDecision, TimelineStep } from "../../coordination/timeline/step.ts";
 import type { Timeline } from "../../coordination/timeline/timeline.ts";
-import { bad, bold, dim, good, localTime, oneLine, plural, say } from "../terminal.ts";
-import { sayMore } from "./more.ts";
+import { bad, bold, dim, good, localTime, oneLine, plural, printLine } from "../terminal.ts";
+import { printMore } from "./next-page.ts";
 
-const WHAT = 15;
+const KIND_WIDTH = 15;
 /** Longer names push the rest of their line aside, and nothing else. */
-const MOST_WHO = 30;
+const MAX_AGENTS_WIDTH = 30;
 
-export function sayTimeline({ task, tasks, items, next }: Timeline): void {
+export function printTimeline({ task, tasks, items, next }: Timeline): void {
   const [first] = items;
   const shown = items.filter((step) => !isRepeated(step));
   const parts = tasks.length === 1 ? "" : ` with ${plural(tasks.length - 1, "part")}`;
-  say(
+  printLine(
     `${bold(oneLine(task))}${dim(`${parts}, ${plural(shown.length, "step")} from ${localTime(first?.at ?? 0)}`)}`,
   );
-  say();
+  printLine();
   const rows = shown.map((step) => ({
     step,
-    when: since(step.at - (first?.at ?? 0)),
+    when: formatElapsed(step.at - (first?.at ?? 0)),
     who: whoOf(step),
   }));
   const widest = (texts: readonly string[]) => Math.max(...texts.map((text) => text.length));
   const columns = {
     when: widest(rows.map(({ when }) => when)),
-    who: Math.min(MOST_WHO, widest(rows.map(({ who }) => who))),
+    who: Math.min(MAX_AGENTS_WIDTH, widest(rows.map(({ who }) => who))),
     of: tasks.length === 1 ? undefined : task,
   };
-  for (const row of rows) sayStep(row, columns);
-  sayMore(next);
+  for (const row of rows) printStep(row, columns);
+  printMore(next);
 }
 
 /** That a report is closed when somebody has decided says nothing new. */
@@ -52,16 +52,16 @@ interface Columns {
   readonly of: string | undefined;
 }
 
-function sayStep({ step, when, who }: Row, columns: Columns): void {
+function printStep({ step, when, who }: Row, columns: Columns): void {
   const { kind, task, failure, decision } = step;
   const head = `${dim(when.padStart(columns.when))}  ${who.padEnd(columns.who)}  `;
   const indent = columns.when + columns.who + 4;
-  const what = kind.replaceAll("_", " ").padEnd(WHAT);
+  const what = kind.replaceAll("_", " ").padEnd(KIND_WIDTH);
   const other = columns.of === undefined || task === columns.of ? "" : `[${task}] `;
-  const text = oneLine(`${other}${textOf(step)}`, indent + WHAT + 1);
-  say(`${head}${toneOf(step)(what)} ${failure === undefined ? text : bad(text)}`.trimEnd());
+  const text = oneLine(`${other}${textOf(step)}`, indent + KIND_WIDTH + 1);
+  printLine(`${head}${toneOf(step)(what)} ${failure === undefined ? text : bad(text)}`.trimEnd());
   const below = (line: string): void =>
-    say(`${" ".repeat(indent + WHAT + 1)}${oneLine(line, indent + WHAT + 1)}`);
+    printLine(`${" ".repeat(indent + KIND_WIDTH + 1)}${oneLine(line, indent + KIND_WIDTH + 1)}`);
   if (failure?.attempted !== undefined && kind === "failed") below(`tried: ${failure.attempted}`);
   if (kind === "failed") for (const hint of failure?.hints ?? []) below(`hint: ${hint}`);
   if (decision !== undefined && kind !== "decided") below(`→ ${decisionOf(decision)}`);
@@ -98,7 +98,7 @@ function decisionOf({ by, decision, to, reason }: TimelineDecision, agent?: stri
 }
 
 /** `+12.3 s`, `+5 min 3 s`, `+3 h 5 min`, `+2 d 4 h` */
-function since(ms: number): string {
+function formatElapsed(ms: number): string {
   const units = [
     ["d", 86_400_000],
     ["h", 3_600_000],

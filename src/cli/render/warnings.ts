@@ -1,9 +1,9 @@
 /** What a piece of work carries that is quarantined, for whoever has it or is about to. */
 import type { Warning } from "../../delivery/work/warnings.ts";
-import { bad, oneLine, say } from "../terminal.ts";
+import { bad, oneLine, printLine } from "../terminal.ts";
 
-export function sayWarnings(warnings: readonly Warning[]): void {
+export function printWarnings(warnings: readonly Warning[]): void {
   for (const { memory, by, reason } of warnings) {
-    say(bad(oneLine(`  Do not build on ${memory}: quarantined by ${by}: ${reason}`)));
+    printLine(bad(oneLine(`  Do not build on ${memory}: quarantined by ${by}: ${reason}`)));
   }
 }

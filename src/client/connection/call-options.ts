@@ -4,7 +4,7 @@
  */
 import { BatonError } from "../../base/errors.ts";
 
-export function besides<Options extends object, Said extends object>(
+export function mergeOptions<Options extends object, Said extends object>(
   options: Options,
   said: Said,
 ): Options & Said {
@@ -12,7 +12,7 @@ export function besides<Options extends object, Said extends object>(
 }
 
 /** Who listens to progress does so at this end. */
-export function withoutListener<Options extends { readonly onProgress?: unknown }>(
+export function splitProgressListener<Options extends { readonly onProgress?: unknown }>(
   options: Options,
 ): {
   readonly onProgress?: Options["onProgress"];

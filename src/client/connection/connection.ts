@@ -5,14 +5,14 @@
  */
 import { BatonError } from "../../base/errors.ts";
 import type { NodeModules } from "../needs-node.ts";
-import { PATIENCE, pauseAfter } from "./patience.ts";
 import { pause } from "./pause.ts";
-import { closed, errorOf, isProblem, networkReason, unreachable } from "./problem.ts";
+import { errorOf, hubClosed, hubUnreachable, isProblem, networkReason } from "./problem.ts";
+import { backoffMs, CLIENT_TIMING } from "./timing.ts";
 
 /** Anything that answers requests: the network, or a hub's own handler. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly method: string;
   /** The path with its query. */
   readonly path: string;
@@ -20,7 +20,7 @@ export interface Outgoing {
   readonly body?: string | ReadableStream<Uint8Array> | undefined;
 }
 
-export interface Sending {
+export interface SendOptions {
   /** Ends it; the promise is rejected with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** How long the hub was asked to hold its answer back. */
@@ -42,7 +42,7 @@ type Outcome<T> =
   /** It may go better in a while. */
   | { readonly kind: "later"; readonly error: BatonError; readonly pauseMs: number };
 
-type Read<T> = (response: Response) => Promise<T>;
+type ResponseReader<T> = (response: Response) => Promise<T>;
 
 export interface ConnectionOptions {
   /** Default: the runtime's own. */
@@ -82,7 +82,7 @@ export class Connection {
   }
 
   /** What the hub answers, read by `read`; thrown is what it refuses with. */
-  send<T>(outgoing: Outgoing, sending: Sending, read: Read<T>): Promise<T> {
+  send<T>(outgoing: OutgoingRequest, sending: SendOptions, read: ResponseReader<T>): Promise<T> {
     if (this.closing.aborted && sending.last === undefined) return Promise.reject(this.closedHere);
     return this.track(this.#untilAnswered(outgoing, sending, read));
   }
@@ -96,42 +96,50 @@ export class Connection {
   }
 
   get closedHere(): BatonError {
-    return closed(this.#base);
+    return hubClosed(this.#base);
   }
 
   /** Ends what waits, and lets what is under way come to its end, within a few seconds. */
   async close(): Promise<void> {
     this.#closing.abort(this.closedHere);
-    const timer = setTimeout(() => this.#cut.abort(this.closedHere), PATIENCE.closingMs);
+    const timer = setTimeout(() => this.#cut.abort(this.closedHere), CLIENT_TIMING.closingMs);
     while (this.#underWay.size > 0) await Promise.allSettled([...this.#underWay]);
     clearTimeout(timer);
   }
 
-  async #untilAnswered<T>(outgoing: Outgoing, sending: Sending, read: Read<T>): Promise<T> {
+  async #untilAnswered<T>(
+    outgoing: OutgoingRequest,
+    sending: SendOptions,
+    read: ResponseReader<T>,
+  ): Promise<T> {
     const since = performance.now();
     for (let tries = 0; ; tries++) {
       const outcome = await this.#once(outgoing, sending, read);
       if (outcome.kind === "answered") return outcome.answer;
       const { error, pauseMs } = outcome;
-      const waitMs = Math.max(pauseAfter(tries), Math.min(pauseMs, PATIENCE.askedPauseMs));
+      const waitMs = Math.max(backoffMs(tries), Math.min(pauseMs, CLIENT_TIMING.askedPauseMs));
       const isOver = performance.now() + waitMs - since > this.#outageMs;
-      if (isOver || tries + 1 >= PATIENCE.attempts || sending.long) throw error;
+      if (isOver || tries + 1 >= CLIENT_TIMING.attempts || sending.long) throw error;
       await this.#pause(waitMs, sending);
       sending.onAgain?.();
     }
   }
 
   /** A hub that is closed here tries nothing again. */
-  #pause(ms: number, { signal, quiet }: Sending): Promise<void> {
+  #pause(ms: number, { signal, quiet }: SendOptions): Promise<void> {
     const signals = [this.closing, ...(signal === undefined ? [] : [signal])];
     return pause(ms, { signals, quiet });
   }
 
-  async #once<T>(outgoing: Outgoing, sending: Sending, read: Read<T>): Promise<Outcome<T>> {
+  async #once<T>(
+    outgoing: OutgoingRequest,
+    sending: SendOptions,
+    read: ResponseReader<T>,
+  ): Promise<Outcome<T>> {
     const { signal, waitMs = 0, long, waits, quiet } = sending;
-    const timeout = long ? undefined : AbortSignal.timeout(PATIENCE.answerMs + waitMs);
+    const timeout = long ? undefined : AbortSignal.timeout(CLIENT_TIMING.answerMs + waitMs);
     const ends = [signal, waits && this.closing, this.#cut.signal];
-    const end = ending([...ends, timeout]);
+    const end = combineSignals([...ends, timeout]);
     try {
       const response = await end.race(this.#fetched(outgoing, end.signal, quiet));
       return await end.race(this.#answer(response, read));
@@ -139,17 +147,17 @@ export class Connection {
       if (cause instanceof BatonError) throw cause;
       for (const each of ends) each?.throwIfAborted();
       const why = timeout?.aborted ? "it does not answer" : networkReason(cause);
-      return { kind: "later", error: unreachable(this.#base, why, cause), pauseMs: 0 };
+      return { kind: "later", error: hubUnreachable(this.#base, why, cause), pauseMs: 0 };
     } finally {
       end.done();
     }
   }
 
-  async #fetched(outgoing: Outgoing, signal: AbortSignal, quiet: Sending["quiet"]) {
+  async #fetched(outgoing: OutgoingRequest, signal: AbortSignal, quiet: SendOptions["quiet"]) {
     const { method, path, headers, body } = outgoing;
     const url = this.#base + path;
     if (quiet && this.#fetch === undefined && this.#node !== undefined && method === "GET") {
-      return (await this.#node.quiet()).fetchQuietly(url, { headers, signal });
+      return (await this.#node.quiet()).fetchInBackground(url, { headers, signal });
     }
     const init: RequestInit & { readonly duplex?: "half" } = {
       method,
@@ -163,9 +171,9 @@ export class Connection {
     return this.#fetch === undefined ? fetch(url, init) : this.#fetch(new Request(url, init));
   }
 
-  async #answer<T>(response: Response, read: Read<T>): Promise<Outcome<T>> {
+  async #answer<T>(response: Response, read: ResponseReader<T>): Promise<Outcome<T>> {
     if (response.ok) return { kind: "answered", answer: await read(response) };
-    const problem = problemIn(await response.text());
+    const problem = parseProblem(await response.text());
     if (problem === undefined) return this.#strange(response);
     const error = errorOf(problem);
     const pauseMs = retryAfter(response);
@@ -173,7 +181,11 @@ export class Connection {
       case "rate_limited":
         return { kind: "later", error, pauseMs };
       case "store_closed": // There, not here: it is about to be started again.
-        return { kind: "later", error: unreachable(this.#base, "it is closing", error), pauseMs };
+        return {
+          kind: "later",
+          error: hubUnreachable(this.#base, "it is closing", error),
+          pauseMs,
+        };
       default:
         throw error;
     }
@@ -182,13 +194,13 @@ export class Connection {
   /** Not how a hub answers: something that stands before it, or something else altogether. */
   #strange(response: Response): Outcome<never> {
     const { status } = response;
-    const error = unreachable(this.#base, `what answers there is no hub (status ${status})`);
+    const error = hubUnreachable(this.#base, `what answers there is no hub (status ${status})`);
     if (![408, 425, 429, 500, 502, 503, 504].includes(status)) throw error;
     return { kind: "later", error, pauseMs: retryAfter(response) };
   }
 }
 
-function problemIn(text: string) {
+function parseProblem(text: string) {
   try {
     const value: unknown = JSON.parse(text);
     return isProblem(value) ? value : undefined;
@@ -203,7 +215,7 @@ function retryAfter(response: Response): number {
 }
 
 /** One signal of several. What listens to them is taken away again: some of them live long. */
-function ending(signals: readonly (AbortSignal | undefined)[]) {
+function combineSignals(signals: readonly (AbortSignal | undefined)[]) {
   const all = signals.filter((each) => each !== undefined);
   const { signal, abort } = controller();
   const onAbort = () => abort(all.find(({ aborted }) => aborted)?.reason);

@@ -2,12 +2,18 @@
  * Refuses what JSON cannot carry before it is sent: a date would silently become a string, and NaN null.
  * Everything else is checked by the hub.
  */
-import { canonicalFaults } from "../../base/canonical-json.ts";
+import { findCanonicalViolations } from "../../base/canonical-json.ts";
 import { BatonError, type ErrorCode, type Violation } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { rejection } from "../../envelope/violations.ts";
 
-const UNSAYABLE: readonly string[] = ["circular", "finite", "json", "json_depth", "reserved_key"];
+const UNREPRESENTABLE_RULES: readonly string[] = [
+  "circular",
+  "finite",
+  "json",
+  "json_depth",
+  "reserved_key",
+];
 
 /** The part of a call that is the caller's own data, and how the hub refuses it. */
 interface Subject {
@@ -41,7 +47,7 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
   remember: memoryIn("memories"),
   "memories.similar": memoryIn("memory"),
   "deliveries.note": memoryIn("note"),
-  trace: { code: "invalid_memory", of: ({ steps }) => kept(steps) },
+  trace: { code: "invalid_memory", of: ({ steps }) => traceRecordsOf(steps) },
   "memories.importMarkdown": { code: "invalid_input", of: ({ text }) => text, path: "document" },
   "work.complete": RESULT,
   "effects.record": RESULT,
@@ -49,10 +55,10 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
 };
 
 /** What was done stands in a record's data. */
-const kept = (steps: unknown): unknown =>
+const traceRecordsOf = (steps: unknown): unknown =>
   Array.isArray(steps) ? steps.map((data) => ({ data })) : steps;
 
-const WHOLE: Subject = { code: "invalid_input", of: (input) => input };
+const WHOLE_INPUT: Subject = { code: "invalid_input", of: (input) => input };
 
 /** What is wrong with the input of a call. */
 export interface JsonFaults {
@@ -66,11 +72,11 @@ export function jsonFaults(
   name: string,
   input: Readonly<Record<string, unknown>>,
 ): JsonFaults | undefined {
-  const { code, of, path = "", isDraft } = SUBJECTS[name] ?? WHOLE;
+  const { code, of, path = "", isDraft } = SUBJECTS[name] ?? WHOLE_INPUT;
   const subject = of(input);
-  const faults = canonicalFaults(subject ?? null, path)
-    .filter(({ rule }) => UNSAYABLE.includes(rule))
-    .map((fault) => ofOne(fault, subject));
+  const faults = findCanonicalViolations(subject ?? null, path)
+    .filter(({ rule }) => UNREPRESENTABLE_RULES.includes(rule))
+    .map((fault) => withoutSingleIndex(fault, subject));
   const [first] = faults;
   if (first === undefined) return undefined;
   const error = new BatonError(code, { ...first, violations: faults });
@@ -78,7 +84,7 @@ export function jsonFaults(
 }
 
 /** One error with the violations of both; where both report a path, the hub's counts. */
-export function mergedFaults(hubs: BatonError, ours: BatonError): BatonError {
+export function mergeFaults(hubs: BatonError, ours: BatonError): BatonError {
   const paths = new Set(hubs.violations.map(({ path }) => path));
   const others = ours.violations.filter(({ path }) => !paths.has(path));
   return rejection(hubs.code, "The handoff", [...hubs.violations, ...others]);
@@ -100,7 +106,7 @@ function withoutFaults(value: unknown, ancestors: readonly object[]): unknown {
 }
 
 /** One alone is not called the first of a list. */
-function ofOne(fault: Violation, subject: unknown): Violation {
+function withoutSingleIndex(fault: Violation, subject: unknown): Violation {
   if (!Array.isArray(subject) || subject.length !== 1) return fault;
   const plain = (text: string): string => text.replace(/\[0\]\.?/, "");
   return { ...fault, path: plain(fault.path), message: plain(fault.message) };

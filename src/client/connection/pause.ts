@@ -1,13 +1,13 @@
 /** Timers that work in Node and elsewhere. */
 
-export interface Pause {
+export interface PauseOptions {
   /** Each of them ends the pause; the promise is rejected with its reason. */
   readonly signals: readonly AbortSignal[];
   /** True: does not keep the process running. */
   readonly quiet?: boolean | undefined;
 }
 
-export async function pause(ms: number, { signals, quiet = false }: Pause): Promise<void> {
+export async function pause(ms: number, { signals, quiet = false }: PauseOptions): Promise<void> {
   for (const signal of signals) signal.throwIfAborted();
   let end = () => {};
   const paused = new Promise<void>((resolve, reject) => {

@@ -30,7 +30,7 @@ export function errorOf(problem: Problem): BatonError {
   });
 }
 
-export function unreachable(hub: string, why: string, cause?: unknown): BatonError {
+export function hubUnreachable(hub: string, why: string, cause?: unknown): BatonError {
   return new BatonError("hub_unreachable", {
     message: `The hub at ${hub} could not be reached: ${why}.`,
     path: "address",
@@ -46,7 +46,7 @@ export function networkReason(error: unknown): string {
   return (cause as NodeJS.ErrnoException).code ?? cause.message;
 }
 
-export function closed(hub: string): BatonError {
+export function hubClosed(hub: string): BatonError {
   return new BatonError("store_closed", {
     message: `The hub at ${hub} was closed here.`,
     path: "hub",

@@ -5,16 +5,16 @@
  */
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import { OPERATION_TABLE } from "../../operations/table.ts";
-import { layOut } from "../../operations/wire/address.ts";
 import { HEADERS } from "../../operations/wire/headers.ts";
+import { toRequest } from "../../operations/wire/request.ts";
 import { routeOf } from "../../operations/wire/route.ts";
 import type { OperationShape } from "../../operations/wire/shape.ts";
 import { newCallKey } from "./call-key.ts";
 import { requireFields } from "./call-options.ts";
-import type { Connection, Outgoing, Sending } from "./connection.ts";
-import { type JsonFaults, jsonFaults, mergedFaults } from "./json-faults.ts";
+import type { Connection, OutgoingRequest, SendOptions } from "./connection.ts";
+import { type JsonFaults, jsonFaults, mergeFaults } from "./json-faults.ts";
 import { linesOf } from "./lines.ts";
-import { errorOf, isProblem, unreachable } from "./problem.ts";
+import { errorOf, hubUnreachable, isProblem } from "./problem.ts";
 
 /** Who is calling. */
 export interface Caller {
@@ -24,7 +24,7 @@ export interface Caller {
   readonly silentMs?: number | undefined;
 }
 
-export interface CallOptions extends Sending {
+export interface CallOptions extends SendOptions {
   /** The call's own key, where it may have to be asked for again later. */
   readonly key?: string | undefined;
   /** Told how far it has come. */
@@ -55,10 +55,10 @@ export class Wire {
     const operation = operationOf(name);
     const said = input as Readonly<Record<string, unknown>>;
     requireFields(said);
-    requireParts(operation, said);
+    requirePathParameters(operation, said);
     const faults = jsonFaults(name, said);
     if (faults !== undefined) throw await this.#refusal(faults);
-    const { method, path, body } = layOut(operation, said);
+    const { method, path, body } = toRequest(operation, said);
     const { key = newCallKey(), onProgress, ...sending } = options;
     // What takes long tells how far it has come, heard or not: fetch gives up on five silent minutes.
     const asLines = onProgress !== undefined || sending.long === true;
@@ -87,20 +87,20 @@ export class Wire {
     try {
       await this.call("handoffs.lint", { draft });
     } catch (found) {
-      if (isBatonError(found) && found.code === error.code) return mergedFaults(found, error);
+      if (isBatonError(found) && found.code === error.code) return mergeFaults(found, error);
     }
     return error;
   }
 
   /** A request whose answer is read by whoever sent it. */
-  open<T>(outgoing: Outgoing, read: (response: Response) => Promise<T>): Promise<T> {
+  open<T>(outgoing: OutgoingRequest, read: (response: Response) => Promise<T>): Promise<T> {
     const headers = { ...this.#headers, ...outgoing.headers };
     return this.connection.send({ ...outgoing, headers }, { long: true }, read);
   }
 
   /** An answer that was cut off is as good as none. */
   async #json<T>(response: Response): Promise<T> {
-    return parsed<T>(await response.text());
+    return parseJson<T>(await response.text());
   }
 
   /** Lines: how far it has come, each time, then the answer or why there is none. */
@@ -110,13 +110,13 @@ export class Wire {
   ): Promise<T> {
     if (!response.headers.get("content-type")?.includes(LINES_TYPE)) return this.#json(response);
     for await (const line of linesOf(response)) {
-      const said = parsed<Readonly<Record<string, unknown>>>(line);
+      const said = parseJson<Readonly<Record<string, unknown>>>(line);
       if ("answer" in said) return said["answer"] as T;
       const { problem } = said;
       if (isProblem(problem)) throw errorOf(problem);
       if ("progress" in said) onProgress?.(said["progress"]);
     }
-    throw unreachable(this.connection.hub, "the connection ended before the answer");
+    throw hubUnreachable(this.connection.hub, "the connection ended before the answer");
   }
 }
 
@@ -142,7 +142,7 @@ function operationOf(name: string): OperationShape {
 }
 
 /** Not a BatonError: what cannot be read may be read the next time. */
-function parsed<T>(text: string): T {
+function parseJson<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
   } catch (cause) {
@@ -151,7 +151,10 @@ function parsed<T>(text: string): T {
 }
 
 /** Refused before it is sent: a part of an address cannot be empty, or lead elsewhere. */
-function requireParts(operation: OperationShape, input: Readonly<Record<string, unknown>>): void {
+function requirePathParameters(
+  operation: OperationShape,
+  input: Readonly<Record<string, unknown>>,
+): void {
   const [, path] = routeOf(operation);
   for (const [, part = ""] of path.matchAll(/:(\w+)/g)) {
     const value = input[part];

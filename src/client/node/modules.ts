@@ -7,7 +7,7 @@ export const nodeModules: NodeModules | undefined =
     ? undefined
     : {
         archive: () => import("./archive.ts"),
-        files: () => import("../../context/view/files.ts"),
+        files: () => import("../../context/view/artifact-files.ts"),
         git: () => import("../../shared-context/git.ts"),
-        quiet: () => import("./quiet.ts"),
+        quiet: () => import("./background-fetch.ts"),
       };

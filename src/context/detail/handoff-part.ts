@@ -5,11 +5,11 @@
 
 import { BatonError } from "../../base/errors.ts";
 import { idPattern } from "../../base/ids.ts";
-import { nearestNames } from "../../base/nearest.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { earlierAttempts } from "../../history/earlier-attempts.ts";
-import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
-import { readableEnvelope } from "../../store/parse-envelope.ts";
+import { parseDeliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
+import { tryParseEnvelope } from "../../store/parse-envelope.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 const PART = /^(env_[^#]+)(?:#(\w+)(?:\[(\d+)(?:-(\d+))?\])?)?$/;
@@ -26,13 +26,13 @@ export interface HandoffPart {
   readonly value: unknown;
 }
 
-export function handoffPart(workspace: Workspace, id: string): Promise<HandoffPart> {
-  return id.startsWith("env_") ? envelopePart(workspace, id) : attemptPart(workspace, id);
+export function readHandoffPart(workspace: Workspace, id: string): Promise<HandoffPart> {
+  return id.startsWith("env_") ? readEnvelopePart(workspace, id) : readAttemptPart(workspace, id);
 }
 
-async function attemptPart(workspace: Workspace, id: string): Promise<HandoffPart> {
+async function readAttemptPart(workspace: Workspace, id: string): Promise<HandoffPart> {
   const [, delivery = "", from, to = from] = ATTEMPT.exec(id) ?? [];
-  const claimed = await workspace.store.findDelivery(workspace.name, deliveryId(delivery));
+  const claimed = await workspace.store.findDelivery(workspace.name, parseDeliveryId(delivery));
   if (claimed === undefined) throw unknownDelivery(delivery);
   const attempts = await earlierAttempts(workspace, claimed);
   const value = itemsAt(attempts, { from, to });
@@ -40,12 +40,12 @@ async function attemptPart(workspace: Workspace, id: string): Promise<HandoffPar
   return { memory: claimed.envelope.memory, value };
 }
 
-async function envelopePart(workspace: Workspace, id: string): Promise<HandoffPart> {
+async function readEnvelopePart(workspace: Workspace, id: string): Promise<HandoffPart> {
   const [, envelope = "", field, from, to = from] = PART.exec(id) ?? [];
   if (!idPattern("envelope").test(envelope)) throw invalidPart(id);
   const found = await workspace.store.findEnvelope(workspace.name, envelope);
   if (found === undefined) throw unknownEnvelope(envelope);
-  const sealed = readableEnvelope(workspace, found.envelope);
+  const sealed = tryParseEnvelope(workspace, found.envelope);
   if (sealed === undefined) throw unreadable(envelope);
   const value = field === undefined ? sealed : valueIn(sealed, field, { from, to });
   if (value === undefined) throw unknownPart(id, sealed);

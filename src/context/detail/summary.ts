@@ -6,12 +6,12 @@
  */
 
 import { BatonError } from "../../base/errors.ts";
-import { secretsIn } from "../../envelope/secrets.ts";
+import { findSecrets } from "../../envelope/secrets.ts";
 import { type Memory, type MemoryInput, memoryOf } from "../../memory/record.ts";
 import { remember } from "../../memory/remember.ts";
-import { sightOf } from "../../memory/sight.ts";
 import { systemAuthor } from "../../memory/system-author.ts";
-import { isForAll } from "../../store/sight.ts";
+import { visibilityOf } from "../../memory/visibility.ts";
+import { isTeamScoped } from "../../store/visibility.ts";
 import { extract } from "../../text/extract.ts";
 import { tokenCounter } from "../../text/tokens.ts";
 import type { Summarizer, Workspace } from "../../workspace/workspace.ts";
@@ -41,35 +41,35 @@ export async function summaryOf(
 ): Promise<Summary> {
   const count = await tokenCounter();
   if (options.sent !== undefined)
-    return { text: within(options.sent, tokens, count), by: "sender" };
+    return { text: extractWithin(options.sent, tokens, count), by: "sender" };
   if (memory.redacted !== undefined) return { text: "", by: "record" };
   if (count(memory.content) <= tokens) return { text: memory.content, by: "record" };
   const stored = await storedSummary(workspace, memory);
   if (stored !== undefined) {
-    return { text: within(stored.content, tokens, count), by: "summary", memory: stored.id };
+    return { text: extractWithin(stored.content, tokens, count), by: "summary", memory: stored.id };
   }
-  const own: Summary = { text: within(memory.content, tokens, count), by: "extract" };
+  const own: Summary = { text: extractWithin(memory.content, tokens, count), by: "extract" };
   const { summarizer } = workspace;
   if (summarizer === undefined || memory.quarantined !== undefined) return own;
-  if (!isForAll(memory)) return { ...own, why: "it is private, and goes to no model" };
-  if (secretsIn(memory.content).length > 0) return { ...own, why: "it seems to hold a secret" };
-  const made = await onlyOnce(workspace, memory, async () => {
-    const said = await fromModel(summarizer, memory.content, {
+  if (!isTeamScoped(memory)) return { ...own, why: "it is private, and goes to no model" };
+  if (findSecrets(memory.content).length > 0) return { ...own, why: "it seems to hold a secret" };
+  const made = await sharePendingSummary(workspace, memory, async () => {
+    const said = await summarizeWithModel(summarizer, memory.content, {
       tokens,
       signal: options.signal,
       count,
     });
     if (said.text === undefined) return said;
-    return { ...said, ...(await kept(workspace, memory, said.text)) };
+    return { ...said, ...(await storeSummary(workspace, memory, said.text)) };
   });
   if (made.text === undefined) return { ...own, why: made.why };
-  return { by: "model", ...made, text: within(made.text, tokens, count) };
+  return { by: "model", ...made, text: extractWithin(made.text, tokens, count) };
 }
 
 type Count = (text: string) => number;
 
 /** A text's own sentences, as many as fit. */
-function within(text: string, tokens: number, count: Count): string {
+function extractWithin(text: string, tokens: number, count: Count): string {
   let most = Math.min(text.length, tokens * 6);
   for (;;) {
     const shorter = extract(text, most);
@@ -80,7 +80,7 @@ function within(text: string, tokens: number, count: Count): string {
 }
 
 /** More than anybody hands one record on by. */
-const MOST_EDGES = 1_000;
+const MAX_EDGES = 1_000;
 
 /** The newest summary of this record, and of no other, that is seen. */
 async function storedSummary(workspace: Workspace, { id }: Memory): Promise<Memory | undefined> {
@@ -90,8 +90,8 @@ async function storedSummary(workspace: Workspace, { id }: Memory): Promise<Memo
     memory: id,
     direction: "in",
     kinds: ["summarizes"],
-    sight: await sightOf(workspace),
-    limit: MOST_EDGES,
+    sight: await visibilityOf(workspace),
+    limit: MAX_EDGES,
   });
   if (edges.length === 0) return undefined;
   const sources = [...new Set(edges.map(({ source }) => source))];
@@ -104,24 +104,24 @@ function isSummary({ type, relations = [], redacted }: Memory): boolean {
   return type === "summary" && summarized.length === 1 && redacted === undefined;
 }
 
-interface Wanted {
+interface ModelSummaryOptions {
   readonly tokens: number;
   readonly signal: AbortSignal | undefined;
   readonly count: Count;
 }
 
 /** What the model says, or why that is no summary. */
-type Made =
+type ModelSummary =
   | { readonly text: string; readonly memory?: string; readonly why?: string }
   | { readonly text: undefined; readonly why: string };
 
-async function fromModel(
+async function summarizeWithModel(
   summarizer: Summarizer,
   text: string,
-  { tokens, signal, count }: Wanted,
-): Promise<Made> {
+  { tokens, signal, count }: ModelSummaryOptions,
+): Promise<ModelSummary> {
   const { model } = summarizer;
-  const failed = (why: string): Made => ({ text: undefined, why });
+  const failed = (why: string): ModelSummary => ({ text: undefined, why });
   let said: unknown;
   try {
     said = await summarizer.summarize(text, { tokens, signal });
@@ -137,12 +137,16 @@ async function fromModel(
   return { text: summary };
 }
 
-const asking = new WeakMap<object, Map<string, Promise<Made>>>();
+const pendingSummaries = new WeakMap<object, Map<string, Promise<ModelSummary>>>();
 
 /** Who asks for the same at the same time waits for the same answer. */
-function onlyOnce({ root }: Workspace, { id }: Memory, ask: () => Promise<Made>): Promise<Made> {
-  const pending = asking.get(root) ?? new Map<string, Promise<Made>>();
-  asking.set(root, pending);
+function sharePendingSummary(
+  { root }: Workspace,
+  { id }: Memory,
+  ask: () => Promise<ModelSummary>,
+): Promise<ModelSummary> {
+  const pending = pendingSummaries.get(root) ?? new Map<string, Promise<ModelSummary>>();
+  pendingSummaries.set(root, pending);
   const before = pending.get(id);
   if (before !== undefined) return before;
   const asked = ask().finally(() => pending.delete(id));
@@ -151,7 +155,7 @@ function onlyOnce({ root }: Workspace, { id }: Memory, ask: () => Promise<Made>)
 }
 
 /** Keeps a model's summary, in the hub's own name, since nobody of the team said it. */
-async function kept(
+async function storeSummary(
   workspace: Workspace,
   { id, digest, task }: Memory,
   content: string,

@@ -2,13 +2,13 @@
  * Too large: a handoff that takes much of the receiver's budget leaves little for what it refers to,
  * and a large payload travels again with every hop.
  */
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { roleProfile } from "../../profiles/workspace-profiles.ts";
 import { tokenizerFor } from "../../text/tokens.ts";
 import { budgetOf } from "../view/budget.ts";
 import { addressedReceiver } from "../view/receiver.ts";
-import { textsOf } from "./letter.ts";
-import type { LintRule, Remark, Subject } from "./rule.ts";
+import { textsOf } from "./handoff-content.ts";
+import type { LintRule, LintSubject, Remark } from "./rule.ts";
 
 /** Of the receiver's budget: the rest is for pins, references and what the team knows. */
 const SHARE = 0.5;
@@ -20,11 +20,11 @@ export const oversize: LintRule = {
   meaning: "It takes more than half of the receiver's budget, or has a large payload",
 
   read: largePayload,
-  query: tooLong,
+  query: checkTextLength,
 };
 
-async function tooLong(subject: Subject): Promise<Remark[]> {
-  const { budget, model } = await roomOf(subject);
+async function checkTextLength(subject: LintSubject): Promise<Remark[]> {
+  const { budget, model } = await receiverBudgetOf(subject);
   const most = Math.floor(budget * SHARE);
   const text = textsOf(subject.letter)
     .map((each) => each.text)
@@ -44,22 +44,22 @@ async function tooLong(subject: Subject): Promise<Remark[]> {
 }
 
 /** Only how much there is matters here, not how well it can be counted. */
-const UNCOUNTED = { name: "o200k_base", exact: true, margin: 0 } as const;
+const EXACT_TOKENIZER = { name: "o200k_base", exact: true, margin: 0 } as const;
 
 /** What the receiver's view may take. */
-async function roomOf({ workspace, letter, to }: Subject) {
+async function receiverBudgetOf({ workspace, letter, to }: LintSubject) {
   const receiver = to && (await addressedReceiver(workspace, to));
   const { tokens } = budgetOf({
     tokens: undefined,
     envelope: letter.budget?.tokens,
     profile: await roleProfile(workspace, receiver?.role),
     receiver: receiver ?? { window: undefined },
-    tokenizer: UNCOUNTED,
+    tokenizer: EXACT_TOKENIZER,
   });
   return { budget: tokens, model: receiver?.model };
 }
 
-function largePayload({ letter: { payload } }: Subject): Remark[] {
+function largePayload({ letter: { payload } }: LintSubject): Remark[] {
   if (payload === undefined) return [];
   const bytes = Buffer.byteLength(canonicalJson(payload, "invalid_envelope", "payload"));
   if (bytes <= PAYLOAD_BYTES) return [];

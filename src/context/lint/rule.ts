@@ -1,6 +1,7 @@
 /** What a rule of the lint is, what it looks at and what it finds. */
+
+import type { DetectedSecret } from "../../envelope/mask-secrets.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import type { SecretAt } from "../../envelope/secrets-within.ts";
 import type { DeliveryState } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
@@ -19,9 +20,9 @@ export const RULE_NAMES = [
 export type RuleName = (typeof RULE_NAMES)[number];
 
 /** How a rule counts in a workspace: "refuse" stops a handoff, "warn" reports, "off" finds nothing. */
-export const BINDINGS = ["refuse", "warn", "off"] as const;
-export type Binding = (typeof BINDINGS)[number];
-export type AllLintRules = Readonly<Record<RuleName, Binding>>;
+export const RULE_MODES = ["refuse", "warn", "off"] as const;
+export type RuleMode = (typeof RULE_MODES)[number];
+export type AllLintRules = Readonly<Record<RuleName, RuleMode>>;
 
 /** "error": it should not be sent like this. "warn": it could be better. */
 export type FindingLevel = "warn" | "error";
@@ -40,7 +41,7 @@ export interface Finding {
 export type Remark = Pick<Finding, "path" | "message" | "hint">;
 
 /** What a sender says in a handoff, in the form of the envelope, sent or not. */
-export type Letter = Pick<
+export type HandoffContent = Pick<
   Envelope,
   | "action"
   | "artifacts"
@@ -82,15 +83,15 @@ export interface Repeat {
   readonly why: "task" | "work";
 }
 
-export interface Subject {
+export interface LintSubject {
   readonly workspace: Workspace;
-  readonly letter: Letter;
+  readonly letter: HandoffContent;
   /** Whom it is for; undefined when neither the sender nor a route says. */
   readonly to: Envelope["to"] | undefined;
   /** As it was written, with fields this version no longer has. */
   readonly given: unknown;
   /** Secrets that were taken out of it when it was said. */
-  readonly redacted?: readonly SecretAt[] | undefined;
+  readonly redacted?: readonly DetectedSecret[] | undefined;
   /** Of work that is handed on: what it was received with. */
   readonly before?: Envelope | undefined;
   /** Earlier handoffs that ask for the same work. */
@@ -101,15 +102,15 @@ export interface Subject {
 export interface LintRule {
   readonly level: FindingLevel;
   /** How it counts in a workspace that has not set it; "warn" where it is not said. */
-  readonly binding?: Binding;
+  readonly binding?: RuleMode;
   /** What it finds, for people. */
   readonly meaning: string;
   /** Reads the handoff alone: runs with every send. */
-  readonly read?: (subject: Subject) => readonly Remark[];
+  readonly read?: (subject: LintSubject) => readonly Remark[];
   /** Queries the store: runs when lint is called, and at sending only where the rule is binding. */
-  readonly query?: (subject: Subject) => Promise<readonly Remark[]>;
+  readonly query?: (subject: LintSubject) => Promise<readonly Remark[]>;
 }
 
 /** News and reports ask for nothing. */
-export const asksForWork = ({ letter, to }: Subject): boolean =>
+export const asksForWork = ({ letter, to }: LintSubject): boolean =>
   to?.kind !== "channel" && letter.action !== "completed" && letter.action !== "failed";

@@ -3,7 +3,7 @@
  * models. Told by kind and place, never by itself, not even where it is the name of a field. Of a
  * handoff that is being sent, what was taken out of it before counts as well.
  */
-import { type SecretAt, withoutSecrets } from "../../envelope/secrets-within.ts";
+import { type DetectedSecret, maskSecrets } from "../../envelope/mask-secrets.ts";
 import type { LintRule, Remark } from "./rule.ts";
 
 const HINT =
@@ -14,12 +14,12 @@ export const secret: LintRule = {
   meaning: "A key, a password or a token stands in it",
 
   read: ({ letter, redacted = [] }) =>
-    [...redacted, ...withoutSecrets<unknown>(letter).secrets]
+    [...redacted, ...maskSecrets<unknown>(letter).secrets]
       .sort((a, b) => (a.path < b.path ? -1 : 1))
       .map(remarkOn),
 };
 
-const remarkOn = ({ kind, path }: SecretAt): Remark => ({
+const remarkOn = ({ kind, path }: DetectedSecret): Remark => ({
   path,
   message: `${path}: looks like a secret (${kind})`,
   hint: HINT,

@@ -4,8 +4,8 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { isMessageList, isTranscript } from "../../text/transcript.ts";
-import { isNested, textsOf } from "./letter.ts";
-import type { Letter, LintRule, Remark, Subject } from "./rule.ts";
+import { isNested, textsOf } from "./handoff-content.ts";
+import type { HandoffContent, LintRule, LintSubject, Remark } from "./rule.ts";
 
 export const transcript: LintRule = {
   level: "error",
@@ -13,7 +13,7 @@ export const transcript: LintRule = {
   meaning: "A raw conversation was pasted in",
 
   read: (subject) => {
-    if (!mayHold(subject.given)) return [];
+    if (!mayContainTranscript(subject.given)) return [];
     const { letter } = subject;
     const places = [...textPlaces(letter), ...messageLists(letter.payload?.data, "payload.data")];
     return places.filter((path) => isNew(subject, path)).map(remarkOn);
@@ -21,13 +21,13 @@ export const transcript: LintRule = {
 };
 
 /** False: no text in it has several lines or is JSON, and no list has messages. Asked of every handoff that is sent. */
-function mayHold(value: unknown, ancestors: object[] = []): boolean {
+function mayContainTranscript(value: unknown, ancestors: object[] = []): boolean {
   if (typeof value === "string") return value.includes("\n") || value.includes("{");
   if (!isNested(value, ancestors)) return false;
   ancestors.push(value);
   const may = Array.isArray(value)
-    ? value.some((item) => mayHold(item, ancestors)) || isMessageList(value)
-    : Object.values(value).some((item) => mayHold(item, ancestors));
+    ? value.some((item) => mayContainTranscript(item, ancestors)) || isMessageList(value)
+    : Object.values(value).some((item) => mayContainTranscript(item, ancestors));
   ancestors.pop();
   return may;
 }
@@ -39,13 +39,13 @@ const remarkOn = (path: string): Remark => ({
 });
 
 /** Whether this sender wrote it. */
-function isNew({ letter, before }: Subject, path: string): boolean {
+function isNew({ letter, before }: LintSubject, path: string): boolean {
   if (before === undefined) return true;
-  const field = path.split(/[.[]/, 1)[0] as keyof Letter & keyof typeof before;
+  const field = path.split(/[.[]/, 1)[0] as keyof HandoffContent & keyof typeof before;
   return !isDeepStrictEqual(letter[field], before[field]);
 }
 
-const textPlaces = (letter: Letter): string[] =>
+const textPlaces = (letter: HandoffContent): string[] =>
   textsOf(letter)
     .filter(({ text }) => isTranscript(text))
     .map(({ path }) => path);

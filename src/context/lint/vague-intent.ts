@@ -7,21 +7,21 @@ import { wordsOf } from "../../search/words.ts";
 import type { LintRule } from "./rule.ts";
 
 /** They fit every task, and so tell of none. */
-const FITS_ALL = new Set(
+const GENERIC_WORDS = new Set(
   `bug bugs change changes complete continue do everything finish fix go handle help improve issue
   issues job keep look make need next ok please problem problems proceed resume rest something start
   step steps stuff sure task tasks thing things todo update want work working`.split(/\s+/),
 );
 
 /** At least so many words say what is wanted of what. */
-const LEAST_WORDS = 2;
+const MIN_WORDS = 2;
 
 export const vagueIntent: LintRule = {
   level: "warn",
   meaning: "The intent is one word, or names nothing that the work is about",
 
   read({ letter: { intent } }) {
-    if (!isVague(intent)) return [];
+    if (!isVagueIntent(intent)) return [];
     return [
       {
         path: "intent",
@@ -32,8 +32,8 @@ export const vagueIntent: LintRule = {
   },
 };
 
-export function isVague(intent: string): boolean {
+export function isVagueIntent(intent: string): boolean {
   const words = wordsOf(intent).filter((word) => !STOP_WORDS.has(word));
-  const telling = words.filter((word) => !FITS_ALL.has(word));
-  return words.length < LEAST_WORDS || telling.length === 0;
+  const telling = words.filter((word) => !GENERIC_WORDS.has(word));
+  return words.length < MIN_WORDS || telling.length === 0;
 }

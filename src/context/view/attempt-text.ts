@@ -1,8 +1,8 @@
 /** Earlier attempts as a reader sees them: how each ended, what was tried, what might help, what was decided. */
 import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
 import { UNTYPED } from "../../history/failure.ts";
-import { quoted } from "../../text/fence.ts";
-import { instantOf } from "./item-text.ts";
+import { quoteText } from "../../text/fence.ts";
+import { formatInstant } from "./item-text.ts";
 
 const OUTCOMES: Readonly<Record<EarlierAttempt["outcome"], string>> = {
   asked: "asked a question",
@@ -15,10 +15,10 @@ const OUTCOMES: Readonly<Record<EarlierAttempt["outcome"], string>> = {
   unaccepted: "was not accepted in time",
 };
 
-type Said = readonly [label: string, text: string];
+type LabeledText = readonly [label: string, text: string];
 
 /** What an attempt says, each with its label, the most useful first. */
-function saidIn({
+function labeledTextsOf({
   message,
   attempted,
   hints,
@@ -26,7 +26,7 @@ function saidIn({
   question,
   answer,
   decision,
-}: EarlierAttempt): Said[] {
+}: EarlierAttempt): LabeledText[] {
   return [
     ...(message === undefined ? [] : [["reason", message] as const]),
     ...(question === undefined ? [] : [["question", question] as const]),
@@ -44,18 +44,20 @@ const decidedLabel = ({ by, decision, to }: NonNullable<EarlierAttempt["decision
 function headOf({ attempt, at, by, outcome, type }: EarlierAttempt): string {
   const kind = type === undefined || type === outcome || type === UNTYPED ? "" : ` (${type})`;
   const who = by === undefined ? "" : ` by ${by}`;
-  return `attempt ${attempt}${who} ${OUTCOMES[outcome]}${kind}, ${instantOf(at)}`;
+  return `attempt ${attempt}${who} ${OUTCOMES[outcome]}${kind}, ${formatInstant(at)}`;
 }
 
 /** As a block of a view. */
 export function attemptBlock(attempt: EarlierAttempt): string {
-  const lines = saidIn(attempt).map(([label, text]) => `  ${label}: ${quoted(text)}`);
+  const lines = labeledTextsOf(attempt).map(([label, text]) => `  ${label}: ${quoteText(text)}`);
   return `${[`- ${headOf(attempt)}`, ...lines].join("\n")}\n`;
 }
 
 /** On one line; notes but the last are left to the view. */
 export function attemptLine(attempt: EarlierAttempt): string {
-  const said = saidIn({ ...attempt, notes: [] }).map(([label, text]) => `${label}: ${text}`);
+  const said = labeledTextsOf({ ...attempt, notes: [] }).map(
+    ([label, text]) => `${label}: ${text}`,
+  );
   const noted = attempt.notes.at(-1);
   const last = noted === undefined ? [] : [`last note: ${noted.text}`];
   return [headOf(attempt), ...said, ...last].join("; ");

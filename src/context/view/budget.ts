@@ -10,7 +10,7 @@ import type { ViewBudget, ViewReceiver } from "./view.ts";
 /** For a receiver of which nothing is known: a few pages. */
 export const DEFAULT_TOKENS = 4_000;
 
-interface Asked {
+interface BudgetSources {
   /** By the call. */
   readonly tokens: number | undefined;
   /** By the sender. */
@@ -20,17 +20,17 @@ interface Asked {
   readonly tokenizer: Omit<Tokenizer, "count">;
 }
 
-export function budgetOf(asked: Asked): ViewBudget {
+export function budgetOf(asked: BudgetSources): ViewBudget {
   const { name, exact, margin } = asked.tokenizer;
-  return { ...said(asked), tokenizer: name, exact, margin };
+  return { ...resolveTokens(asked), tokenizer: name, exact, margin };
 }
 
-function said({
+function resolveTokens({
   tokens,
   envelope,
   profile,
   receiver: { window },
-}: Asked): Pick<ViewBudget, "tokens" | "from"> {
+}: BudgetSources): Pick<ViewBudget, "tokens" | "from"> {
   if (tokens !== undefined) return { tokens, from: "call" };
   const { system, instructions, work } = profile.reserve;
   const left = window && Math.max(1, Math.floor(window * (1 - system - instructions - work)));
@@ -44,5 +44,5 @@ function said({
 }
 
 /** What the text may really count: less what is kept free for a count that is an estimate. */
-export const roomIn = ({ tokens, margin }: Pick<ViewBudget, "tokens" | "margin">): number =>
+export const usableTokens = ({ tokens, margin }: Pick<ViewBudget, "tokens" | "margin">): number =>
   Math.floor(tokens * (1 - margin));

@@ -1,5 +1,5 @@
 /** What is considered for a view: a record, where it was found, and what is known of it there. */
-import { type Envelope, LEVELS, type Level } from "../../envelope/schema.ts";
+import { DETAIL_LEVELS, type DetailLevel, type Envelope } from "../../envelope/schema.ts";
 import type { Memory } from "../../memory/record.ts";
 import type { Section } from "../../profiles/view-parts.ts";
 import type { Freshness } from "./view.ts";
@@ -12,7 +12,7 @@ export interface Candidate {
   /** The sender's own. */
   readonly summary?: string | undefined;
   /** What the sender wants the receiver to see of it at least. */
-  readonly level?: Level | undefined;
+  readonly level?: DetailLevel | undefined;
   readonly insteadOf?: string | undefined;
   readonly freshness?: Freshness | undefined;
   /** A conversation as it went, or reasoning that a decision has settled: its gist is enough. */
@@ -26,23 +26,23 @@ export const summariesIn = ({
   new Map(refs.map(({ id, summary }) => [id, summary]));
 
 /** Each record once, in the first place it was found; found in several ways it matters more. */
-export function distinct(found: readonly Candidate[]): Candidate[] {
+export function distinctCandidates(found: readonly Candidate[]): Candidate[] {
   const byId = new Map<string, Candidate>();
   for (const each of found) {
     const known = byId.get(each.memory.id);
-    byId.set(each.memory.id, known === undefined ? each : merged(known, each));
+    byId.set(each.memory.id, known === undefined ? each : mergeCandidates(known, each));
   }
   return [...byId.values()];
 }
 
 /** What was pinned, or named itself, is still what holds in the place of one that is stale. */
-function merged(known: Candidate, again: Candidate): Candidate {
+function mergeCandidates(known: Candidate, again: Candidate): Candidate {
   const { freshness = again.freshness, insteadOf } =
     known.insteadOf === undefined && again.insteadOf !== undefined ? again : known;
   return {
     ...known,
     relevance: known.relevance + again.relevance / 4,
-    level: LEVELS.findLast((level) => level === known.level || level === again.level),
+    level: DETAIL_LEVELS.findLast((level) => level === known.level || level === again.level),
     freshness,
     insteadOf,
   };

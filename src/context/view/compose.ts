@@ -4,23 +4,23 @@
  * and what must travel is in it, or the call is refused and says by how much.
  */
 import * as z from "zod";
-import { sha256 } from "../../base/canonical.ts";
 import { clip } from "../../base/clip.ts";
+import { sha256 } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { type Envelope, Name, STRATEGIES, type Strategy } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { type Envelope, Name, VIEW_STRATEGIES, type ViewStrategy } from "../../envelope/schema.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { FullProfile } from "../../profiles/role-profiles.ts";
 import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
 import { roleProfile } from "../../profiles/workspace-profiles.ts";
-import type { Claimed } from "../../store/store.ts";
-import { ENCODINGS, exactly, type Tokenizer, tokenizerFor } from "../../text/tokens.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
+import { ENCODINGS, exactTokenizer, type Tokenizer, tokenizerFor } from "../../text/tokens.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { budgetOf, roomIn } from "./budget.ts";
-import { type Gathered, gather } from "./gather.ts";
-import { headOf } from "./parts.ts";
+import { budgetOf, usableTokens } from "./budget.ts";
+import { headOf } from "./envelope-parts.ts";
+import { type GatheredContext, gather } from "./gather.ts";
+import { mergeRanges } from "./part-ranges.ts";
 import { type Piece, piecesOf } from "./pieces.ts";
-import { merged } from "./ranges.ts";
 import { footerOf, headingOf, render } from "./render.ts";
 import { type Form, select } from "./select.ts";
 import type {
@@ -40,7 +40,7 @@ export const ViewOptionsSchema = z.strictObject({
   recent: z.int().min(0).max(FORMAT_LIMITS.listItems).optional(),
   /** As for this role, instead of the receiver's own. */
   role: Name.optional(),
-  strategy: z.enum(STRATEGIES).optional(),
+  strategy: z.enum(VIEW_STRATEGIES).optional(),
   /** Counts with this encoding, exactly. */
   tokenizer: z.enum(ENCODINGS).optional(),
   tokens: z.int().positive().optional(),
@@ -49,24 +49,27 @@ export const ViewOptionsSchema = z.strictObject({
 export type ViewOptions = z.input<typeof ViewOptionsSchema>;
 
 /** What was handed over, and the delivery of it; none where it is previewed. */
-export interface Handed {
+export interface ViewSource {
   readonly envelope: Envelope;
-  readonly claimed?: Claimed;
+  readonly claimed?: DeliveryWithEnvelopeRow;
 }
 
 export async function composeView(
   workspace: Workspace,
   receiver: ViewReceiver,
-  { envelope, claimed }: Handed,
+  { envelope, claimed }: ViewSource,
   options: ViewOptions = {},
 ): Promise<View> {
-  const asked = parseOr(ViewOptionsSchema, options, { code: "invalid_input", what: "The options" });
+  const asked = parseOrThrow(ViewOptionsSchema, options, {
+    code: "invalid_input",
+    what: "The options",
+  });
   const role = asked.role ?? receiver.role;
   const [profile, tokenizer, gathered] = await Promise.all([
     roleProfile(workspace, role),
     asked.tokenizer === undefined
       ? tokenizerFor(asked.model ?? receiver.model)
-      : exactly(asked.tokenizer),
+      : exactTokenizer(asked.tokenizer),
     gather(workspace, envelope, { recent: asked.recent ?? envelope.recent, role, claimed }),
   ]);
   const budget = budgetOf({
@@ -83,22 +86,22 @@ export async function composeView(
 }
 
 /** For whom, and how. */
-export interface Composing {
+export interface ViewParameters {
   readonly envelope: Envelope;
   readonly delivery?: string | undefined;
   readonly to: Pick<ViewReceiver, "agent" | "role">;
   readonly profile: FullProfile;
   readonly tokenizer: Tokenizer;
   readonly budget: ViewBudget;
-  readonly strategy: Strategy;
+  readonly strategy: ViewStrategy;
 }
 
 /** The view of what was gathered. Pure: the same from the same. */
-export function viewOf(gathered: Gathered, composing: Composing): View {
+export function viewOf(gathered: GatheredContext, composing: ViewParameters): View {
   const { envelope, to, tokenizer, budget, strategy } = composing;
   const pieces = piecesOf(gathered, composing);
-  const page = new Page(pieces, headOf(envelope, to.agent), tokenizer);
-  const room = roomIn(budget);
+  const page = new ViewLayout(pieces, headOf(envelope, to.agent), tokenizer);
+  const room = usableTokens(budget);
   refuseTooSmall(page, room, budget);
   const { chosen, text, tokens } = page.fit(room, strategy);
   const omitted = omittedOf(pieces, chosen);
@@ -125,10 +128,10 @@ export function viewOf(gathered: Gathered, composing: Composing): View {
   };
 }
 
-type Chosen = ReadonlyMap<string, Form>;
+type SelectedForms = ReadonlyMap<string, Form>;
 
 /** What can be shown, with what it takes besides the pieces themselves. */
-class Page {
+class ViewLayout {
   readonly headings: Readonly<Record<Section, number>>;
   readonly musts: readonly Piece[];
   readonly #pieces: readonly Piece[];
@@ -149,13 +152,16 @@ class Page {
   get needed(): number {
     const sections = new Set(this.musts.map(({ section }) => section));
     const headings = [...sections].reduce((sum, section) => sum + this.headings[section], 0);
-    const musts = this.musts.reduce((sum, piece) => sum + fullOf(piece), 0);
+    const musts = this.musts.reduce((sum, piece) => sum + fullTokensOf(piece), 0);
     const groups = groupTokens(this.musts);
     return this.#frame(this.#pieces.length - this.musts.length) + headings + groups + musts;
   }
 
   /** The fullest text that counts no more than there is room. */
-  fit(room: number, strategy: Strategy): { chosen: Chosen; text: string; tokens: number } {
+  fit(
+    room: number,
+    strategy: ViewStrategy,
+  ): { chosen: SelectedForms; text: string; tokens: number } {
     let left = room - this.#frame(this.#pieces.length);
     for (;;) {
       const chosen = select(this.#pieces, { tokens: left, headings: this.headings }, strategy);
@@ -172,7 +178,7 @@ class Page {
     return this.#tokenizer.count(this.#head) + this.#tokenizer.count(footerOf(omitted));
   }
 
-  #textOf(chosen: Chosen): string {
+  #textOf(chosen: SelectedForms): string {
     const blocks = this.#pieces.flatMap(({ id, section, group, textAt }) => {
       const form = chosen.get(id);
       return form === undefined ? [] : [{ section, group: group?.text, text: textAt(form.level) }];
@@ -187,14 +193,14 @@ function groupTokens(pieces: readonly Piece[]): number {
   return [...lines.values()].reduce((sum, tokens) => sum + tokens, 0);
 }
 
-const fullOf = ({ forms }: Piece): number => forms.at(-1)?.tokens ?? 0;
+const fullTokensOf = ({ forms }: Piece): number => forms.at(-1)?.tokens ?? 0;
 
 const share = (part: number, whole: number): number => (whole === 0 ? 1 : part / whole);
 
 /** Of an item that must travel, enough to know which it is. */
 const EXCERPT = 80;
 
-function refuseTooSmall(page: Page, room: number, budget: ViewBudget): void {
+function refuseTooSmall(page: ViewLayout, room: number, budget: ViewBudget): void {
   const { needed, musts } = page;
   if (needed <= room) return;
   const atLeast = Math.ceil(needed / (1 - budget.margin));
@@ -204,7 +210,7 @@ function refuseTooSmall(page: Page, room: number, budget: ViewBudget): void {
   const items = musts.map((piece) => ({
     id: piece.id,
     section: piece.section,
-    tokens: fullOf(piece),
+    tokens: fullTokensOf(piece),
     text: clip(excerptOf(piece), EXCERPT),
   }));
   throw new BatonError("budget_too_small", {
@@ -218,7 +224,7 @@ function refuseTooSmall(page: Page, room: number, budget: ViewBudget): void {
 const excerptOf = ({ candidate, textAt }: Piece): string =>
   (candidate?.memory.content ?? textAt("full")).replace(/\s+/gu, " ").trim();
 
-function shownOf(pieces: readonly Piece[], chosen: Chosen): ShownMemory[] {
+function shownOf(pieces: readonly Piece[], chosen: SelectedForms): ShownMemory[] {
   return pieces.flatMap(({ id, section, candidate }): ShownMemory[] => {
     const form = chosen.get(id);
     if (form === undefined || candidate === undefined) return [];
@@ -236,19 +242,19 @@ function shownOf(pieces: readonly Piece[], chosen: Chosen): ShownMemory[] {
   });
 }
 
-function earlierOf(pieces: readonly Piece[], chosen: Chosen): ShownEarlier[] {
+function earlierOf(pieces: readonly Piece[], chosen: SelectedForms): ShownEarlier[] {
   return pieces.flatMap(({ id, label }): ShownEarlier[] => {
     const form = chosen.get(id);
     return form === undefined || label === undefined ? [] : [{ id, label, tokens: form.tokens }];
   });
 }
 
-function omittedOf(pieces: readonly Piece[], chosen: Chosen): OmittedMemory[] {
-  return merged(
+function omittedOf(pieces: readonly Piece[], chosen: SelectedForms): OmittedMemory[] {
+  return mergeRanges(
     pieces.flatMap((piece): OmittedMemory[] => {
       const form = chosen.get(piece.id);
       const { id, section, why } = piece;
-      const omitted = { id, section, tokens: fullOf(piece), why };
+      const omitted = { id, section, tokens: fullTokensOf(piece), why };
       if (form === undefined) return [omitted];
       // How much of a record is shown is said where it is shown.
       const isPart = piece.candidate === undefined && form.level !== "full";
@@ -260,8 +266,8 @@ function omittedOf(pieces: readonly Piece[], chosen: Chosen): OmittedMemory[] {
 /** Head and foot are the task's, so that the parts are the whole. */
 function usesOf(
   pieces: readonly Piece[],
-  chosen: Chosen,
-  { headings, tokens }: Pick<Page, "headings"> & { readonly tokens: number },
+  chosen: SelectedForms,
+  { headings, tokens }: Pick<ViewLayout, "headings"> & { readonly tokens: number },
 ): SectionUse[] {
   const uses = SECTIONS.map((section) => {
     const own = pieces.filter((piece) => piece.section === section);
@@ -282,11 +288,11 @@ function usesOf(
 }
 
 /** Logs were not kept out for want of room. */
-function coverageOf(pieces: readonly Piece[], chosen: Chosen): number {
+function coverageOf(pieces: readonly Piece[], chosen: SelectedForms): number {
   const considered = pieces.filter(({ why, log }) => why === "budget" && log !== true);
-  const whole = considered.reduce((sum, piece) => sum + fullOf(piece), 0);
+  const whole = considered.reduce((sum, piece) => sum + fullTokensOf(piece), 0);
   const shown = considered.reduce(
-    (sum, piece) => sum + Math.min(chosen.get(piece.id)?.tokens ?? 0, fullOf(piece)),
+    (sum, piece) => sum + Math.min(chosen.get(piece.id)?.tokens ?? 0, fullTokensOf(piece)),
     0,
   );
   return share(shown, whole);

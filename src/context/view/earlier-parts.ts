@@ -5,9 +5,10 @@
  */
 import type { Envelope } from "../../envelope/schema.ts";
 import type { PartKind } from "../../profiles/view-parts.ts";
-import { quoted } from "../../text/fence.ts";
-import { namesAmong } from "../../text/short-ids.ts";
-import { type EarlierLine, NO_EARLIER } from "./earlier.ts";
+import { quoteText } from "../../text/fence.ts";
+import { shortIdFormatter } from "../../text/short-ids.ts";
+import { type EarlierLine, EMPTY_EARLIER_LINE } from "./earlier-line.ts";
+import type { Part } from "./envelope-parts.ts";
 import {
   artifactText,
   blockedText,
@@ -16,7 +17,6 @@ import {
   historyText,
   releaseText,
 } from "./item-text.ts";
-import type { Part } from "./parts.ts";
 import { dayOf } from "./render.ts";
 
 /** The lists of an envelope that later receivers are shown, each item as a part. */
@@ -33,13 +33,13 @@ const LISTS = [
 type List = (typeof LISTS)[number];
 
 /** Who reported it, when, and on which task. */
-interface Reported {
+interface Provenance {
   readonly by: string;
   readonly at: number;
   readonly task: string;
 }
 
-interface Item extends Reported {
+interface Item extends Provenance {
   /** Where it stands: env_…#done[2]. */
   readonly id: string;
   /** What it is called in the view. */
@@ -55,19 +55,22 @@ export function earlierParts(envelope: Envelope, line: EarlierLine): Part[] {
     id: item.id,
     section: "earlier",
     label: item.label,
-    text: blockOf(item, nowOf(envelope)),
+    text: blockOf(item, viewContextOf(envelope)),
     kind: item.list,
-    relevance: 1 - (PROGRESS.includes(item.list) ? LASTING : 1) * (i / items.length),
+    relevance: 1 - (PROGRESS.includes(item.list) ? PROGRESS_DECAY : 1) * (i / items.length),
   }));
 }
 
 /** What a view is of, for what need not be said again of each item. */
-interface Now {
+interface ViewContext {
   readonly task: string;
   readonly day: string;
 }
 
-const nowOf = ({ task, metadata }: Envelope): Now => ({ task, day: dayOf(metadata.createdAt) });
+const viewContextOf = ({ task, metadata }: Envelope): ViewContext => ({
+  task,
+  day: dayOf(metadata.createdAt),
+});
 
 /** One item as it was shown in the view of an envelope, from the envelope it stands in. */
 export function earlierBlock(
@@ -78,11 +81,15 @@ export function earlierBlock(
   const [, list, at] = /#(\w+)\[(\d+)\]$/.exec(id) ?? [];
   const [text] = textsIn(source, list as List, line).slice(Number(at));
   return (
-    text && blockOf({ ...reportedBy(source), id, label, list: list as List, text }, nowOf(envelope))
+    text &&
+    blockOf(
+      { ...provenanceOf(source), id, label, list: list as List, text },
+      viewContextOf(envelope),
+    )
   );
 }
 
-const reportedBy = ({ from, metadata, task }: Envelope): Reported => ({
+const provenanceOf = ({ from, metadata, task }: Envelope): Provenance => ({
   by: from.agent,
   at: metadata.createdAt,
   task,
@@ -90,7 +97,7 @@ const reportedBy = ({ from, metadata, task }: Envelope): Reported => ({
 
 function itemsOf(line: EarlierLine): Item[] {
   const { envelopes, progress } = line;
-  const nameOf = namesAmong(envelopes.map(({ id }) => id));
+  const nameOf = shortIdFormatter(envelopes.map(({ id }) => id));
   const labels = new Map(
     progress.map(({ kind, text, on, id }) => [keyOf(kind, progressText(kind, text, on)), id]),
   );
@@ -99,7 +106,7 @@ function itemsOf(line: EarlierLine): Item[] {
       textsIn(source, list, line).map((text, i): Item => {
         const id = `${source.id}#${list}[${i}]`;
         const label = labels.get(keyOf(list, text)) ?? `${nameOf(source.id)}#${list}[${i}]`;
-        return { ...reportedBy(source), id, label, list, text };
+        return { ...provenanceOf(source), id, label, list, text };
       }),
     ),
   );
@@ -109,7 +116,7 @@ function itemsOf(line: EarlierLine): Item[] {
     text: progressText(kind, text, on),
   }));
   return [...older.filter(({ id }) => !known.has(id)), ...read]
-    .filter((item) => !isEnded(item, line, labels))
+    .filter((item) => !isReleased(item, line, labels))
     .sort((a, b) => rankOf(a) - rankOf(b) || b.at - a.at);
 }
 
@@ -125,16 +132,16 @@ const rankOf = ({ list }: Item): number => RANKS.findIndex((lists) => lists.incl
 const PROGRESS: readonly List[] = ["blocked", "doNotRedo", "done"];
 
 /** How much less the oldest progress matters than the newest: a dead end stays one. */
-const LASTING = 0.2;
+const PROGRESS_DECAY = 0.2;
 
 /** Progress that a ledger was kept for and that is no longer on it was released. */
-function isEnded(
+function isReleased(
   { list, text }: Item,
   { released }: EarlierLine,
   labels: ReadonlyMap<string, string>,
 ): boolean {
   if (!PROGRESS.includes(list) || labels.has(keyOf(list, text))) return false;
-  return released.some(({ kind, said }) => kind === list && text.includes(quoted(said)));
+  return released.some(({ kind, said }) => kind === list && text.includes(quoteText(said)));
 }
 
 const progressText = (list: List, text: string, on?: string): string => {
@@ -142,9 +149,9 @@ const progressText = (list: List, text: string, on?: string): string => {
     case "blocked":
       return blockedText({ what: text, ...(on === undefined ? {} : { on }) });
     case "doNotRedo":
-      return `do not redo: ${quoted(text)}`;
+      return `do not redo: ${quoteText(text)}`;
     default:
-      return `done: ${quoted(text)}`;
+      return `done: ${quoteText(text)}`;
   }
 };
 
@@ -177,10 +184,10 @@ function textsIn(source: Envelope, list: List, { released }: EarlierLine): strin
 }
 
 /** The day is told where it is not the handoff's own, which the head of the view names. */
-function blockOf(item: Item, { task: on, day }: Now): string {
+function blockOf(item: Item, { task: on, day }: ViewContext): string {
   const { label, by, at, task } = item;
   const when = dayOf(at) === day ? "" : `, ${dayOf(at)}`;
-  const about = task === on ? "" : `, on ${quoted(task)}`;
+  const about = task === on ? "" : `, on ${quoteText(task)}`;
   return `- ${label} by ${by}${when}${about}: ${withoutLabel(item)}\n`;
 }
 
@@ -193,7 +200,9 @@ function withoutLabel({ label, by, list, text }: Item): string {
 /** Without what the envelope says itself; of what was said several times, the newest. */
 function distinctItems(envelope: Envelope, items: readonly Item[]): Item[] {
   const said = new Set(
-    LISTS.flatMap((list) => textsIn(envelope, list, NO_EARLIER).map((text) => keyOf(list, text))),
+    LISTS.flatMap((list) =>
+      textsIn(envelope, list, EMPTY_EARLIER_LINE).map((text) => keyOf(list, text)),
+    ),
   );
   return items.filter(({ list, text }) => {
     // What must hold travels with every envelope.

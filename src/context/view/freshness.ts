@@ -7,14 +7,14 @@
 import { setTimeout } from "node:timers/promises";
 import { isBatonError } from "../../base/errors.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import { holdingOf } from "../../memory/holding.ts";
 import { chunksOf } from "../../memory/quarantine/downstream.ts";
 import { marksOf, type QuarantineMark } from "../../memory/quarantine/quarantine-mark.ts";
-import { readOpen } from "../../memory/read.ts";
+import { readVisible } from "../../memory/read.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
-import { sightOf } from "../../memory/sight.ts";
+import { findSupersessions } from "../../memory/supersession.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
-import { isQuarantined, type Sight } from "../../store/sight.ts";
+import { visibilityOf } from "../../memory/visibility.ts";
+import { isQuarantined, type Visibility } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Freshness } from "./view.ts";
 
@@ -30,7 +30,7 @@ export interface ResolvedReference {
   readonly insteadOf?: string;
 }
 
-export interface Resolved {
+export interface ResolvedReferences {
   /** In the order they were sent; then what was a gap and has turned up. */
   readonly resolved: readonly ResolvedReference[];
   readonly gaps: readonly ViewGap[];
@@ -41,32 +41,35 @@ export async function resolveReferences(
   workspace: Workspace,
   refs: Envelope["refs"],
   gaps: readonly ViewGap[] = [],
-): Promise<Resolved> {
+): Promise<ResolvedReferences> {
   const named = new Set(refs.map(({ id }) => id));
-  const wanted: Wanted[] = [...refs, ...gaps.filter(({ id }) => !named.has(id))];
+  const wanted: ReferenceOrGap[] = [...refs, ...gaps.filter(({ id }) => !named.has(id))];
   if (wanted.length === 0) return { resolved: [], gaps: [] };
-  return patiently(workspace, () => lookUp(workspace, wanted));
+  return retryWhileUnavailable(workspace, () => queryReferences(workspace, wanted));
 }
 
 /** A reference that was sent with its digest, or one that could not be resolved so far. */
-type Wanted = Reference | ViewGap;
+type ReferenceOrGap = Reference | ViewGap;
 
-const isGap = (wanted: Wanted): wanted is ViewGap => "reason" in wanted;
+const isGap = (wanted: ReferenceOrGap): wanted is ViewGap => "reason" in wanted;
 
-async function lookUp(workspace: Workspace, wanted: readonly Wanted[]): Promise<Resolved> {
+async function queryReferences(
+  workspace: Workspace,
+  wanted: readonly ReferenceOrGap[],
+): Promise<ResolvedReferences> {
   const ids = [...new Set(wanted.map(({ id }) => id))];
-  const sight = await sightOf(workspace);
+  const sight = await visibilityOf(workspace);
   const [read, became] = await Promise.all([
     readAll(workspace, ids),
-    holdingOf(workspace, sight, ids),
+    findSupersessions(workspace, sight, ids),
   ]);
   const resolved: ResolvedReference[] = [];
-  const unresolved: Unresolved[] = [];
+  const unresolved: UnresolvedReference[] = [];
   for (const each of wanted) {
     const { id } = each;
     const sent = read.get(id);
     const { replaced = false, by } = became.get(id) ?? {};
-    const memory = replaced ? by : isAsSent(each, sent) ? sent : undefined;
+    const memory = replaced ? by : isUnchanged(each, sent) ? sent : undefined;
     if (memory === undefined || !isShowable(memory, sight)) {
       unresolved.push({ id, sent, replaced });
       continue;
@@ -89,7 +92,7 @@ async function lookUp(workspace: Workspace, wanted: readonly Wanted[]): Promise<
   };
 }
 
-interface Unresolved {
+interface UnresolvedReference {
   readonly id: string;
   /** What stands under the id. */
   readonly sent: Memory | undefined;
@@ -102,15 +105,15 @@ async function readAll(
 ): Promise<ReadonlyMap<string, Memory>> {
   const found = new Map<string, Memory>();
   for (const chunk of chunksOf(ids)) {
-    for (const row of await readOpen(workspace, chunk)) found.set(row.id, memoryOf(row));
+    for (const row of await readVisible(workspace, chunk)) found.set(row.id, memoryOf(row));
   }
   return found;
 }
 
-const isShowable = ({ id, redacted }: Memory, sight: Sight): boolean =>
+const isShowable = ({ id, redacted }: Memory, sight: Visibility): boolean =>
   redacted === undefined && !isQuarantined(id, sight);
 
-const isAsSent = (wanted: Wanted, sent: Memory | undefined): boolean =>
+const isUnchanged = (wanted: ReferenceOrGap, sent: Memory | undefined): boolean =>
   isGap(wanted) || sent === undefined || sent.digest === wanted.digest;
 
 /** Why there is nothing to show. Without anybody's own words: those are read at the record. */
@@ -128,10 +131,10 @@ export function gapReason(
 }
 
 /** Pauses between tries, when the store cannot be reached: an outage of a moment is not told. */
-const PAUSES_MS = [50, 200, 800] as const;
+const RETRY_DELAYS_MS = [50, 200, 800] as const;
 
-async function patiently<T>({ random }: Workspace, run: () => Promise<T>): Promise<T> {
-  for (const pause of PAUSES_MS) {
+async function retryWhileUnavailable<T>({ random }: Workspace, run: () => Promise<T>): Promise<T> {
+  for (const pause of RETRY_DELAYS_MS) {
     try {
       return await run();
     } catch (error) {

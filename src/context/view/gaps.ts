@@ -6,12 +6,12 @@
 import type { Envelope } from "../../envelope/schema.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { checkArtifacts } from "./files.ts";
+import { checkArtifacts } from "./artifact-files.ts";
 import { resolveReferences } from "./freshness.ts";
 import type { CheckedArtifact, Freshness } from "./view.ts";
 
 /** Those of them that are still missing. Asks nothing where there are none. */
-export async function stillMissing(
+export async function recheckGaps(
   workspace: Workspace,
   known: readonly ViewGap[],
 ): Promise<readonly ViewGap[]> {

@@ -11,43 +11,43 @@
 import { clip } from "../../base/clip.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { type EarlierAttempt, earlierAttempts } from "../../history/earlier-attempts.ts";
-import { afterClosing } from "../../memory/branches/work-branch.ts";
-import { holdingOf } from "../../memory/holding.ts";
+import { workspaceAfterClosing } from "../../memory/branches/work-branch.ts";
 import { pinnedMemories } from "../../memory/pins.ts";
 import { recall } from "../../memory/recall/recall.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
-import { sightOf } from "../../memory/sight.ts";
+import { findSupersessions } from "../../memory/supersession.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
-import { offeredMemories } from "../../shared-context/items-for-role.ts";
+import { visibilityOf } from "../../memory/visibility.ts";
+import { listContextMemories } from "../../shared-context/items-for-role.ts";
 import { edgesOf } from "../../store/edges.ts";
-import { PLUMBING } from "../../store/search.ts";
-import { isSeen, NOBODY, type Sight } from "../../store/sight.ts";
-import type { Claimed } from "../../store/store.ts";
+import { UNSEARCHABLE_TYPES } from "../../store/search.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
+import { ANONYMOUS_READER, isRowVisible, type Visibility } from "../../store/visibility.ts";
 import { isTranscript } from "../../text/transcript.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { type Candidate, distinct, summariesIn } from "./candidates.ts";
-import { type EarlierLine, earlierOn } from "./earlier.ts";
-import { checkArtifacts } from "./files.ts";
+import { checkArtifacts } from "./artifact-files.ts";
+import { type Candidate, distinctCandidates, summariesIn } from "./candidates.ts";
+import { type EarlierLine, readEarlierLine } from "./earlier-line.ts";
 import { resolveReferences } from "./freshness.ts";
 import type { CheckedArtifact } from "./view.ts";
 
 /** How far, and to how many records, connections are followed. */
 const NEIGHBOURHOOD = { depth: 2, visits: 50 } as const;
 /** Recent records of the task, unless the sender says. */
-const RECENT = 20;
+const DEFAULT_RECENT = 20;
 /** Older records that are named in the manifest: of the task, and of the tasks it inherits from, each its share. */
-const LISTED = 100;
-const LISTED_INHERITED = 800;
-const FEWEST_OF_A_TASK = 4;
-const RECALLED = 12;
+const MAX_LISTED = 100;
+const MAX_LISTED_INHERITED = 800;
+const MIN_PER_TASK = 4;
+const MAX_RECALLED = 12;
 /** Of intent and next steps: more words make a question no clearer. */
 const QUESTION_LENGTH = 600;
 /** How much less a reference matters that is listed last: senders name first what matters most. */
-const LISTED_LATER = 0.8;
+const LIST_ORDER_DECAY = 0.8;
 /** How much less a record matters one connection further away. */
-const PER_STEP = 0.7;
+const DEPTH_DECAY = 0.7;
 
-export interface Gathered {
+export interface GatheredContext {
   /** Each record once, in the order of the sections. */
   readonly candidates: readonly Candidate[];
   readonly gaps: readonly ViewGap[];
@@ -65,25 +65,25 @@ export interface Gathered {
 }
 
 /** For whom, and how far back. */
-export interface Gathering {
+export interface GatherOptions {
   /** Recent records of the task that are considered. */
   readonly recent?: number | undefined;
   readonly role?: string | undefined;
   /** The delivery that is accepted; none where a handoff is previewed. */
-  readonly claimed?: Claimed | undefined;
+  readonly claimed?: DeliveryWithEnvelopeRow | undefined;
 }
 
 export async function gather(
   workspace: Workspace,
   envelope: Envelope,
-  { recent = RECENT, role, claimed }: Gathering = {},
-): Promise<Gathered> {
+  { recent = DEFAULT_RECENT, role, claimed }: GatherOptions = {},
+): Promise<GatheredContext> {
   const team = await teamOf(workspace, envelope);
-  const looking = sightOf(team);
-  const referring = referred(team, envelope);
+  const looking = visibilityOf(team);
+  const referring = referencedCandidates(team, envelope);
   // Searching takes longest, in a thread of its own: everything else happens meanwhile.
-  const lining = earlierOn(team, looking, envelope);
-  const newest = looking.then((seen) => newestOf(team, seen, envelope.task, LISTED));
+  const lining = readEarlierLine(team, looking, envelope);
+  const newest = looking.then((seen) => newestOf(team, seen, envelope.task, MAX_LISTED));
   const [
     sight,
     pins,
@@ -98,11 +98,11 @@ export async function gather(
     inherited,
   ] = await Promise.all([
     looking,
-    pinned(team),
-    agreed(team, role),
+    pinnedCandidates(team),
+    sharedContextCandidates(team, role),
     referring,
-    surroundings(team, looking, { referring, newest, recent }),
-    answering(team, envelope),
+    relatedCandidates(team, looking, { referring, newest, recent }),
+    recalledCandidates(team, envelope),
     checkArtifacts(workspace, envelope.artifacts),
     claimed === undefined ? [] : earlierAttempts(workspace, claimed),
     lining,
@@ -111,9 +111,13 @@ export async function gather(
   ]);
   const { requested, resolved, gaps } = named;
   const missing = new Set(gaps.map(({ id }) => id));
-  const all = distinct([...pins, ...shared, ...named.candidates, ...fresh, ...recalled]).filter(
-    ({ memory }) => !missing.has(memory.id),
-  );
+  const all = distinctCandidates([
+    ...pins,
+    ...shared,
+    ...named.candidates,
+    ...fresh,
+    ...recalled,
+  ]).filter(({ memory }) => !missing.has(memory.id));
   const considered = new Set(all.map(({ memory }) => memory.id));
   const told = new Set(all.map(({ insteadOf }) => insteadOf));
   const stale = named.candidates.flatMap(({ insteadOf }) => insteadOf ?? []);
@@ -124,7 +128,7 @@ export async function gather(
     artifacts,
     attempts,
     earlier,
-    older: await current(
+    older: await withoutSuperseded(
       team,
       sight,
       [...own, ...inherited].filter(({ id }) => !considered.has(id) && !missing.has(id)),
@@ -136,11 +140,11 @@ export async function gather(
 
 /** As everybody in the team sees it, on the branch the work is done on or where that has gone. */
 export async function teamOf(workspace: Workspace, { branch }: Envelope): Promise<Workspace> {
-  const where = branch === undefined ? workspace : await afterClosing(workspace, branch);
-  return { ...where, reader: NOBODY };
+  const where = branch === undefined ? workspace : await workspaceAfterClosing(workspace, branch);
+  return { ...where, reader: ANONYMOUS_READER };
 }
 
-async function pinned(team: Workspace): Promise<Candidate[]> {
+async function pinnedCandidates(team: Workspace): Promise<Candidate[]> {
   return (await pinnedMemories(team)).map(({ insteadOf, ...memory }) => ({
     memory,
     section: "pins",
@@ -150,20 +154,26 @@ async function pinned(team: Workspace): Promise<Candidate[]> {
 }
 
 /** What the team agreed on: what must hold always travels, the rest takes its turn. */
-async function agreed(team: Workspace, role: string | undefined): Promise<Candidate[]> {
-  return (await offeredMemories(team, role)).map(({ memory, must }, i, all) => ({
+async function sharedContextCandidates(
+  team: Workspace,
+  role: string | undefined,
+): Promise<Candidate[]> {
+  return (await listContextMemories(team, role)).map(({ memory, must }, i, all) => ({
     memory,
     section: must ? "pins" : "recalled",
     relevance: must ? 1 : 1 - (0.5 * i) / all.length,
   }));
 }
 
-interface Referred extends Pick<Gathered, "requested" | "resolved" | "gaps"> {
+interface ReferencedCandidates extends Pick<GatheredContext, "requested" | "resolved" | "gaps"> {
   readonly candidates: readonly Candidate[];
 }
 
 /** What the handoff names; the whole of a long intent among it. */
-async function referred(team: Workspace, envelope: Envelope): Promise<Referred> {
+async function referencedCandidates(
+  team: Workspace,
+  envelope: Envelope,
+): Promise<ReferencedCandidates> {
   const { refs, brief, gaps: before = [] } = envelope;
   const wanted = [...before, ...(brief === undefined ? [] : [{ id: brief, reason: "" }])];
   const { resolved, gaps } = await resolveReferences(team, refs, wanted);
@@ -172,7 +182,7 @@ async function referred(team: Workspace, envelope: Envelope): Promise<Referred> 
     candidates: resolved.map(({ ref, memory, freshness, insteadOf }, i, all) => ({
       memory,
       section: ref.id === brief ? "task" : "references",
-      relevance: 1 - (LISTED_LATER * i) / all.length,
+      relevance: 1 - (LIST_ORDER_DECAY * i) / all.length,
       summary: summaries.get(memory.id),
       level: ref.level,
       insteadOf,
@@ -185,15 +195,15 @@ async function referred(team: Workspace, envelope: Envelope): Promise<Referred> 
 }
 
 /** What is connected with the references, and what was written of late, as it holds now. */
-async function surroundings(
+async function relatedCandidates(
   team: Workspace,
-  looking: Promise<Sight>,
+  looking: Promise<Visibility>,
   {
     referring,
     newest,
     recent,
   }: {
-    readonly referring: Promise<Referred>;
+    readonly referring: Promise<ReferencedCandidates>;
     readonly newest: Promise<readonly Memory[]>;
     readonly recent: number;
   },
@@ -201,39 +211,39 @@ async function surroundings(
   const [sight, { candidates }] = await Promise.all([looking, referring]);
   const roots = candidates.map(({ memory }) => memory);
   const [near, found] = await Promise.all([neighbours(team, sight, roots), newest]);
-  return freshest(team, sight, [...near, ...recentOf(found, recent)]);
+  return replaceSuperseded(team, sight, [...near, ...recentOf(found, recent)]);
 }
 
 /** What the tasks it inherits from have: too much to weigh, and not to be lost. */
 async function inheritedRecords(
   team: Workspace,
-  looking: Promise<Sight>,
+  looking: Promise<Visibility>,
   lining: Promise<EarlierLine>,
 ): Promise<Memory[]> {
   const [sight, { inherited }] = await Promise.all([looking, lining]);
-  const share = Math.max(FEWEST_OF_A_TASK, Math.floor(LISTED_INHERITED / inherited.length));
-  const most = Math.min(LISTED, share);
+  const share = Math.max(MIN_PER_TASK, Math.floor(MAX_LISTED_INHERITED / inherited.length));
+  const most = Math.min(MAX_LISTED, share);
   const found = await Promise.all(inherited.map((task) => newestOf(team, sight, task, most)));
   return found.flat();
 }
 
 /** So many pages are read: records that only move work or show it may come between. */
-const MOST_PAGES = 5;
+const MAX_PAGES = 5;
 
 /** The newest records of a task that say something. */
 async function newestOf(
   { store, name: workspace }: Workspace,
-  sight: Sight,
+  sight: Visibility,
   task: string,
   most: number,
 ): Promise<Memory[]> {
   const found: Memory[] = [];
   let before: string | undefined;
-  for (let page = 0; page < MOST_PAGES && found.length < most; page++) {
+  for (let page = 0; page < MAX_PAGES && found.length < most; page++) {
     const cursor = before === undefined ? {} : { before };
     const look = { workspace, sight, filter: { task }, limit: most, ...cursor };
     const rows = await store.recentMemories(look);
-    found.push(...rows.map(memoryOf).filter(saysSomething));
+    found.push(...rows.map(memoryOf).filter(isInformative));
     if (rows.length < most) break;
     before = rows.at(-1)?.id;
   }
@@ -249,19 +259,22 @@ const recentOf = (newest: readonly Memory[], most: number): Candidate[] =>
   }));
 
 /** What the team knows that answers what is to be done. */
-async function answering(team: Workspace, { intent, next }: Envelope): Promise<Candidate[]> {
+async function recalledCandidates(
+  team: Workspace,
+  { intent, next }: Envelope,
+): Promise<Candidate[]> {
   const question = clip([intent, ...next].join("\n"), QUESTION_LENGTH);
   if (!/[\p{L}\p{N}]/u.test(question)) return [];
-  const limit = Math.min(RECALLED, team.limits.pageSize);
+  const limit = Math.min(MAX_RECALLED, team.limits.pageSize);
   const { items: hits } = await recall(team, question, { limit });
   const best = hits[0]?.score ?? 1;
   return hits
-    .filter(({ memory }) => saysSomething(memory))
+    .filter(({ memory }) => isInformative(memory))
     .map(({ memory, score }) => ({ memory, section: "recalled", relevance: score / best }));
 }
 
 /** By what somebody meant to say, before what merely mentions it or carried it along. */
-const CONNECTED = [
+const STRONG_RELATIONS = [
   "supports",
   "contradicts",
   "derived-from",
@@ -269,12 +282,12 @@ const CONNECTED = [
   "corrects",
   "supersedes",
 ];
-const MENTIONED = ["references", "summarizes", "continues-from"];
+const WEAK_RELATIONS = ["references", "summarizes", "continues-from"];
 
 /** Breadth first, both ways; never through a record that only moves work, nor counting it. */
 async function neighbours(
   { store, name: workspace }: Workspace,
-  sight: Sight,
+  sight: Visibility,
   roots: readonly Memory[],
 ): Promise<Candidate[]> {
   const known = new Set(roots.map(({ id }) => id));
@@ -286,8 +299,8 @@ async function neighbours(
     const memories = frontier.map(({ id }) => id);
     const into = { workspace, memories, limit: 2 * NEIGHBOURHOOD.visits };
     const [said, mentioned] = await Promise.all([
-      store.findInbound({ ...into, kinds: CONNECTED }),
-      store.findInbound({ ...into, kinds: MENTIONED }),
+      store.findInbound({ ...into, kinds: STRONG_RELATIONS }),
+      store.findInbound({ ...into, kinds: WEAK_RELATIONS }),
     ]);
     const out = frontier.flatMap((memory) => edgesOf(memory).map(({ target }) => target));
     const ids = [...out, ...[...said, ...mentioned].map(({ source }) => source)];
@@ -295,9 +308,9 @@ async function neighbours(
     if (next.length === 0) break;
     for (const id of next) known.add(id);
     const rows = await store.readMemories(workspace, next);
-    const seen = rows.filter((row) => isSeen(row, sight)).map(memoryOf);
-    frontier = seen.filter(saysSomething).slice(0, visits);
-    const relevance = PER_STEP ** depth;
+    const seen = rows.filter((row) => isRowVisible(row, sight)).map(memoryOf);
+    frontier = seen.filter(isInformative).slice(0, visits);
+    const relevance = DEPTH_DECAY ** depth;
     found.push(
       ...frontier.map((memory) => ({ memory, section: "neighbours" as const, relevance })),
     );
@@ -306,13 +319,13 @@ async function neighbours(
 }
 
 /** What was superseded gives way to what holds instead. */
-async function freshest(
+async function replaceSuperseded(
   team: Workspace,
-  sight: Sight,
+  sight: Visibility,
   found: readonly Candidate[],
 ): Promise<Candidate[]> {
   if (found.length === 0) return [];
-  const became = await holdingOf(
+  const became = await findSupersessions(
     team,
     sight,
     found.map(({ memory }) => memory.id),
@@ -320,18 +333,18 @@ async function freshest(
   return found.flatMap((each): Candidate[] => {
     const { replaced = false, by } = became.get(each.memory.id) ?? {};
     if (!replaced) return [each];
-    return by === undefined || !saysSomething(by) ? [] : [{ ...each, memory: by }];
+    return by === undefined || !isInformative(by) ? [] : [{ ...each, memory: by }];
   });
 }
 
 /** Without what was superseded. */
-async function current(
+async function withoutSuperseded(
   team: Workspace,
-  sight: Sight,
+  sight: Visibility,
   memories: readonly Memory[],
 ): Promise<Memory[]> {
   if (memories.length === 0) return [];
-  const became = await holdingOf(
+  const became = await findSupersessions(
     team,
     sight,
     memories.map(({ id }) => id),
@@ -340,26 +353,27 @@ async function current(
 }
 
 /** Steps of a delivery that say more than that it moved. */
-const TELLING: ReadonlySet<string> = new Set(["complete", "fail", "ask", "answer"]);
+const INFORMATIVE_VERBS: ReadonlySet<string> = new Set(["complete", "fail", "ask", "answer"]);
 
 /** Records of the hub's own that say only who handed what to whom do not: the envelope does. */
-function saysSomething({ type, redacted, envelope, trail = [] }: Memory): boolean {
-  if (PLUMBING.has(type) || redacted !== undefined || envelope !== undefined) return false;
-  return trail.length === 0 || trail.some(({ verb }) => TELLING.has(verb));
+function isInformative({ type, redacted, envelope, trail = [] }: Memory): boolean {
+  if (UNSEARCHABLE_TYPES.has(type) || redacted !== undefined || envelope !== undefined)
+    return false;
+  return trail.length === 0 || trail.some(({ verb }) => INFORMATIVE_VERBS.has(verb));
 }
 
 /** Types of records that are on the way to something. */
 const REASONING: ReadonlySet<string> = new Set(["step", "question", "reasoning", "thought"]);
 /** Types of records that say what it came to. */
-const SETTLING: ReadonlySet<string> = new Set(["decision", "summary", "checkpoint"]);
+const CONCLUSION_TYPES: ReadonlySet<string> = new Set(["decision", "summary", "checkpoint"]);
 
 /** Marks conversations as they went, and reasoning that a decision or a summary has settled. */
 async function withLogs(
   team: Workspace,
-  sight: Sight,
+  sight: Visibility,
   all: readonly Candidate[],
 ): Promise<Candidate[]> {
-  const settled = await settledOf(team, sight, all);
+  const settled = await findSettledReasoning(team, sight, all);
   return all.map((each) => {
     const isLog =
       each.section !== "pins" && (settled.has(each.memory.id) || isTranscript(each.memory.content));
@@ -367,9 +381,9 @@ async function withLogs(
   });
 }
 
-async function settledOf(
+async function findSettledReasoning(
   { store, name: workspace }: Workspace,
-  sight: Sight,
+  sight: Visibility,
   all: readonly Candidate[],
 ): Promise<ReadonlySet<string>> {
   const memories = all.flatMap(({ memory: { id, type } }) => (REASONING.has(type) ? [id] : []));
@@ -385,9 +399,9 @@ async function settledOf(
   const rows = await store.readMemories(workspace, [...new Set(edges.map(({ source }) => source))]);
   const settling = new Set(
     rows
-      .filter((row) => isSeen(row, sight))
+      .filter((row) => isRowVisible(row, sight))
       .map(memoryOf)
-      .filter((memory) => SETTLING.has(memory.type) && saysSomething(memory))
+      .filter((memory) => CONCLUSION_TYPES.has(memory.type) && isInformative(memory))
       .map(({ id }) => id),
   );
   return new Set(edges.filter(({ source }) => settling.has(source)).map(({ target }) => target));

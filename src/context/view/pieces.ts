@@ -1,17 +1,17 @@
 /** Everything a view may show, as pieces with their price: what the envelope says, and records. */
 
-import type { Envelope, Level } from "../../envelope/schema.ts";
+import type { DetailLevel, Envelope } from "../../envelope/schema.ts";
 import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
 import type { FullProfile } from "../../profiles/role-profiles.ts";
 import { SECTIONS } from "../../profiles/view-parts.ts";
-import { namesAmong } from "../../text/short-ids.ts";
+import { shortIdFormatter } from "../../text/short-ids.ts";
 import { countBlock, type Tokenizer } from "../../text/tokens.ts";
 import { attemptBlock } from "./attempt-text.ts";
 import type { Candidate } from "./candidates.ts";
 import { earlierParts } from "./earlier-parts.ts";
-import type { Gathered } from "./gather.ts";
-import { type Part, partsOf } from "./parts.ts";
-import { blockOf, blockTokens, dayOf, groupOf, levelsOf, type Page } from "./render.ts";
+import { type Part, partsOf } from "./envelope-parts.ts";
+import type { GatheredContext } from "./gather.ts";
+import { blockOf, blockTokens, dayOf, groupOf, levelsOf, type RenderContext } from "./render.ts";
 import type { Form, Item } from "./select.ts";
 import { valueOfMemory, valueOfPart, worthOfLength } from "./value.ts";
 import type { OmittedMemory } from "./view.ts";
@@ -19,14 +19,14 @@ import type { OmittedMemory } from "./view.ts";
 export interface Piece extends Item {
   /** Undefined: it is a part of the envelope. */
   readonly candidate: Candidate | undefined;
-  readonly textAt: (level: Level) => string;
+  readonly textAt: (level: DetailLevel) => string;
   /** What the text calls it, where it is neither a record nor a part of the envelope itself. */
   readonly label?: string | undefined;
   /** Why it is left out, when it is. */
   readonly why: OmittedMemory["why"];
 }
 
-export interface Pricing {
+export interface PieceOptions {
   readonly envelope: Envelope;
   /** Missing in a preview. */
   readonly delivery?: string | undefined;
@@ -35,11 +35,11 @@ export interface Pricing {
 }
 
 /** In the order they are shown. */
-export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
-  const page: Page = {
+export function piecesOf(gathered: GatheredContext, pricing: PieceOptions): Piece[] {
+  const page: RenderContext = {
     task: pricing.envelope.task,
     day: dayOf(pricing.envelope.metadata.createdAt),
-    nameOf: namesAmong([
+    nameOf: shortIdFormatter([
       ...gathered.candidates.map(({ memory }) => memory.id),
       ...gathered.gaps.map(({ id }) => id),
       ...gathered.replaced,
@@ -51,22 +51,20 @@ export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
   const priced = [
     ...partsOf(envelope, gathered),
     ...gathered.attempts.map((each, i) => attemptPart(each, `${pricing.delivery}#attempts[${i}]`)),
-    ...earlier.slice(0, MOST_EARLIER),
+    ...earlier.slice(0, MAX_EARLIER),
   ];
-  const told = saidBy(envelope);
+  const told = statementsOf(envelope);
   const pieces = [
     ...priced.map((part) => partPiece(part, pricing)),
-    ...earlier.slice(MOST_EARLIER).map(({ id, text }) => listedPiece(id, text.length, "limit")),
+    ...earlier.slice(MAX_EARLIER).map(({ id, text }) => listedPiece(id, text.length, "limit")),
     ...gathered.older.map(({ id, content }) => ({
       ...listedPiece(id, content.length, "limit"),
       section: "recent" as const,
     })),
     ...gathered.earlier.retried.map((id) => listedPiece(`${id}#attempts`, 0, "earlier")),
-    ...gathered.earlier.envelopes.map((each) =>
-      listedPiece(each.id, canonicalLength(each), "earlier"),
-    ),
+    ...gathered.earlier.envelopes.map((each) => listedPiece(each.id, jsonLength(each), "earlier")),
     ...gathered.candidates.map((candidate) =>
-      memoryPiece(candidate, page, { ...pricing, isTold: isTold(candidate, told) }),
+      memoryPiece(candidate, page, { ...pricing, isTold: isDuplicate(candidate, told) }),
     ),
     ...gathered.replaced.map(replacedPiece),
   ];
@@ -74,7 +72,7 @@ export function piecesOf(gathered: Gathered, pricing: Pricing): Piece[] {
 }
 
 /** Of what earlier handoffs reported, the newest take their turn; the others are in the manifest. */
-const MOST_EARLIER = 100;
+const MAX_EARLIER = 100;
 
 const attemptPart = (attempt: EarlierAttempt, id: string): Part => ({
   id,
@@ -98,9 +96,9 @@ const listedPiece = (id: string, length: number, why: OmittedMemory["why"]): Pie
 });
 
 const CHARACTERS_PER_TOKEN = 4;
-const canonicalLength = (envelope: Envelope): number => JSON.stringify(envelope).length;
+const jsonLength = (envelope: Envelope): number => JSON.stringify(envelope).length;
 
-function partPiece(part: Part, { profile, tokenizer }: Pricing): Piece {
+function partPiece(part: Part, { profile, tokenizer }: PieceOptions): Piece {
   const { id, section, kind, label, shorter = [] } = part;
   const value = valueOfPart(part, profile);
   const least = shorter.at(-1)?.level;
@@ -131,7 +129,7 @@ function formsOf({ text, shorter = [] }: Part, tokenizer: Tokenizer): Form[] {
   ];
 }
 
-export const textOfPart = ({ text, shorter = [] }: Part, level: Level): string =>
+export const textOfPart = ({ text, shorter = [] }: Part, level: DetailLevel): string =>
   shorter.find((each) => each.level === level)?.text ?? text;
 
 /** What holds in its place is shown for another: it is named in the manifest, and takes nothing. */
@@ -147,7 +145,7 @@ const replacedPiece = (id: string): Piece => ({
 });
 
 /** What the envelope says word for word, for records that say the same. */
-const saidBy = ({ constraints, decisions, done, doNotRedo }: Envelope): Set<string> =>
+const statementsOf = ({ constraints, decisions, done, doNotRedo }: Envelope): Set<string> =>
   new Set([
     ...constraints.map(({ rule }) => rule),
     ...decisions.map(({ question }) => question),
@@ -156,7 +154,7 @@ const saidBy = ({ constraints, decisions, done, doNotRedo }: Envelope): Set<stri
   ]);
 
 /** What is told already needs no second telling: what the envelope says, or a record before this one. */
-function isTold({ memory, section }: Candidate, told: Set<string>): boolean {
+function isDuplicate({ memory, section }: Candidate, told: Set<string>): boolean {
   const content = memory.content.trim();
   const known = told.has(content);
   told.add(content);
@@ -165,11 +163,11 @@ function isTold({ memory, section }: Candidate, told: Set<string>): boolean {
 
 function memoryPiece(
   candidate: Candidate,
-  page: Page,
-  { profile, tokenizer, isTold }: Pricing & { readonly isTold: boolean },
+  page: RenderContext,
+  { profile, tokenizer, isTold }: PieceOptions & { readonly isTold: boolean },
 ): Piece {
   const { memory, section, level: atLeast, log } = candidate;
-  const textAt = (level: Level): string => blockOf(candidate, level, page);
+  const textAt = (level: DetailLevel): string => blockOf(candidate, level, page);
   const forms = levelsOf(candidate).map(({ level, fits }) => ({
     level,
     fits,

@@ -8,7 +8,7 @@
 import { addressOf, type Envelope } from "../../envelope/schema.ts";
 import type { Background } from "../../history/background.ts";
 import type { LedgerProgress } from "../../ledger/ledger.ts";
-import { fenced, fencedAddress, fencedLine } from "../../text/fence.ts";
+import { fenceAddress, fenceLine, fenceText } from "../../text/fence.ts";
 import { attemptLine } from "./attempt-text.ts";
 
 /** Bytes of UTF-8: a primer is always below this. */
@@ -30,7 +30,7 @@ export function primerOf(
   const head = headOf(envelope, receiver, background);
   const parts = partsOf(envelope, background);
   const room = PRIMER_BYTES - 1 - bytesOf(head);
-  const shares = shared(
+  const shares = allocateBytes(
     room,
     parts.map((part) => ({ weight: part.weight, want: bytesOf(part.render(room)) })),
   );
@@ -44,8 +44,8 @@ function headOf(
 ): string {
   const { from, hop, task, action, reconstructed, gaps = [] } = envelope;
   const name = (text: string): string => clipBytes(text, NAME_BYTES);
-  const as = role === undefined || role === agent ? "" : `, in the role ${fencedLine(name(role))}`;
-  const before = hop === 0 ? "" : `, ${counted(hop, "handoff")} before it`;
+  const as = role === undefined || role === agent ? "" : `, in the role ${fenceLine(name(role))}`;
+  const before = hop === 0 ? "" : `, ${pluralize(hop, "handoff")} before it`;
   const tries = attempts.length === 0 ? "the first attempt" : `attempt ${attempts.length + 1}`;
   const told = [
     `You are ${name(agent)}${as}. ${name(from.agent)} handed you this task (${clipBytes(action, NAME_BYTES)}${before}); yours is ${tries}.`,
@@ -61,30 +61,30 @@ function headOf(
     ...(gaps.length === 0
       ? []
       : [
-          `${counted(gaps.length, "record")} it refers to could not be found: see the view. Work goes on.`,
+          `${pluralize(gaps.length, "record")} it refers to could not be found: see the view. Work goes on.`,
         ]),
     "",
-    `## What is wanted: ${fencedLine(name(task))}`,
+    `## What is wanted: ${fenceLine(name(task))}`,
   ];
   return `${told.join("\n")}\n`;
 }
 
 function carriedLine({ id, payload, refs, artifacts }: Envelope): string[] {
   const carried = [
-    ...(refs.length === 0 ? [] : [counted(refs.length, "record")]),
-    ...(artifacts.length === 0 ? [] : [counted(artifacts.length, "artifact")]),
+    ...(refs.length === 0 ? [] : [pluralize(refs.length, "record")]),
+    ...(artifacts.length === 0 ? [] : [pluralize(artifacts.length, "artifact")]),
   ];
   return [
     ...(payload === undefined
       ? []
       : [
-          `It comes with a payload (${fencedLine(clipBytes(payload.type, NAME_BYTES))}): read ${id}#payload.`,
+          `It comes with a payload (${fenceLine(clipBytes(payload.type, NAME_BYTES))}): read ${id}#payload.`,
         ]),
     ...(carried.length === 0 ? [] : [`It refers to ${carried.join(" and ")}: see the view.`]),
   ];
 }
 
-const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
+const pluralize = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
 /** A part of the primer: its text within so many bytes. */
 interface Part {
@@ -155,7 +155,7 @@ function notToRedo(settled: readonly string[], done: readonly string[]): Part {
   return {
     weight: before.weight + after.weight,
     render: (room) => {
-      const [first = 0] = shared(
+      const [first = 0] = allocateBytes(
         room,
         [before, after].map(({ weight, render }) => ({ weight, want: bytesOf(render(room)) })),
       );
@@ -170,7 +170,7 @@ const blockedLine = (what: string, on: string | undefined): string =>
 
 const distinct = (texts: readonly string[]): string[] => [...new Set(texts)];
 
-const listUnlessEmpty = (title: string, items: readonly string[], how: ListHow): Part[] =>
+const listUnlessEmpty = (title: string, items: readonly string[], how: ListOptions): Part[] =>
   items.length === 0 ? [] : [listPart(title, items, how)];
 
 function failureLines({
@@ -197,62 +197,68 @@ const resultLine = ({ agent, task, summary }: NonNullable<Envelope["results"]>[n
 function noStep({ expects, to }: Envelope): string {
   return expects.length > 0
     ? "Make what is to be handed in."
-    : `No step is named: do what the task asks of ${fencedAddress(clipBytes(addressOf(to), NAME_BYTES))}.`;
+    : `No step is named: do what the task asks of ${fenceAddress(clipBytes(addressOf(to), NAME_BYTES))}.`;
 }
 
 const decisionLine = ({ id, question, owner }: Envelope["decisions"][number]): string =>
   `${id}${owner === undefined ? "" : ` (${owner} decides)`}: ${question}`;
 
 /** Where the rest is. */
-const rest = (n: number): string => `(${n} more: see the view)`;
+const moreText = (n: number): string => `(${n} more: see the view)`;
 /** The same where the last one that is shown is clipped. */
-const restOf = (more: number): string =>
+const clippedMoreText = (more: number): string =>
   more === 0 ? CLIPPED : `(the last is clipped, ${more} more: see the view)`;
 const CLIPPED = "(clipped: see the view)";
 
 function textPart(title: string, text: string, weight: number): Part {
   const lead = title === "" ? "" : `${title}\n`;
-  const whole = `${lead}${fenced(text.trim())}\n`;
+  const whole = `${lead}${fenceText(text.trim())}\n`;
   return {
     weight,
     render: (room) => {
       if (bytesOf(whole) <= room) return whole;
       const short = (most: number): string =>
-        `${lead}${fenced(clipBytes(text.trim(), most))}\n${CLIPPED}\n`;
-      return longest(room, short) ?? within(room, `${lead}${CLIPPED}\n`);
+        `${lead}${fenceText(clipBytes(text.trim(), most))}\n${CLIPPED}\n`;
+      return longestFittingText(room, short) ?? textIfFits(room, `${lead}${CLIPPED}\n`);
     },
   };
 }
 
-interface ListHow {
+interface ListOptions {
   readonly weight: number;
   /** Said when there is nothing. */
   readonly none?: string;
 }
 
 /** As many as fit, in order; of the first that does not, what fits of it. */
-function listPart(title: string, items: readonly string[], { weight, none = "" }: ListHow): Part {
+function listPart(
+  title: string,
+  items: readonly string[],
+  { weight, none = "" }: ListOptions,
+): Part {
   const heading = `\n## ${title}\n`;
   const lines = items.map(oneLine);
   return {
     weight,
     render: (room) => {
-      if (lines.length === 0) return within(room, `${heading}${none}\n`);
-      const listed = (shown: readonly string[], left: number, told = rest(left)): string =>
-        `${heading}${fenced(shown.join("\n"))}\n${left === 0 ? "" : `${told}\n`}`;
-      const whole = most(lines.length, room, (n) => listed(lines.slice(0, n), lines.length - n));
+      if (lines.length === 0) return textIfFits(room, `${heading}${none}\n`);
+      const listed = (shown: readonly string[], left: number, told = moreText(left)): string =>
+        `${heading}${fenceText(shown.join("\n"))}\n${left === 0 ? "" : `${told}\n`}`;
+      const whole = largestFittingCount(lines.length, room, (n) =>
+        listed(lines.slice(0, n), lines.length - n),
+      );
       if (whole === lines.length) return listed(lines, 0);
       const shown = lines.slice(0, whole);
       const clipped = (bytes: number): string =>
         listed(
           [...shown, clipBytes(lines[whole] ?? "", bytes)],
           lines.length - whole,
-          restOf(lines.length - whole - 1),
+          clippedMoreText(lines.length - whole - 1),
         );
-      const told = longest(room, clipped);
+      const told = longestFittingText(room, clipped);
       if (told !== undefined) return told;
       if (whole > 0) return listed(shown, lines.length - whole);
-      return within(room, `${heading}${rest(lines.length)}\n`);
+      return textIfFits(room, `${heading}${moreText(lines.length)}\n`);
     },
   };
 }
@@ -267,22 +273,22 @@ function mustPart(musts: Envelope["constraints"], others: number): Part {
     const left = musts.length - texts - ids;
     return [
       heading,
-      lines.length === 0 ? "" : `${fenced(lines.join("\n"))}\n`,
+      lines.length === 0 ? "" : `${fenceText(lines.join("\n"))}\n`,
       named.length === 0
         ? ""
-        : `Read in the view before you start: ${fencedLine(named.join(" "))}\n`,
-      left === 0 ? "" : `${rest(left)}\n`,
+        : `Read in the view before you start: ${fenceLine(named.join(" "))}\n`,
+      left === 0 ? "" : `${moreText(left)}\n`,
       also,
     ].join("");
   };
   return {
     weight: 8,
     render: (room) => {
-      const texts = most(musts.length, room, (n) => told(n, musts.length - n));
+      const texts = largestFittingCount(musts.length, room, (n) => told(n, musts.length - n));
       const all = told(texts, musts.length - texts);
       if (bytesOf(all) <= room) return all;
-      const ids = most(musts.length, room, (n) => told(0, n));
-      return ids > 0 ? told(0, ids) : within(room, `${heading}${rest(musts.length)}\n`);
+      const ids = largestFittingCount(musts.length, room, (n) => told(0, n));
+      return ids > 0 ? told(0, ids) : textIfFits(room, `${heading}${moreText(musts.length)}\n`);
     },
   };
 }
@@ -292,10 +298,10 @@ const oneLine = (text: string): string => `- ${text.replace(/\s+/gu, " ").trim()
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
 /** The text if there is room for it: a part that finds none is not begun. */
-const within = (room: number, text: string): string => (bytesOf(text) <= room ? text : "");
+const textIfFits = (room: number, text: string): string => (bytesOf(text) <= room ? text : "");
 
 /** The largest number up to `all` whose text fits; 0 when none does. */
-function most(all: number, room: number, text: (n: number) => string): number {
+function largestFittingCount(all: number, room: number, text: (n: number) => string): number {
   if (bytesOf(text(all)) <= room) return all;
   let n = 0;
   while (n + 1 < all && bytesOf(text(n + 1)) <= room) n++;
@@ -303,12 +309,12 @@ function most(all: number, room: number, text: (n: number) => string): number {
 }
 
 /** Less than this of a text says nothing. */
-const LEAST_CLIPPED = 24;
+const MIN_CLIPPED_BYTES = 24;
 
 /** With as much clipped text as fits; undefined when that is next to nothing. */
-function longest(room: number, text: (bytes: number) => string): string | undefined {
+function longestFittingText(room: number, text: (bytes: number) => string): string | undefined {
   let bytes = room;
-  while (bytes >= LEAST_CLIPPED) {
+  while (bytes >= MIN_CLIPPED_BYTES) {
     const told = text(bytes);
     const over = bytesOf(told) - room;
     if (over <= 0) return told;
@@ -335,7 +341,7 @@ interface Share {
 }
 
 /** Divides the room by weight; what one does not want is the others'. */
-function shared(room: number, shares: readonly Share[]): number[] {
+function allocateBytes(room: number, shares: readonly Share[]): number[] {
   const given = new Map<Share, number>();
   let left = room;
   let open = [...shares];

@@ -3,25 +3,25 @@
  * and envelopes never change, so the same text can be made again, and no content is stored twice; what
  * was redacted since is missing from it, and the text says so.
  */
-import { sha256 } from "../../base/canonical.ts";
+import { sha256 } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { type EarlierAttempt, earlierAttempts } from "../../history/earlier-attempts.ts";
-import { readFamily } from "../../ledger/ledger.ts";
-import { readOpen } from "../../memory/read.ts";
+import { resolveLedger } from "../../ledger/ledger.ts";
+import { readVisible } from "../../memory/read.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
 import type { Section } from "../../profiles/view-parts.ts";
-import { parseEnvelope, readableEnvelope } from "../../store/parse-envelope.ts";
-import { namesAmong } from "../../text/short-ids.ts";
+import { parseEnvelope, tryParseEnvelope } from "../../store/parse-envelope.ts";
+import { shortIdFormatter } from "../../text/short-ids.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { attemptBlock } from "./attempt-text.ts";
 import { summariesIn } from "./candidates.ts";
-import { NO_EARLIER } from "./earlier.ts";
+import { EMPTY_EARLIER_LINE } from "./earlier-line.ts";
 import { earlierBlock } from "./earlier-parts.ts";
-import { headOf, partsOf } from "./parts.ts";
+import { headOf, partsOf } from "./envelope-parts.ts";
+import { expandRange } from "./part-ranges.ts";
 import { textOfPart } from "./pieces.ts";
-import { expanded } from "./ranges.ts";
-import { type Block, blockOf, dayOf, groupOf, type Page, render } from "./render.ts";
+import { type Block, blockOf, dayOf, groupOf, type RenderContext, render } from "./render.ts";
 import type { CheckedArtifact, ShownMemory, View } from "./view.ts";
 
 /** Of files only how they were: their paths are the envelope's, and go when that is taken away. */
@@ -44,20 +44,20 @@ export async function rerender(
   const envelope = parseEnvelope(workspace, found.envelope);
   const ids = recipe.shown.map(({ id }) => id);
   const records = new Map(
-    (await readOpen(workspace, ids)).map((row) => [row.id, memoryOf(row)] as const),
+    (await readVisible(workspace, ids)).map((row) => [row.id, memoryOf(row)] as const),
   );
   const omitted = new Set(
-    recipe.omitted.flatMap(({ id, shown }) => (shown === undefined ? expanded(id) : [])),
+    recipe.omitted.flatMap(({ id, shown }) => (shown === undefined ? expandRange(id) : [])),
   );
   const levels = new Map(recipe.omitted.map(({ id, shown }) => [id, shown]));
   // As when it was composed: all that was considered, shown or not.
   const considered = [...ids, ...omitted, ...recipe.gaps.map(({ id }) => id)].filter((id) =>
     id.startsWith("mem_"),
   );
-  const page: Page = {
+  const page: RenderContext = {
     task: envelope.task,
     day: dayOf(envelope.metadata.createdAt),
-    nameOf: namesAmong(considered),
+    nameOf: shortIdFormatter(considered),
   };
   const summaries = summariesIn(envelope);
   const artifacts = envelope.artifacts.map(({ path }, i) => ({
@@ -82,7 +82,7 @@ export async function rerender(
   const head = headOf(envelope, recipe.receiver);
   const text = render({ head, blocks, omitted: omitted.size });
   if (sha256(text) === recipe.digest) return { artifacts, text };
-  return { artifacts, text: `${differs(recipe, records)}${text}` };
+  return { artifacts, text: `${mismatchNotice(recipe, records)}${text}` };
 }
 
 /** What earlier attempts and handoffs reported, as it was shown. */
@@ -92,8 +92,8 @@ async function earlierBlocks(
   envelope: Envelope,
 ): Promise<readonly { readonly section: Section; readonly text: string }[]> {
   if (earlier.length === 0) return [];
-  const { released } = await readFamily(workspace, task);
-  const line = { ...NO_EARLIER, released };
+  const { released } = await resolveLedger(workspace, task);
+  const line = { ...EMPTY_EARLIER_LINE, released };
   const sources = new Map<string, Promise<Source | undefined>>();
   const sourceOf = (id: string): Promise<Source | undefined> => {
     const name = id.slice(0, id.indexOf("#"));
@@ -125,7 +125,7 @@ async function readSource(workspace: Workspace, id: string): Promise<Source | un
     return claimed && { kind: "attempts", attempts: await earlierAttempts(workspace, claimed) };
   }
   const row = (await store.findEnvelope(name, id))?.envelope;
-  const envelope = row && readableEnvelope(workspace, row);
+  const envelope = row && tryParseEnvelope(workspace, row);
   return envelope && envelope.redacted === undefined ? { kind: "envelope", envelope } : undefined;
 }
 
@@ -141,7 +141,7 @@ const isNamed = ({ section }: ShownMemory): boolean =>
 function shownBlock(
   { id, section, level, freshness, insteadOf }: ShownMemory,
   memory: Memory | undefined,
-  { summary, page }: { readonly summary: string | undefined; readonly page: Page },
+  { summary, page }: { readonly summary: string | undefined; readonly page: RenderContext },
 ): Block {
   if (memory === undefined || memory.redacted !== undefined)
     return { section, text: `- ${id}: taken away since\n` };
@@ -149,7 +149,7 @@ function shownBlock(
   return { section, group: groupOf(memory, page), text };
 }
 
-function differs({ shown }: Recipe, records: ReadonlyMap<string, Memory>): string {
+function mismatchNotice({ shown }: Recipe, records: ReadonlyMap<string, Memory>): string {
   const gone = shown
     .filter(({ id }) => records.get(id) === undefined || records.get(id)?.redacted !== undefined)
     .map(({ id }) => id);

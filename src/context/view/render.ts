@@ -3,13 +3,13 @@
  * slash: no token of the public tokenizers reaches over such a seam, so blocks that were counted alone
  * count the same together. Nothing in it depends on when it is rendered.
  */
-import { sha256 } from "../../base/canonical.ts";
-import type { Level } from "../../envelope/schema.ts";
+import { sha256 } from "../../base/digest.ts";
+import type { DetailLevel } from "../../envelope/schema.ts";
 import type { Memory } from "../../memory/record.ts";
 import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
-import { fencedLine, quoted } from "../../text/fence.ts";
+import { fenceLine, quoteText } from "../../text/fence.ts";
 import { countBlock, type Tokenizer } from "../../text/tokens.ts";
-import { atLevel, LEVEL_LENGTH } from "../detail/detail.ts";
+import { LEVEL_LENGTH, textAtLevel } from "../detail/detail-level.ts";
 import { textOfRecord } from "../detail/record-text.ts";
 import type { Candidate } from "./candidates.ts";
 
@@ -37,10 +37,10 @@ export const footerOf = (omitted: number): string =>
 export type Marks = Pick<Candidate, "freshness" | "insteadOf" | "summary">;
 
 /** A record that is shown, and what is known of it. */
-type Shown = Pick<Candidate, "memory"> & Marks;
+type MarkedMemory = Pick<Candidate, "memory"> & Marks;
 
 /** What a record is shown within. */
-export interface Page {
+export interface RenderContext {
   readonly task: string;
   /** The day of the handoff, which its head names: what was written on it needs no date. */
   readonly day: string;
@@ -49,12 +49,12 @@ export interface Page {
 }
 
 /** A record as a block: one line, unless its text has several. */
-export const blockOf = (shown: Shown, level: Level, page: Page): string =>
+export const blockOf = (shown: MarkedMemory, level: DetailLevel, page: RenderContext): string =>
   `${headerOf(shown, page)}${bodyOf(shown, level)}`;
 
-function headerOf({ memory, freshness, insteadOf }: Shown, page: Page): string {
+function headerOf({ memory, freshness, insteadOf }: MarkedMemory, page: RenderContext): string {
   const { id, task } = memory;
-  const about = task === undefined || task === page.task ? "" : `, on ${quoted(task)}`;
+  const about = task === undefined || task === page.task ? "" : `, on ${quoteText(task)}`;
   // What was referred to is stale; this is what holds.
   const stale = freshness === "stale" ? "STALE " : "";
   const instead = insteadOf === undefined ? "" : `, holds instead of ${stale}${insteadOf}`;
@@ -65,16 +65,16 @@ function headerOf({ memory, freshness, insteadOf }: Shown, page: Page): string {
  * What records of a section have in common is said once, on a line before them: with each of them it would
  * take as many tokens as many a record. Its author's time is told, which is part of what the digest covers.
  */
-export function groupOf({ type, agent, createdAt }: Memory, { day }: Page): string {
+export function groupOf({ type, agent, createdAt }: Memory, { day }: RenderContext): string {
   const when = dayOf(createdAt) === day ? "" : `, ${dayOf(createdAt)}`;
   return `[${type}] by ${agent}${when}:\n`;
 }
 
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
-function bodyOf({ memory, summary }: Shown, level: Level): string {
-  const text = atLevel(memory, level, summary);
-  const said = level === "reference" ? fencedLine(text) : quoted(text);
+function bodyOf({ memory, summary }: MarkedMemory, level: DetailLevel): string {
+  const text = textAtLevel(memory, level, summary);
+  const said = level === "reference" ? fenceLine(text) : quoteText(text);
   const much = level === "summary" || level === "detail" ? `(${level}) ` : "";
   return ` ${much}${said}\n`;
 }
@@ -83,7 +83,12 @@ function bodyOf({ memory, summary }: Shown, level: Level): string {
  * What a record's block takes, remembered by what it is made of. Head and body meet between a colon and
  * a space, which no token reaches over, and are counted apart: the head is the same at every level.
  */
-export function blockTokens(tokenizer: Tokenizer, shown: Shown, level: Level, page: Page): number {
+export function blockTokens(
+  tokenizer: Tokenizer,
+  shown: MarkedMemory,
+  level: DetailLevel,
+  page: RenderContext,
+): number {
   const { memory, freshness, insteadOf, summary } = shown;
   const about = memory.task === undefined || memory.task === page.task ? "" : "elsewhere";
   const said = summary === undefined || level === "full" ? "" : sha256(summary);
@@ -96,16 +101,16 @@ export function blockTokens(tokenizer: Tokenizer, shown: Shown, level: Level, pa
 }
 
 /** Where a summary would leave out so little, there is none. */
-const HARDLY_SHORTER = 1.5;
+const MIN_SHORTENING = 1.5;
 
 /** The levels a record can be shown at, each with the level whose length it keeps to. */
-export function levelsOf({
-  memory,
-  summary,
-}: Pick<Candidate, "memory" | "summary">): { readonly level: Level; readonly fits: Level }[] {
+export function levelsOf({ memory, summary }: Pick<Candidate, "memory" | "summary">): {
+  readonly level: DetailLevel;
+  readonly fits: DetailLevel;
+}[] {
   const { length } = textOfRecord(memory);
-  const isLong = length > HARDLY_SHORTER * LEVEL_LENGTH.detail;
-  const isShort = length <= HARDLY_SHORTER * LEVEL_LENGTH.summary;
+  const isLong = length > MIN_SHORTENING * LEVEL_LENGTH.detail;
+  const isShort = length <= MIN_SHORTENING * LEVEL_LENGTH.summary;
   return [
     { level: "reference", fits: "reference" },
     ...(summary === undefined && isShort ? [] : [{ level: "summary", fits: "summary" } as const]),

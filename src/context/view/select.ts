@@ -7,15 +7,15 @@
  * it), and what one form adds to the one before it, per token it takes more, is what competes. Forms
  * that another makes pointless, being worth less per token than the step over them, are not offered.
  */
-import { LEVELS, type Level, type Strategy } from "../../envelope/schema.ts";
+import { DETAIL_LEVELS, type DetailLevel, type ViewStrategy } from "../../envelope/schema.ts";
 import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
 
 /** One way to show an item. */
 export interface Form {
-  readonly level: Level;
+  readonly level: DetailLevel;
   readonly tokens: number;
   /** The level whose length it keeps to: a short record in full is no longer than a summary. */
-  readonly fits: Level;
+  readonly fits: DetailLevel;
 }
 
 export interface Item {
@@ -28,7 +28,7 @@ export interface Item {
   /** At least one; from the least to the most. */
   readonly forms: readonly Form[];
   /** What the sender wants seen of it. */
-  readonly atLeast?: Level | undefined;
+  readonly atLeast?: DetailLevel | undefined;
   /** Its gist is enough, unless the sender wants more. */
   readonly log?: boolean | undefined;
 }
@@ -41,7 +41,7 @@ export interface Group {
   readonly tokens: number;
 }
 
-export interface Room {
+export interface SelectionBudget {
   /** Tokens for items and headings. */
   readonly tokens: number;
   /** What the heading of a section takes, once. */
@@ -49,7 +49,7 @@ export interface Room {
 }
 
 /** What a level is worth of the whole. */
-const WORTH: Readonly<Record<Level, number>> = {
+const WORTH: Readonly<Record<DetailLevel, number>> = {
   reference: 0.2,
   summary: 0.55,
   detail: 0.8,
@@ -59,10 +59,10 @@ const WORTH: Readonly<Record<Level, number>> = {
 /** The items that are shown, each with the form it is shown in. */
 export function select(
   items: readonly Item[],
-  room: Room,
-  strategy: Strategy,
+  room: SelectionBudget,
+  strategy: ViewStrategy,
 ): ReadonlyMap<string, Form> {
-  const shelf = new Shelf(room);
+  const shelf = new Selection(room);
   const open = items.filter((item) => !item.must && item.value > 0);
   for (const item of items) if (item.must) shelf.put(item, last(item.forms));
   for (const item of open) {
@@ -78,7 +78,7 @@ export function select(
 }
 
 /** What room is left goes to whatever still fits, the most valuable first. */
-function fill(shelf: Shelf, items: readonly Item[], strategy: Strategy): void {
+function fill(shelf: Selection, items: readonly Item[], strategy: ViewStrategy): void {
   for (const item of items.toSorted((a, b) => b.value - a.value || inOrder(a, b))) {
     const shown = shelf.shownOf(item);
     for (const form of usable(item, strategy).toReversed()) {
@@ -89,13 +89,13 @@ function fill(shelf: Shelf, items: readonly Item[], strategy: Strategy): void {
 }
 
 /** What is shown so far, and the room that is left. */
-class Shelf {
+class Selection {
   readonly shown = new Map<string, Form>();
   readonly #headed = new Set<string>();
-  readonly #headings: Room["headings"];
+  readonly #headings: SelectionBudget["headings"];
   #left: number;
 
-  constructor({ tokens, headings }: Room) {
+  constructor({ tokens, headings }: SelectionBudget) {
     this.#left = tokens;
     this.#headings = headings;
   }
@@ -134,15 +134,17 @@ interface Step {
   readonly rate: number;
 }
 
-function stepsOf(shelf: Shelf, items: readonly Item[], strategy: Strategy): Step[] {
-  const steps = items.flatMap((item) => climb(item, shelf.shownOf(item), usable(item, strategy)));
+function stepsOf(shelf: Selection, items: readonly Item[], strategy: ViewStrategy): Step[] {
+  const steps = items.flatMap((item) =>
+    upgradeSteps(item, shelf.shownOf(item), usable(item, strategy)),
+  );
   // In full, the most valuable comes first, whatever it takes.
   const rank = ({ item, rate }: Step): number => (strategy === "full" ? item.value : rate);
   return steps.sort((a, b) => rank(b) - rank(a) || inOrder(a.item, b.item));
 }
 
 /** The steps of one item, each worth less per token than the one before it. */
-function climb(item: Item, shown: Form | undefined, forms: readonly Form[]): Step[] {
+function upgradeSteps(item: Item, shown: Form | undefined, forms: readonly Form[]): Step[] {
   const steps: Step[] = [];
   let before = shown;
   let rest = forms.filter(({ level }) => shown === undefined || WORTH[level] > WORTH[shown.level]);
@@ -164,15 +166,15 @@ function rateOf({ value }: Item, form: Form, before: Form | undefined): number {
 }
 
 /** The forms a strategy offers. */
-function usable({ forms, log }: Item, strategy: Strategy): readonly Form[] {
+function usable({ forms, log }: Item, strategy: ViewStrategy): readonly Form[] {
   const allowed = forms.filter(
-    ({ fits }) => isWithin(fits, MOST[strategy]) && !(log && !isWithin(fits, "summary")),
+    ({ fits }) => isWithin(fits, MAX_LEVEL[strategy]) && !(log && !isWithin(fits, "summary")),
   );
   return strategy === "full" ? allowed.slice(-1) : allowed;
 }
 
 /** How long a form each strategy offers. */
-const MOST: Readonly<Record<Strategy, Level>> = {
+const MAX_LEVEL: Readonly<Record<ViewStrategy, DetailLevel>> = {
   full: "full",
   priority: "full",
   summary: "summary",
@@ -180,8 +182,8 @@ const MOST: Readonly<Record<Strategy, Level>> = {
 };
 
 /** Whether one level is no more than the other. */
-const isWithin = (level: Level = "reference", other: Level): boolean =>
-  LEVELS.indexOf(level) <= LEVELS.indexOf(other);
+const isWithin = (level: DetailLevel = "reference", other: DetailLevel): boolean =>
+  DETAIL_LEVELS.indexOf(level) <= DETAIL_LEVELS.indexOf(other);
 
 const last = (forms: readonly Form[]): Form => forms[forms.length - 1] as Form;
 

@@ -3,7 +3,7 @@
 import type { FullProfile } from "../../profiles/role-profiles.ts";
 import type { PartKind } from "../../profiles/view-parts.ts";
 import type { Candidate } from "./candidates.ts";
-import type { Part } from "./parts.ts";
+import type { Part } from "./envelope-parts.ts";
 
 export function valueOfPart(
   { kind, relevance, section }: Part,
@@ -11,16 +11,16 @@ export function valueOfPart(
 ): number {
   if (kind === "must") return Number.POSITIVE_INFINITY;
   const where = section === "earlier" ? weightOf(sections, section) : 1;
-  const first = FIRST.has(kind) ? AHEAD : 1;
+  const first = FIRST_STEP_KINDS.has(kind) ? FIRST_STEP_FACTOR : 1;
   return (parts[kind] ?? 1) * first * where * (0.5 + relevance / 2);
 }
 
 /** What a receiver has to know before its first step: it comes before what is merely referred to, for every role. */
-const FIRST: ReadonlySet<PartKind> = new Set<PartKind>([
+const FIRST_STEP_KINDS: ReadonlySet<PartKind> = new Set<PartKind>([
   ...(["attempts", "blocked", "doNotRedo", "done", "expects", "failure"] as const),
   ...(["flags", "gaps", "next", "state"] as const),
 ]);
-const AHEAD = 3;
+const FIRST_STEP_FACTOR = 3;
 
 /** 0: the role's profile keeps it out. */
 export function valueOfMemory(

@@ -4,7 +4,7 @@
  * a recipe on the delivery (which records, how much of each), with the digest of the text: records
  * never change, so the same text can be rendered again, and nothing is stored twice.
  */
-import type { Level, Strategy } from "../../envelope/schema.ts";
+import type { DetailLevel, ViewStrategy } from "../../envelope/schema.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
 import type { Section } from "../../profiles/view-parts.ts";
 
@@ -28,7 +28,7 @@ export type Freshness = "fresh" | "stale" | "gone";
 export interface ShownMemory {
   readonly id: string;
   readonly section: Section;
-  readonly level: Level;
+  readonly level: DetailLevel;
   readonly tokens: number;
   /** The record that was referred to, where this one holds in its place. */
   readonly insteadOf?: string;
@@ -45,7 +45,7 @@ export interface ShownEarlier {
   readonly tokens: number;
 }
 
-export const OMITTED_WHY = ["budget", "earlier", "limit", "log", "said"] as const;
+export const OMISSION_REASONS = ["budget", "earlier", "limit", "log", "said"] as const;
 
 /** Something that was considered and is not in the view, or not all of it. `read` with the id returns it. */
 export interface OmittedMemory {
@@ -55,14 +55,14 @@ export interface OmittedMemory {
   /** What it would take to show it in full. */
   readonly tokens: number;
   /** How much of it is shown, where that is not nothing: an outline of a payload, for instance. */
-  readonly shown?: Level;
+  readonly shown?: DetailLevel;
   /**
    * There was no room; it is an earlier handoff, of which only what was reported is shown; the role's profile
    * gives it no weight, or too many others come first; it is a conversation as it went, or
    * reasoning that is settled, which nobody has named; or it is said already: by the envelope word for
    * word, or by what holds in its place and is shown for another.
    */
-  readonly why: (typeof OMITTED_WHY)[number];
+  readonly why: (typeof OMISSION_REASONS)[number];
 }
 
 /** A file that the handoff pinned by its digest, as it is where this was composed. */
@@ -88,7 +88,7 @@ export interface View {
   readonly receiver: string;
   /** The role it was composed for; absent for none. */
   readonly role?: string;
-  readonly strategy: Strategy;
+  readonly strategy: ViewStrategy;
   readonly budget: ViewBudget;
   /** Ready to paste. Stored text is fenced as data. */
   readonly text: string;

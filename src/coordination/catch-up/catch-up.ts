@@ -5,19 +5,18 @@
  */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
-import type { Inboxes } from "../../delivery/watch/inbox-listing.ts";
+import type { InboxOwner } from "../../delivery/watch/inbox-listing.ts";
 import { AgentName, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { AsOfSchema } from "../../memory/as-of.ts";
 import { pinnedMemories } from "../../memory/pins.ts";
 import { type RecentMemory, recentMemories } from "../../memory/read.ts";
 import type { Memory } from "../../memory/record.ts";
-import { type OfferedLines, offeredLines } from "../../shared-context/items-for-role.ts";
-import { fenced, quoted } from "../../text/fence.ts";
+import { type ContextLines, readContextLines } from "../../shared-context/items-for-role.ts";
+import { fenceText, quoteText } from "../../text/fence.ts";
 import { roughTokenizer } from "../../text/rough-tokens.ts";
 import { tokenizerFor } from "../../text/tokens.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { handoffsAmong } from "./handoff-news.ts";
 import {
   HANDOFFS_SHOWN,
   handoffBindings,
@@ -27,7 +26,8 @@ import {
   type OpenHandoff,
   openHandoffs,
 } from "./open-handoff.ts";
-import { openMatters } from "./open-matters.ts";
+import { listOpenItems } from "./open-items.ts";
+import { renderRecentHandoffs } from "./recent-handoffs.ts";
 
 export const CatchUpSchema = z.strictObject({
   agent: AgentName.optional(),
@@ -64,10 +64,10 @@ interface Entry {
 
 export async function catchUp(
   workspace: Workspace,
-  receiver: Waking,
+  receiver: CatchUpReceiver,
   query: CatchUpQuery,
 ): Promise<CatchUp> {
-  const { tokens, rough, ...asked } = parseOr(CatchUpSchema, query, {
+  const { tokens, rough, ...asked } = parseOrThrow(CatchUpSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
@@ -78,32 +78,35 @@ export async function catchUp(
     pinnedMemories(workspace, { asOf: asked.asOf }),
     lastRecords(workspace, agent, asked),
     // It is told as it holds now: of another time nothing is.
-    asked.asOf === undefined ? offeredLines(workspace, receiver.role) : NOTHING_SHARED,
+    asked.asOf === undefined ? readContextLines(workspace, receiver.role) : NO_SHARED_CONTEXT,
   ]);
   // Without a model nobody knows how it counts: then the budget is one of o200k.
   const free = model === undefined && !rough ? 0 : margin;
   const budget = Math.max(1, Math.floor(tokens * (1 - free)));
   // In full where that fits, else what binds, else by name: an open handoff is never left out.
   const told = [handoffInFull, handoffBindings, handoffLine].map((textOf) =>
-    mustTell({ receiver: agent, open, pins, musts: shared.musts, textOf }),
+    renderRequiredText({ receiver: agent, open, pins, musts: shared.musts, textOf }),
   );
   const first = told.find((text) => count(text) <= budget);
   if (first === undefined) throw tooSmall(count(told.at(-1) as string), { tokens, free });
-  const matters = isOpen(asked)
-    ? await openMatters(workspace, agent, tasksOf(own))
-    : await openMatters(workspace, "", asked.task === undefined ? [] : [asked.task]);
-  const agreed = withShared(first, shared, { budget, count });
-  const must = withMatters(agreed.text, matters, { budget, count });
+  const matters = isUnfiltered(asked)
+    ? await listOpenItems(workspace, agent, tasksOf(own))
+    : await listOpenItems(workspace, "", asked.task === undefined ? [] : [asked.task]);
+  const agreed = appendSharedContext(first, shared, { budget, count });
+  const must = appendOpenItems(agreed.text, matters, { budget, count });
   const pinned = new Set([...pins.map((memory) => memory.id), ...agreed.told]);
   const isNews = ({ id, type, redacted, superseded }: RecentMemory): boolean =>
-    !pinned.has(id) && !PLUMBING.has(type) && redacted === undefined && superseded === undefined;
+    !pinned.has(id) &&
+    !INTERNAL_TYPES.has(type) &&
+    redacted === undefined &&
+    superseded === undefined;
   const news = [...new Map([...recent, ...own].map((each) => [each.id, each])).values()];
-  const standing = await handoffsAmong(workspace, news.filter(isNews));
+  const standing = await renderRecentHandoffs(workspace, news.filter(isNews));
   const entryOf = (memory: Memory): Entry => ({
     id: memory.id,
     text: standing.get(memory.id) ?? memoryEntry(memory).text,
   });
-  const caughtUp = withinBudget({
+  const caughtUp = fitToBudget({
     must,
     news: news.filter(isNews).map(entryOf),
     own: new Set(
@@ -118,10 +121,10 @@ export async function catchUp(
   return { ...caughtUp, context: shared.version };
 }
 
-type Wanted = Omit<z.output<typeof CatchUpSchema>, "rough" | "tokens">;
+type CatchUpFilter = Omit<z.output<typeof CatchUpSchema>, "rough" | "tokens">;
 
 /** Who asks about something in particular is told of that; else what it did itself comes first. */
-const isOpen = ({ agent, session, tag, task }: Wanted): boolean =>
+const isUnfiltered = ({ agent, session, tag, task }: CatchUpFilter): boolean =>
   [agent, session, tag, task].every((each) => each === undefined);
 
 const NO_RECORDS = { items: [] };
@@ -130,18 +133,20 @@ const NO_RECORDS = { items: [] };
 async function lastRecords(
   workspace: Workspace,
   agent: string,
-  wanted: Wanted,
+  wanted: CatchUpFilter,
 ): Promise<{ readonly recent: readonly RecentMemory[]; readonly own: readonly RecentMemory[] }> {
   const limit = Math.min(OWN_CONSIDERED, workspace.limits.pageSize);
   const [recent, own] = await Promise.all([
     recentMemories(workspace, wanted),
-    isOpen(wanted) ? recentMemories(workspace, { agent, asOf: wanted.asOf, limit }) : NO_RECORDS,
+    isUnfiltered(wanted)
+      ? recentMemories(workspace, { agent, asOf: wanted.asOf, limit })
+      : NO_RECORDS,
   ]);
   return { recent: recent.items, own: own.items };
 }
 
 /** Who wakes: with its model, tokens are counted as that counts them. */
-export interface Waking extends Inboxes {
+export interface CatchUpReceiver extends InboxOwner {
   readonly model?: string | undefined;
 }
 
@@ -153,16 +158,16 @@ const TASKS_LOOKED_AT = 5;
 const tasksOf = (own: readonly Memory[]): string[] =>
   [...new Set(own.flatMap(({ task }) => task ?? []))].slice(0, TASKS_LOOKED_AT);
 
-const NOTHING_SHARED: OfferedLines = { version: 0, musts: [], rest: [] };
+const NO_SHARED_CONTEXT: ContextLines = { version: 0, musts: [], rest: [] };
 
 /** Of the room that is left, so much goes to what the team agreed on besides its musts. */
 const SHARED_SHARE = 1 / 3;
 
 /** With what the team agreed on, the weightiest first as far as its share goes; of the rest, how much there is. */
-function withShared(
+function appendSharedContext(
   must: string,
-  { musts, rest }: OfferedLines,
-  { budget, count }: Pick<Fitting, "budget" | "count">,
+  { musts, rest }: ContextLines,
+  { budget, count }: Pick<BudgetInput, "budget" | "count">,
 ): { readonly text: string; readonly told: readonly string[] } {
   const known = musts.map(({ id }) => id);
   if (rest.length === 0) return { text: must, told: known };
@@ -190,13 +195,13 @@ function withShared(
 }
 
 /** So many of a kind are told. */
-const MATTERS_TOLD = 5;
+const MAX_OPEN_ITEMS = 5;
 
 /** With what is open: each kind if it leaves half of the room to what happened last, else how many there are. */
-function withMatters(
+function appendOpenItems(
   must: string,
-  { questions, decisions }: Awaited<ReturnType<typeof openMatters>>,
-  { budget, count }: Pick<Fitting, "budget" | "count">,
+  { questions, decisions }: Awaited<ReturnType<typeof listOpenItems>>,
+  { budget, count }: Pick<BudgetInput, "budget" | "count">,
 ): string {
   const most = (count(must) + budget) / 2;
   const parts = [
@@ -204,10 +209,10 @@ function withMatters(
     { title: "Still to be decided", lines: decisions, by: "ledger" },
   ].filter(({ lines }) => lines.length > 0);
   return parts.reduce((told, { title, lines, by }) => {
-    const left = lines.length - MATTERS_TOLD;
+    const left = lines.length - MAX_OPEN_ITEMS;
     const more = left > 0 ? [`(${left} more: ask for them with ${by}.)`] : [];
     const none = [`(${lines.length} left out for want of room: ask for them with ${by}.)`];
-    const [whole, brief] = [[...lines.slice(0, MATTERS_TOLD), ...more], none].map((each) =>
+    const [whole, brief] = [[...lines.slice(0, MAX_OPEN_ITEMS), ...more], none].map((each) =>
       [told, ...section(title, each.map(untitled))].join("\n"),
     ) as [string, string];
     if (count(whole) <= most) return whole;
@@ -217,15 +222,15 @@ function withMatters(
 
 const untitled = (text: string): Entry => ({ id: "", text });
 
-interface Must {
+interface RequiredTextInput {
   readonly receiver: string;
   readonly open: readonly OpenHandoff[];
   readonly pins: readonly Memory[];
-  readonly musts: OfferedLines["musts"];
+  readonly musts: ContextLines["musts"];
   readonly textOf: (open: OpenHandoff) => string;
 }
 
-function mustTell({ receiver, open, pins, musts, textOf }: Must): string {
+function renderRequiredText({ receiver, open, pins, musts, textOf }: RequiredTextInput): string {
   const shown = open.slice(0, HANDOFFS_SHOWN);
   const entry = (each: OpenHandoff): Entry => ({ id: each.delivery.id, text: textOf(each) });
   const isHeld = (each: OpenHandoff): boolean => isHeldBy(receiver, each);
@@ -240,12 +245,12 @@ function mustTell({ receiver, open, pins, musts, textOf }: Must): string {
 }
 
 /** Records that only make other records work. */
-const PLUMBING = new Set(["pin", "unpin"]);
+const INTERNAL_TYPES = new Set(["pin", "unpin"]);
 
 const HEADING = "Most recent, oldest first";
 const OWN_HEADING = "What you did last, oldest first";
 
-interface Fitting {
+interface BudgetInput {
   readonly must: string;
   /** Newest first. */
   readonly news: readonly Entry[];
@@ -256,7 +261,7 @@ interface Fitting {
 }
 
 /** Keeps what the agent did itself and the newest of the rest, as far as they fit after what must be there. */
-function withinBudget({ must, news, own, budget, count }: Fitting): Omit<CatchUp, "context"> {
+function fitToBudget({ must, news, own, budget, count }: BudgetInput): Omit<CatchUp, "context"> {
   const isOwn = ({ id }: Entry): boolean => own.has(id);
   const byWeight = [...news.filter(isOwn), ...news.filter((entry) => !isOwn(entry))];
   const rendered = (most: number): string => {
@@ -314,10 +319,10 @@ function section(title: string, entries: readonly Entry[]): string[] {
 }
 
 function memoryEntry(memory: Memory): Entry {
-  const about = memory.task === undefined ? "" : ` on ${quoted(memory.task)}`;
+  const about = memory.task === undefined ? "" : ` on ${quoteText(memory.task)}`;
   const when = new Date(memory.storedAt).toISOString().slice(0, 16).replace("T", " ");
   return {
     id: memory.id,
-    text: `- [${memory.type}] ${memory.agent}${about}, ${when} (${memory.id})\n${fenced(memory.content)}`,
+    text: `- [${memory.type}] ${memory.agent}${about}, ${when} (${memory.id})\n${fenceText(memory.content)}`,
   };
 }

@@ -3,21 +3,21 @@
  * be forgotten of it. In full where there is room; else what binds; else by name.
  */
 
-import { type Inboxes, inboxesOf } from "../../delivery/watch/inbox-listing.ts";
+import { type InboxOwner, inboxesOf } from "../../delivery/watch/inbox-listing.ts";
 import { type Warning, warningsOf } from "../../delivery/work/warnings.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import { type LedgerProgress, readFamily } from "../../ledger/ledger.ts";
+import { type LedgerProgress, resolveLedger } from "../../ledger/ledger.ts";
 import { anyMarked } from "../../memory/quarantine/quarantine-mark.ts";
-import { readableEnvelope } from "../../store/parse-envelope.ts";
+import { tryParseEnvelope } from "../../store/parse-envelope.ts";
 import { OPEN_STATES } from "../../store/rows.ts";
-import type { Claimed } from "../../store/store.ts";
-import { fenced, quoted } from "../../text/fence.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
+import { fenceText, quoteText } from "../../text/fence.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** Open handoffs that are shown one by one. */
 export const HANDOFFS_SHOWN = 20;
 
-export interface OpenHandoff extends Claimed {
+export interface OpenHandoff extends DeliveryWithEnvelopeRow {
   /** Undefined: it cannot be read here. */
   readonly parsed: Envelope | undefined;
   /** What earlier handoffs of the task reported. */
@@ -29,7 +29,7 @@ export interface OpenHandoff extends Claimed {
 /** Returns one more than is shown, so that the text can say that there are more. */
 export async function openHandoffs(
   workspace: Workspace,
-  receiver: Inboxes,
+  receiver: InboxOwner,
   task: string | undefined,
 ): Promise<readonly OpenHandoff[]> {
   const [open, marked] = await Promise.all([
@@ -42,16 +42,16 @@ export async function openHandoffs(
     }),
     anyMarked(workspace),
   ]);
-  const ledgers = new Map<string, ReturnType<typeof readFamily>>();
-  const ledgerOf = (of: string): ReturnType<typeof readFamily> => {
-    const found = ledgers.get(of) ?? readFamily(workspace, of);
+  const ledgers = new Map<string, ReturnType<typeof resolveLedger>>();
+  const ledgerOf = (of: string): ReturnType<typeof resolveLedger> => {
+    const found = ledgers.get(of) ?? resolveLedger(workspace, of);
     ledgers.set(of, found);
     return found;
   };
   return Promise.all(
     open.map(async (claimed) => ({
       ...claimed,
-      parsed: readableEnvelope(workspace, claimed.envelope),
+      parsed: tryParseEnvelope(workspace, claimed.envelope),
       progress: (await ledgerOf(claimed.delivery.task)).progress,
       warnings: marked ? await warningsOf(workspace, claimed) : [],
     })),
@@ -59,13 +59,13 @@ export async function openHandoffs(
 }
 
 /** Whether the agent has accepted it, in whatever session. */
-export const isHeldBy = (agent: string, { delivery }: Claimed): boolean =>
+export const isHeldBy = (agent: string, { delivery }: DeliveryWithEnvelopeRow): boolean =>
   delivery.state === "accepted" && delivery.holder === agent;
 
 /** By name, with its warnings. */
 export function handoffLine({ delivery, warnings }: OpenHandoff): string {
   const { task, sender, state, id } = delivery;
-  const head = `- ${quoted(task)}, from ${sender}, ${state} (${id})`;
+  const head = `- ${quoteText(task)}, from ${sender}, ${state} (${id})`;
   const shown = warnings.slice(0, WARNINGS_SHOWN).map(warningLine);
   const more = warnings.length - shown.length;
   const rest = more === 0 ? [] : [`  (${more} more of what it carries are quarantined.)`];
@@ -102,7 +102,7 @@ function withBody(open: OpenHandoff, bodyOf: (envelope: Envelope) => readonly st
     .slice(0, WARNINGS_SHOWN)
     .map(({ memory, reason }) => `quarantined (${memory}): ${reason}`);
   const body = [...reasons, ...bodyOf(open.parsed)];
-  return body.length === 0 ? line : `${line}\n${fenced(body.join("\n"))}`;
+  return body.length === 0 ? line : `${line}\n${fenceText(body.join("\n"))}`;
 }
 
 /** Of what is done, the newest: a long line has done more than a reader needs at once. */

@@ -9,20 +9,20 @@ import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { openJoinsOf } from "../../delivery/due/join.ts";
 import { moveDeliveries } from "../../delivery/due/moves.ts";
 import { cancelDeliveries } from "../../delivery/settle/cancel.ts";
-import { againWith, redriveOne } from "../../delivery/settle/dead-letters.ts";
+import { checkRedrive, redriveOne } from "../../delivery/settle/dead-letters.ts";
 import { complete } from "../../delivery/settle/settle.ts";
 import type { SealedPolicy } from "../../envelope/schema.ts";
-import { decisionEntries, type KeptDecision } from "../../history/failure-decisions.ts";
+import { decisionEntries, type StoredFailureDecision } from "../../history/failure-decisions.ts";
 import { type Author, type MemoryInput, writeRecord } from "../../memory/record.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isOpen } from "../../store/rows.ts";
-import type { Claimed, PutEntry } from "../../store/store.ts";
-import { followUp } from "../../workspace/follow-up.ts";
+import type { DeliveryWithEnvelopeRow, PutEntry } from "../../store/store.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { endTask } from "../tasks/end.ts";
-import { keptOf } from "../tasks/read.ts";
+import { endTask } from "../tasks/end-task.ts";
+import { findTaskLedger } from "../tasks/read.ts";
 import type { CheckedDecision } from "./decision.ts";
-import { type Found, findTry } from "./found.ts";
+import { type FailureSnapshot, findFailureByAttempt } from "./find-failure.ts";
 
 /** Who decides, and how the report is settled where it is that one's work. */
 export interface Decider {
@@ -30,45 +30,49 @@ export interface Decider {
   readonly settle?: ((summary: string) => Promise<void>) | undefined;
 }
 
-export type Final = CheckedDecision & {
+export type FinalDecision = CheckedDecision & {
   readonly decision: Exclude<CheckedDecision["decision"], "ask">;
 };
 
 /** The decision as it is kept; undefined when somebody was quicker, or what it is about has changed. */
-export async function apply(
+export async function applyDecision(
   workspace: Workspace,
   { author }: Decider,
-  found: Found,
-  decision: Final,
-): Promise<KeptDecision | undefined> {
+  found: FailureSnapshot,
+  decision: FinalDecision,
+): Promise<StoredFailureDecision | undefined> {
   const record = workspace.ids.mint("memory");
   const again =
     decision.decision === "abort"
       ? undefined
-      : await againWith(workspace, {
+      : await checkRedrive(workspace, {
           ...decision.changes,
           ...(decision.to && { to: decision.to }),
         });
-  const kept = keptDecision(workspace, author, found, { ...decision, record, to: again?.receiver });
+  const kept = storedDecisionOf(workspace, author, found, {
+    ...decision,
+    record,
+    to: again?.receiver,
+  });
   const said = recordOf(found, kept, decision);
   const entries = decisionEntries(found.of, kept, found.kept);
   if (again === undefined) return abort(workspace, author, { said, entries, kept });
   const moved = await redriveOne(workspace, author, found.failed, {
     receiver: again.receiver,
-    edits: { ...again.edits, ...anew(workspace, found.failed, decision.delayMs) },
+    edits: { ...again.edits, ...renewPassedDeadline(workspace, found.failed, decision.delayMs) },
     record: said,
-    entries: [...entries, ...(await whileOpen(workspace, found))],
+    entries: [...entries, ...(await openTaskGuard(workspace, found))],
     delayMs: decision.delayMs,
   });
   return moved && kept;
 }
 
-function keptDecision(
+function storedDecisionOf(
   { clock }: Workspace,
   { agent: by }: Author,
-  { failure, failed, report }: Found,
-  { decision, reason, record, to }: Final & { readonly record: string },
-): KeptDecision {
+  { failure, failed, report }: FailureSnapshot,
+  { decision, reason, record, to }: FinalDecision & { readonly record: string },
+): StoredFailureDecision {
   const { class: kind, type } = failure;
   return {
     at: clock.now(),
@@ -84,15 +88,18 @@ function keptDecision(
 }
 
 /** Tried again only while its task is not closed: whoever closes it meanwhile changes the ground. */
-async function whileOpen(workspace: Workspace, { failed }: Found): Promise<PutEntry[]> {
-  const task = await keptOf(workspace, failed.delivery.task);
+async function openTaskGuard(
+  workspace: Workspace,
+  { failed }: FailureSnapshot,
+): Promise<PutEntry[]> {
+  const task = await findTaskLedger(workspace, failed.delivery.task);
   return task?.kept.queue === undefined ? [] : [task.put];
 }
 
 /** One whose deadline will have passed when it is tried again is given as much time as it had. */
-function anew(
+function renewPassedDeadline(
   workspace: Workspace,
-  { delivery, envelope }: Claimed,
+  { delivery, envelope }: DeliveryWithEnvelopeRow,
   delayMs = 0,
 ): { readonly policy?: SealedPolicy } {
   const from = workspace.clock.now() + delayMs;
@@ -102,16 +109,16 @@ function anew(
   return { policy: { ...policy, deadline: from + Math.min(hadMs, FORMAT_LIMITS.durationMs) } };
 }
 
-type Said = Pick<MemoryInput, "content" | "data" | "id" | "relations" | "type">;
+type DecisionRecordInput = Pick<MemoryInput, "content" | "data" | "id" | "relations" | "type">;
 
 function recordOf(
-  { of, failure, failed, report, kept }: Found,
-  { by, decision, reason, record, to }: KeptDecision,
+  { of, failure, failed, report, kept }: FailureSnapshot,
+  { by, decision, reason, record, to }: StoredFailureDecision,
   { delayMs }: CheckedDecision,
-): Said {
+): DecisionRecordInput {
   const { task } = failed.delivery;
   const causes = [kept?.value.record ?? "", report?.envelope.memory ?? ""].filter(Boolean);
-  const does = DOES[decision];
+  const does = DECISION_EFFECTS[decision];
   return {
     id: record,
     type: "decision",
@@ -132,23 +139,23 @@ function recordOf(
   };
 }
 
-const DOES = {
+const DECISION_EFFECTS = {
   abort: "its task is given up",
   reroute: "it is tried",
   retry: "it is tried again",
 } as const;
 
-interface Aborting {
-  readonly said: Said;
+interface AbortInput {
+  readonly said: DecisionRecordInput;
   readonly entries: readonly PutEntry[];
-  readonly kept: KeptDecision;
+  readonly kept: StoredFailureDecision;
 }
 
 async function abort(
   workspace: Workspace,
   author: Author,
-  { said, entries, kept }: Aborting,
-): Promise<KeptDecision | undefined> {
+  { said, entries, kept }: AbortInput,
+): Promise<StoredFailureDecision | undefined> {
   const { ids, clock, limits } = workspace;
   const pen = { ids, now: clock.now(), limits };
   const { record: memory } = writeRecord(author, { ...said, task: kept.task }, pen);
@@ -162,13 +169,13 @@ async function abort(
 }
 
 /** What follows from a decision: done again by whoever finds it undone, it changes nothing. */
-export async function finish(
+export async function finishDecision(
   workspace: Workspace,
   decider: Decider,
-  { of, report: seen }: Found,
-  decision: KeptDecision,
+  { of, report: seen }: FailureSnapshot,
+  decision: StoredFailureDecision,
 ): Promise<void> {
-  const { report, failed } = await findTry(workspace, of);
+  const { report, failed } = await findFailureByAttempt(workspace, of);
   if (seen !== undefined && seen.delivery.id !== report?.delivery.id) {
     await closeReport(workspace, decider, seen, `another report of it was decided about`);
   }
@@ -176,7 +183,7 @@ export async function finish(
     const { by, task, reason, record: causedBy } = decision;
     const except = report === undefined ? [] : [report.delivery.id];
     await endTask(workspace, decider.author, task, { as: "failed", by, reason, except, causedBy });
-    await followUp(`join ${of.delivery}`, () => openJoinsOf(workspace, failed.delivery));
+    await runFollowUp(`join ${of.delivery}`, () => openJoinsOf(workspace, failed.delivery));
   }
   const { by, decision: what, reason } = decision;
   if (report !== undefined) {
@@ -188,7 +195,7 @@ export async function finish(
 export async function closeReport(
   workspace: Workspace,
   { author, settle }: Decider,
-  { delivery, envelope }: Claimed,
+  { delivery, envelope }: DeliveryWithEnvelopeRow,
   why: string,
 ): Promise<void> {
   if (!isOpen(delivery.state)) return;

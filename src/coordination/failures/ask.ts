@@ -3,47 +3,60 @@
  * they have; they decide as whoever asked could have. In silence it goes to the hub.
  */
 
-import { canonicalJson } from "../../base/canonical.ts";
 import { clip } from "../../base/clip.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "../../delivery/due/moves.ts";
+import {
+  decisionRecord,
+  guardOf,
+  moveDeliveries,
+  newEnvelopeOf,
+  trailStepOf,
+} from "../../delivery/due/moves.ts";
 import { lapse, resolvePolicy } from "../../delivery/settings/policy.ts";
-import { resealed } from "../../envelope/seal.ts";
-import { FAILURE, tryName } from "../../history/failure-decisions.ts";
+import { reseal } from "../../envelope/seal.ts";
+import { FAILURE, failedAttemptName } from "../../history/failure-decisions.ts";
 import { type AgentInfo, agentInfo, requireAgent } from "../../memory/agents.ts";
 import type { Author } from "../../memory/record.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen } from "../../store/rows.ts";
-import type { Claimed, Move } from "../../store/store.ts";
-import { writtenValue } from "../../workspace/entries.ts";
+import type { DeliveryWithEnvelopeRow, Move } from "../../store/store.ts";
+import { toEntryText } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
+import { askingPolicy } from "./asking-policy.ts";
 import type { CheckedDecision } from "./decision.ts";
-import type { Found } from "./found.ts";
-import { askingPolicy } from "./patience.ts";
+import type { FailureSnapshot } from "./find-failure.ts";
 
 /** Who was asked; undefined when the report has changed meanwhile. */
-export async function ask(
+export async function askForDecision(
   workspace: Workspace,
   author: Author,
-  found: Found,
+  found: FailureSnapshot,
   { to, reason }: Pick<CheckedDecision, "to" | "reason">,
 ): Promise<string | undefined> {
   const { report } = found;
   if (report === undefined || !isOpen(report.delivery.state)) throw nothingToAsk(found);
   if ((found.kept?.value.asked.length ?? 0) >= FORMAT_LIMITS.listItems) throw askedEnough(found);
-  const who = to === undefined ? await somebody(workspace, author) : await named(workspace, to);
-  const moved = await handOn(workspace, author, { ...found, report, who, reason });
+  const who =
+    to === undefined
+      ? await requireAnyPerson(workspace, author)
+      : await requireAgentInfo(workspace, to);
+  const moved = await rerouteReport(workspace, author, { ...found, report, who, reason });
   return moved ? who.id : undefined;
 }
 
-interface Asking extends Found {
-  readonly report: Claimed;
+interface DecisionRequest extends FailureSnapshot {
+  readonly report: DeliveryWithEnvelopeRow;
   readonly who: AgentInfo;
   readonly reason: string;
 }
 
-async function handOn(workspace: Workspace, author: Author, asking: Asking): Promise<boolean> {
+async function rerouteReport(
+  workspace: Workspace,
+  author: Author,
+  asking: DecisionRequest,
+): Promise<boolean> {
   const { of, report, kept, who, reason, failure } = asking;
   const { delivery } = report;
   const now = workspace.clock.now();
@@ -51,7 +64,7 @@ async function handOn(workspace: Workspace, author: Author, asking: Asking): Pro
   const policy = resolvePolicy(now, askingPolicy(workspace.limits, who));
   const did = clip(`asked ${who.id} to decide about ${of.delivery}`, FORMAT_LIMITS.lineLength);
   const history = { agent: author.agent, did, why: clip(reason, FORMAT_LIMITS.lineLength) };
-  const sealed = resealed(
+  const sealed = reseal(
     from,
     {
       id: workspace.ids.mint("envelope"),
@@ -72,7 +85,7 @@ async function handOn(workspace: Workspace, author: Author, asking: Asking): Pro
   const ends = { by: author.agent, asked: who.id };
   const move: Move = {
     delivery: delivery.id,
-    seen: seen(delivery),
+    seen: guardOf(delivery),
     to: "ready",
     event: "rerouted",
     receiver: who.id,
@@ -86,27 +99,27 @@ async function handOn(workspace: Workspace, author: Author, asking: Asking): Pro
   const asked = kept && [...kept.value.asked, who.id];
   const entry = kept && {
     kind: FAILURE,
-    name: tryName(of),
-    value: writtenValue({ ...kept.value, asked }),
+    name: failedAttemptName(of),
+    value: toEntryText({ ...kept.value, asked }),
     basedOn: kept.revision,
   };
-  const trail = [stepOf(delivery, "reroute", who.id)];
+  const trail = [trailStepOf(delivery, "reroute", who.id)];
   const moved = await moveDeliveries(workspace, {
     agent: author.agent,
     memory: decisionRecord(workspace, author, record, { trail, sealed }),
-    envelope: rowOf(sealed),
+    envelope: newEnvelopeOf(sealed),
     ...(entry && { entries: [entry] }),
     moves: [move],
   });
   return moved !== undefined;
 }
 
-async function named(workspace: Workspace, to: string): Promise<AgentInfo> {
+async function requireAgentInfo(workspace: Workspace, to: string): Promise<AgentInfo> {
   return agentInfo(await requireAgent(workspace, to));
 }
 
 /** The first person there is, other than who asks. */
-async function somebody({ store, name }: Workspace, { agent }: Author): Promise<AgentInfo> {
+async function requireAnyPerson({ store, name }: Workspace, { agent }: Author): Promise<AgentInfo> {
   const agents = (await store.listAgents(name)).map(agentInfo);
   const person = agents.find(
     ({ id, kind, status }) => kind === "person" && status === "active" && id !== agent,
@@ -120,7 +133,7 @@ async function somebody({ store, name }: Workspace, { agent }: Author): Promise<
 }
 
 /** Who asks in a circle does not go on for ever. */
-function askedEnough({ of }: Found): BatonError {
+function askedEnough({ of }: FailureSnapshot): BatonError {
   const { listItems: max } = FORMAT_LIMITS;
   return new BatonError("limit_exceeded", {
     message: `Somebody was asked about ${of.delivery} ${max} times.`,
@@ -130,7 +143,7 @@ function askedEnough({ of }: Found): BatonError {
   });
 }
 
-function nothingToAsk({ of }: Found): BatonError {
+function nothingToAsk({ of }: FailureSnapshot): BatonError {
   return new BatonError("not_open", {
     message: `There is no open report of ${of.delivery} that somebody could be asked about.`,
     path: "delivery",

@@ -4,7 +4,7 @@ import type { Workspace } from "../../workspace/workspace.ts";
 
 export const COORDINATOR = "coordinator";
 
-export interface Coordinators {
+export interface CoordinatorAvailability {
   /** Somebody can be told, now or when it is resumed. */
   readonly isRegistered: boolean;
   /** Somebody is given work now. */
@@ -13,7 +13,10 @@ export interface Coordinators {
   readonly arePersons: boolean;
 }
 
-export async function coordinators({ store, name }: Workspace): Promise<Coordinators> {
+export async function readCoordinatorAvailability({
+  store,
+  name,
+}: Workspace): Promise<CoordinatorAvailability> {
   const agents = (await store.listAgents(name)).filter(({ role }) => role === COORDINATOR);
   const active = agents.filter(({ status }) => status === "active");
   return {

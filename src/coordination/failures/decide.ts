@@ -6,40 +6,52 @@
 import { clip } from "../../base/clip.ts";
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { carryOut } from "../../delivery/due/due.ts";
+import { processDue } from "../../delivery/due/process-due.ts";
 import { cancelDeliveries } from "../../delivery/settle/cancel.ts";
 import { deliveryOf } from "../../history/delivery.ts";
-import { decisionOn } from "../../history/failure-decisions.ts";
-import type { KeptClosing } from "../../memory/ledger.ts";
+import { findDecision } from "../../history/failure-decisions.ts";
+import type { StoredClosing } from "../../memory/stored-ledger.ts";
 import { isHeld } from "../../store/rows.ts";
 import { RETRY, retryWrite } from "../../workspace/retry.ts";
-import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
-import { keptOf } from "../tasks/read.ts";
-import { apply, closeReport, type Decider, type Final, finish } from "./apply.ts";
-import { ask } from "./ask.ts";
+import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
+import { findTaskLedger } from "../tasks/read.ts";
+import {
+  applyDecision,
+  closeReport,
+  type Decider,
+  type FinalDecision,
+  finishDecision,
+} from "./apply.ts";
+import { askForDecision } from "./ask.ts";
 import { COORDINATOR } from "./coordinators.ts";
 import {
   type CheckedDecision,
   checkDecision,
+  type DecideResult,
   type Decision,
-  type DecisionAnswer,
 } from "./decision.ts";
-import { type Found, findFailure, findTry, forget, standingOf } from "./found.ts";
+import {
+  deleteFailureEntry,
+  type FailureSnapshot,
+  failureStatusOf,
+  findFailure,
+  findFailureByAttempt,
+} from "./find-failure.ts";
 
 export async function decide(
   workspace: Workspace,
   decider: Decider,
   id: string,
   decision: Decision,
-): Promise<DecisionAnswer> {
+): Promise<DecideResult> {
   const checked = checkDecision(decision);
-  const trunk = trunkOf(workspace);
+  const trunk = onMainBranch(workspace);
   const first = await findFailure(trunk, id);
-  await requireRight(trunk, decider, first);
+  await requireDecisionPermission(trunk, decider, first);
   // It may be on its way still: told first, then parked.
-  if (standingOf(first, workspace.clock.now()) === "pending") await carryOut(workspace);
+  if (failureStatusOf(first, workspace.clock.now()) === "pending") await processDue(workspace);
   return retryWrite({ what: "The decision was overtaken" }, async () => {
-    const found = await findTry(trunk, first.of);
+    const found = await findFailureByAttempt(trunk, first.of);
     const answer = await decideOnce(trunk, decider, found, checked);
     return answer ?? RETRY;
   });
@@ -49,64 +61,66 @@ export async function decide(
 export async function decideOnce(
   workspace: Workspace,
   decider: Decider,
-  found: Found,
+  found: FailureSnapshot,
   decision: CheckedDecision,
-): Promise<DecisionAnswer | undefined> {
+): Promise<DecideResult | undefined> {
   const before = found.decision;
   if (before !== undefined) {
-    await finish(workspace, decider, found, before);
+    await finishDecision(workspace, decider, found, before);
     return { kind: "already", ...before };
   }
-  if (!(await isOpenQuestion(workspace, found))) {
-    return withdraw(workspace, decider, found);
+  if (!(await isUndecided(workspace, found))) {
+    return withdrawReport(workspace, decider, found);
   }
   if (decision.decision === "ask") {
-    const who = await ask(workspace, decider.author, found, decision);
+    const who = await askForDecision(workspace, decider.author, found, decision);
     if (who === undefined) return undefined;
     return { kind: "asked", who, report: found.report?.delivery.id ?? "" };
   }
-  const kept = await apply(workspace, decider, found, decision as Final).catch(ifClosed);
+  const kept = await applyDecision(workspace, decider, found, decision as FinalDecision).catch(
+    ignoreTaskClosed,
+  );
   if (kept === undefined) return undefined;
-  await finish(workspace, decider, found, kept);
-  const { failed } = await findTry(workspace, found.of);
+  await finishDecision(workspace, decider, found, kept);
+  const { failed } = await findFailureByAttempt(workspace, found.of);
   return { kind: "decided", ...kept, delivery: deliveryOf(failed.delivery) };
 }
 
 /** Its task was closed meanwhile, most likely by a decision: look again. */
-function ifClosed(error: unknown): undefined {
+function ignoreTaskClosed(error: unknown): undefined {
   if (!isBatonError(error) || error.code !== "task_closed") throw error;
 }
 
 /** Whether it is given up still, and nobody has closed its task or is about to. */
-async function isOpenQuestion(workspace: Workspace, found: Found): Promise<boolean> {
-  if (standingOf(found, workspace.clock.now()) !== "given_up") return false;
+async function isUndecided(workspace: Workspace, found: FailureSnapshot): Promise<boolean> {
+  if (failureStatusOf(found, workspace.clock.now()) !== "given_up") return false;
   return (await endingOf(workspace, found.failed.delivery.task)) === undefined;
 }
 
 async function endingOf(
   workspace: Workspace,
   task: string,
-): Promise<Pick<KeptClosing, "as" | "by" | "reason"> | undefined> {
-  const { kept } = (await keptOf(workspace, task)) ?? {};
+): Promise<Pick<StoredClosing, "as" | "by" | "reason"> | undefined> {
+  const { kept } = (await findTaskLedger(workspace, task)) ?? {};
   return kept?.closed ?? kept?.ending;
 }
 
 /** There is nothing to decide any more: nobody is bothered with it. */
-export async function withdraw(
+export async function withdrawReport(
   workspace: Workspace,
   decider: Decider,
-  found: Found,
-): Promise<DecisionAnswer> {
+  found: FailureSnapshot,
+): Promise<DecideResult> {
   const { of, failed, report } = found;
   const { delivery } = failed;
   // It was read bit by bit: somebody may have decided in between, and this is what came of it.
-  const decision = await decisionOn(workspace, of);
+  const decision = await findDecision(workspace, of);
   if (decision !== undefined) {
-    await finish(workspace, decider, found, decision);
+    await finishDecision(workspace, decider, found, decision);
     return { kind: "already", ...decision };
   }
   if (report === undefined) throw notGivenUp(delivery.id, delivery.state);
-  const standing = standingOf(found, workspace.clock.now());
+  const standing = failureStatusOf(found, workspace.clock.now());
   if (standing === "given_up") {
     // Its task was ended, or is being: so is this, and whoever takes the report back says so.
     const ending = await endingOf(workspace, delivery.task);
@@ -117,7 +131,7 @@ export async function withdraw(
   }
   const why = `there is nothing to decide about ${of.delivery}: it is ${delivery.state}, after try ${delivery.attempt}`;
   await closeReport(workspace, decider, report, why);
-  if (standing !== "pending") await forget(workspace, of);
+  if (standing !== "pending") await deleteFailureEntry(workspace, of);
   return { kind: "settled", delivery: deliveryOf(delivery) };
 }
 
@@ -130,10 +144,10 @@ function notGivenUp(delivery: string, state: string): BatonError {
   });
 }
 
-async function requireRight(
+async function requireDecisionPermission(
   { store, name }: Workspace,
   { author: { agent } }: Decider,
-  { of, report }: Found,
+  { of, report }: FailureSnapshot,
 ): Promise<void> {
   const holder = report && isHeld(report.delivery.state) ? report.delivery.holder : "";
   if (agent === holder || agent === report?.delivery.receiver) return;

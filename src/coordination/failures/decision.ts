@@ -4,17 +4,20 @@ import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { RedriveChanges } from "../../delivery/settle/dead-letters.ts";
 import { Reason } from "../../delivery/settle/reason.ts";
 import { Address } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Delivery } from "../../history/delivery.ts";
-import { DECISIONS, type KeptDecision } from "../../history/failure-decisions.ts";
+import { DECISION_KINDS, type StoredFailureDecision } from "../../history/failure-decisions.ts";
 
 export const DecisionSchema = z
   .strictObject({
     /** Of what is tried again: said anew, as when a dead letter is redriven. */
     changes: z
-      .custom<Omit<RedriveChanges, "to">>(isSaidAnew, "must say what changes; who gets it is `to`")
+      .custom<Omit<RedriveChanges, "to">>(
+        isRedriveChanges,
+        "must say what changes; who gets it is `to`",
+      )
       .optional(),
-    decision: z.enum(DECISIONS),
+    decision: z.enum(DECISION_KINDS),
     /** Of what is tried again: not before so many milliseconds from now. */
     delayMs: z.int().min(0).max(FORMAT_LIMITS.durationMs).optional(),
     reason: Reason,
@@ -25,21 +28,27 @@ export const DecisionSchema = z
     error: "must say who gets it",
     path: ["to"],
   })
-  .refine(({ decision, to }) => to === undefined || TO.includes(decision), {
+  .refine(({ decision, to }) => to === undefined || DECISIONS_WITH_RECEIVER.includes(decision), {
     error: "goes with reroute and ask only",
     path: ["to"],
   })
-  .refine(({ decision, changes }) => changes === undefined || AGAIN.includes(decision), {
-    error: "goes with retry and reroute only",
-    path: ["changes"],
-  })
-  .refine(({ decision, delayMs }) => delayMs === undefined || AGAIN.includes(decision), {
-    error: "goes with retry and reroute only",
-    path: ["delayMs"],
-  });
+  .refine(
+    ({ decision, changes }) => changes === undefined || REDRIVING_DECISIONS.includes(decision),
+    {
+      error: "goes with retry and reroute only",
+      path: ["changes"],
+    },
+  )
+  .refine(
+    ({ decision, delayMs }) => delayMs === undefined || REDRIVING_DECISIONS.includes(decision),
+    {
+      error: "goes with retry and reroute only",
+      path: ["delayMs"],
+    },
+  );
 
 /** Who gets it is said beside it. */
-function isSaidAnew(value: unknown): boolean {
+function isRedriveChanges(value: unknown): boolean {
   return (
     typeof value === "object" &&
     value !== null &&
@@ -48,23 +57,23 @@ function isSaidAnew(value: unknown): boolean {
   );
 }
 
-const TO: readonly string[] = ["reroute", "ask"];
-const AGAIN: readonly string[] = ["retry", "reroute"];
+const DECISIONS_WITH_RECEIVER: readonly string[] = ["reroute", "ask"];
+const REDRIVING_DECISIONS: readonly string[] = ["retry", "reroute"];
 
 export type Decision = z.input<typeof DecisionSchema>;
 export type CheckedDecision = z.output<typeof DecisionSchema>;
 
 export const checkDecision = (decision: unknown): CheckedDecision =>
-  parseOr(DecisionSchema, decision, { code: "invalid_input", what: "The decision" });
+  parseOrThrow(DecisionSchema, decision, { code: "invalid_input", what: "The decision" });
 
-export type DecisionAnswer =
-  | (KeptDecision & {
+export type DecideResult =
+  | (StoredFailureDecision & {
       readonly kind: "decided";
       /** What was given up, as it is now. */
       readonly delivery: Delivery;
     })
   /** Somebody else has decided: that stands. */
-  | (KeptDecision & { readonly kind: "already" })
+  | (StoredFailureDecision & { readonly kind: "already" })
   /** Somebody else decides, and was told. */
   | { readonly kind: "asked"; readonly who: string; readonly report: string }
   /** There is nothing to decide: it was settled, taken back or tried again meanwhile. */

@@ -1,11 +1,11 @@
 /** A failure as whoever decides about it sees it. */
 
 import type { Envelope } from "../../envelope/schema.ts";
-import { decisionsOn, type KeptDecision } from "../../history/failure-decisions.ts";
+import { listDecisions, type StoredFailureDecision } from "../../history/failure-decisions.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import type { Found } from "./found.ts";
+import type { FailureSnapshot } from "./find-failure.ts";
 
 export interface FailureInfo {
   readonly task: string;
@@ -27,15 +27,18 @@ export interface FailureInfo {
   /** Who was asked to decide. */
   readonly asked: readonly string[];
   /** What was decided about the same delivery before. */
-  readonly before: readonly KeptDecision[];
-  readonly decision?: KeptDecision | undefined;
+  readonly before: readonly StoredFailureDecision[];
+  readonly decision?: StoredFailureDecision | undefined;
 }
 
-export async function infoOf(workspace: Workspace, found: Found): Promise<FailureInfo> {
+export async function failureInfoOf(
+  workspace: Workspace,
+  found: FailureSnapshot,
+): Promise<FailureInfo> {
   const { of, failed, failure, report, kept, decision } = found;
   const { delivery } = failed;
   const { from, intent } = parseEnvelope(workspace, failed.envelope);
-  const all = await decisionsOn(workspace, of.delivery);
+  const all = await listDecisions(workspace, of.delivery);
   const open = report && isOpen(report.delivery.state) ? report.delivery : undefined;
   const receiver = isReroutedBy(decision) ? (failure.by ?? delivery.receiver) : delivery.receiver;
   const role = await roleOf(workspace, receiver);
@@ -56,7 +59,8 @@ export async function infoOf(workspace: Workspace, found: Found): Promise<Failur
   };
 }
 
-const isReroutedBy = (decision: KeptDecision | undefined): boolean => decision?.to !== undefined;
+const isReroutedBy = (decision: StoredFailureDecision | undefined): boolean =>
+  decision?.to !== undefined;
 
 async function roleOf({ store, name }: Workspace, receiver: string): Promise<string | undefined> {
   const [, role] = /^role:(.*)$/s.exec(receiver) ?? [];

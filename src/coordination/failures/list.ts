@@ -4,22 +4,28 @@ import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import type { Page } from "../../base/page.ts";
 import { Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import {
   DECISION,
-  decisionsOn,
   FAILURE,
-  type GivenUpTry,
-  type KeptFailure,
-  tryName,
-  tryOf,
+  type FailedAttempt,
+  failedAttemptName,
+  failedAttemptOf,
+  listDecisions,
+  type StoredFailure,
 } from "../../history/failure-decisions.ts";
 import { isOpen } from "../../store/rows.ts";
 import { entriesOf, entryValue } from "../../workspace/entries.ts";
-import { followUp } from "../../workspace/follow-up.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { type Found, findFailure, findTry, forget, standingOf } from "./found.ts";
-import { type FailureInfo, infoOf } from "./info.ts";
+import {
+  deleteFailureEntry,
+  type FailureSnapshot,
+  failureStatusOf,
+  findFailure,
+  findFailureByAttempt,
+} from "./find-failure.ts";
+import { type FailureInfo, failureInfoOf } from "./info.ts";
 import { adviceOn, type Proposal } from "./proposals.ts";
 
 /** Where a page ended: among what waits for a decision, or among what was decided. */
@@ -57,19 +63,20 @@ export async function listFailures(
     limit = limits.pageSize,
     task,
     undecided,
-  } = parseOr(FailuresQuerySchema, query, how);
+  } = parseOrThrow(FailuresQuerySchema, query, how);
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
   const items: ListedFailure[] = [];
   let next: string | undefined;
-  for await (const { of, cursor } of tries(workspace, { after, task, undecided })) {
-    const found = await findTry(workspace, of);
-    if (isTakenBack(found)) {
-      const isOver = standingOf(found, workspace.clock.now()) !== "pending";
-      if (isOver) await followUp(`forget ${of.delivery}`, () => forget(workspace, of));
+  for await (const { of, cursor } of listAttempts(workspace, { after, task, undecided })) {
+    const found = await findFailureByAttempt(workspace, of);
+    if (isWithdrawn(found)) {
+      const isOver = failureStatusOf(found, workspace.clock.now()) !== "pending";
+      if (isOver)
+        await runFollowUp(`forget ${of.delivery}`, () => deleteFailureEntry(workspace, of));
       continue;
     }
     if (items.length === limit) return next === undefined ? { items } : { items, next };
-    items.push(await listedAs(workspace, found));
+    items.push(await listedFailureOf(workspace, found));
     next = cursor;
   }
   return { items };
@@ -77,70 +84,81 @@ export async function listFailures(
 
 /** One, by what was given up or by its report. */
 export async function showFailure(workspace: Workspace, id: string): Promise<ListedFailure> {
-  return listedAs(workspace, await findFailure(workspace, id));
+  return listedFailureOf(workspace, await findFailure(workspace, id));
 }
 
-async function listedAs(workspace: Workspace, found: Found): Promise<ListedFailure> {
-  const info = await infoOf(workspace, found);
+async function listedFailureOf(
+  workspace: Workspace,
+  found: FailureSnapshot,
+): Promise<ListedFailure> {
+  const info = await failureInfoOf(workspace, found);
   if (found.decision !== undefined) return info;
   const advice = await adviceOn(workspace, info);
   return { ...info, ...(advice && { advice }) };
 }
 
 /** Nobody is to decide about it any more, and nobody has. */
-const isTakenBack = ({ report, decision }: Found): boolean =>
+const isWithdrawn = ({ report, decision }: FailureSnapshot): boolean =>
   decision === undefined && (report === undefined || !isOpen(report.delivery.state));
 
-interface Which {
+interface FailureFilter {
   readonly after: string | undefined;
   readonly task: string | undefined;
   readonly undecided: boolean;
 }
 
-interface Listed {
-  readonly of: GivenUpTry;
+interface ListedAttempt {
+  readonly of: FailedAttempt;
   readonly cursor: string;
 }
 
-const listedIn = (part: "open" | "decided", of: GivenUpTry): Listed => ({
+const listedAttemptOf = (part: "open" | "decided", of: FailedAttempt): ListedAttempt => ({
   of,
   cursor: `${part}:${of.delivery}#${of.attempt}`,
 });
 
-async function* tries(workspace: Workspace, which: Which): AsyncGenerator<Listed> {
+async function* listAttempts(
+  workspace: Workspace,
+  which: FailureFilter,
+): AsyncGenerator<ListedAttempt> {
   const { after, task, undecided } = which;
   const [, part, delivery = "", attempt] = CURSOR.exec(after ?? "") ?? [];
-  const last = part === undefined ? undefined : tryName({ delivery, attempt: Number(attempt) });
+  const last =
+    part === undefined ? undefined : failedAttemptName({ delivery, attempt: Number(attempt) });
   if (part !== "decided") {
     for await (const entry of entriesOf(workspace, FAILURE, "", last)) {
-      const kept = entryValue<KeptFailure>(entry);
-      if (task === undefined || kept?.task === task) yield listedIn("open", tryOf(entry));
+      const kept = entryValue<StoredFailure>(entry);
+      if (task === undefined || kept?.task === task)
+        yield listedAttemptOf("open", failedAttemptOf(entry));
     }
   }
   if (undecided) return;
   const from = part === "decided" ? last : undefined;
-  const all = task === undefined ? decided(workspace, from) : decidedOf(workspace, task, from);
-  for await (const of of all) yield listedIn("decided", of);
+  const all =
+    task === undefined
+      ? listDecidedAttempts(workspace, from)
+      : listDecidedAttemptsOfTask(workspace, task, from);
+  for await (const of of all) yield listedAttemptOf("decided", of);
 }
 
-async function* decided(
+async function* listDecidedAttempts(
   workspace: Workspace,
   from: string | undefined,
-): AsyncGenerator<GivenUpTry> {
-  for await (const entry of entriesOf(workspace, DECISION, "", from)) yield tryOf(entry);
+): AsyncGenerator<FailedAttempt> {
+  for await (const entry of entriesOf(workspace, DECISION, "", from)) yield failedAttemptOf(entry);
 }
 
 /** In the order of their names, as the others, so that a page can go on after one. */
-async function* decidedOf(
+async function* listDecidedAttemptsOfTask(
   workspace: Workspace,
   task: string,
   from = "",
-): AsyncGenerator<GivenUpTry> {
+): AsyncGenerator<FailedAttempt> {
   const line = await workspace.store.readLine(workspace.name, task);
   const ids = new Set(line.flatMap(({ deliveries }) => deliveries.map(({ id }) => id)));
   for (const delivery of [...ids].sort()) {
-    const attempts = (await decisionsOn(workspace, delivery)).map(({ attempt }) => attempt);
-    const names = attempts.map((attempt) => tryName({ delivery, attempt })).sort();
-    for (const name of names) if (name > from) yield tryOf({ name });
+    const attempts = (await listDecisions(workspace, delivery)).map(({ attempt }) => attempt);
+    const names = attempts.map((attempt) => failedAttemptName({ delivery, attempt })).sort();
+    for (const name of names) if (name > from) yield failedAttemptOf({ name });
   }
 }

@@ -5,12 +5,12 @@
 
 import { isBatonError } from "../../base/errors.ts";
 import { agentInfo } from "../../memory/agents.ts";
-import { heardLate } from "../../memory/redaction/secret-policy.ts";
+import { redactSecretsAfterwards } from "../../memory/redaction/secret-policy.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type CheckedDecision, checkDecision, type Decision } from "./decision.ts";
-import { byDefault, redriven } from "./defaults.ts";
+import { countRedrives, defaultDecisionOf } from "./default-decision.ts";
 import type { FailureInfo } from "./info.ts";
-import { decisionOf, fitting, rules } from "./rules.ts";
+import { decisionOf, listRules, matchingRules } from "./rules.ts";
 
 /** Decides about a failure; undefined leaves it to the rules. */
 export type CoordinateFunction = (
@@ -18,7 +18,7 @@ export type CoordinateFunction = (
 ) => Decision | undefined | Promise<Decision | undefined>;
 
 /** Whoever does not answer by then is passed over: others wait. */
-const ANSWER_MS = 30_000;
+const CONSULT_TIMEOUT_MS = 30_000;
 
 export interface Proposal {
   /** The function, a rule, or what is done by default. */
@@ -27,26 +27,27 @@ export interface Proposal {
 }
 
 /** Said instead of a decision: why there is none. */
-export interface PassedOver {
+export interface SkippedProposal {
   readonly source: string;
   readonly passedOver: string;
 }
 
-export async function* proposals(
+export async function* proposeDecisions(
   workspace: Workspace,
   info: FailureInfo,
   consult?: CoordinateFunction,
-): AsyncGenerator<Proposal | PassedOver, void, undefined> {
+): AsyncGenerator<Proposal | SkippedProposal, void, undefined> {
   const { redrives } = workspace.limits;
-  for await (const proposal of said(workspace, info, consult)) {
-    const why = "decision" in proposal ? inVain(proposal.decision, info, redrives) : undefined;
+  for await (const proposal of proposeConfigured(workspace, info, consult)) {
+    const why =
+      "decision" in proposal ? skipReasonOf(proposal.decision, info, redrives) : undefined;
     yield why === undefined ? proposal : { source: proposal.source, passedOver: why };
   }
-  yield { source: "default", decision: checkDecision(await fallback(workspace, info)) };
+  yield { source: "default", decision: checkDecision(await decideByDefault(workspace, info)) };
 }
 
 /** Why it would not end: it was tried again often enough, or whoever is asked was, and said nothing. */
-function inVain(
+function skipReasonOf(
   { decision, to }: CheckedDecision,
   info: FailureInfo,
   redrives: number,
@@ -54,7 +55,9 @@ function inVain(
   switch (decision) {
     case "retry":
     case "reroute":
-      return redriven(info) < redrives ? undefined : "it was tried again as often as it may be";
+      return countRedrives(info) < redrives
+        ? undefined
+        : "it was tried again as often as it may be";
     case "ask": {
       const isAsked = to === undefined ? info.asked.length > 0 : info.asked.includes(to);
       const isVain = isAsked || info.asked.length >= redrives;
@@ -65,28 +68,29 @@ function inVain(
   }
 }
 
-async function* said(
+async function* proposeConfigured(
   workspace: Workspace,
   info: FailureInfo,
   consult: CoordinateFunction | undefined,
-): AsyncGenerator<Proposal | PassedOver, void, undefined> {
-  const answer = consult && (await heardLate(workspace, await answerOf(consult, info)));
+): AsyncGenerator<Proposal | SkippedProposal, void, undefined> {
+  const answer =
+    consult && (await redactSecretsAfterwards(workspace, await consultFunction(consult, info)));
   if (answer !== undefined) yield answer;
-  for (const rule of fitting(await rules(workspace), info)) {
+  for (const rule of matchingRules(await listRules(workspace), info)) {
     yield { source: `rule "${rule.name}"`, decision: checkDecision(decisionOf(rule)) };
   }
 }
 
 /** What the function says; what it throws, or says wrongly, is told where it is decided without it. */
-async function answerOf(
+async function consultFunction(
   consult: CoordinateFunction,
   info: FailureInfo,
-): Promise<Proposal | PassedOver | undefined> {
+): Promise<Proposal | SkippedProposal | undefined> {
   const source = "function";
   const timer = Promise.withResolvers<never>();
   const late = setTimeout(
-    () => timer.reject(new Error(`it did not answer within ${ANSWER_MS} ms`)),
-    ANSWER_MS,
+    () => timer.reject(new Error(`it did not answer within ${CONSULT_TIMEOUT_MS} ms`)),
+    CONSULT_TIMEOUT_MS,
   ).unref();
   try {
     const decision = await Promise.race([consult(info), timer.promise]);
@@ -103,13 +107,13 @@ export async function adviceOn(
   workspace: Workspace,
   info: FailureInfo,
 ): Promise<Proposal | undefined> {
-  for await (const proposal of proposals(workspace, info)) {
+  for await (const proposal of proposeDecisions(workspace, info)) {
     if ("decision" in proposal) return proposal;
   }
   return undefined;
 }
 
-async function fallback(workspace: Workspace, info: FailureInfo): Promise<Decision> {
+async function decideByDefault(workspace: Workspace, info: FailureInfo): Promise<Decision> {
   const { store, name, limits } = workspace;
   const [agents, attempts] = await Promise.all([
     store.listAgents(name),
@@ -117,7 +121,7 @@ async function fallback(workspace: Workspace, info: FailureInfo): Promise<Decisi
   ]);
   const had = attempts.map(({ holder }) => holder);
   const given = info.before.flatMap(({ to }) => to ?? []);
-  return byDefault(info, {
+  return defaultDecisionOf(info, {
     agents: agents.map(agentInfo),
     tried: [...had, ...given],
     redrives: limits.redrives,

@@ -3,33 +3,34 @@
  * task. Told before the delivery is parked, with a key of delivery and try: however often it is done
  * again after a crash, it is one report.
  */
-import { canonicalJson } from "../../base/canonical.ts";
+
 import { clip } from "../../base/clip.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { BatonError, type ErrorCode, isBatonError } from "../../base/errors.ts";
-import { parkStopped } from "../../delivery/due/park.ts";
+import { deadLetterStopped } from "../../delivery/due/report-dead-letter.ts";
 import { sendHandoff } from "../../delivery/send/send.ts";
 import { addressOf, type Draft, type Envelope } from "../../envelope/schema.ts";
-import { failureOf, type TriedFailure } from "../../history/failure.ts";
+import { type AttemptFailure, failureOf } from "../../history/failure.ts";
 import {
-  decisionOn,
   FAILURE,
-  type GivenUpTry,
-  type KeptFailure,
+  type FailedAttempt,
+  failedAttemptName,
+  findDecision,
   reportKey,
   reportOf,
-  tryName,
+  type StoredFailure,
 } from "../../history/failure-decisions.ts";
 import { SYSTEM } from "../../memory/agents.ts";
 import { systemAuthor } from "../../memory/system-author.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen, roleInbox } from "../../store/rows.ts";
-import type { Claimed, PutEntry } from "../../store/store.ts";
-import { entryValue, writtenValue } from "../../workspace/entries.ts";
-import type { GivenUp, GivenUpEnvelope, Workspace } from "../../workspace/workspace.ts";
-import { COORDINATOR, coordinators } from "./coordinators.ts";
-import { askingPolicy } from "./patience.ts";
+import type { DeliveryWithEnvelopeRow, PutEntry } from "../../store/store.ts";
+import { entryValue, toEntryText } from "../../workspace/entries.ts";
+import type { CoordinationFields, GiveUpDetails, Workspace } from "../../workspace/workspace.ts";
+import { askingPolicy } from "./asking-policy.ts";
+import { COORDINATOR, readCoordinatorAvailability } from "./coordinators.ts";
 
-type Reported = NonNullable<Envelope["failure"]>;
+type ReportedFailure = NonNullable<Envelope["failure"]>;
 
 /**
  * Of a task in the queue always; of any other when there is a coordinator, unless the handoff says that
@@ -37,47 +38,57 @@ type Reported = NonNullable<Envelope["failure"]>;
  */
 export async function isCoordinated(
   workspace: Workspace,
-  { failure, from, policy, queued }: GivenUpEnvelope,
+  { failure, from, policy, queued }: CoordinationFields,
 ): Promise<boolean> {
   if (failure !== undefined || from.agent === SYSTEM) return false;
   if (queued) return true;
   if (policy?.exhausted === "park") return false;
-  return (await coordinators(workspace)).isRegistered;
+  return (await readCoordinatorAvailability(workspace)).isRegistered;
 }
 
 /** The delivery of the report. */
-export async function report(workspace: Workspace, due: Claimed, ended: GivenUp): Promise<string> {
+export async function reportFailure(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  ended: GiveUpDetails,
+): Promise<string> {
   const { store, name } = workspace;
   const of = { delivery: due.delivery.id, attempt: ended.attempt };
-  const kept = entryValue<KeptFailure>(await store.findEntry(name, FAILURE, tryName(of)));
+  const kept = entryValue<StoredFailure>(
+    await store.findEntry(name, FAILURE, failedAttemptName(of)),
+  );
   const before = kept?.before ?? 0;
   const sent = await reportOf(workspace, of, before);
   const stands =
     sent !== undefined &&
-    (isOpen(sent.delivery.state) || (await decisionOn(workspace, of)) !== undefined);
+    (isOpen(sent.delivery.state) || (await findDecision(workspace, of)) !== undefined);
   if (stands) return sent.delivery.id;
   return send(workspace, due, { of, ended, before: sent === undefined ? before : before + 1 });
 }
 
-interface Telling {
-  readonly of: GivenUpTry;
-  readonly ended: GivenUp;
+interface ReportRequest {
+  readonly of: FailedAttempt;
+  readonly ended: GiveUpDetails;
   /** Reports of it that were taken back. */
   readonly before: number;
 }
 
-async function send(workspace: Workspace, due: Claimed, telling: Telling): Promise<string> {
-  const tried = await triedAs(workspace, due, telling.ended);
+async function send(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  telling: ReportRequest,
+): Promise<string> {
+  const tried = await lastFailureOf(workspace, due, telling.ended);
   const author = await systemAuthor(workspace);
   for (const [to, policy] of await receivers(workspace)) {
-    for (const short of [undefined, ...SHORTER]) {
-      const failure = short === undefined ? tried : clipped(tried, short);
+    for (const short of [undefined, ...CLIP_STEPS]) {
+      const failure = short === undefined ? tried : clipFailure(tried, short);
       const draft = draftOf(workspace, due, { ...telling, failure, short, to, policy });
       const sending = {
         apart: true,
         bare: short?.bare,
-        entries: async () => [await keptAs(workspace, due, telling)],
-        failure: reportedOf(telling.of, failure),
+        entries: async () => [await failureEntryOf(workspace, due, telling)],
+        failure: reportedFailureOf(telling.of, failure),
         ...(short?.bare ? {} : { passesOn: parseEnvelope(workspace, due.envelope) }),
       };
       try {
@@ -110,7 +121,7 @@ const UNREACHABLE: readonly ErrorCode[] = [
 async function receivers(
   workspace: Workspace,
 ): Promise<readonly (readonly [string, Draft["policy"]])[]> {
-  const { isActive, arePersons } = await coordinators(workspace);
+  const { isActive, arePersons } = await readCoordinatorAvailability(workspace);
   const { limits } = workspace;
   const hub = [SYSTEM, askingPolicy(limits, { id: SYSTEM })] as const;
   if (!isActive) return [hub];
@@ -119,11 +130,11 @@ async function receivers(
 }
 
 /** How the last try ended: as it is about to be written down, or as it was. */
-async function triedAs(
+async function lastFailureOf(
   { store, name }: Workspace,
-  { delivery }: Claimed,
-  { ends, late }: GivenUp,
-): Promise<TriedFailure> {
+  { delivery }: DeliveryWithEnvelopeRow,
+  { ends, late }: GiveUpDetails,
+): Promise<AttemptFailure> {
   const last = (await store.readAttempts(name, delivery.id)).at(-1);
   const holder = isHeld(delivery.state) ? delivery.holder : "";
   const ended = ends ? { ...ends, holder } : last;
@@ -131,13 +142,13 @@ async function triedAs(
 }
 
 /** What is kept of it until somebody has decided. */
-async function keptAs(
+async function failureEntryOf(
   workspace: Workspace,
-  { delivery }: Claimed,
-  { of, before }: Telling,
+  { delivery }: DeliveryWithEnvelopeRow,
+  { of, before }: ReportRequest,
 ): Promise<PutEntry> {
-  const entry = await workspace.store.findEntry(workspace.name, FAILURE, tryName(of));
-  const value: KeptFailure = {
+  const entry = await workspace.store.findEntry(workspace.name, FAILURE, failedAttemptName(of));
+  const value: StoredFailure = {
     at: workspace.clock.now(),
     asked: [],
     before,
@@ -145,10 +156,13 @@ async function keptAs(
     task: delivery.task,
   };
   const basedOn = entry?.revision ?? 0;
-  return { kind: FAILURE, name: tryName(of), value: writtenValue(value), basedOn };
+  return { kind: FAILURE, name: failedAttemptName(of), value: toEntryText(value), basedOn };
 }
 
-const reportedOf = ({ delivery, attempt }: GivenUpTry, failure: TriedFailure): Reported => ({
+const reportedFailureOf = (
+  { delivery, attempt }: FailedAttempt,
+  failure: AttemptFailure,
+): ReportedFailure => ({
   ...failure,
   attempt,
   delivery,
@@ -156,37 +170,41 @@ const reportedOf = ({ delivery, attempt }: GivenUpTry, failure: TriedFailure): R
 });
 
 /** What of each text travels where all of it has no room; the try has the rest. */
-interface Short {
+interface ClipLimits {
   readonly text: number;
   readonly hints: number;
   /** Without what the task's ledger holds: it may be that which leaves no room. */
   readonly bare?: true;
 }
-const CLIPPED: Short = { text: 1_000, hints: 5 };
-const SHORTER: readonly Short[] = [CLIPPED, { text: 200, hints: 0, bare: true }];
+const FIRST_CLIP: ClipLimits = { text: 1_000, hints: 5 };
+const CLIP_STEPS: readonly ClipLimits[] = [FIRST_CLIP, { text: 200, hints: 0, bare: true }];
 
-const clipped = (
-  { attempted, hints, message, ...failure }: TriedFailure,
-  { text, hints: most }: Short,
-): TriedFailure => ({
+const clipFailure = (
+  { attempted, hints, message, ...failure }: AttemptFailure,
+  { text, hints: most }: ClipLimits,
+): AttemptFailure => ({
   ...failure,
   ...(attempted === undefined ? {} : { attempted: clip(attempted, text) }),
   hints: hints.slice(0, most).map((hint) => clip(hint, text)),
   message: clip(message, text),
 });
 
-interface Drafting extends Telling {
-  readonly failure: TriedFailure;
-  readonly short: Short | undefined;
+interface ReportDraftInput extends ReportRequest {
+  readonly failure: AttemptFailure;
+  readonly short: ClipLimits | undefined;
   readonly to: string;
   readonly policy: Draft["policy"];
 }
 
-function draftOf(workspace: Workspace, { delivery, envelope: row }: Claimed, how: Drafting): Draft {
+function draftOf(
+  workspace: Workspace,
+  { delivery, envelope: row }: DeliveryWithEnvelopeRow,
+  how: ReportDraftInput,
+): Draft {
   const envelope = parseEnvelope(workspace, row);
   const { of, ended, failure, short, to, policy, before } = how;
-  const { text } = short ?? CLIPPED;
-  const why = whyOf(workspace, { delivery, envelope: row }, { ended, failure });
+  const { text } = short ?? FIRST_CLIP;
+  const why = giveUpReasonOf(workspace, { delivery, envelope: row }, { ended, failure });
   return {
     to,
     task: delivery.task,
@@ -202,10 +220,10 @@ function draftOf(workspace: Workspace, { delivery, envelope: row }: Claimed, how
   };
 }
 
-function whyOf(
+function giveUpReasonOf(
   { limits, versions }: Workspace,
-  { delivery, envelope }: Claimed,
-  { ended, failure }: Pick<Drafting, "ended" | "failure">,
+  { delivery, envelope }: DeliveryWithEnvelopeRow,
+  { ended, failure }: Pick<ReportDraftInput, "ended" | "failure">,
 ): string {
   const { hop } = parseEnvelope({ versions }, envelope);
   if (failure.type === "hop_limit") {
@@ -217,10 +235,14 @@ function whyOf(
 }
 
 /** Reports that what waits will never begin, and parks it. */
-export async function failWaiting(
+export async function failWaitingDelivery(
   workspace: Workspace,
-  due: Claimed,
-  { type, message }: Pick<Reported, "type" | "message">,
+  due: DeliveryWithEnvelopeRow,
+  { type, message }: Pick<ReportedFailure, "type" | "message">,
 ): Promise<void> {
-  await parkStopped(workspace, due, canonicalJson({ message, reason: type }, "invalid_input"));
+  await deadLetterStopped(
+    workspace,
+    due,
+    canonicalJson({ message, reason: type }, "invalid_input"),
+  );
 }

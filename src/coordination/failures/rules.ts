@@ -8,8 +8,8 @@ import * as z from "zod";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { Reason } from "../../delivery/settle/reason.ts";
 import { Address, AgentName, FAILURE_CLASSES, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { heard } from "../../memory/redaction/secret-policy.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Decision } from "./decision.ts";
@@ -54,23 +54,26 @@ export type FailureRule = z.input<typeof FailureRuleSchema>;
 export type FailureRuleInfo = z.output<typeof FailureRuleSchema> & { readonly name: string };
 
 const ruleName = (name: unknown): string =>
-  parseOr(Name, name, { code: "invalid_input", what: "The rule's name", prefix: "name" });
+  parseOrThrow(Name, name, { code: "invalid_input", what: "The rule's name", prefix: "name" });
 
 export async function setRule(
   workspace: Workspace,
   name: string,
   rule: FailureRule,
 ): Promise<void> {
-  const said = await heard(workspace, { name, rule });
-  const value = parseOr(FailureRuleSchema, said.rule, { code: "invalid_input", what: "The rule" });
+  const said = await redactSecrets(workspace, { name, rule });
+  const value = parseOrThrow(FailureRuleSchema, said.rule, {
+    code: "invalid_input",
+    what: "The rule",
+  });
   await changeEntry(workspace, { kind: RULE, name: ruleName(said.name) }, () => ({ value }));
 }
 
-export async function dropRule(workspace: Workspace, name: string): Promise<void> {
+export async function deleteRule(workspace: Workspace, name: string): Promise<void> {
   await changeEntry(workspace, { kind: RULE, name: ruleName(name) }, () => ({ value: undefined }));
 }
 
-export async function rules(workspace: Workspace): Promise<FailureRuleInfo[]> {
+export async function listRules(workspace: Workspace): Promise<FailureRuleInfo[]> {
   const all: FailureRuleInfo[] = [];
   for await (const entry of entriesOf(workspace, RULE)) {
     const value = entryValue<z.output<typeof FailureRuleSchema>>(entry);
@@ -80,17 +83,17 @@ export async function rules(workspace: Workspace): Promise<FailureRuleInfo[]> {
 }
 
 /** Those that fit, in the order they count. */
-export function fitting(
+export function matchingRules(
   all: readonly FailureRuleInfo[],
   failure: FailureInfo,
 ): readonly FailureRuleInfo[] {
   const conditions = ({ when }: FailureRuleInfo): number => Object.keys(when).length;
   return all
-    .filter(({ when }) => fits(when, failure))
+    .filter(({ when }) => matchesRule(when, failure))
     .sort((a, b) => conditions(b) - conditions(a));
 }
 
-function fits(when: FailureRuleInfo["when"], info: FailureInfo): boolean {
+function matchesRule(when: FailureRuleInfo["when"], info: FailureInfo): boolean {
   const { type, class: kind } = info.failure;
   return (
     (when.class ?? kind) === kind &&

@@ -5,17 +5,17 @@ import { type Glob as Parsed, parseGlobs } from "../../base/globs.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import { type Page, pageOf } from "../../base/page.ts";
 import { AgentName, DeliveryId, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { entriesOf } from "../../workspace/entries.ts";
 import { storeTime } from "../../workspace/store-time.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { meetingWith } from "./conflicts.ts";
+import { findOverlap } from "./conflicts.ts";
 import {
   type Candidate,
   candidateOf,
+  filterActive,
   RESERVATION,
   type Reservation,
-  stillGood,
 } from "./reservation.ts";
 
 const Glob = z.string().min(1).max(FORMAT_LIMITS.lineLength);
@@ -24,7 +24,7 @@ const Globs = z.array(Glob).min(1).max(FORMAT_LIMITS.listItems);
 /** One, or a list of them, as what they are read as. */
 export const checkedGlobs = (globs: string | readonly string[], path: string): readonly Parsed[] =>
   parseGlobs(
-    parseOr(Globs, typeof globs === "string" ? [globs] : globs, {
+    parseOrThrow(Globs, typeof globs === "string" ? [globs] : globs, {
       code: "invalid_input",
       what: "The globs",
       prefix: path,
@@ -44,7 +44,7 @@ export const ReservationsSchema = z.strictObject({
 export type ReservationsQuery = z.input<typeof ReservationsSchema>;
 
 /** In the order their work was sent. Default limit: `pageSize`. */
-export async function reservations(
+export async function listReservations(
   workspace: Workspace,
   query: ReservationsQuery,
 ): Promise<Page<Reservation>> {
@@ -54,7 +54,7 @@ export async function reservations(
     limit = limits.pageSize,
     touching,
     ...filter
-  } = parseOr(ReservationsSchema, query, { code: "invalid_input", what: "The query" });
+  } = parseOrThrow(ReservationsSchema, query, { code: "invalid_input", what: "The query" });
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
   const globs = touching === undefined ? undefined : checkedGlobs(touching, "touching");
   const now = await storeTime(workspace);
@@ -62,22 +62,22 @@ export async function reservations(
   let some: Candidate[] = [];
   for await (const entry of entriesOf(workspace, RESERVATION, "", after)) {
     const candidate = candidateOf(entry);
-    if (isMeant(candidate, filter, globs)) some.push(candidate);
+    if (matchesFilter(candidate, filter, globs)) some.push(candidate);
     if (some.length <= limit - good.length) continue;
-    good.push(...(await stillGood(workspace, some, now)));
+    good.push(...(await filterActive(workspace, some, now)));
     some = [];
     if (good.length > limit) break;
   }
-  good.push(...(await stillGood(workspace, some, now)));
+  good.push(...(await filterActive(workspace, some, now)));
   return pageOf(good, limit, ({ delivery }) => delivery);
 }
 
-function isMeant(
+function matchesFilter(
   { kept }: Candidate,
   filter: { readonly agent?: string | undefined; readonly task?: string | undefined },
   globs: readonly Parsed[] | undefined,
 ): boolean {
   const { agent = kept.agent, task = kept.task } = filter;
   if (kept.agent !== agent || kept.task !== task) return false;
-  return globs === undefined || meetingWith(globs, kept.globs) !== undefined;
+  return globs === undefined || findOverlap(globs, kept.globs) !== undefined;
 }

@@ -7,7 +7,7 @@
 
 import { type DeliveryRow, type EntryRow, isHeld } from "../../store/rows.ts";
 import { entryValue } from "../../workspace/entries.ts";
-import { followUp } from "../../workspace/follow-up.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** The kind of the entry, which is named by the delivery's id. */
@@ -18,7 +18,7 @@ export const MODES = ["exclusive", "shared"] as const;
 export type ReservationMode = (typeof MODES)[number];
 
 /** What the entry says. */
-export interface KeptReservation {
+export interface StoredReservation {
   readonly agent: string;
   readonly fence: number;
   readonly globs: readonly string[];
@@ -28,7 +28,7 @@ export interface KeptReservation {
   readonly task: string;
 }
 
-export interface Reservation extends Omit<KeptReservation, "fence"> {
+export interface Reservation extends Omit<StoredReservation, "fence"> {
   readonly delivery: string;
   /** When it was said, and until when it holds unless the lease is renewed: in the store's time. */
   readonly since: number;
@@ -38,12 +38,12 @@ export interface Reservation extends Omit<KeptReservation, "fence"> {
 /** An entry that may be a reservation still. */
 export interface Candidate {
   readonly entry: EntryRow;
-  readonly kept: KeptReservation;
+  readonly kept: StoredReservation;
 }
 
 export const candidateOf = (entry: EntryRow): Candidate => ({
   entry,
-  kept: entryValue<KeptReservation>(entry) as KeptReservation,
+  kept: entryValue<StoredReservation>(entry) as StoredReservation,
 });
 
 export function reservationOf(
@@ -55,7 +55,7 @@ export function reservationOf(
 }
 
 /** Those of them that are good at this time, in the same order; what has ended is taken away. */
-export async function stillGood(
+export async function filterActive(
   workspace: Workspace,
   candidates: readonly Candidate[],
   now: number,
@@ -64,18 +64,18 @@ export async function stillGood(
   const found = await Promise.all(
     candidates.map(async (candidate) => {
       const delivery = (await store.findDelivery(name, candidate.entry.name))?.delivery;
-      if (isGood(workspace, candidate.kept, delivery, now))
+      if (isActive(workspace, candidate.kept, delivery, now))
         return reservationOf(candidate, delivery);
-      await takeAway(workspace, candidate.entry);
+      await deleteEndedReservation(workspace, candidate.entry);
       return undefined;
     }),
   );
   return found.filter((each) => each !== undefined);
 }
 
-function isGood(
+function isActive(
   { processes }: Workspace,
-  { fence }: KeptReservation,
+  { fence }: StoredReservation,
   held: DeliveryRow | undefined,
   now: number,
 ): held is DeliveryRow {
@@ -84,9 +84,9 @@ function isGood(
 }
 
 /** If it is still as it was seen: a later holder's is another. Looking never fails because of it. */
-function takeAway({ store, name }: Workspace, entry: EntryRow): Promise<void> {
+function deleteEndedReservation({ store, name }: Workspace, entry: EntryRow): Promise<void> {
   const { kind, name: delivery, revision } = entry;
-  return followUp(`${kind} ${delivery}`, async () => {
+  return runFollowUp(`${kind} ${delivery}`, async () => {
     await store.putEntry(name, { kind, name: delivery, value: undefined, basedOn: revision });
   });
 }

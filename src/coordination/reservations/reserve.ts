@@ -7,12 +7,12 @@ import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { parseGlobs } from "../../base/globs.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { leaseLost } from "../../history/lease-lost.ts";
-import { heard } from "../../memory/redaction/secret-policy.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import { touchesOf } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
-import type { Claimed } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import { changeEntry } from "../../workspace/entries.ts";
 import { storeTime } from "../../workspace/store-time.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
@@ -20,11 +20,11 @@ import { conflictsWith, type ReservationConflict } from "./conflicts.ts";
 import { checkedGlobs } from "./list.ts";
 import {
   candidateOf,
-  type KeptReservation,
   MODES,
   RESERVATION,
   type Reservation,
   reservationOf,
+  type StoredReservation,
 } from "./reservation.ts";
 
 export const ReserveSchema = z.strictObject({
@@ -34,7 +34,7 @@ export const ReserveSchema = z.strictObject({
 });
 export type ReserveOptions = z.input<typeof ReserveSchema>;
 
-export interface Reserved {
+export interface ReserveResult {
   readonly reserved: Reservation;
   /** Who else works on any of it. Nothing is refused because of them. */
   readonly conflicts: readonly ReservationConflict[];
@@ -46,12 +46,15 @@ export interface Reserved {
  */
 export async function reserve(
   workspace: Workspace,
-  { delivery, envelope }: Claimed,
+  { delivery, envelope }: DeliveryWithEnvelopeRow,
   globs: string | readonly string[] | undefined,
   options: ReserveOptions = {},
-): Promise<Reserved> {
+): Promise<ReserveResult> {
   const how = { code: "invalid_input", what: "The options" } as const;
-  const asked = await heard(workspace, { globs, ...parseOr(ReserveSchema, options, how) });
+  const asked = await redactSecrets(workspace, {
+    globs,
+    ...parseOrThrow(ReserveSchema, options, how),
+  });
   const { mode, note } = asked;
   const named = asked.globs ?? touchesOf(envelope);
   if (named.length === 0) throw nothingNamed();
@@ -62,8 +65,8 @@ export async function reserve(
     mode,
     ...(note === undefined ? {} : { note }),
   };
-  const value: KeptReservation = { agent, fence, instance, task, ...said };
-  const entry = await changeEntry<KeptReservation>(workspace, nameOf(delivery), (now) => {
+  const value: StoredReservation = { agent, fence, instance, task, ...said };
+  const entry = await changeEntry<StoredReservation>(workspace, nameOf(delivery), (now) => {
     if (now !== undefined && now.fence > fence) throw leaseLost(delivery.id, undefined);
     return { value };
   });
@@ -79,15 +82,15 @@ export async function reserve(
 
 /** Takes back what this holder has reserved. */
 export async function unreserve(workspace: Workspace, delivery: DeliveryRow): Promise<void> {
-  await changeEntry<KeptReservation>(workspace, nameOf(delivery), (now) =>
+  await changeEntry<StoredReservation>(workspace, nameOf(delivery), (now) =>
     now?.fence === delivery.fence ? { value: undefined } : undefined,
   );
 }
 
 /** Who works on what a handoff will touch: before it is accepted. */
-export async function conflictsAhead(
+export async function findOfferConflicts(
   workspace: Workspace,
-  { envelope }: Claimed,
+  { envelope }: DeliveryWithEnvelopeRow,
   { agent, instance }: { readonly agent: string; readonly instance: string },
 ): Promise<readonly ReservationConflict[]> {
   const touches = touchesOf(envelope);

@@ -6,20 +6,20 @@
  * reason; what its proposer has changed meanwhile is looked at first.
  */
 import * as z from "zod";
-import { canonicalJson, sha256 } from "../../base/canonical.ts";
+import { canonicalJson, sha256 } from "../../base/digest.ts";
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import type { Result } from "../../delivery/send/result.ts";
-import { CONTEXT_CHANGE } from "../../envelope/own-names.ts";
+import { CONTEXT_CHANGE_TYPE } from "../../envelope/built-in-actions.ts";
 import type { EnvelopeOf } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Delivery } from "../../history/delivery.ts";
 import { ContextKey, nameOf } from "../../shared-context/items.ts";
 import { requireKeeper } from "../../shared-context/keepers.ts";
-import { type Change, write } from "../../shared-context/write.ts";
-import { type EntryName, entryValue, writtenValue } from "../../workspace/entries.ts";
+import { type ItemChange, writeItemChange } from "../../shared-context/write.ts";
+import { type EntryName, entryValue, toEntryText } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { type Proposed, ProposedSchema } from "./propose.ts";
+import { type ProposalPayload, ProposalPayloadSchema } from "./propose.ts";
 
 const ADOPTED = "context-adopted";
 
@@ -28,7 +28,7 @@ export const AdoptSchema = z.strictObject({ despite: z.array(ContextKey).optiona
 export type AdoptOptions = z.input<typeof AdoptSchema>;
 
 /** What came of a proposal. */
-export type Adopted =
+export type AdoptResult =
   | {
       readonly kind: "adopted";
       readonly version: number;
@@ -38,13 +38,13 @@ export type Adopted =
   /** Changed since it was proposed: declined, for this reason. */
   | { readonly kind: "stale"; readonly conflict: BatonError; readonly delivery: Delivery };
 
-interface Mark {
+interface StoredAdoption {
   readonly version: number;
   readonly memory: string;
 }
 
 /** The accepted work that proposes a change. */
-interface Proposal {
+interface ProposalWork {
   readonly id: string;
   readonly handle: string;
   readonly envelope: EnvelopeOf<unknown>;
@@ -55,17 +55,20 @@ interface Proposal {
 export async function adopt(
   workspace: Workspace,
   keeper: Worker,
-  work: Proposal,
+  work: ProposalWork,
   options: AdoptOptions = {},
-): Promise<Adopted> {
-  const { despite } = parseOr(AdoptSchema, options, { code: "invalid_input", what: "The options" });
-  const proposed = proposalIn(work);
+): Promise<AdoptResult> {
+  const { despite } = parseOrThrow(AdoptSchema, options, {
+    code: "invalid_input",
+    what: "The options",
+  });
+  const proposed = proposalPayloadOf(work);
   await requireKeeper(workspace, keeper.agent);
   await refuseExtended(workspace, work);
   try {
     const mark =
-      (await adoptedBefore(workspace, work, proposed)) ??
-      (await carryOut(workspace, keeper, { work, proposed, despite }));
+      (await findAdoption(workspace, work, proposed)) ??
+      (await writeAdoption(workspace, keeper, { work, proposed, despite }));
     const summary = `${keeper.agent} adopted ${nameOf(proposed.change)}: version ${mark.version} of the shared context.`;
     const settled = await work.complete({ summary });
     return { kind: "adopted", ...mark, delivery: settled.delivery };
@@ -77,7 +80,7 @@ export async function adopt(
 }
 
 /** Completing extended work throws, and loads what was added: nothing is written before that. */
-async function refuseExtended({ store, name }: Workspace, work: Proposal): Promise<void> {
+async function refuseExtended({ store, name }: Workspace, work: ProposalWork): Promise<void> {
   const found = await store.findDelivery(name, work.id);
   if (found === undefined || found.envelope.id === work.envelope.id) return;
   if (found.delivery.settledAt !== 0) return;
@@ -89,10 +92,10 @@ async function refuseExtended({ store, name }: Workspace, work: Proposal): Promi
 const isStale = (error: unknown): error is BatonError =>
   isBatonError(error) && (error.code === "context_conflict" || error.code === "not_in_context");
 
-function proposalIn({ envelope, id }: Proposal): Proposed {
+function proposalPayloadOf({ envelope, id }: ProposalWork): ProposalPayload {
   const { payload } = envelope;
-  if (payload?.type === CONTEXT_CHANGE) {
-    return parseOr(ProposedSchema, payload.data, {
+  if (payload?.type === CONTEXT_CHANGE_TYPE) {
+    return parseOrThrow(ProposalPayloadSchema, payload.data, {
       code: "invalid_payload",
       what: "The proposal",
       prefix: "payload.data",
@@ -101,22 +104,26 @@ function proposalIn({ envelope, id }: Proposal): Proposed {
   throw new BatonError("invalid_input", {
     message: `${id} proposes no change of the shared context.`,
     path: "work",
-    hint: `A proposal has a payload of type ${CONTEXT_CHANGE}; agent.context.propose() sends one.`,
+    hint: `A proposal has a payload of type ${CONTEXT_CHANGE_TYPE}; agent.context.propose() sends one.`,
   });
 }
 
 /** By what was proposed, not by the envelope: another one may say the same. */
-function markName({ id }: Proposal, proposed: Proposed): EntryName {
+function adoptionEntryName({ id }: ProposalWork, proposed: ProposalPayload): EntryName {
   const digest = sha256(canonicalJson(proposed, "invalid_input"));
   return { kind: ADOPTED, name: canonicalJson([id, digest], "invalid_input") };
 }
 
-async function adoptedBefore({ store, name }: Workspace, work: Proposal, proposed: Proposed) {
-  const mark = markName(work, proposed);
-  return entryValue<Mark>(await store.findEntry(name, mark.kind, mark.name));
+async function findAdoption(
+  { store, name }: Workspace,
+  work: ProposalWork,
+  proposed: ProposalPayload,
+) {
+  const mark = adoptionEntryName(work, proposed);
+  return entryValue<StoredAdoption>(await store.findEntry(name, mark.kind, mark.name));
 }
 
-async function carryOut(
+async function writeAdoption(
   workspace: Workspace,
   keeper: Worker,
   {
@@ -124,26 +131,26 @@ async function carryOut(
     proposed,
     despite,
   }: {
-    readonly work: Proposal;
-    readonly proposed: Proposed;
+    readonly work: ProposalWork;
+    readonly proposed: ProposalPayload;
     readonly despite: readonly string[] | undefined;
   },
-): Promise<Mark> {
+): Promise<StoredAdoption> {
   const { change, basedOn, reason } = proposed;
-  const wanted: Change =
+  const wanted: ItemChange =
     "retire" in change ? { kind: "retired", item: change, reason } : { kind: "set", item: change };
   const fence = Number(work.handle.slice(work.handle.lastIndexOf("#") + 1));
   const { leaseMs } = workspace.limits;
   const lease = { delivery: work.id, fence, envelope: work.envelope.id, leaseMs };
-  const { version, memory } = await write(workspace, keeper, wanted, {
+  const { version, memory } = await writeItemChange(workspace, keeper, wanted, {
     basedOn,
     despite,
     reason: `Proposed by ${work.envelope.from.agent}: ${reason}`,
     under: {
       lease,
       entry: (mark) => ({
-        ...markName(work, proposed),
-        value: writtenValue(mark),
+        ...adoptionEntryName(work, proposed),
+        value: toEntryText(mark),
         basedOn: 0,
       }),
     },

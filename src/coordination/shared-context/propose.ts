@@ -5,30 +5,30 @@
  */
 
 import * as z from "zod";
-import { sha256 } from "../../base/canonical.ts";
 import { clip } from "../../base/clip.ts";
+import { sha256 } from "../../base/digest.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
-import type { SentHandoff } from "../../delivery/send/key.ts";
+import type { SentHandoff } from "../../delivery/send/idempotency-key.ts";
 import type { Sender } from "../../delivery/send/plan.ts";
 import { sendHandoff } from "../../delivery/send/send.ts";
-import { CONTEXT_CHANGE, PROPOSED } from "../../envelope/own-names.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { heard } from "../../memory/redaction/secret-policy.ts";
+import { CONTEXT_CHANGE_TYPE, PROPOSED_ACTION } from "../../envelope/built-in-actions.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import { type Contradiction, contradictionsOf } from "../../shared-context/contradictions.ts";
-import { conflict, notInContext } from "../../shared-context/errors.ts";
+import { contextConflict, notInContext } from "../../shared-context/errors.ts";
 import {
   CONTEXT_SECTIONS,
   type ContextInput,
   ContextItemSchema,
   ContextKey,
+  itemTextOf,
   nameOf,
-  saidOf,
 } from "../../shared-context/items.ts";
 import { keeperRole } from "../../shared-context/keepers.ts";
-import { type ItemName, seenItem } from "../../shared-context/stored-items.ts";
-import { liveDecisions, replacedBy } from "../../shared-context/write.ts";
-import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
+import { type ItemName, readItemSnapshot } from "../../shared-context/stored-items.ts";
+import { findReplacedDecision, liveDecisions } from "../../shared-context/write.ts";
+import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
 
 export const ItemNameSchema = z.strictObject({
   section: z.enum(CONTEXT_SECTIONS),
@@ -52,17 +52,17 @@ export const ProposeSchema = z.strictObject({
 export type ProposeOptions = z.input<typeof ProposeSchema>;
 
 /** As it stands in the payload. */
-export const ProposedSchema = z.strictObject({
+export const ProposalPayloadSchema = z.strictObject({
   basedOn: BasedOn.optional(),
   change: z.union([RetireSchema, ContextItemSchema]),
   reason: Reason,
 });
 
-export type Proposed = z.output<typeof ProposedSchema>;
+export type ProposalPayload = z.output<typeof ProposalPayloadSchema>;
 
 /** A proposal as it was sent. */
 interface SentProposal {
-  readonly sent: SentHandoff<Proposed>;
+  readonly sent: SentHandoff<ProposalPayload>;
   /** Decisions it speaks against: whoever adopts it has to say that it is meant so. */
   readonly contradictions: readonly Contradiction[];
 }
@@ -74,37 +74,40 @@ export async function propose(
   options: ProposeOptions,
 ): Promise<SentProposal> {
   // Before anything is made of it: what is cut short is no longer known for what it was.
-  const { proposal, options: asked } = await heard(workspace, { proposal: given, options });
-  const { basedOn, reason } = parseOr(ProposeSchema, asked, {
+  const { proposal, options: asked } = await redactSecrets(workspace, { proposal: given, options });
+  const { basedOn, reason } = parseOrThrow(ProposeSchema, asked, {
     code: "invalid_input",
     what: "The proposal",
   });
   const isRetiring = Object.hasOwn(Object(proposal), "retire");
-  const change = parseOr(isRetiring ? RetireSchema : ContextItemSchema, proposal, {
+  const change = parseOrThrow(isRetiring ? RetireSchema : ContextItemSchema, proposal, {
     code: "invalid_input",
     what: "The change",
   });
-  const trunk = trunkOf(workspace);
+  const trunk = onMainBranch(workspace);
   await refuseStale(trunk, change, basedOn);
-  if (!("retire" in change)) await replacedBy(trunk, { kind: "set", item: change });
+  if (!("retire" in change)) await findReplacedDecision(trunk, { kind: "set", item: change });
   const contradictions =
     "retire" in change || change.section !== "decisions"
       ? []
       : contradictionsOf(change, await liveDecisions(trunk));
   const role = await keeperRole(trunk);
-  const data: Proposed = { change, reason, ...(basedOn !== undefined && { basedOn }) };
+  const data: ProposalPayload = { change, reason, ...(basedOn !== undefined && { basedOn }) };
   const draft = {
     to: `role:${role}`,
     task: taskOf(sender.agent, change, basedOn),
-    action: PROPOSED,
+    action: PROPOSED_ACTION,
     intent: clip(intentOf(change), FORMAT_LIMITS.intentLength),
-    state: clip([reason, ...contradictions.map(againstLine)].join("\n"), FORMAT_LIMITS.textLength),
+    state: clip(
+      [reason, ...contradictions.map(contradictionLine)].join("\n"),
+      FORMAT_LIMITS.textLength,
+    ),
     next: ["Adopt it (context adopt), or decline it with the reason"],
-    payload: { type: CONTEXT_CHANGE, data },
+    payload: { type: CONTEXT_CHANGE_TYPE, data },
     // Declined is an answer, not a failure that somebody has to decide about.
     policy: { exhausted: "park" as const },
   };
-  const outcome = await sendHandoff<Proposed>(trunk, sender as Sender, draft, {});
+  const outcome = await sendHandoff<ProposalPayload>(trunk, sender as Sender, draft, {});
   if (outcome.kind !== "sent") throw new Error("a proposal outside a lease cannot lose one");
   return { sent: outcome, contradictions };
 }
@@ -112,15 +115,15 @@ export async function propose(
 /** Better refused now than when somebody has looked at it. */
 async function refuseStale(
   workspace: Workspace,
-  change: Proposed["change"],
+  change: ProposalPayload["change"],
   basedOn: number | undefined,
 ): Promise<void> {
-  const { live } = await seenItem(workspace, change);
+  const { live } = await readItemSnapshot(workspace, change);
   const now = live.kept?.version;
   const { section, key } = change;
   if (now === undefined && "retire" in change)
     throw await notInContext(workspace, { section, key });
-  if (now !== basedOn) throw await conflict(workspace, { section, key }, { now, basedOn });
+  if (now !== basedOn) throw await contextConflict(workspace, { section, key }, { now, basedOn });
 }
 
 /** One task for what one agent proposes over one version of an item: said again, it adds to what waits. */
@@ -128,10 +131,10 @@ function taskOf(agent: string, change: ItemName, basedOn = 0): string {
   return `context ${nameOf(change)}@${basedOn} ${sha256(agent).slice(0, 8)}`;
 }
 
-function intentOf(change: Proposed["change"]): string {
+function intentOf(change: ProposalPayload["change"]): string {
   if ("retire" in change) return `Retire ${nameOf(change)} from the shared context.`;
-  return `Change ${nameOf(change)} in the shared context to: ${saidOf(change)}`;
+  return `Change ${nameOf(change)} in the shared context to: ${itemTextOf(change)}`;
 }
 
-const againstLine = ({ key, choice, by, why }: Contradiction): string =>
+const contradictionLine = ({ key, choice, by, why }: Contradiction): string =>
   `Contradicts the decision ${key} ("${choice}", by ${by}): ${why}. Adopting it takes despite: ["${key}"].`;

@@ -5,26 +5,26 @@
  */
 import * as z from "zod";
 import { BatonError, isBatonError } from "../../base/errors.ts";
-import type { SentHandoff } from "../../delivery/send/key.ts";
+import type { SentHandoff } from "../../delivery/send/idempotency-key.ts";
 import type { Sender } from "../../delivery/send/plan.ts";
 import { sendHandoff } from "../../delivery/send/send.ts";
 import {
   type DraftOf,
   DraftSchema,
   EnvelopeSchema,
-  Moment,
   Name,
   type PolicyInput,
+  TimeInput,
 } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { refuseClosed } from "../../ledger/closed.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { refuseClosed } from "../../ledger/closed-tasks.ts";
 import type { PutEntry } from "../../store/store.ts";
-import { writtenValue } from "../../workspace/entries.ts";
-import { followUp } from "../../workspace/follow-up.ts";
+import { toEntryText } from "../../workspace/entries.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { refuseCircle, type Wanted } from "./circle.ts";
+import { refuseCycle, type TaskLinks } from "./dependency-cycle.ts";
 import { DEPENDENT, newEntry, pairOf, SUBTASK, TASK, TASK_ORDER } from "./edges.ts";
-import { keptOf, readTask, unknownTask } from "./read.ts";
+import { findTaskLedger, readTask, unknownTask } from "./read.ts";
 
 /** What is said of a task besides what any handoff says. */
 export const QueueSchema = z.object({
@@ -36,15 +36,15 @@ export const QueueSchema = z.object({
   /** Whether the end of its line closes it, or somebody does. */
   closing: z.enum(["itself", "told"]).default("itself"),
   /** When it must be done: a time, or so many milliseconds from now. */
-  deadline: Moment.optional(),
+  deadline: TimeInput.optional(),
   deadlineMs: z.int().positive().optional(),
 });
-type Queued = Omit<z.input<typeof QueueSchema>, "after"> & {
+type QueueInput = Omit<z.input<typeof QueueSchema>, "after"> & {
   readonly after?: readonly string[] | undefined;
 };
 
 /** A task for the queue: a handoff, with its name, and what it is part of and waits for. */
-export type NewTask<T = object> = Omit<DraftOf<T>, "task"> & Queued;
+export type NewTask<T = object> = Omit<DraftOf<T>, "task"> & QueueInput;
 
 export async function addTask<T extends object>(
   workspace: Workspace,
@@ -52,11 +52,11 @@ export async function addTask<T extends object>(
   given: NewTask<T>,
 ): Promise<SentHandoff<T>> {
   const what = { code: "invalid_input", what: "The task" } as const;
-  const checked = parseOr(QueueSchema, given, what);
+  const checked = parseOrThrow(QueueSchema, given, what);
   const { task, parent, closing } = checked;
   const after = [...new Set(checked.after)];
   const { parent: _p, after: _a, closing: _c, deadline: _d, deadlineMs: _m, ...draft } = given;
-  if (after.length > 0 && draft.delayMs !== undefined) throw bothDelayed();
+  if (after.length > 0 && draft.delayMs !== undefined) throw delayWithDependencies();
   const wanted = { task, parent, after };
   const add = () =>
     sendHandoff<T>(
@@ -70,21 +70,21 @@ export async function addTask<T extends object>(
       },
     );
   const outcome = await add().catch((error: unknown) => {
-    if (draft.key === undefined || !isTaken(error)) throw error;
+    if (draft.key === undefined || !isTaskNameTaken(error)) throw error;
     return add(); // It may have been this very task, added at the same moment: its key is there now.
   });
   if (outcome.kind !== "sent") throw new Error("a task outside a lease cannot lose one");
   if (outcome.joined !== "repeated") {
-    await followUp(`begin ${task}`, () => openNow(workspace, outcome, after));
+    await runFollowUp(`begin ${task}`, () => openIfReady(workspace, outcome, after));
   }
   return outcome;
 }
 
-const isTaken = (error: unknown): boolean =>
+const isTaskNameTaken = (error: unknown): boolean =>
   isBatonError(error) && (error.code === "task_open" || error.code === "task_closed");
 
 /** What it waits for may be done by now. */
-async function openNow<T>(
+async function openIfReady<T>(
   workspace: Workspace,
   { deliveries }: SentHandoff<T>,
   after: readonly string[],
@@ -98,13 +98,13 @@ async function openNow<T>(
 
 /** A deadline said beside the policy is the policy's. */
 function policyOf(
-  { deadline, deadlineMs }: Pick<Queued, "deadline" | "deadlineMs">,
+  { deadline, deadlineMs }: Pick<QueueInput, "deadline" | "deadlineMs">,
   policy: unknown,
 ): { readonly policy?: PolicyInput } {
   if (deadline === undefined && deadlineMs === undefined) return {};
   const how = { code: "invalid_envelope", what: "The handoff", prefix: "policy" } as const;
-  const said = parseOr(DraftSchema.shape.policy, policy, how);
-  if (said === "direct") throw bothSaid();
+  const said = parseOrThrow(DraftSchema.shape.policy, policy, how);
+  if (said === "direct") throw deadlineWithDirectPolicy();
   const due = {
     ...(deadline === undefined ? {} : { deadline }),
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
@@ -113,16 +113,16 @@ function policyOf(
 }
 
 /** Everything that must hold for it, looked at again whenever somebody has changed any of it. */
-async function entriesFor(workspace: Workspace, wanted: Wanted): Promise<readonly PutEntry[]> {
+async function entriesFor(workspace: Workspace, wanted: TaskLinks): Promise<readonly PutEntry[]> {
   const { task, parent, after } = wanted;
   const isInOrder = parent !== undefined && after.length > 0;
-  const order = isInOrder ? [await nextInOrder(workspace)] : []; // Read before what it stands for.
+  const order = isInOrder ? [await taskOrderGuard(workspace)] : []; // Read before what it stands for.
   await refuseTaken(workspace, task);
-  await refuseCircle(workspace, wanted);
-  for (const [i, name] of after.entries()) await refuseHopeless(workspace, name, i);
+  await refuseCycle(workspace, wanted);
+  for (const [i, name] of after.entries()) await refuseUnfulfillableDependency(workspace, name, i);
   return [
     newEntry(TASK, task),
-    ...(parent === undefined ? [] : await partOf(workspace, task, parent)),
+    ...(parent === undefined ? [] : await subtaskEntries(workspace, task, parent)),
     ...after.map((name) => newEntry(DEPENDENT, pairOf(name, task))),
     ...order,
   ];
@@ -144,8 +144,12 @@ async function refuseTaken(workspace: Workspace, task: string): Promise<void> {
 }
 
 /** What failed or was cancelled is never done. */
-async function refuseHopeless(workspace: Workspace, task: string, i: number): Promise<void> {
-  const found = await keptOf(workspace, task);
+async function refuseUnfulfillableDependency(
+  workspace: Workspace,
+  task: string,
+  i: number,
+): Promise<void> {
+  const found = await findTaskLedger(workspace, task);
   if (found === undefined) throw await unknownTask(workspace, task, `after[${i}]`);
   const { closed } = found.kept;
   if (closed === undefined || closed.as === "done") return;
@@ -158,8 +162,12 @@ async function refuseHopeless(workspace: Workspace, task: string, i: number): Pr
 }
 
 /** The parent is in the queue and open, and who is about to close it looks again. */
-async function partOf(workspace: Workspace, task: string, parent: string): Promise<PutEntry[]> {
-  const above = await keptOf(workspace, parent);
+async function subtaskEntries(
+  workspace: Workspace,
+  task: string,
+  parent: string,
+): Promise<PutEntry[]> {
+  const above = await findTaskLedger(workspace, parent);
   if (above === undefined) throw await unknownTask(workspace, parent, "parent");
   refuseClosed({ task: parent, kept: above.kept });
   if (above.kept.queue === undefined) throw notQueued(parent);
@@ -167,10 +175,10 @@ async function partOf(workspace: Workspace, task: string, parent: string): Promi
 }
 
 /** Of two tasks that could each wait for what the other holds up, the second looks again. */
-async function nextInOrder({ store, name }: Workspace): Promise<PutEntry> {
+async function taskOrderGuard({ store, name }: Workspace): Promise<PutEntry> {
   const { kind, name: all } = TASK_ORDER;
   const entry = await store.findEntry(name, kind, all);
-  return { kind, name: all, value: writtenValue({}), basedOn: entry?.revision ?? 0 };
+  return { kind, name: all, value: toEntryText({}), basedOn: entry?.revision ?? 0 };
 }
 
 function notQueued(parent: string): BatonError {
@@ -182,7 +190,7 @@ function notQueued(parent: string): BatonError {
   });
 }
 
-function bothDelayed(): BatonError {
+function delayWithDependencies(): BatonError {
   return new BatonError("invalid_input", {
     message: "delayMs: a task that waits for others begins when they are done, not at a time.",
     path: "delayMs",
@@ -190,7 +198,7 @@ function bothDelayed(): BatonError {
   });
 }
 
-function bothSaid(): BatonError {
+function deadlineWithDirectPolicy(): BatonError {
   return new BatonError("invalid_input", {
     message: 'deadline: the policy "direct" has none.',
     path: "deadline",

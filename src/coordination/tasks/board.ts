@@ -3,11 +3,11 @@ import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import type { Page } from "../../base/page.ts";
 import { Name, PRIORITIES } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { isOpen, isTaken, roleInbox } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { TASK } from "./edges.ts";
-import { infoOf, type TaskDelivery, type TaskInfo } from "./info.ts";
+import { type TaskDelivery, type TaskInfo, taskInfoOf } from "./info.ts";
 import { readTask } from "./read.ts";
 import { OPEN_TASK_STATES, TASK_STATES } from "./state.ts";
 
@@ -26,7 +26,7 @@ export const BoardSchema = z.strictObject({
   after: Name.optional(),
 });
 export type BoardQuery = z.input<typeof BoardSchema>;
-type Checked = z.output<typeof BoardSchema>;
+type CheckedBoardQuery = z.output<typeof BoardSchema>;
 
 /** Tasks read in one go. */
 const BATCH = 50;
@@ -35,8 +35,11 @@ const BATCH = 50;
  * Pages go through the tasks in the order of their names. Within a page, tasks are sorted by state, then
  * priority, then deadline, then age.
  */
-export async function board(workspace: Workspace, query: BoardQuery): Promise<Page<TaskInfo>> {
-  const checked = parseOr(BoardSchema, query, { code: "invalid_input", what: "The query" });
+export async function listBoardTasks(
+  workspace: Workspace,
+  query: BoardQuery,
+): Promise<Page<TaskInfo>> {
+  const checked = parseOrThrow(BoardSchema, query, { code: "invalid_input", what: "The query" });
   const { limits, store, name } = workspace;
   const { limit = limits.taskTree } = checked;
   checkLimit(limits, "taskTree", { actual: limit, path: "limit" });
@@ -50,9 +53,9 @@ export async function board(workspace: Workspace, query: BoardQuery): Promise<Pa
       limit: BATCH,
       ...(after === undefined ? {} : { after }),
     });
-    const infos = await Promise.all(page.map((entry) => look(workspace, entry.name)));
+    const infos = await Promise.all(page.map((entry) => readTaskInfo(workspace, entry.name)));
     for (const info of infos) {
-      if (info === undefined || !isWanted(info, checked)) continue;
+      if (info === undefined || !matchesQuery(info, checked)) continue;
       if (found.length === limit && next !== undefined) return { items: sorted(found), next };
       found.push(info);
       next = info.task;
@@ -62,12 +65,15 @@ export async function board(workspace: Workspace, query: BoardQuery): Promise<Pa
   }
 }
 
-async function look(workspace: Workspace, task: string): Promise<TaskInfo | undefined> {
+async function readTaskInfo(workspace: Workspace, task: string): Promise<TaskInfo | undefined> {
   const found = await readTask(workspace, task);
-  return found && infoOf(workspace, found);
+  return found && taskInfoOf(workspace, found);
 }
 
-function isWanted({ state, to, parent, deliveries, closed }: TaskInfo, wanted: Checked): boolean {
+function matchesQuery(
+  { state, to, parent, deliveries, closed }: TaskInfo,
+  wanted: CheckedBoardQuery,
+): boolean {
   const { states, agent } = wanted;
   const inbox = wanted.role === undefined ? undefined : roleInbox(wanted.role);
   return (
@@ -76,11 +82,11 @@ function isWanted({ state, to, parent, deliveries, closed }: TaskInfo, wanted: C
     (wanted.to === undefined || wanted.to === to) &&
     (inbox === undefined || inbox === to) &&
     (wanted.parent === undefined || wanted.parent === parent) &&
-    (agent === undefined || deliveries.some((each) => isWith(agent, each)))
+    (agent === undefined || deliveries.some((each) => concernsAgent(agent, each)))
   );
 }
 
-const isWith = (agent: string, { state, receiver, holder }: TaskDelivery): boolean =>
+const concernsAgent = (agent: string, { state, receiver, holder }: TaskDelivery): boolean =>
   (isOpen(state) && receiver === agent) || (isTaken(state) && holder === agent);
 
 const sorted = (found: readonly TaskInfo[]): readonly TaskInfo[] =>

@@ -6,20 +6,20 @@
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { Reason } from "../../delivery/settle/reason.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { refuseClosed, taskClosed } from "../../ledger/closed.ts";
-import { taskName } from "../../ledger/release.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { refuseClosed, taskClosed } from "../../ledger/closed-tasks.ts";
+import { parseTaskName } from "../../ledger/release.ts";
 import type { Author } from "../../memory/record.ts";
-import { heard } from "../../memory/redaction/secret-policy.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import { isOpen } from "../../store/rows.ts";
 import { RETRY, retryWrite } from "../../workspace/retry.ts";
-import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
-import { writeClosing } from "./closing.ts";
+import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
+import { afterClosing } from "./auto-close.ts";
 import { childrenOf } from "./edges.ts";
-import { endTask } from "./end.ts";
-import { afterClosing } from "./ended.ts";
-import { openOf, requireTask, type TaskRead } from "./read.ts";
-import { requireRight } from "./rights.ts";
+import { endTask } from "./end-task.ts";
+import { requireTaskPermission } from "./permissions.ts";
+import { filterOpenTasks, requireTask, type TaskSnapshot } from "./read.ts";
+import { writeClosing } from "./write-closing.ts";
 
 export const CloseSchema = z.strictObject({
   as: z.enum(["done", "failed", "cancelled"]).default("done"),
@@ -33,14 +33,14 @@ export async function closeTask(
   name: string,
   options: CloseOptions,
 ): Promise<void> {
-  const task = taskName(name);
+  const task = parseTaskName(name);
   const how = { code: "invalid_input", what: "The closing" } as const;
-  const { as, reason } = await heard(workspace, parseOr(CloseSchema, options, how));
-  const trunk = trunkOf(workspace);
+  const { as, reason } = await redactSecrets(workspace, parseOrThrow(CloseSchema, options, how));
+  const trunk = onMainBranch(workspace);
   return retryWrite({ what: `The closing of "${task}" was overtaken`, attempts: 50 }, async () => {
     const found = await requireTask(trunk, task);
     refuseClosed(found);
-    await requireRight(trunk, by, found, "closed");
+    await requireTaskPermission(trunk, by, found, "closed");
     await refuseOpen(trunk, found);
     const { lastRecord: continues } = found;
     const closing = { as, reason, by: by.agent, author: by, continues };
@@ -49,9 +49,9 @@ export async function closeTask(
   });
 }
 
-async function refuseOpen(workspace: Workspace, { task, parts }: TaskRead): Promise<void> {
+async function refuseOpen(workspace: Workspace, { task, parts }: TaskSnapshot): Promise<void> {
   const open = parts.map(({ delivery }) => delivery).filter(({ state }) => isOpen(state));
-  const children = await openOf(workspace, await childrenOf(workspace, task));
+  const children = await filterOpenTasks(workspace, await childrenOf(workspace, task));
   if (open.length === 0 && children.length === 0) return;
   const what = [
     ...open.map(({ id, state, holder, receiver }) => `${id} (${state}, ${holder || receiver})`),
@@ -70,18 +70,20 @@ async function refuseOpen(workspace: Workspace, { task, parts }: TaskRead): Prom
 }
 
 /** Takes back everything open of a task and of its parts, and closes them as cancelled. */
-export async function cancelWhole(
+export async function cancelTaskTree(
   workspace: Workspace,
   by: Author,
   name: string,
   reason: string,
 ): Promise<void> {
-  const task = taskName(name);
+  const task = parseTaskName(name);
   const how = { code: "invalid_input", what: "The reason", prefix: "reason" } as const;
-  const { reason: why } = await heard(workspace, { reason: parseOr(Reason, reason, how) });
+  const { reason: why } = await redactSecrets(workspace, {
+    reason: parseOrThrow(Reason, reason, how),
+  });
   const found = await requireTask(workspace, task);
   if (found.kept.closed !== undefined) throw taskClosed(task, found.kept.closed);
-  await requireRight(workspace, by, found, "cancelled");
+  await requireTaskPermission(workspace, by, found, "cancelled");
   const closing = await endTask(workspace, by, task, { as: "cancelled", reason: why });
   if (closing.as !== "cancelled" || closing.by !== by.agent) throw taskClosed(task, closing);
 }

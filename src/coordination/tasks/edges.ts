@@ -2,7 +2,7 @@
  * What is kept of the queue besides the ledgers: which tasks are in it and not closed, whose part each
  * is, and who waits for whom. Entries that are written with the handoff that adds a task, or not at all.
  */
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { entriesOf } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
@@ -29,13 +29,17 @@ export const pairOf = (first: string, second: string): string =>
 
 /** Tasks that are part of this one, in the order of their names. */
 export const childrenOf = (workspace: Workspace, task: string): Promise<string[]> =>
-  secondsOf(workspace, SUBTASK, task);
+  listPairedTasks(workspace, SUBTASK, task);
 
 /** Tasks that wait for this one, or have. */
 export const dependentsOf = (workspace: Workspace, task: string): Promise<string[]> =>
-  secondsOf(workspace, DEPENDENT, task);
+  listPairedTasks(workspace, DEPENDENT, task);
 
-async function secondsOf(workspace: Workspace, kind: string, first: string): Promise<string[]> {
+async function listPairedTasks(
+  workspace: Workspace,
+  kind: string,
+  first: string,
+): Promise<string[]> {
   const seconds: string[] = [];
   const prefix = `${canonicalJson([first], "invalid_input").slice(0, -1)},`;
   for await (const { name } of entriesOf(workspace, kind, prefix)) {

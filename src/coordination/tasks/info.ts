@@ -1,14 +1,20 @@
 /** A task as it is told: how it stands and why, in words, whose it is, and everything handed over for it. */
 import { addressOf, type Priority } from "../../envelope/schema.ts";
 import type { Delivery } from "../../history/delivery.ts";
-import { taskName } from "../../ledger/release.ts";
-import type { KeptClosing, KeptQueue } from "../../memory/ledger.ts";
+import { parseTaskName } from "../../ledger/release.ts";
+import type { StoredClosing, StoredQueueState } from "../../memory/stored-ledger.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { childrenOf } from "./edges.ts";
-import { finished } from "./finish.ts";
-import { openOf, type Part, requireTask, type TaskRead, waitsForTasks } from "./read.ts";
-import { type Ground, stateOf, type TaskState } from "./state.ts";
+import { finishTask } from "./finish-task.ts";
+import {
+  filterOpenTasks,
+  type LineDelivery,
+  requireTask,
+  type TaskSnapshot,
+  waitsForTasks,
+} from "./read.ts";
+import { stateOf, type TaskState, type TaskStateReason } from "./state.ts";
 
 export interface TaskDelivery
   extends Pick<Delivery, "id" | "state" | "receiver" | "holder" | "attempt"> {
@@ -40,8 +46,8 @@ export interface TaskInfo {
   readonly openChildren: number;
   /** In the order they were sent. */
   readonly deliveries: readonly TaskDelivery[];
-  readonly closing: KeptQueue["closing"];
-  readonly closed?: KeptClosing;
+  readonly closing: StoredQueueState["closing"];
+  readonly closed?: StoredClosing;
   /** False: it was handed over, and never put into the queue. Somebody has to close it. */
   readonly queued: boolean;
   readonly queuedAt: number;
@@ -51,16 +57,16 @@ export interface TaskInfo {
 
 /** How a task stands. One that is over and not closed yet is closed by this. */
 export async function getTask(workspace: Workspace, name: string): Promise<TaskInfo> {
-  return infoOf(workspace, await requireTask(workspace, taskName(name)));
+  return taskInfoOf(workspace, await requireTask(workspace, parseTaskName(name)));
 }
 
-export async function infoOf(workspace: Workspace, read: TaskRead): Promise<TaskInfo> {
-  const found = await finished(workspace, read);
+export async function taskInfoOf(workspace: Workspace, read: TaskSnapshot): Promise<TaskInfo> {
+  const found = await finishTask(workspace, read);
   const { task, kept, parts, first } = found;
   const { queue, closed, begun, intent } = kept;
   const children = queue === undefined ? [] : await childrenOf(workspace, task);
-  const openParts = closed === undefined ? await openOf(workspace, children) : [];
-  const waitsFor = await notDone(workspace, found);
+  const openParts = closed === undefined ? await filterOpenTasks(workspace, children) : [];
+  const waitsFor = await listOpenDependencies(workspace, found);
   const { state, ground } = stateOf({
     closed: closed?.as,
     stands: parts.map(({ stand }) => stand),
@@ -71,7 +77,7 @@ export async function infoOf(workspace: Workspace, read: TaskRead): Promise<Task
   return {
     task,
     state,
-    why: whyOf(ground, { ...found, waitsFor, openParts, now }),
+    why: explainState(ground, { ...found, waitsFor, openParts, now }),
     intent,
     ...(first === undefined ? {} : { to: addressOf(first.to) }),
     ...(holder === undefined ? {} : { holder }),
@@ -92,7 +98,10 @@ export async function infoOf(workspace: Workspace, read: TaskRead): Promise<Task
 }
 
 /** The delivery that says where it stands: the first that stands so, else what is open, else the last. */
-function currentOf(parts: readonly Part[], ground: Ground): DeliveryRow | undefined {
+function currentOf(
+  parts: readonly LineDelivery[],
+  ground: TaskStateReason,
+): DeliveryRow | undefined {
   const work = parts.filter(({ says }) => says.failure === undefined);
   const current =
     work.find(({ stand }) => stand === ground) ??
@@ -101,7 +110,7 @@ function currentOf(parts: readonly Part[], ground: Ground): DeliveryRow | undefi
   return current?.delivery;
 }
 
-const deliveryOf = ({ delivery, says }: Part): TaskDelivery => {
+const deliveryOf = ({ delivery, says }: LineDelivery): TaskDelivery => {
   const { id, state, receiver, holder, attempt } = delivery;
   return {
     id,
@@ -114,21 +123,24 @@ const deliveryOf = ({ delivery, says }: Part): TaskDelivery => {
 };
 
 /** Of a task that waits: what for. */
-async function notDone(workspace: Workspace, { kept, parts }: TaskRead): Promise<string[]> {
-  return parts.some(waitsForTasks) ? openOf(workspace, kept.queue?.after ?? []) : [];
+async function listOpenDependencies(
+  workspace: Workspace,
+  { kept, parts }: TaskSnapshot,
+): Promise<string[]> {
+  return parts.some(waitsForTasks) ? filterOpenTasks(workspace, kept.queue?.after ?? []) : [];
 }
 
-interface Known extends TaskRead {
+interface StateExplanationInput extends TaskSnapshot {
   readonly waitsFor: readonly string[];
   readonly openParts: readonly string[];
   readonly now: DeliveryRow | undefined;
 }
 
-function whyOf(ground: Ground, known: Known): string {
+function explainState(ground: TaskStateReason, known: StateExplanationInput): string {
   const { kept, waitsFor, openParts, now, parts } = known;
   switch (ground) {
     case "closed":
-      return closedAs(kept.closed as KeptClosing);
+      return closedAs(kept.closed as StoredClosing);
     case "held":
       return `held by ${now?.holder} since ${instant(heldSince(now))}`;
     case "asked":
@@ -138,17 +150,20 @@ function whyOf(ground: Ground, known: Known): string {
         ? `waits until ${instant(now.readyAt)} for ${now.receiver}`
         : `waits for ${now?.receiver} to take it`;
     case "waits":
-      return waitsFor.length === 0 ? "waits for other handoffs" : `waits for ${listed(waitsFor)}`;
+      return waitsFor.length === 0
+        ? "waits for other handoffs"
+        : `waits for ${joinNames(waitsFor)}`;
     case "failure":
       return `waits for a decision about a failure${whoDecides(parts)}`;
     case "parts":
-      return `its own work has ended; waits for its ${openParts.length === 1 ? "part" : "parts"} ${listed(openParts)}`;
+      return `its own work has ended; waits for its ${openParts.length === 1 ? "part" : "parts"} ${joinNames(openParts)}`;
     case "ended":
       return "everything handed over has ended; close it";
   }
 }
 
-const closedAs = ({ as, by, reason }: KeptClosing): string => `closed as ${as} by ${by}: ${reason}`;
+const closedAs = ({ as, by, reason }: StoredClosing): string =>
+  `closed as ${as} by ${by}: ${reason}`;
 
 const heldSince = (now: DeliveryRow | undefined): number =>
   now?.acceptedAt || now?.seenAt || now?.sentAt || 0;
@@ -157,13 +172,13 @@ const instant = (at: number): string => new Date(at).toISOString();
 
 const SHOWN = 5;
 
-function listed(names: readonly string[]): string {
+function joinNames(names: readonly string[]): string {
   const more = names.length - SHOWN;
   const shown = names.slice(0, SHOWN).join(", ");
   return more > 0 ? `${shown} and ${more} more` : shown;
 }
 
-function whoDecides(parts: readonly Part[]): string {
+function whoDecides(parts: readonly LineDelivery[]): string {
   const open = parts.find(
     ({ delivery, says }) => says.failure !== undefined && isOpen(delivery.state),
   )?.delivery;

@@ -1,29 +1,34 @@
 /** Reading a task: what is kept of it, and everything that was handed over for it, with where that stands. */
 
 import { BatonError } from "../../base/errors.ts";
-import { nearestNames } from "../../base/nearest.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import { type KeptClosing, type KeptLedger, keptLedger, LEDGER } from "../../memory/ledger.ts";
-import { readableEnvelope } from "../../store/parse-envelope.ts";
+import {
+  LEDGER,
+  type StoredClosing,
+  type StoredLedger,
+  storedLedgerOf,
+} from "../../memory/stored-ledger.ts";
+import { tryParseEnvelope } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
-import type { Claimed, PutEntry } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow, PutEntry } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { TASK } from "./edges.ts";
-import { type Stand, standOf } from "./state.ts";
+import { type TaskDeliveryStatus, taskDeliveryStatusOf } from "./state.ts";
 
 /** A delivery, what the task needs to know of its envelope, and how it stands for the task. */
-export interface Part extends Claimed {
-  readonly stand: Stand;
+export interface LineDelivery extends DeliveryWithEnvelopeRow {
+  readonly stand: TaskDeliveryStatus;
   readonly says: Pick<Envelope, "after" | "failure" | "joins" | "results">;
 }
 
-export interface TaskRead {
+export interface TaskSnapshot {
   readonly task: string;
-  readonly kept: KeptLedger;
+  readonly kept: StoredLedger;
   /** Of the ledger. */
   readonly revision: number;
   /** In the order in which their envelopes were sent. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly LineDelivery[];
   /** The handoff it began with; undefined where that cannot be read here. */
   readonly first: Envelope | undefined;
   /** The record of the last handoff. */
@@ -34,18 +39,21 @@ export interface TaskRead {
  * Undefined: nobody has handed over anything of it. The ledger is read first: what is decided by the
  * rest is written only while the ledger is as it was.
  */
-export async function readTask(workspace: Workspace, task: string): Promise<TaskRead | undefined> {
+export async function readTask(
+  workspace: Workspace,
+  task: string,
+): Promise<TaskSnapshot | undefined> {
   const { store, name } = workspace;
   const entry = await store.findEntry(name, LEDGER, task);
   const line = await store.readLine(name, task);
   const [begin] = line;
   if (entry === undefined || begin === undefined) return undefined;
-  const first = readableEnvelope(workspace, begin.envelope);
-  const kept = keptLedger(entry);
+  const first = tryParseEnvelope(workspace, begin.envelope);
+  const kept = storedLedgerOf(entry);
   const parts = line.flatMap(({ envelope, deliveries }) => {
-    const says = readableEnvelope(workspace, envelope) ?? {};
+    const says = tryParseEnvelope(workspace, envelope) ?? {};
     return deliveries.map((delivery) => {
-      const stand = wasGivenUp(kept, delivery) ? "over" : standOf(delivery, says);
+      const stand = wasGivenUp(kept, delivery) ? "over" : taskDeliveryStatusOf(delivery, says);
       return { delivery, envelope, says, stand };
     });
   });
@@ -60,47 +68,50 @@ export async function readTask(workspace: Workspace, task: string): Promise<Task
 }
 
 /** Whether it was given up before the task was reopened, and not tried again since. */
-const wasGivenUp = ({ reopened }: KeptLedger, { id, attempt, state }: DeliveryRow): boolean =>
+const wasGivenUp = ({ reopened }: StoredLedger, { id, attempt, state }: DeliveryRow): boolean =>
   !isOpen(state) &&
   reopened?.givenUp?.some((each) => each.delivery === id && each.attempt === attempt) === true;
 
-export async function requireTask(workspace: Workspace, task: string): Promise<TaskRead> {
+export async function requireTask(workspace: Workspace, task: string): Promise<TaskSnapshot> {
   const found = await readTask(workspace, task);
   if (found === undefined) throw await unknownTask(workspace, task, "task");
   return found;
 }
 
 /** What is kept of a task alone: enough to know whether it is closed. */
-export async function keptOf(
+export async function findTaskLedger(
   { store, name }: Workspace,
   task: string,
-): Promise<{ readonly kept: KeptLedger; readonly put: PutEntry } | undefined> {
+): Promise<{ readonly kept: StoredLedger; readonly put: PutEntry } | undefined> {
   const entry = await store.findEntry(name, LEDGER, task);
   if (entry === undefined) return undefined;
   const { kind, value, revision: basedOn } = entry;
-  return { kept: keptLedger(entry), put: { kind, name: task, value, basedOn } };
+  return { kept: storedLedgerOf(entry), put: { kind, name: task, value, basedOn } };
 }
 
 export async function closingOf(
   workspace: Workspace,
   task: string,
-): Promise<KeptClosing | undefined> {
-  return (await keptOf(workspace, task))?.kept.closed;
+): Promise<StoredClosing | undefined> {
+  return (await findTaskLedger(workspace, task))?.kept.closed;
 }
 
 /** Those of the tasks that are not closed. */
-export async function openOf(workspace: Workspace, tasks: readonly string[]): Promise<string[]> {
+export async function filterOpenTasks(
+  workspace: Workspace,
+  tasks: readonly string[],
+): Promise<string[]> {
   const closings = await Promise.all(tasks.map((task) => closingOf(workspace, task)));
   return tasks.filter((_, i) => closings[i] === undefined);
 }
 
 /** The last settlement of work, in time; of one moment, what was sent last. */
-export function lastEnd(parts: readonly Part[]): DeliveryRow | undefined {
+export function lastSettledDelivery(parts: readonly LineDelivery[]): DeliveryRow | undefined {
   const ended = parts.filter(
     ({ delivery, says }) =>
       says.failure === undefined && delivery.settledAt > 0 && delivery.state !== "superseded",
   );
-  const last = ended.reduce<Part | undefined>(
+  const last = ended.reduce<LineDelivery | undefined>(
     (before, each) =>
       before === undefined || each.delivery.settledAt >= before.delivery.settledAt ? each : before,
     undefined,
@@ -109,7 +120,7 @@ export function lastEnd(parts: readonly Part[]): DeliveryRow | undefined {
 }
 
 /** Whether it waits for tasks to be done. */
-export const waitsForTasks = ({ stand, says }: Part): boolean =>
+export const waitsForTasks = ({ stand, says }: LineDelivery): boolean =>
   says.after !== undefined && stand === "waits";
 
 /** Names that are looked at for what somebody may have meant. */

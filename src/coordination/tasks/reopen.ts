@@ -4,17 +4,17 @@
  */
 
 import { BatonError } from "../../base/errors.ts";
-import { checkedReason } from "../../delivery/settle/reason.ts";
-import { taskName } from "../../ledger/release.ts";
-import type { KeptReopening } from "../../memory/ledger.ts";
+import { checkReason } from "../../delivery/settle/reason.ts";
+import { parseTaskName } from "../../ledger/release.ts";
 import type { Author } from "../../memory/record.ts";
-import { heard } from "../../memory/redaction/secret-policy.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
+import type { StoredReopening } from "../../memory/stored-ledger.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { RETRY, retryWrite } from "../../workspace/retry.ts";
-import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
-import { writeLedger } from "./closing.ts";
-import { keptOf, lastEnd, requireTask, type TaskRead } from "./read.ts";
-import { requireRight } from "./rights.ts";
+import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
+import { requireTaskPermission } from "./permissions.ts";
+import { findTaskLedger, lastSettledDelivery, requireTask, type TaskSnapshot } from "./read.ts";
+import { writeLedger } from "./write-closing.ts";
 
 export async function reopenTask(
   workspace: Workspace,
@@ -22,16 +22,16 @@ export async function reopenTask(
   name: string,
   given: string,
 ): Promise<void> {
-  const task = taskName(name);
-  const { reason } = await heard(workspace, { reason: checkedReason(given) });
-  const trunk = trunkOf(workspace);
+  const task = parseTaskName(name);
+  const { reason } = await redactSecrets(workspace, { reason: checkReason(given) });
+  const trunk = onMainBranch(workspace);
   await retryWrite({ what: `The reopening of "${task}" was overtaken`, attempts: 50 }, async () => {
     const found = await requireTask(trunk, task);
     const { closed, ...kept } = found.kept;
     if (closed === undefined) throw notClosed(task);
-    await requireRight(trunk, by, found, "reopened");
-    const entries = await belowOpen(trunk, found);
-    const past = lastEnd(found.parts)?.settledBy ?? "";
+    await requireTaskPermission(trunk, by, found, "reopened");
+    const entries = await openParentGuard(trunk, found);
+    const past = lastSettledDelivery(found.parts)?.settledBy ?? "";
     const givenUp = givenUpOf(found);
     const reopened = await writeLedger(trunk, found, {
       author: by,
@@ -51,16 +51,19 @@ export async function reopenTask(
 }
 
 /** How its failures ended was decided when it was closed. */
-const givenUpOf = ({ parts, kept }: TaskRead): NonNullable<KeptReopening["givenUp"]> => {
+const givenUpOf = ({ parts, kept }: TaskSnapshot): NonNullable<StoredReopening["givenUp"]> => {
   const now = parts.filter(({ stand }) => stand === "given_up");
   const anew = now.map(({ delivery: { id: delivery, attempt } }) => ({ attempt, delivery }));
   return [...(kept.reopened?.givenUp ?? []), ...anew];
 };
 
 /** Nothing is open below a task that is closed: whoever is about to close that one looks again. */
-async function belowOpen(workspace: Workspace, { task, kept }: TaskRead): Promise<PutEntry[]> {
+async function openParentGuard(
+  workspace: Workspace,
+  { task, kept }: TaskSnapshot,
+): Promise<PutEntry[]> {
   const parent = kept.queue?.parent;
-  const above = parent === undefined ? undefined : await keptOf(workspace, parent);
+  const above = parent === undefined ? undefined : await findTaskLedger(workspace, parent);
   if (above === undefined) return [];
   const closed = above.kept.closed ?? above.kept.ending;
   if (closed === undefined) return [above.put];

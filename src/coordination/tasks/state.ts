@@ -15,7 +15,7 @@
 
 import { isForever } from "../../delivery/settings/policy.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import type { KeptClosing } from "../../memory/ledger.ts";
+import type { StoredClosing } from "../../memory/stored-ledger.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 
 /** A task that is not closed has one of these. */
@@ -25,7 +25,7 @@ export type OpenTaskState = (typeof OPEN_TASK_STATES)[number];
 export type TaskState = (typeof TASK_STATES)[number];
 
 /** How one delivery stands, as far as its task goes. */
-export const STANDS = [
+export const TASK_DELIVERY_STATUSES = [
   /** Somebody has it. */
   "held",
   /** Its holder asked back. */
@@ -41,12 +41,12 @@ export const STANDS = [
   /** Completed, taken back or replaced; or a failure that was decided about. */
   "over",
 ] as const;
-export type Stand = (typeof STANDS)[number];
+export type TaskDeliveryStatus = (typeof TASK_DELIVERY_STATUSES)[number];
 
-export function standOf(
+export function taskDeliveryStatusOf(
   { state, readyAt }: Pick<DeliveryRow, "state" | "readyAt">,
   { failure, after, joins, results }: Pick<Envelope, "after" | "failure" | "joins" | "results">,
-): Stand {
+): TaskDeliveryStatus {
   if (failure !== undefined) return isOpen(state) ? "undecided" : "over";
   switch (state) {
     case "claimed":
@@ -70,15 +70,15 @@ export function standOf(
   }
 }
 
-export interface Standing {
-  readonly closed: KeptClosing["as"] | undefined;
-  readonly stands: readonly Stand[];
+export interface TaskStateInput {
+  readonly closed: StoredClosing["as"] | undefined;
+  readonly stands: readonly TaskDeliveryStatus[];
   /** Whether a part of it is not closed. */
   readonly hasOpenParts: boolean;
 }
 
 /** Why it is as it is: which line of the table. */
-export type Ground =
+export type TaskStateReason =
   | "closed"
   | "held"
   | "asked"
@@ -88,26 +88,27 @@ export type Ground =
   | "parts"
   | "ended";
 
-const IN_LINE: readonly (readonly [Stand, Ground, OpenTaskState])[] = [
-  ["held", "held", "in_progress"],
-  ["asked", "asked", "in_progress"],
-  ["offered", "offered", "open"],
-  ["waits", "waits", "blocked"],
-  ["undecided", "failure", "blocked"],
-  ["given_up", "failure", "blocked"],
-];
+const STATE_PRECEDENCE: readonly (readonly [TaskDeliveryStatus, TaskStateReason, OpenTaskState])[] =
+  [
+    ["held", "held", "in_progress"],
+    ["asked", "asked", "in_progress"],
+    ["offered", "offered", "open"],
+    ["waits", "waits", "blocked"],
+    ["undecided", "failure", "blocked"],
+    ["given_up", "failure", "blocked"],
+  ];
 
 /** Work that somebody does, or will do unless it is taken back. */
-const AT_WORK: readonly Stand[] = ["held", "asked", "offered", "waits"];
+const ACTIVE_STATUSES: readonly TaskDeliveryStatus[] = ["held", "asked", "offered", "waits"];
 
-export function stateOf({ closed, stands, hasOpenParts }: Standing): {
+export function stateOf({ closed, stands, hasOpenParts }: TaskStateInput): {
   readonly state: TaskState;
-  readonly ground: Ground;
+  readonly ground: TaskStateReason;
 } {
-  if (closed !== undefined && !stands.some((stand) => AT_WORK.includes(stand))) {
+  if (closed !== undefined && !stands.some((stand) => ACTIVE_STATUSES.includes(stand))) {
     return { state: closed, ground: "closed" };
   }
-  const found = IN_LINE.find(([stand]) => stands.includes(stand));
+  const found = STATE_PRECEDENCE.find(([stand]) => stands.includes(stand));
   if (found !== undefined) return { state: found[2], ground: found[1] };
   return hasOpenParts
     ? { state: "in_progress", ground: "parts" }

@@ -4,13 +4,13 @@
  */
 
 import { addressOf, type Envelope } from "../../envelope/schema.ts";
-import type { TriedFailure } from "../../history/failure.ts";
-import { DECISIONS, type DecisionKind } from "../../history/failure-decisions.ts";
+import type { AttemptFailure } from "../../history/failure.ts";
+import { DECISION_KINDS, type DecisionKind } from "../../history/failure-decisions.ts";
 import type { Memory } from "../../memory/record.ts";
-import { readableEnvelope } from "../../store/parse-envelope.ts";
+import { tryParseEnvelope } from "../../store/parse-envelope.ts";
 import type { DeliveryStep, EnvelopeRow, TrailStep } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { CLOSED_TAG } from "../tasks/closing.ts";
+import { CLOSED_TAG } from "../tasks/write-closing.ts";
 
 /** What a record did, by the verb in its trail. */
 const BY_VERB = {
@@ -33,11 +33,11 @@ const BY_VERB = {
 } as const satisfies Record<TrailStep["verb"], string>;
 
 /** What leaves no record of its own. */
-export type SilentKind = "silent" | "not_accepted" | "stopped" | "deadline_passed" | "released";
+export type UnrecordedKind = "silent" | "not_accepted" | "stopped" | "deadline_passed" | "released";
 
 export type TimelineKind =
   | (typeof BY_VERB)[TrailStep["verb"]]
-  | SilentKind
+  | UnrecordedKind
   /** A failure on its way to whoever decides about it. */
   | "reported"
   /** What was decided about a failure. */
@@ -71,42 +71,42 @@ export interface TimelineStep {
   /** The delivery it is about; of a report or a decision, the one that failed. */
   readonly delivery?: string | undefined;
   readonly attempt?: number | undefined;
-  readonly failure?: TriedFailure | undefined;
+  readonly failure?: AttemptFailure | undefined;
   readonly decision?: TimelineDecision | undefined;
   /** It is about the report of a failure, not about the work. */
   readonly report?: true | undefined;
 }
 
 /** What is known of the tasks it is about. */
-export interface Known {
+export interface TimelineContext {
   /** By their ids. */
   readonly envelopes: ReadonlyMap<string, EnvelopeRow>;
   /** Deliveries of reports. */
   readonly reports: ReadonlySet<string>;
 }
 
-export function stepOf(
+export function timelineStepOf(
   workspace: Workspace,
   memory: Memory,
-  { envelopes, reports }: Known,
+  { envelopes, reports }: TimelineContext,
 ): TimelineStep {
   const { id, agent, storedAt: at, task = "", type, trail = [] } = memory;
   const row = envelopes.get(memory.envelope?.id ?? "");
-  const envelope = row && readableEnvelope(workspace, row);
+  const envelope = row && tryParseEnvelope(workspace, row);
   const [did] = trail;
   return {
     at,
     agent: closerOf(memory) ?? agent,
     task,
-    ...said(memory),
+    ...textFieldsOf(memory),
     kind: kindOf(memory),
     memory: id,
     type,
-    ...(did && placeOf(did)),
+    ...(did && deliveryFieldsOf(did)),
     ...(did?.verb !== "publish" && reports.has(did?.delivery ?? "") && { report: true }),
-    ...(envelope && handedOver(memory, envelope)),
-    ...failing(memory),
-    ...deciding(memory),
+    ...(envelope && handoffFieldsOf(memory, envelope)),
+    ...failureFieldsOf(memory),
+    ...decisionFieldsOf(memory),
   };
 }
 
@@ -117,7 +117,7 @@ function kindOf({ trail: [did] = [], tags = [], type, data }: Memory): TimelineK
 }
 
 const isDecision = (word: unknown): word is DecisionKind =>
-  DECISIONS.some((decision) => decision === word);
+  DECISION_KINDS.some((decision) => decision === word);
 
 /** Who closed a task is not always who wrote that down. */
 function closerOf({ tags = [], data }: Memory): string | undefined {
@@ -125,20 +125,20 @@ function closerOf({ tags = [], data }: Memory): string | undefined {
   return tags.includes(CLOSED_TAG) && typeof by === "string" ? by : undefined;
 }
 
-function said({ content, data, redacted }: Memory): Pick<TimelineStep, "text" | "why"> {
+function textFieldsOf({ content, data, redacted }: Memory): Pick<TimelineStep, "text" | "why"> {
   if (redacted !== undefined) return { text: `(taken away: ${redacted.reason})` };
   const reason = data?.["reason"];
   return { text: content, ...(typeof reason === "string" ? { why: reason } : {}) };
 }
 
-function placeOf(did: TrailStep): Partial<TimelineStep> {
+function deliveryFieldsOf(did: TrailStep): Partial<TimelineStep> {
   if (did.verb === "publish") return {};
   const { delivery, attempt, to }: DeliveryStep = did;
   return { delivery, attempt, ...(to === undefined ? {} : { to }) };
 }
 
 /** What whoever gets it reads first: how things stand, else what is wanted. */
-function handedOver(memory: Memory, envelope: Envelope): Partial<TimelineStep> {
+function handoffFieldsOf(memory: Memory, envelope: Envelope): Partial<TimelineStep> {
   const { failure } = envelope;
   const [did] = memory.trail ?? [];
   const to = (did?.verb !== "publish" && did?.to) || addressOf(envelope.to);
@@ -153,19 +153,24 @@ function handedOver(memory: Memory, envelope: Envelope): Partial<TimelineStep> {
   return { to, action: envelope.action, text };
 }
 
-function failing({ agent, trail: [did] = [], data, redacted }: Memory): Partial<TimelineStep> {
+function failureFieldsOf({
+  agent,
+  trail: [did] = [],
+  data,
+  redacted,
+}: Memory): Partial<TimelineStep> {
   if (did?.verb !== "fail" || redacted !== undefined || data === undefined) return {};
-  const { decision: _, ...failure } = data as { decision?: unknown } & TriedFailure;
+  const { decision: _, ...failure } = data as { decision?: unknown } & AttemptFailure;
   return { text: failure.message, failure: { by: agent, ...failure } };
 }
 
-type Decided = Partial<TimelineDecision & Pick<TimelineStep, "attempt" | "delivery">>;
+type DecisionData = Partial<TimelineDecision & Pick<TimelineStep, "attempt" | "delivery">>;
 
 /** Of a failed try the handoff's own policy; of a decision, whoever made it. */
-function deciding({ agent, data, type }: Memory): Partial<TimelineStep> {
+function decisionFieldsOf({ agent, data, type }: Memory): Partial<TimelineStep> {
   const told = data?.["decision"];
   if (isDecision(told) && type === "decision") {
-    const { by = agent, reason, to, delivery, attempt } = data as Decided;
+    const { by = agent, reason, to, delivery, attempt } = data as DecisionData;
     const of = delivery === undefined ? {} : { delivery, attempt };
     const why = reason === undefined ? {} : { reason };
     const who = to === undefined ? {} : { to };

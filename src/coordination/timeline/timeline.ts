@@ -7,17 +7,17 @@ import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import type { Page } from "../../base/page.ts";
 import { MemoryId } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { taskName } from "../../ledger/release.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { parseTaskName } from "../../ledger/release.ts";
 import { recentRecords } from "../../memory/read.ts";
 import type { Memory } from "../../memory/record.ts";
-import { frameOf } from "../../store/parse-envelope.ts";
+import { stableFieldsOf } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { LineEntry } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { childrenOf } from "../tasks/edges.ts";
-import { silencesIn } from "./silence.ts";
-import { stepOf, type TimelineKind, type TimelineStep } from "./step.ts";
+import { type TimelineKind, type TimelineStep, timelineStepOf } from "./step.ts";
+import { readUnrecordedSteps } from "./unrecorded-steps.ts";
 
 export const TimelineSchema = z.strictObject({
   /** The `next` of the page before: goes further back. */
@@ -43,13 +43,13 @@ export async function timelineOf(
   name: string,
   query: TimelineQuery,
 ): Promise<Timeline> {
-  const task = taskName(name);
+  const task = parseTaskName(name);
   const { limits } = workspace;
   const {
     after: before,
     children,
     limit = limits.pageSize,
-  } = parseOr(TimelineSchema, query, {
+  } = parseOrThrow(TimelineSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
@@ -62,15 +62,16 @@ export async function timelineOf(
     envelopes: new Map(line.map(({ envelope }) => [envelope.id, envelope])),
     reports: new Set(line.filter(isReport).flatMap(({ deliveries }) => deliveries.map(idOf))),
   };
-  const recorded = page.memories.map((memory) => stepOf(workspace, memory, known));
-  const silent = await silencesIn(workspace, line);
+  const recorded = page.memories.map((memory) => timelineStepOf(workspace, memory, known));
+  const silent = await readUnrecordedSteps(workspace, line);
   const within = silent.filter(({ at }) => at >= page.from && at < page.until);
   const { earlier: next } = page;
-  const items = withSilences(recorded, within);
+  const items = mergeUnrecordedSteps(recorded, within);
   return { task, tasks, items, ...(next === undefined ? {} : { next }) };
 }
 
-const isReport = ({ envelope }: LineEntry): boolean => frameOf(envelope).failure !== undefined;
+const isReport = ({ envelope }: LineEntry): boolean =>
+  stableFieldsOf(envelope).failure !== undefined;
 const idOf = ({ id }: DeliveryRow): string => id;
 
 /** The task and all its parts, each once. */
@@ -83,7 +84,7 @@ async function withParts(workspace: Workspace, task: string): Promise<readonly s
   return [...found];
 }
 
-interface Records {
+interface RecordPage {
   /** Oldest first. */
   readonly memories: readonly Memory[];
   /** The store's time it begins at, and before which it ends. */
@@ -97,7 +98,7 @@ async function recordsOf(
   workspace: Workspace,
   tasks: readonly string[],
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
-): Promise<Records> {
+): Promise<RecordPage> {
   const look = { limit, ...(before === undefined ? {} : { after: before }) };
   const pages = await Promise.all(tasks.map((task) => recentRecords(workspace, { ...look, task })));
   const found = pages.flatMap(({ items }) => items);
@@ -122,21 +123,26 @@ function byPlace(a: Memory, b: Memory): number {
 }
 
 /** Each after all that was before it; of the same moment, before what came of it. */
-function withSilences(
+function mergeUnrecordedSteps(
   recorded: readonly TimelineStep[],
   silent: readonly TimelineStep[],
 ): readonly TimelineStep[] {
   const steps = [...recorded];
   for (const silence of silent.toSorted((a, b) => a.at - b.at)) {
-    const next = steps.findIndex((step) => step.at > silence.at || isOutcome(step, silence));
+    const next = steps.findIndex((step) => step.at > silence.at || isConsequence(step, silence));
     steps.splice(next === -1 ? steps.length : next, 0, silence);
   }
   return steps;
 }
 
-const OUTCOMES: readonly TimelineKind[] = ["reconstructed", "rerouted", "reported", "decided"];
+const CONSEQUENCE_KINDS: readonly TimelineKind[] = [
+  "reconstructed",
+  "rerouted",
+  "reported",
+  "decided",
+];
 
-function isOutcome(step: TimelineStep, { at, delivery, attempt = 0 }: TimelineStep): boolean {
+function isConsequence(step: TimelineStep, { at, delivery, attempt = 0 }: TimelineStep): boolean {
   if (step.at !== at || step.delivery !== delivery) return false;
-  return (step.attempt ?? 0) > attempt || OUTCOMES.includes(step.kind);
+  return (step.attempt ?? 0) > attempt || CONSEQUENCE_KINDS.includes(step.kind);
 }

@@ -5,30 +5,30 @@
  * it is looked at again after a while.
  */
 
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { openReportOf } from "../../history/failure-decisions.ts";
 import { endOfLine } from "../../history/line-end.ts";
-import { openAgain } from "../../ledger/closed.ts";
+import { entriesForReopening } from "../../ledger/closed-tasks.ts";
 import { SYSTEM } from "../../memory/agents.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
-import type { Claimed } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import { RETRY, tryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { moveDeliveries, seen } from "./moves.ts";
-import { lookLater, openWith, resultOf } from "./open.ts";
-import { parkStopped } from "./park.ts";
+import { guardOf, moveDeliveries } from "./moves.ts";
+import { openDelivery, resultOf, scheduleRecheck } from "./open-delivery.ts";
+import { deadLetterStopped } from "./report-dead-letter.ts";
 
 /** Lets each of them know who waits for it. What has ended already needs no telling. */
-export async function follow(
+export async function addFollower(
   workspace: Workspace,
   follower: string,
   deliveries: readonly string[],
 ): Promise<void> {
-  for (const id of deliveries) await followOne(workspace, follower, id);
+  for (const id of deliveries) await addFollowerTo(workspace, follower, id);
 }
 
-async function followOne(workspace: Workspace, follower: string, id: string): Promise<void> {
+async function addFollowerTo(workspace: Workspace, follower: string, id: string): Promise<void> {
   const { store, name } = workspace;
   await tryWrite(async () => {
     const found = await store.findDelivery(name, id);
@@ -36,7 +36,7 @@ async function followOne(workspace: Workspace, follower: string, id: string): Pr
     const { delivery } = found;
     if (delivery.followers.split(" ").includes(follower)) return undefined;
     const followers = [delivery.followers, follower].filter(Boolean).join(" ");
-    const asSeen = { ...seen(delivery), followers: delivery.followers };
+    const asSeen = { ...guardOf(delivery), followers: delivery.followers };
     const move = { delivery: id, seen: asSeen, to: delivery.state, followers };
     const moves = [{ ...move, event: "awaited" as const }];
     const moved = await moveDeliveries(workspace, { agent: SYSTEM, moves });
@@ -54,30 +54,33 @@ export async function openJoinsOf(workspace: Workspace, ended: DeliveryRow): Pro
 }
 
 /** Opens a handoff that waits for others, if enough of them have completed; parks it if never. */
-export async function openJoin(workspace: Workspace, join: Claimed): Promise<void> {
+export async function openJoin(workspace: Workspace, join: DeliveryWithEnvelopeRow): Promise<void> {
   const { delivery } = join;
   const envelope = parseEnvelope(workspace, join.envelope);
   // One that was parked opens all the same when what it waited for was tried again, and completed.
   const waits = delivery.state === "scheduled" || delivery.state === "dead";
   if (!waits || envelope.joins === undefined || envelope.results !== undefined) return;
   const { deliveries, need } = envelope.joins;
-  const found = await awaited(workspace, delivery.id, deliveries);
+  const found = await findLineEnds(workspace, delivery.id, deliveries);
   const completed = found.filter((each) => each.delivery.state === "completed");
   const open = found.filter((each) => isOpen(each.delivery.state));
   if (completed.length >= need) return openJoined(workspace, join, completed);
   if (delivery.state === "dead") return;
   const isPossible =
     completed.length + open.length >= need ||
-    completed.length + open.length + (await undecidedAmong(workspace, found)) >= need;
+    completed.length + open.length + (await countUndecided(workspace, found)) >= need;
   if (!isPossible) {
     const states = Object.fromEntries(found.map((each) => [each.delivery.id, each.delivery.state]));
-    return parkJoin(workspace, join, { reason: "join_impossible", states });
+    return deadLetterJoin(workspace, join, { reason: "join_impossible", states });
   }
-  await lookLater(workspace, delivery);
+  await scheduleRecheck(workspace, delivery);
 }
 
 /** What was given up may be tried again, as long as somebody is to decide about it. */
-async function undecidedAmong(workspace: Workspace, found: readonly Claimed[]): Promise<number> {
+async function countUndecided(
+  workspace: Workspace,
+  found: readonly DeliveryWithEnvelopeRow[],
+): Promise<number> {
   const ended = found.filter(({ delivery: { state } }) => state === "dead" || state === "expired");
   const undecided = await Promise.all(
     ended.map(({ delivery }) => openReportOf(workspace, delivery)),
@@ -86,44 +89,44 @@ async function undecidedAmong(workspace: Workspace, found: readonly Claimed[]): 
 }
 
 /** Where each line stands that it waits for. One that was handed on goes on, and is followed. */
-async function awaited(
+async function findLineEnds(
   workspace: Workspace,
   follower: string,
   ids: readonly string[],
-): Promise<Claimed[]> {
-  const ends = async (): Promise<Claimed[]> => {
+): Promise<DeliveryWithEnvelopeRow[]> {
+  const ends = async (): Promise<DeliveryWithEnvelopeRow[]> => {
     const found = await Promise.all(ids.map((id) => endOfLine(workspace, id)));
     return found.filter((each) => each !== undefined);
   };
   const found = await ends();
   const further = found.map(({ delivery }) => delivery.id).filter((id) => !ids.includes(id));
   if (further.length === 0) return found;
-  await follow(workspace, follower, further);
+  await addFollower(workspace, follower, further);
   return ends(); // One of them may have ended before it knew who waits for it.
 }
 
 async function openJoined(
   workspace: Workspace,
-  join: Claimed,
-  completed: readonly Claimed[],
+  join: DeliveryWithEnvelopeRow,
+  completed: readonly DeliveryWithEnvelopeRow[],
 ): Promise<void> {
   const { joins, task } = parseEnvelope(workspace, join.envelope);
-  const outcome = await openWith(workspace, join, {
+  const outcome = await openDelivery(workspace, join, {
     lines: completed,
     inherits: completed.map((each) => each.envelope.task),
     results: await Promise.all(completed.map((each) => resultOf(workspace, each))),
     said: `"${task}" opens: ${completed.length} of ${joins?.deliveries.length} have completed.`,
     // One that was parked holds up nobody who closes its task meanwhile.
-    ...(join.delivery.state === "dead" && { entries: await openAgain(workspace, task) }),
+    ...(join.delivery.state === "dead" && { entries: await entriesForReopening(workspace, task) }),
   });
-  if (outcome === "unsealable") await parkJoin(workspace, join, { reason: "unsealable" });
+  if (outcome === "unsealable") await deadLetterJoin(workspace, join, { reason: "unsealable" });
 }
 
 /** It will never open: too many of those it waits for ended otherwise, or it has no room for them. */
-async function parkJoin(
+async function deadLetterJoin(
   workspace: Workspace,
-  join: Claimed,
+  join: DeliveryWithEnvelopeRow,
   why: { readonly reason: string; readonly states?: Readonly<Record<string, string>> },
 ): Promise<void> {
-  await parkStopped(workspace, join, canonicalJson(why, "invalid_input"));
+  await deadLetterStopped(workspace, join, canonicalJson(why, "invalid_input"));
 }

@@ -16,13 +16,13 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { receiverError } from "../settings/receivers.ts";
 
 /** The delivery as it was seen: whoever changed it meanwhile has changed the ground of a decision. */
-export const seen = ({ state, fence, envelope }: DeliveryRow): Move["seen"] => ({
+export const guardOf = ({ state, fence, envelope }: DeliveryRow): Move["seen"] => ({
   state,
   fence,
   envelope,
 });
 
-export const stepOf = (
+export const trailStepOf = (
   { id, attempt }: DeliveryRow,
   verb: DeliveryStep["verb"],
   to?: string,
@@ -41,7 +41,7 @@ export function decisionRecord(
   return writeRecord(author, input, pen).record;
 }
 
-export const rowOf = ({ envelope, text }: SealedEnvelope): NewEnvelope => ({
+export const newEnvelopeOf = ({ envelope, text }: SealedEnvelope): NewEnvelope => ({
   id: envelope.id,
   task: envelope.task,
   sender: envelope.from.agent,

@@ -8,46 +8,46 @@ import { isBatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { gapReason } from "../../context/view/freshness.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import { resealed, type SealedEnvelope } from "../../envelope/seal.ts";
-import { carriedNow } from "../../ledger/recarry.ts";
-import { marksOf, unmarked } from "../../memory/quarantine/quarantine-mark.ts";
+import { reseal, type SealedEnvelope } from "../../envelope/seal.ts";
+import { refreshCarriedFields } from "../../ledger/reseal.ts";
+import { marksOf, withoutQuarantined } from "../../memory/quarantine/quarantine-mark.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
 import { branchOf, parseEnvelope } from "../../store/parse-envelope.ts";
-import { everybodyOn, traceBranch } from "../../store/sight.ts";
-import type { Claimed } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
+import { publicVisibility, traceBranch } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** What of a note is told in the history; all of it stands in the record it refers to. */
-const TOLD = 400;
+const MAX_NOTE_LENGTH = 400;
 /** So many notes are told, the newest; fewer when the envelope would be too large. */
-const MOST_TOLD = [100, 20, 4] as const;
+const NOTE_LIMITS = [100, 20, 4] as const;
 /** So many are told also where the history is full: its oldest entries then stand in the parent only. */
-const LEAST_TOLD = 4;
+const MIN_NOTES = 4;
 /** Of the trace it left, the last steps, and what of each: enough to see where it stopped. */
-const STEPS_TOLD = 5;
-const STEP_TOLD = 200;
+const MAX_STEPS = 5;
+const MAX_STEP_LENGTH = 200;
 /** So many are looked for, oldest first: more than a holder writes in the time it can have the work. */
-const MOST_FOUND = 10_000;
+const MAX_RELATIONS = 10_000;
 
 /** The envelope for the next holder; undefined when the last one left nothing to go by. */
 export async function reconstruct(
   workspace: Workspace,
-  { delivery, envelope: row }: Claimed,
+  { delivery, envelope: row }: DeliveryWithEnvelopeRow,
   reason: string,
 ): Promise<SealedEnvelope | undefined> {
   if (delivery.state !== "accepted") return undefined;
   const { count, newest: noted } = await notesOf(workspace, delivery.acceptedBy, branchOf(row));
-  const newest = await unmarked(workspace, noted);
-  const steps = await unmarked(workspace, await lastSteps(workspace, delivery));
+  const newest = await withoutQuarantined(workspace, noted);
+  const steps = await withoutQuarantined(workspace, await lastSteps(workspace, delivery));
   if (newest.length === 0 && steps.length === 0) return undefined;
   const { attempt, holder } = delivery;
   const sent = parseEnvelope(workspace, row);
   // What was quarantined meanwhile does not go on; the work still warns of what was sent with it.
-  const kept = await withoutMarked(workspace, sent);
-  const from = { ...sent, ...(await carriedNow(workspace, sent)), ...kept };
+  const kept = await referencesWithoutQuarantined(workspace, sent);
+  const from = { ...sent, ...(await refreshCarriedFields(workspace, sent)), ...kept };
   const reconstructed = { attempt, holder, notes: count, reason };
-  const room = Math.max(FORMAT_LIMITS.listItems - from.history.length, LEAST_TOLD);
-  for (const most of MOST_TOLD) {
+  const room = Math.max(FORMAT_LIMITS.listItems - from.history.length, MIN_NOTES);
+  for (const most of NOTE_LIMITS) {
     const told = newest.slice(-Math.min(most, room));
     const sealed = trySeal(workspace, from, { reconstructed, told, steps });
     if (sealed !== undefined) return sealed;
@@ -56,7 +56,7 @@ export async function reconstruct(
 }
 
 /** What it refers to; what was quarantined of that is a gap. */
-async function withoutMarked(
+async function referencesWithoutQuarantined(
   workspace: Workspace,
   { refs, gaps = [] }: Envelope,
 ): Promise<Pick<Envelope, "refs" | "gaps">> {
@@ -85,11 +85,11 @@ async function notesOf(
     memory: acceptedBy,
     direction: "in",
     // On the branch the work was done on, and what everybody may see: another will hold it next.
-    sight: everybodyOn(workedOn ?? accepted.branch),
+    sight: publicVisibility(workedOn ?? accepted.branch),
     kinds: ["continues-from"],
-    limit: MOST_FOUND,
+    limit: MAX_RELATIONS,
   });
-  const ids = edges.slice(-MOST_TOLD[0]).map((edge) => edge.source);
+  const ids = edges.slice(-NOTE_LIMITS[0]).map((edge) => edge.source);
   const rows = await store.readMemories(name, ids);
   const newest = rows
     .map(memoryOf)
@@ -97,7 +97,7 @@ async function notesOf(
   return { count: edges.length - ids.length + newest.length, newest };
 }
 
-interface Remains {
+interface ReconstructionContent {
   readonly reconstructed: NonNullable<Envelope["reconstructed"]>;
   readonly told: readonly Memory[];
   readonly steps: readonly Memory[];
@@ -106,13 +106,13 @@ interface Remains {
 /** The last the holder did on this task since it accepted, as its session's trace has it. */
 async function lastSteps(
   { store, name }: Workspace,
-  { holder: agent, instance, task, acceptedAt }: Claimed["delivery"],
+  { holder: agent, instance, task, acceptedAt }: DeliveryWithEnvelopeRow["delivery"],
 ): Promise<Memory[]> {
   const rows = await store.recentMemories({
     workspace: name,
-    sight: everybodyOn(traceBranch(instance)),
+    sight: publicVisibility(traceBranch(instance)),
     filter: { agent, task },
-    limit: STEPS_TOLD,
+    limit: MAX_STEPS,
   });
   return rows
     .filter((row) => row.storedAt >= acceptedAt)
@@ -124,7 +124,7 @@ async function lastSteps(
 function trySeal(
   workspace: Workspace,
   from: Envelope,
-  { reconstructed, told, steps }: Remains,
+  { reconstructed, told, steps }: ReconstructionContent,
 ): SealedEnvelope | undefined {
   const known = new Set(from.refs.map((ref) => ref.id));
   const refs = told
@@ -132,7 +132,7 @@ function trySeal(
     .map((note) => ({ digest: note.digest, id: note.id }));
   const did = [...told.map(historyOf), ...steps.map(stepOf)].sort((a, b) => a.at - b.at);
   try {
-    return resealed(
+    return reseal(
       from,
       {
         id: workspace.ids.mint("envelope"),
@@ -150,15 +150,15 @@ function trySeal(
   }
 }
 
-type Told = Envelope["history"][number] & { readonly at: number };
+type TimedHistoryEntry = Envelope["history"][number] & { readonly at: number };
 
-function historyOf(note: Memory): Told {
+function historyOf(note: Memory): TimedHistoryEntry {
   const { content } = note;
-  const did = clip(content, TOLD);
+  const did = clip(content, MAX_NOTE_LENGTH);
   return { agent: note.agent, at: note.createdAt, did, ref: note.id };
 }
 
 /** Without a reference: that would keep the trace for ever. */
-function stepOf({ agent, createdAt: at, content }: Memory): Told {
-  return { agent, at, did: clip(content, STEP_TOLD) };
+function stepOf({ agent, createdAt: at, content }: Memory): TimedHistoryEntry {
+  return { agent, at, did: clip(content, MAX_STEP_LENGTH) };
 }

@@ -3,30 +3,30 @@
  * continues from the handoff. Of an offer it claimed before, or claiming implicitly.
  */
 
-import { withoutSecrets } from "../../envelope/secrets-within.ts";
+import { maskSecrets } from "../../envelope/mask-secrets.ts";
 import { leaseLost } from "../../history/lease-lost.ts";
 import { type Author, writeRecord } from "../../memory/record.ts";
-import { secretFound, secretPolicy } from "../../memory/redaction/secret-policy.ts";
+import { secretFoundError, secretPolicy } from "../../memory/redaction/secret-policy.ts";
 import { refusalError } from "../../memory/refusals.ts";
 import { needsReceipt, parseEnvelope } from "../../store/parse-envelope.ts";
 import type { EnvelopeRow, NewMemory } from "../../store/rows.ts";
-import type { Claimed } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { inboxesOf } from "../watch/inbox-listing.ts";
-import { isUnreadable, readableIn } from "../watch/unreadable-envelopes.ts";
+import { isUnreadable, listReadableDeliveries } from "../watch/unreadable-envelopes.ts";
 import { type CheckedReceipt, type ReceiptSource, receiptFor } from "./receipt.ts";
-import { type AcceptOptions, checkedAccept } from "./receive-options.ts";
-import { lookOut } from "./wait-for-delivery.ts";
+import { type AcceptOptions, checkAcceptOptions } from "./receive-options.ts";
+import { waitForDelivery } from "./wait-for-delivery.ts";
 import type { Worker } from "./worker.ts";
 
 /** Accepts an offer. If the sender added to it meanwhile, the newer envelope is accepted. */
 export async function acceptOffer(
   workspace: Workspace,
   receiver: Author,
-  offered: Claimed,
+  offered: DeliveryWithEnvelopeRow,
   receipt?: ReceiptSource,
-): Promise<Claimed> {
-  const said = await heardReceipt(workspace, receipt);
+): Promise<DeliveryWithEnvelopeRow> {
+  const said = await redactReceipt(workspace, receipt);
   let { envelope } = offered;
   for (;;) {
     const outcome = await workspace.store.acceptDelivery({
@@ -59,17 +59,18 @@ export async function acceptNext(
   workspace: Workspace,
   receiver: Worker,
   options: AcceptOptions,
-): Promise<Claimed | undefined> {
-  const { delivery, task, wait, signal, ...rest } = checkedAccept(options);
-  const receipt = rest.receipt && (await heardReceipt(workspace, rest.receipt));
-  const accept = (taken: Claimed): NewMemory => acceptRecord(workspace, receiver, taken, receipt);
+): Promise<DeliveryWithEnvelopeRow | undefined> {
+  const { delivery, task, wait, signal, ...rest } = checkAcceptOptions(options);
+  const receipt = rest.receipt && (await redactReceipt(workspace, rest.receipt));
+  const accept = (taken: DeliveryWithEnvelopeRow): NewMemory =>
+    acceptRecord(workspace, receiver, taken, receipt);
   try {
-    return await lookOut(workspace, receiver, { delivery, task, accept }, { wait, signal });
+    return await waitForDelivery(workspace, receiver, { delivery, task, accept }, { wait, signal });
   } catch (error) {
     if (delivery !== undefined || !isUnreadable(error)) throw error;
     // The first in line cannot be read here: what comes after it does not wait for that.
-    for (const next of await readableIn(workspace, inboxesOf(receiver), task)) {
-      const taken = await lookOut(
+    for (const next of await listReadableDeliveries(workspace, inboxesOf(receiver), task)) {
+      const taken = await waitForDelivery(
         workspace,
         receiver,
         { delivery: next, task, accept },
@@ -82,7 +83,7 @@ export async function acceptNext(
 }
 
 /** Made while the store holds the delivery: what is done about secrets has to be known before. */
-async function heardReceipt(
+async function redactReceipt(
   workspace: Workspace,
   source: ReceiptSource | undefined,
 ): Promise<ReceiptSource | undefined> {
@@ -90,9 +91,9 @@ async function heardReceipt(
   const mode = await secretPolicy(workspace);
   return (envelope) => {
     const receipt = typeof source === "function" ? source(envelope) : source;
-    const { value, secrets } = withoutSecrets({ receipt });
+    const { value, secrets } = maskSecrets({ receipt });
     if (secrets.length === 0 || mode === "allow") return receipt;
-    if (mode === "refuse") throw secretFound(secrets);
+    if (mode === "refuse") throw secretFoundError(secrets);
     return value.receipt;
   };
 }
@@ -100,11 +101,11 @@ async function heardReceipt(
 function acceptRecord(
   workspace: Workspace,
   receiver: Author,
-  { delivery, envelope }: Claimed,
+  { delivery, envelope }: DeliveryWithEnvelopeRow,
   source: ReceiptSource | undefined,
 ): NewMemory {
   const { ids, clock, limits } = workspace;
-  const receipt = repeated(workspace, envelope, source);
+  const receipt = receiptIfNeeded(workspace, envelope, source);
   const trail = [{ attempt: delivery.attempt, delivery: delivery.id, verb: "accept" as const }];
   return writeRecord(
     receiver,
@@ -120,7 +121,7 @@ function acceptRecord(
 }
 
 /** Looks into the envelope only where a receipt is asked for or given: accepting is in a hurry. */
-function repeated(
+function receiptIfNeeded(
   workspace: Workspace,
   envelope: EnvelopeRow,
   source: ReceiptSource | undefined,

@@ -5,10 +5,10 @@
 import { checkLimit } from "../../base/limits.ts";
 import { refusalError } from "../../memory/refusals.ts";
 import type { NewMemory } from "../../store/rows.ts";
-import type { Claimed } from "../../store/store.ts";
-import { followUp } from "../../workspace/follow-up.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { carryOut } from "../due/due.ts";
+import { processDue } from "../due/process-due.ts";
 import type { Worker } from "./worker.ts";
 
 export interface ClaimRequest {
@@ -16,42 +16,42 @@ export interface ClaimRequest {
   readonly task?: string | undefined;
   readonly delivery?: string | undefined;
   /** Accept at once: makes the receiver's continues-from record for what was claimed. */
-  readonly accept?: ((claimed: Claimed) => NewMemory) | undefined;
+  readonly accept?: ((claimed: DeliveryWithEnvelopeRow) => NewMemory) | undefined;
 }
 
-export interface Claims {
-  readonly claimed: readonly Claimed[];
+export interface ClaimResult {
+  readonly claimed: readonly DeliveryWithEnvelopeRow[];
   /** Milliseconds until something falls due; 0: something is. */
   readonly nextDueMs: number;
 }
 
 /** While there is always something to claim nobody is told what is due: asked this often. */
-const ASK_EVERY_MS = 500;
-const askedAt = new WeakMap<object, number>();
+const DUE_CHECK_MS = 500;
+const lastDueCheck = new WeakMap<object, number>();
 
 export async function claim(
   workspace: Workspace,
   receiver: Worker,
   request: ClaimRequest,
-): Promise<Claims> {
+): Promise<ClaimResult> {
   checkLimit(workspace.limits, "claimBatch", { actual: request.limit, path: "limit" });
   // Claims before it carries out what is due: otherwise agents woken later would claim first.
   const claims = await claimOnce(workspace, receiver, request);
   const isDue = claims.nextDueMs <= 0;
-  if (!isTimeToAsk(workspace) && !isDue) return claims;
+  if (!isDueCheckTime(workspace) && !isDue) return claims;
   if (claims.claimed.length > 0) {
-    await followUp("carry out what is due", () => carryOut(workspace));
+    await runFollowUp("carry out what is due", () => processDue(workspace));
     return claims;
   }
-  await carryOut(workspace);
+  await processDue(workspace);
   return isDue ? claimOnce(workspace, receiver, request) : claims;
 }
 
-function isTimeToAsk(workspace: Workspace): boolean {
+function isDueCheckTime(workspace: Workspace): boolean {
   const now = performance.now();
-  const last = askedAt.get(workspace.root);
-  if (last !== undefined && now - last < ASK_EVERY_MS) return false;
-  askedAt.set(workspace.root, now);
+  const last = lastDueCheck.get(workspace.root);
+  if (last !== undefined && now - last < DUE_CHECK_MS) return false;
+  lastDueCheck.set(workspace.root, now);
   return last !== undefined; // The first look is for what is there.
 }
 
@@ -59,7 +59,7 @@ async function claimOnce(
   workspace: Workspace,
   receiver: Worker,
   { limit, task, delivery, accept }: ClaimRequest,
-): Promise<Claims> {
+): Promise<ClaimResult> {
   const outcome = await workspace.store.claimDeliveries({
     workspace: workspace.name,
     branch: workspace.branch,

@@ -1,18 +1,18 @@
 /** The inbox: deliveries as they arrive, each claimed for its receiver. */
-import type { Claimed } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { checkedInbox, type InboxOptions } from "./receive-options.ts";
-import { lookOut } from "./wait-for-delivery.ts";
+import { checkInboxOptions, type InboxOptions } from "./receive-options.ts";
+import { waitForDelivery } from "./wait-for-delivery.ts";
 import type { Worker } from "./worker.ts";
 
-export async function* inbox(
+export async function* claimFromInbox(
   workspace: Workspace,
   receiver: Worker,
   options: InboxOptions,
-): AsyncGenerator<Claimed, void, undefined> {
-  const { task, wait, signal } = checkedInbox(options);
+): AsyncGenerator<DeliveryWithEnvelopeRow, void, undefined> {
+  const { task, wait, signal } = checkInboxOptions(options);
   for (;;) {
-    const claimed = await lookOut(workspace, receiver, { task }, { wait, signal });
+    const claimed = await waitForDelivery(workspace, receiver, { task }, { wait, signal });
     if (claimed === undefined) return;
     yield claimed;
   }

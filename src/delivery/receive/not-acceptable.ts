@@ -2,12 +2,12 @@
 import { BatonError } from "../../base/errors.ts";
 import type { Delivery } from "../../history/delivery.ts";
 import { isForever } from "../settings/policy.ts";
-import { type Inboxes, inboxesOf } from "../watch/inbox-listing.ts";
+import { type InboxOwner, inboxesOf } from "../watch/inbox-listing.ts";
 
-export function notAcceptable(receiver: Inboxes, delivery: Delivery): BatonError {
+export function notAcceptable(receiver: InboxOwner, delivery: Delivery): BatonError {
   const { id, state } = delivery;
   return new BatonError("not_open", {
-    message: `${id} cannot be accepted by ${receiver.agent}: ${why(receiver, delivery)}.`,
+    message: `${id} cannot be accepted by ${receiver.agent}: ${refusalReason(receiver, delivery)}.`,
     path: "delivery",
     hint: "Look at what waits for you in the inbox.",
     details: {
@@ -19,7 +19,10 @@ export function notAcceptable(receiver: Inboxes, delivery: Delivery): BatonError
   });
 }
 
-function why(receiver: Inboxes, { state, holder, readyAt, inTurn, ...row }: Delivery): string {
+function refusalReason(
+  receiver: InboxOwner,
+  { state, holder, readyAt, inTurn, ...row }: Delivery,
+): string {
   if (!inboxesOf(receiver).includes(row.receiver)) return `it is for ${row.receiver}`;
   if (state === "claimed" || state === "accepted") return `${holder} has it`;
   if (state === "scheduled") {

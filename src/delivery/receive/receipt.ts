@@ -6,7 +6,7 @@ import * as z from "zod";
 import { BatonError, type Violation } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 
 const Line = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 
@@ -33,7 +33,7 @@ export function receiptFor(
     if (envelope.receipt) throw refused(envelope, [required()]);
     return undefined;
   }
-  const receipt = parseOr(ReceiptSchema, given, {
+  const receipt = parseOrThrow(ReceiptSchema, given, {
     code: "invalid_input",
     what: "The receipt",
     prefix: "receipt",

@@ -1,13 +1,13 @@
 /** Options of receiving: of `agent.inbox()`, `agent.accept()` and `offer.accept()`. */
 import {
+  abortSignalCheck,
+  booleanCheck,
   checkFields,
-  isAbortSignal,
-  isAtLeast,
-  isBoolean,
-  isId,
-  isName,
-  isObjectOrFunction,
-  optional,
+  idCheck,
+  minimumCheck,
+  nameCheck,
+  objectOrFunctionCheck,
+  optionalCheck,
 } from "../../envelope/check-options.ts";
 import type { ReceiptSource } from "./receipt.ts";
 
@@ -23,24 +23,24 @@ export interface InboxOptions {
 }
 
 const INBOX = {
-  signal: optional(isAbortSignal),
-  task: optional(isName),
-  timeoutMs: optional(isAtLeast(0)),
-  wait: optional(isBoolean),
+  signal: optionalCheck(abortSignalCheck),
+  task: optionalCheck(nameCheck),
+  timeoutMs: optionalCheck(minimumCheck(0)),
+  wait: optionalCheck(booleanCheck),
 };
 
-type Limited<Options> = Omit<Options, "timeoutMs" | "wait"> & { readonly wait: boolean };
+type WithTimeoutSignal<Options> = Omit<Options, "timeoutMs" | "wait"> & { readonly wait: boolean };
 
-export function checkedInbox(options: InboxOptions): Limited<InboxOptions> {
+export function checkInboxOptions(options: InboxOptions): WithTimeoutSignal<InboxOptions> {
   checkFields(options, INBOX, "The inbox's options");
-  return limited(options, true);
+  return withTimeoutSignal(options, true);
 }
 
 /** With the time limit as a signal; 0 waits for nothing. */
-function limited<Options extends InboxOptions>(
+function withTimeoutSignal<Options extends InboxOptions>(
   { timeoutMs, wait, ...options }: Options,
   waits: boolean,
-): Limited<Options> {
+): WithTimeoutSignal<Options> {
   if (timeoutMs === undefined) return { ...options, wait: wait ?? waits };
   if (timeoutMs === 0) return { ...options, wait: false };
   const timeout = AbortSignal.timeout(timeoutMs);
@@ -64,16 +64,18 @@ export interface AcceptOptions {
   readonly wait?: boolean | undefined;
 }
 
-const RECEIPT = { receipt: optional(isObjectOrFunction) };
-const ACCEPT = { ...INBOX, ...RECEIPT, delivery: optional(isId("delivery")) };
+const RECEIPT = { receipt: optionalCheck(objectOrFunctionCheck) };
+const ACCEPT = { ...INBOX, ...RECEIPT, delivery: optionalCheck(idCheck("delivery")) };
 
-export function checkedAccept(options: AcceptOptions): Limited<AcceptOptions> {
+export function checkAcceptOptions(options: AcceptOptions): WithTimeoutSignal<AcceptOptions> {
   checkFields(options, ACCEPT, "The choice");
-  return limited(options, false);
+  return withTimeoutSignal(options, false);
 }
 
 /** Returns the receipt of options that have nothing else: those of accepting an offer. */
-export function checkedReceipt(options: Pick<AcceptOptions, "receipt">): ReceiptSource | undefined {
+export function checkReceiptOption(
+  options: Pick<AcceptOptions, "receipt">,
+): ReceiptSource | undefined {
   checkFields(options, RECEIPT);
   return options.receipt;
 }

@@ -4,19 +4,19 @@
  */
 
 import type { Envelope } from "../../envelope/schema.ts";
-import { resealed } from "../../envelope/seal.ts";
-import { isClosed } from "../../ledger/closed.ts";
-import { carriedNow } from "../../ledger/recarry.ts";
+import { reseal } from "../../envelope/seal.ts";
+import { isClosed } from "../../ledger/closed-tasks.ts";
+import { refreshCarriedFields } from "../../ledger/reseal.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
-import { sightOf } from "../../memory/sight.ts";
 import { systemAuthor } from "../../memory/system-author.ts";
+import { visibilityOf } from "../../memory/visibility.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { type EnvelopeRow, type PublishStep, publicationMark } from "../../store/rows.ts";
-import { NOT_MINDED } from "../../store/store.ts";
-import { writtenValue } from "../../workspace/entries.ts";
+import { IGNORE_BREAKER } from "../../store/store.ts";
+import { toEntryText } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { decisionRecord, rowOf } from "../due/moves.ts";
-import { awaitsTasks } from "../due/open.ts";
+import { decisionRecord, newEnvelopeOf } from "../due/moves.ts";
+import { awaitsTasks } from "../due/open-delivery.ts";
 import { channelTag } from "../settings/channels.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "../settings/policy.ts";
 import { receiverError } from "../settings/receivers.ts";
@@ -34,7 +34,7 @@ export async function replay(
   const originals = new Originals(workspace);
   let replayed = 0;
   for (const memory of published) {
-    if (reached(memory, agent)) continue;
+    if (wasDeliveredTo(memory, agent)) continue;
     const envelope = await originals.of(memory);
     // Of what was redacted there is nothing left to tell a newcomer.
     if (envelope === undefined || envelope.redacted !== undefined) continue;
@@ -52,7 +52,7 @@ async function publications(
 ): Promise<Memory[]> {
   const { store, name, limits } = workspace;
   const found: Memory[] = [];
-  const sight = await sightOf(workspace);
+  const sight = await visibilityOf(workspace);
   const filter = { tag: channelTag(channel), type: "handoff" };
   let before: string | undefined;
   for (;;) {
@@ -74,7 +74,7 @@ async function publications(
 const stepOf = ({ trail }: Memory): PublishStep | undefined =>
   trail?.find((step) => step.verb === "publish");
 
-const reached = (memory: Memory, agent: string): boolean =>
+const wasDeliveredTo = (memory: Memory, agent: string): boolean =>
   stepOf(memory)?.deliveries.some(([, receiver]) => receiver === agent) ?? false;
 
 /** The envelopes of a task by their ids; each line is read once. */
@@ -106,9 +106,9 @@ async function deliverCopy(
 ): Promise<boolean> {
   const { agent, memory, envelope } = of;
   const { ids, limits, name, branch, store } = workspace;
-  const carried = await carriedNow(workspace, envelope);
+  const carried = await refreshCarriedFields(workspace, envelope);
   const changes = { ...carried, id: ids.mint("envelope"), parents: [envelope.id] };
-  const sealed = resealed(envelope, changes, workspace);
+  const sealed = reseal(envelope, changes, workspace);
   const author = await systemAuthor(workspace);
   const id = ids.mint("delivery");
   const record = {
@@ -123,7 +123,7 @@ async function deliverCopy(
     workspace: name,
     branch,
     memory: decisionRecord(workspace, author, record, { trail, sealed }),
-    envelope: rowOf(sealed),
+    envelope: newEnvelopeOf(sealed),
     deliveries: [
       {
         id,
@@ -138,9 +138,9 @@ async function deliverCopy(
       },
     ],
     parent: publicationMark(sealed.envelope.id),
-    breaker: NOT_MINDED, // It asked for it.
+    breaker: IGNORE_BREAKER, // It asked for it.
     entries: [
-      { kind: REPLAYED, name: `${envelope.id}:${agent}`, value: writtenValue({}), basedOn: 0 },
+      { kind: REPLAYED, name: `${envelope.id}:${agent}`, value: toEntryText({}), basedOn: 0 },
     ],
   });
   if (outcome.kind === "entry_changed") return false;

@@ -1,14 +1,14 @@
 /** Looking out for work: looks, and sleeps between two looks (waiters.ts says until when). */
 import { isBatonError } from "../../base/errors.ts";
-import type { Claimed } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { carryOut } from "../due/due.ts";
+import { processDue } from "../due/process-due.ts";
 import { type ClaimRequest, claim } from "./claim.ts";
-import { goneProcesses } from "./gone-processes.ts";
-import { waitersFor } from "./waiters.ts";
+import { findDeadProcesses } from "./dead-processes.ts";
+import { waitersFor } from "./inbox-waiters.ts";
 import type { Worker } from "./worker.ts";
 
-export interface LookoutOptions {
+export interface ClaimWaitOptions {
   /** False: one look is enough. */
   readonly wait: boolean;
   /** Ends the wait. */
@@ -16,12 +16,12 @@ export interface LookoutOptions {
 }
 
 /** Claims the next one; undefined when there is none, or the signal or the hub ended the wait. */
-export async function lookOut(
+export async function waitForDelivery(
   workspace: Workspace,
   receiver: Worker,
   request: Omit<ClaimRequest, "limit">,
-  { wait, signal }: LookoutOptions,
-): Promise<Claimed | undefined> {
+  { wait, signal }: ClaimWaitOptions,
+): Promise<DeliveryWithEnvelopeRow | undefined> {
   const look = { ...request, limit: 1 };
   if (!wait) return (await claim(workspace, receiver, look)).claimed[0];
   const waiters = waitersFor(workspace, receiver);
@@ -30,8 +30,8 @@ export async function lookOut(
   try {
     while (signal?.aborted !== true) {
       waiters.looking();
-      const gone = await goneProcesses(workspace);
-      if (gone.length > 0) await carryOut(workspace, gone);
+      const gone = await findDeadProcesses(workspace);
+      if (gone.length > 0) await processDue(workspace, gone);
       const { claimed, nextDueMs } = await claim(workspace, receiver, look);
       if (claimed.length > 0) {
         waiters.found(claimed[0]?.delivery.receiver);

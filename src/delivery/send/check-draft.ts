@@ -6,12 +6,12 @@ import { isDeepStrictEqual } from "node:util";
 import { parseGlobs } from "../../base/globs.ts";
 import {
   type CheckedDraft,
-  CompiledDraft,
+  CompiledDraftSchema,
   type Envelope,
-  ReadDraft,
+  TolerantDraftSchema,
 } from "../../envelope/schema.ts";
-import { knownOf } from "../../envelope/unknown.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { dropUnknownFields } from "../../envelope/unknown-fields.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 
 const REFUSAL = { code: "invalid_envelope", what: "The handoff" } as const;
 
@@ -22,11 +22,11 @@ export function checkDraft(draft: unknown, passedOn: Envelope | undefined): Chec
 }
 
 function checkForm(draft: unknown, passedOn: Envelope | undefined): CheckedDraft {
-  const strict = CompiledDraft.safeParse(draft);
+  const strict = CompiledDraftSchema.safeParse(draft);
   if (strict.success) return strict.data;
   const said = passedOn === undefined ? draft : withoutCopied(draft, passedOn);
-  const checked = parseOr(CompiledDraft, said, REFUSAL); // Tells all that is wrong.
-  return said === draft ? checked : ReadDraft.parse(draft);
+  const checked = parseOrThrow(CompiledDraftSchema, said, REFUSAL); // Tells all that is wrong.
+  return said === draft ? checked : TolerantDraftSchema.parse(draft);
 }
 
 interface Copy {
@@ -49,7 +49,7 @@ function withoutCopied(draft: unknown, envelope: Envelope): unknown {
 
 /** The parts of an envelope that have unknown fields, each beside what is known of it. */
 function copiesOf(envelope: Envelope): readonly Copy[] {
-  const known = new Map<string, unknown>(Object.entries(knownOf(envelope)));
+  const known = new Map<string, unknown>(Object.entries(dropUnknownFields(envelope)));
   return Object.entries(envelope).flatMap(([name, part]) => {
     const items = (value: unknown) => (Array.isArray(value) ? value : [value]);
     const meant = items(known.get(name));

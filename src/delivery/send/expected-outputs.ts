@@ -7,22 +7,18 @@ import type { Envelope } from "../../envelope/schema.ts";
 import { rejection } from "../../envelope/violations.ts";
 import type { CheckedResult } from "./result.ts";
 
-type Expected = Envelope["expects"][number];
+type ExpectedOutput = Envelope["expects"][number];
 
 /** Returns what is wrong with an output by the payload type that its format names. */
-type FormatFaults = (
-  format: string,
-  output: unknown,
-  path: string,
-) => Promise<readonly Violation[]>;
+type CheckFormat = (format: string, output: unknown, path: string) => Promise<readonly Violation[]>;
 
 /** Throws with every way in which the result is not what was expected. */
-export async function requireExpected(
-  formatFaults: FormatFaults,
-  expects: readonly Expected[],
+export async function requireExpectedResult(
+  formatFaults: CheckFormat,
+  expects: readonly ExpectedOutput[],
   result: CheckedResult,
 ): Promise<void> {
-  const violations = [...faultsIn(expects, result)];
+  const violations = [...resultViolations(expects, result)];
   for (const expected of expects) {
     const output = result.outputs?.[expected.name];
     if (output === undefined || expected.format === undefined) continue;
@@ -32,19 +28,25 @@ export async function requireExpected(
 }
 
 /** The same as far as it can be told without the schemas of formats: before the work is taken. */
-export function requirePlain(expects: readonly Expected[], result: CheckedResult): void {
-  const violations = faultsIn(expects, result);
+export function requireExpectedShape(
+  expects: readonly ExpectedOutput[],
+  result: CheckedResult,
+): void {
+  const violations = resultViolations(expects, result);
   if (violations.length > 0) throw rejection("invalid_result", "The result", violations);
 }
 
-function faultsIn(expects: readonly Expected[], { outputs, criteria }: CheckedResult): Violation[] {
+function resultViolations(
+  expects: readonly ExpectedOutput[],
+  { outputs, criteria }: CheckedResult,
+): Violation[] {
   return expects.flatMap((expected) => [
-    ...faultsOf(expected, outputs?.[expected.name]),
-    ...unmet(expected, criteria?.[expected.name] ?? []),
+    ...outputViolations(expected, outputs?.[expected.name]),
+    ...unmetCriteria(expected, criteria?.[expected.name] ?? []),
   ]);
 }
 
-const pathOf = ({ name }: Expected): string => `result.outputs.${name}`;
+const pathOf = ({ name }: ExpectedOutput): string => `result.outputs.${name}`;
 
 type Kind = "text" | "number" | "boolean" | "list" | "object" | "json" | "approval";
 
@@ -66,14 +68,14 @@ const KINDS: Readonly<Record<Kind, (value: unknown) => boolean>> = {
 const TEXTS = ["markdown", "code", "diff", "summary", "file", "url"];
 
 /** Whether an output of this type is written as text. */
-export const isText = (type: string): boolean => kindOf(type) === "text";
+export const isTextType = (type: string): boolean => kindOf(type) === "text";
 
 function kindOf(type: string): Kind | undefined {
   if (TEXTS.includes(type)) return "text";
   return Object.hasOwn(KINDS, type) ? (type as Kind) : undefined;
 }
 
-function faultsOf(expected: Expected, output: unknown): Violation[] {
+function outputViolations(expected: ExpectedOutput, output: unknown): Violation[] {
   const { name, type, maxLength } = expected;
   const path = pathOf(expected);
   if (output === undefined || output === null) {
@@ -92,7 +94,7 @@ function faultsOf(expected: Expected, output: unknown): Violation[] {
   return [{ path, rule: "max_length", message, hint: "Make it shorter." }];
 }
 
-function unmet({ name, criteria }: Expected, met: readonly string[]): Violation[] {
+function unmetCriteria({ name, criteria }: ExpectedOutput, met: readonly string[]): Violation[] {
   return criteria
     .filter((criterion) => !met.includes(criterion))
     .map((criterion) => ({

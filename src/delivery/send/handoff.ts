@@ -1,44 +1,47 @@
 /** Handing over: sending, and what follows when the line has become too long. */
 import * as z from "zod";
 import { AgentName, type DraftOf, Slug } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { refuseUndecided } from "../../history/failure-decisions.ts";
 import { isQueued } from "../../store/parse-envelope.ts";
 import type { LeaseRefusal } from "../../store/store.ts";
-import { followUp } from "../../workspace/follow-up.ts";
-import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
+import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
 import { openJoinsOf } from "../due/join.ts";
-import { parkTooLong } from "../due/park.ts";
+import { deadLetterOverHopLimit } from "../due/report-dead-letter.ts";
 import { isGivenUp } from "../settings/policy.ts";
-import type { SentHandoff } from "./key.ts";
-import type { Sender, Sending } from "./plan.ts";
+import type { SentHandoff } from "./idempotency-key.ts";
+import type { Sender, SendOptions } from "./plan.ts";
 import { ResultSchema } from "./result.ts";
 import { sendHandoff } from "./send.ts";
 
 /** What may be said besides the draft. What it waits for is said by joining. */
-const SendingSchema = z.strictObject({
+const SendOptionsSchema = z.strictObject({
   completes: ResultSchema.optional(),
   receivers: z.array(AgentName).optional(),
   result: Slug.optional(),
 });
 
-export async function handOver<T>(
+export async function performHandoff<T>(
   workspace: Workspace,
   sender: Sender,
   draft: DraftOf<T>,
-  sending: Omit<Sending, "joins"> = {},
+  sending: Omit<SendOptions, "joins"> = {},
 ): Promise<SentHandoff<T> | LeaseRefusal> {
-  const checked = parseOr(SendingSchema, sending, { code: "invalid_input", what: "The options" });
+  const checked = parseOrThrow(SendOptionsSchema, sending, {
+    code: "invalid_input",
+    what: "The options",
+  });
   const { envelope, lease } = sender.work ?? {};
   if (envelope?.failure && lease) await refuseUndecided(workspace, envelope.failure, lease);
   const outcome = await sendHandoff<T>(workspace, sender, draft, checked);
   if (outcome.kind !== "sent") return outcome;
   const { replaced, stopped } = outcome;
   for (const { id } of stopped ? outcome.deliveries : []) {
-    await followUp(`report ${id}`, () => reportStopped(workspace, id));
+    await runFollowUp(`report ${id}`, () => reportStopped(workspace, id));
   }
   if (replaced !== undefined && replaced.followers !== "") {
-    await followUp(`join ${replaced.id}`, () => openJoinsOf(workspace, replaced));
+    await runFollowUp(`join ${replaced.id}`, () => openJoinsOf(workspace, replaced));
   }
   return outcome;
 }
@@ -47,13 +50,13 @@ export async function handOver<T>(
 async function reportStopped(workspace: Workspace, id: string): Promise<void> {
   const stopped = await workspace.store.findDelivery(workspace.name, id);
   if (stopped !== undefined && isGivenUp(stopped.delivery)) {
-    await parkTooLong(trunkOf(workspace), stopped);
+    await deadLetterOverHopLimit(onMainBranch(workspace), stopped);
   }
 }
 
 /** The work that was handed on has ended here: what waited for it may go on. */
 export async function afterHandingOn(workspace: Workspace, settled: string): Promise<void> {
-  await followUp(`join ${settled}`, async () => {
+  await runFollowUp(`join ${settled}`, async () => {
     const found = await workspace.store.findDelivery(workspace.name, settled);
     if (found !== undefined) await openJoinsOf(workspace, found.delivery);
     if (found !== undefined && isQueued(found.envelope)) {

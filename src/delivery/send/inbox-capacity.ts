@@ -7,17 +7,17 @@ import { BatonError } from "../../base/errors.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** How long a count is believed: others send too. */
-const BELIEVED_MS = 1_000;
+const COUNT_CACHE_MS = 1_000;
 
-interface Look {
+interface InboxCount {
   readonly open: number;
   readonly at: number;
   sent: number;
 }
 
 /** The way into one inbox. */
-interface Door {
-  look: Look | undefined;
+interface InboxGate {
+  look: InboxCount | undefined;
   /** On their way in: not yet counted, perhaps. */
   passing: number;
   /** Called when nobody is on the way any more. */
@@ -26,17 +26,17 @@ interface Door {
   turn: Promise<unknown>;
 }
 
-const doors = new WeakMap<object, Map<string, Door>>();
+const gates = new WeakMap<object, Map<string, InboxGate>>();
 
-function doorOf(workspace: Workspace, receiver: string): Door {
-  const known = doors.get(workspace.root) ?? new Map<string, Door>();
-  doors.set(workspace.root, known);
-  const door = known.get(receiver) ?? newDoor();
+function gateOf(workspace: Workspace, receiver: string): InboxGate {
+  const known = gates.get(workspace.root) ?? new Map<string, InboxGate>();
+  gates.set(workspace.root, known);
+  const door = known.get(receiver) ?? newGate();
   known.set(receiver, door);
   return door;
 }
 
-const newDoor = (): Door => ({
+const newGate = (): InboxGate => ({
   look: undefined,
   passing: 0,
   whenThrough: undefined,
@@ -44,53 +44,57 @@ const newDoor = (): Door => ({
 });
 
 /** Sends when there is room for it in the receiver's inbox; else it is full, and says so. */
-export async function withRoom<T>(
+export async function withInboxCapacity<T>(
   workspace: Workspace,
   receiver: string,
   send: () => Promise<T>,
 ): Promise<T> {
-  const door = doorOf(workspace, receiver);
-  if (isPlenty(door, workspace.limits.inbox)) enter(door);
+  const door = gateOf(workspace, receiver);
+  if (hasAmpleCapacity(door, workspace.limits.inbox)) beginSend(door);
   else {
-    const turn = door.turn.then(() => enterCounted(workspace, receiver, door));
+    const turn = door.turn.then(() => enterAfterCount(workspace, receiver, door));
     door.turn = turn.catch(() => {}); // The next one counts for itself.
     await turn;
   }
   try {
     return await send();
   } finally {
-    leave(door);
+    endSend(door);
   }
 }
 
-async function enterCounted(workspace: Workspace, receiver: string, door: Door): Promise<void> {
+async function enterAfterCount(
+  workspace: Workspace,
+  receiver: string,
+  door: InboxGate,
+): Promise<void> {
   const bound = workspace.limits.inbox;
-  if (!isPlenty(door, bound)) {
-    await allThrough(door);
+  if (!hasAmpleCapacity(door, bound)) {
+    await waitUntilIdle(door);
     const open = await workspace.store.countOpen(workspace.name, receiver, bound);
     door.look = { open, at: performance.now(), sent: 0 };
     if (open >= bound) throw inboxFull(receiver, bound);
   } // Else whoever counted just now has counted for this one too.
-  enter(door);
+  beginSend(door);
 }
 
 /** Half of the room that was seen is used without looking again. */
-function isPlenty({ look }: Door, bound: number): boolean {
+function hasAmpleCapacity({ look }: InboxGate, bound: number): boolean {
   if (look === undefined) return false;
-  return look.sent * 2 < bound - look.open && performance.now() - look.at < BELIEVED_MS;
+  return look.sent * 2 < bound - look.open && performance.now() - look.at < COUNT_CACHE_MS;
 }
 
-function enter(door: Door): void {
+function beginSend(door: InboxGate): void {
   door.passing++;
   if (door.look !== undefined) door.look.sent++;
 }
 
-function leave(door: Door): void {
+function endSend(door: InboxGate): void {
   door.passing--;
   if (door.passing === 0) door.whenThrough?.();
 }
 
-async function allThrough(door: Door): Promise<void> {
+async function waitUntilIdle(door: InboxGate): Promise<void> {
   if (door.passing === 0) return;
   await new Promise<void>((resolve) => {
     door.whenThrough = resolve;

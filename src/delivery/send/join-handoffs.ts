@@ -3,11 +3,11 @@ import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { DeliveryId, type DraftOf } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { follow, openJoin } from "../due/join.ts";
-import type { SentHandoff } from "./key.ts";
+import { addFollower, openJoin } from "../due/join.ts";
+import type { SentHandoff } from "./idempotency-key.ts";
 import type { Sender } from "./plan.ts";
 import { sendHandoff } from "./send.ts";
 
@@ -27,11 +27,11 @@ export async function joinHandoffs<T>(
   given: DraftOf<T> & { readonly need?: Join["need"] },
 ): Promise<SentHandoff<T>> {
   const what = { code: "invalid_input", what: "The join" } as const;
-  const { need: wanted = "all", ...draft } = parseOr(z.looseObject({}), given, what);
-  const ids = parseOr(z.array(z.unknown()), of, { ...what, prefix: "of" }).map(idOf);
-  const checked = parseOr(JoinSchema, { need: wanted, of: ids }, what);
+  const { need: wanted = "all", ...draft } = parseOrThrow(z.looseObject({}), given, what);
+  const ids = parseOrThrow(z.array(z.unknown()), of, { ...what, prefix: "of" }).map(idOf);
+  const checked = parseOrThrow(JoinSchema, { need: wanted, of: ids }, what);
   const deliveries = [...new Set(checked.of)];
-  const need = needed(checked.need, deliveries.length);
+  const need = requiredCount(checked.need, deliveries.length);
   const { store, name } = workspace;
   const found = await Promise.all(deliveries.map((id) => store.findDelivery(name, id)));
   const missing = deliveries.find((_, i) => found[i] === undefined);
@@ -42,7 +42,7 @@ export async function joinHandoffs<T>(
   });
   if (outcome.kind !== "sent") throw new Error("a join outside a lease cannot lose one");
   for (const own of outcome.joined === "repeated" ? [] : outcome.deliveries) {
-    await follow(workspace, own.id, deliveries);
+    await addFollower(workspace, own.id, deliveries);
     const now = await store.findDelivery(name, own.id);
     if (now !== undefined) await openJoin(workspace, now); // They may all have completed by now.
   }
@@ -53,7 +53,7 @@ export async function joinHandoffs<T>(
 const idOf = (each: unknown): unknown =>
   typeof each === "object" && each !== null && "id" in each ? each.id : each;
 
-function needed(need: Join["need"], of: number): number {
+function requiredCount(need: Join["need"], of: number): number {
   const wanted = need === "all" ? of : need === "any" ? 1 : need;
   if (wanted <= of) return wanted;
   throw new BatonError("invalid_input", {

@@ -9,12 +9,12 @@ import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { gapReason } from "../../context/view/freshness.ts";
 import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
 import { marksOf, refuseQuarantined } from "../../memory/quarantine/quarantine-mark.ts";
-import { readOpen } from "../../memory/read.ts";
+import { readVisible } from "../../memory/read.ts";
 import { memoryOf } from "../../memory/record.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
 import { digestOf, redactionOf } from "../../store/redaction.ts";
 import type { MemoryRow } from "../../store/rows.ts";
-import { isRowOpenTo, NOBODY } from "../../store/sight.ts";
+import { ANONYMOUS_READER, isRowInScope } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** What a handoff refers to, and what of it nobody could find. */
@@ -31,7 +31,7 @@ export async function pinReferences(
   const wanted = draft.refs.map((ref) => (typeof ref === "string" ? { id: ref } : ref));
   if (wanted.length === 0) return { refs: [], gaps: carried };
   const ids = wanted.map((ref) => ref.id);
-  const rows = new Map((await readOpen(workspace, ids)).map((row) => [row.id, row]));
+  const rows = new Map((await readVisible(workspace, ids)).map((row) => [row.id, row]));
   refusePrivate([...rows.values()], ids);
   const cited = wanted.map(({ id, optional }, i) => ({ id, optional, path: `refs[${i}]` }));
   for (const { id, optional, path } of cited) {
@@ -86,7 +86,7 @@ function dangling(reference: string, path: string): BatonError {
 
 /** Everybody may read a handoff, its record and what it refers to by name, whoever receives it. */
 function refusePrivate(rows: readonly MemoryRow[], ids: readonly string[]): void {
-  const hidden = rows.find((row) => !isRowOpenTo(row, NOBODY));
+  const hidden = rows.find((row) => !isRowInScope(row, ANONYMOUS_READER));
   if (hidden === undefined) return;
   const path = `refs[${ids.indexOf(hidden.id)}]`;
   throw new BatonError("invisible_reference", {

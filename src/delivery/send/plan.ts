@@ -2,22 +2,22 @@
  * Planning a handoff: the draft is checked, its receivers are found, its policy is resolved and what it
  * refers to is pinned. After this nothing about it has to be looked up any more.
  */
-import { canonicalJson, sha256 } from "../../base/canonical.ts";
+import { canonicalJson, sha256 } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
-import { stillMissing } from "../../context/view/gaps.ts";
+import { recheckGaps } from "../../context/view/gaps.ts";
+import type { DetectedSecret } from "../../envelope/mask-secrets.ts";
 import type { CheckedDraft, DraftOf, Envelope, SealedPolicy } from "../../envelope/schema.ts";
-import type { SecretAt } from "../../envelope/secrets-within.ts";
 import { openDependencies } from "../../ledger/dependencies.ts";
-import { type Family, newFamily, readFamily } from "../../ledger/ledger.ts";
-import { onOpenBranch, requireOpenBranch } from "../../memory/branches/work-branch.ts";
-import type { KeptQueue } from "../../memory/ledger.ts";
+import { newLedger, type ResolvedLedger, resolveLedger } from "../../ledger/ledger.ts";
+import { requireOpenBranch, withOpenBranch } from "../../memory/branches/work-branch.ts";
 import type { Author } from "../../memory/record.ts";
+import type { StoredQueueState } from "../../memory/stored-ledger.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
 import type { Lease, PutEntry } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { resolvePolicy } from "../settings/policy.ts";
-import { type Addressed, addressed, resolveFallbacks } from "../settings/receivers.ts";
-import { leavingOf, nextReceiver, noRoute } from "../settings/routes.ts";
+import { type ResolvedAddress, resolveAddress, resolveFallbacks } from "../settings/receivers.ts";
+import { noRoute, resolveRoute, routeInputOf } from "../settings/routes.ts";
 import { checkDraft } from "./check-draft.ts";
 import { type PinnedReferences, pinReferences } from "./pin-references.ts";
 import type { CheckedResult } from "./result.ts";
@@ -37,7 +37,7 @@ export interface Sender extends Author {
 }
 
 /** What a handoff can have besides its draft. */
-export interface Sending {
+export interface SendOptions {
   /** Of a publication: these, instead of the channel's subscribers. */
   readonly receivers?: readonly string[] | undefined;
   /** It opens when so many of these have completed. */
@@ -51,7 +51,7 @@ export interface Sending {
   /** Tasks its own inherits from, besides those of its parents. */
   readonly inherits?: readonly string[] | undefined;
   /** Puts its task into the queue. */
-  readonly queue?: Pick<KeptQueue, "after" | "closing" | "parent"> | undefined;
+  readonly queue?: Pick<StoredQueueState, "after" | "closing" | "parent"> | undefined;
   /** What failed: it asks for a decision about that. */
   readonly failure?: Envelope["failure"];
   /** It says nothing of what its task's ledger holds: where all of that has no room beside what counts. */
@@ -59,19 +59,19 @@ export interface Sending {
   /** New work at its receiver, whatever else is open of its task: it extends nothing. */
   readonly apart?: boolean | undefined;
   /** Secrets that were taken out of its draft. */
-  readonly redacted?: readonly SecretAt[] | undefined;
+  readonly redacted?: readonly DetectedSecret[] | undefined;
   /** Written with it, or it is not sent: made anew when somebody has changed one; throws when it is in vain. */
   readonly entries?: (() => Promise<readonly PutEntry[]>) | undefined;
 }
 
 /** All that is known before it is sealed. */
-export interface Plan extends Addressed, PinnedReferences {
+export interface Plan extends ResolvedAddress, PinnedReferences {
   readonly draft: CheckedDraft;
-  readonly sending: Sending;
+  readonly sending: SendOptions;
   readonly sealedPolicy: SealedPolicy | undefined;
   readonly task: string;
   /** What its task's ledger holds. */
-  readonly family: Family;
+  readonly family: ResolvedLedger;
   /** The tasks that must be done before it opens. */
   readonly after: readonly string[];
   /** What must be the same when its key is used again. */
@@ -82,22 +82,22 @@ export async function planHandoff<T>(
   workspace: Workspace,
   sender: Sender,
   given: DraftOf<T>,
-  sending: Sending,
+  sending: SendOptions,
 ): Promise<Plan> {
   const { ids, clock } = workspace;
   const passedOn = sender.work?.envelope ?? sending.passesOn;
   const checked = await checkPayload(workspace, checkDraft(given, passedOn));
   const meant = onBranchOf(sender, checked);
   // Handed on, the line goes where its branch has gone; a branch that is named must be open.
-  const draft = checked.branch === undefined ? await onOpenBranch(workspace, meant) : meant;
+  const draft = checked.branch === undefined ? await withOpenBranch(workspace, meant) : meant;
   await requireOpenBranch(workspace, draft);
   const task = draft.task ?? sender.work?.envelope.task ?? ids.mint("task");
   const isNew = draft.task === undefined && sender.work === undefined;
-  const to = draft.to ?? (await routed(workspace, sender, draft, sending));
+  const to = draft.to ?? (await requireRoute(workspace, sender, draft, sending));
   const parents = await parentTasks(workspace, sender, draft, sending);
   const [receiver, family] = await Promise.all([
-    addressed(workspace, to, sending.receivers),
-    isNew && parents.length === 0 ? newFamily(task) : readFamily(workspace, task, parents),
+    resolveAddress(workspace, to, sending.receivers),
+    isNew && parents.length === 0 ? newLedger(task) : resolveLedger(workspace, task, parents),
   ]);
   // A report of a failure is tried as it says, whatever else is usual.
   const usual = sending.failure === undefined ? [workspace.policy, receiver.policy] : [];
@@ -107,12 +107,12 @@ export async function planHandoff<T>(
   const sealedPolicy = await resolveFallbacks(workspace, policy);
   const pinned = await pinReferences(workspace, draft, await carriedGaps(workspace, sender));
   const body = bodyOf(meant, receiver, sending, sender.work?.lease.delivery);
-  const after = await waitingFor(workspace, sender, { family, sending });
+  const after = await pendingDependencies(workspace, sender, { family, sending });
   return { ...receiver, draft, sending, sealedPolicy, ...pinned, task, family, after, body };
 }
 
 /** What it waits for: nobody works on a task before what that depends on is done. */
-export async function waitingFor(
+export async function pendingDependencies(
   workspace: Workspace,
   sender: Sender,
   { family, sending }: Pick<Plan, "family" | "sending">,
@@ -120,11 +120,11 @@ export async function waitingFor(
   if (sending.failure !== undefined) return [];
   if (sending.queue !== undefined) return sending.queue.after;
   const after = await openDependencies(workspace, sender, family);
-  if (after.length > 0 && sending.joins !== undefined) throw notYet(family.task, after);
+  if (after.length > 0 && sending.joins !== undefined) throw dependenciesOpen(family.task, after);
   return after;
 }
 
-function notYet(task: string, after: readonly string[]): BatonError {
+function dependenciesOpen(task: string, after: readonly string[]): BatonError {
   return new BatonError("task_open", {
     message: `"${task}" waits for ${after.map((each) => `"${each}"`).join(", ")}: nothing can be joined into it yet.`,
     path: "task",
@@ -136,7 +136,7 @@ function notYet(task: string, after: readonly string[]): BatonError {
 /** What is still missing of what the sender's own work refers to. */
 async function carriedGaps(workspace: Workspace, { work }: Sender): Promise<readonly ViewGap[]> {
   if (work === undefined) return [];
-  return stillMissing(workspace, [...(work.envelope.gaps ?? []), ...(work.gaps ?? [])]);
+  return recheckGaps(workspace, [...(work.envelope.gaps ?? []), ...(work.gaps ?? [])]);
 }
 
 /** The tasks of what it continues: where they are not its own, it inherits from them. */
@@ -144,7 +144,7 @@ async function parentTasks(
   { store, name }: Workspace,
   { work }: Sender,
   { parents = [] }: CheckedDraft,
-  { inherits = [] }: Sending,
+  { inherits = [] }: SendOptions,
 ): Promise<readonly string[]> {
   const found = await Promise.all(parents.map((id) => store.findEnvelope(name, id)));
   const tasks = found.flatMap((each) => each?.envelope.task ?? []);
@@ -171,18 +171,18 @@ function onBranchOf({ work }: Sender, draft: CheckedDraft): CheckedDraft {
   return { ...draft, branch, ...(mergeOnComplete && { mergeOnComplete }) };
 }
 
-async function routed(
+async function requireRoute(
   workspace: Workspace,
   sender: Sender,
   draft: CheckedDraft,
-  { result }: Sending,
+  { result }: SendOptions,
 ): Promise<string> {
-  const leaving = leavingOf(
+  const leaving = routeInputOf(
     { ...draft, task: draft.task ?? sender.work?.envelope.task },
     sender.agent,
     result,
   );
-  const next = await nextReceiver(workspace, leaving);
+  const next = await resolveRoute(workspace, leaving);
   if (next === undefined) throw noRoute(leaving);
   return next;
 }
@@ -190,8 +190,8 @@ async function routed(
 /** What must be the same when a key is used again. */
 function bodyOf(
   { key, ...draft }: CheckedDraft,
-  { to, inboxes }: Addressed,
-  { joins, queue, receivers }: Sending,
+  { to, inboxes }: ResolvedAddress,
+  { joins, queue, receivers }: SendOptions,
   settles: string | undefined,
 ): string {
   if (key === undefined) return "";

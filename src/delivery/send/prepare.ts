@@ -3,7 +3,11 @@
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { addressOf, type Envelope, type Priority } from "../../envelope/schema.ts";
 import { type SealedEnvelope, seal } from "../../envelope/seal.ts";
-import { burdenOf, keptOf, type Line } from "../../ledger/ledger-line.ts";
+import {
+  type HandoffLedger,
+  handoffContentOf,
+  handoffLedgerEntry,
+} from "../../ledger/handoff-ledger.ts";
 import { type MemoryInput, writeRecord } from "../../memory/record.ts";
 import {
   type DeliveryRow,
@@ -12,19 +16,19 @@ import {
   publicationMark,
   type TrailStep,
 } from "../../store/rows.ts";
-import { type Lease, NOT_MINDED, type PutEntry, type SendHandoff } from "../../store/store.ts";
-import { writtenValue } from "../../workspace/entries.ts";
+import { IGNORE_BREAKER, type Lease, type PutEntry, type SendHandoff } from "../../store/store.ts";
+import { toEntryText } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { channelTag } from "../settings/channels.ts";
-import { cycleIn, hopOf, type Path, tooLong } from "../settings/line-path.ts";
+import { cycleIn, hopLimitReason, hopOf, type LinePath } from "../settings/line-path.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "../settings/policy.ts";
-import { keyEntry } from "./key.ts";
+import { keyEntry } from "./idempotency-key.ts";
 import type { Plan, Sender } from "./plan.ts";
 import type { CheckedResult } from "./result.ts";
 import { type WorkSlot, workEntry } from "./work-entry.ts";
 
 /** A piece of work that is open already, and the envelope it is about. */
-export interface Open {
+export interface OpenWork {
   readonly delivery: DeliveryRow;
   readonly memory: string;
   readonly envelope: Envelope | undefined;
@@ -32,10 +36,10 @@ export interface Open {
 
 /** What turned out on the way: every round the store may know better. */
 export interface Round {
-  readonly open: Open | undefined;
+  readonly open: OpenWork | undefined;
   readonly breaker: number;
   readonly inboxes: readonly string[];
-  readonly line: Line;
+  readonly line: HandoffLedger;
   /** Of a line that is longer than it may be: somebody decides about that. */
   readonly isCoordinated?: boolean | undefined;
   /** Those of the sending, as they are to be now. */
@@ -45,7 +49,7 @@ export interface Round {
 }
 
 /** By how many places each goes ahead: more than a store will ever have. */
-const AHEAD: Readonly<Record<Priority, number>> = {
+const PRIORITY_OFFSETS: Readonly<Record<Priority, number>> = {
   urgent: 2 ** 45,
   high: 2 ** 44,
   normal: 0,
@@ -53,16 +57,21 @@ const AHEAD: Readonly<Record<Priority, number>> = {
 };
 
 /** How often whoever is alive looks after a handoff that waits for others, in case nobody called. */
-const JOIN_LOOK_MS = 5_000;
+const JOIN_RECHECK_MS = 5_000;
 
-export interface Prepared {
+export interface PreparedHandoff {
   readonly sealed: SealedEnvelope;
   readonly operation: SendHandoff;
-  readonly cycle: Path;
+  readonly cycle: LinePath;
   readonly stopped: boolean;
 }
 
-export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round: Round): Prepared {
+export function prepare(
+  workspace: Workspace,
+  sender: Sender,
+  plan: Plan,
+  round: Round,
+): PreparedHandoff {
   const { ids, limits, clock } = workspace;
   const now = clock.now();
   const { draft, to, task } = plan;
@@ -73,7 +82,7 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   const hop = work === undefined ? (open?.envelope?.hop ?? 0) : work.envelope.hop + 1;
   const role = sender.role === undefined ? {} : { role: sender.role };
   const path = work ? [...(work.envelope.path ?? []), hopOf(work.envelope)] : open?.envelope?.path;
-  const burden = burdenOf(line, plan, sender.agent, work?.envelope ?? open?.envelope);
+  const burden = handoffContentOf(line, plan, sender.agent, work?.envelope ?? open?.envelope);
   const sealed = seal(burden.draft, {
     id: ids.mint("envelope"),
     workspace: workspace.name,
@@ -107,8 +116,13 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
   const { id: envelope } = sealed.envelope;
   const said = { at: now, by: sender.agent, envelope, record: memory.id };
   const { queue } = plan.sending;
-  const kept = keptOf(line, burden, said, queue && { ...queue, at: now, by: sender.agent });
-  const has = reached(round, deliveries);
+  const kept = handoffLedgerEntry(
+    line,
+    burden,
+    said,
+    queue && { ...queue, at: now, by: sender.agent },
+  );
+  const has = deliveriesAfterSend(round, deliveries);
   // The key first: whoever sends the same again shall hear of that.
   const entries = [
     ...(draft.key ? [keyEntry(sender, plan, sealed, has)] : []),
@@ -132,7 +146,7 @@ export function prepare(workspace: Workspace, sender: Sender, plan: Plan, round:
     deliveries,
     // What is published, or waits for others, is new work, whatever else is open.
     parent: isApart ? publicationMark(sealed.envelope.id) : (origins[0] ?? ""),
-    breaker: isPublication ? NOT_MINDED : round.breaker,
+    breaker: isPublication ? IGNORE_BREAKER : round.breaker,
     ...(open && { extend: extensionOf(open) }),
     ...(entries.length > 0 && { entries }),
     ...(work && { settles: work.lease }),
@@ -147,7 +161,7 @@ const waits = ({ after, sending }: Plan): boolean =>
 /** Every handoff of a task in the queue says so, whoever sends it: its end may be that of the task. */
 function coordinatedOf(
   { after, sending: { queue, failure } }: Plan,
-  { family }: Line,
+  { family }: HandoffLedger,
 ): Pick<Envelope, "after" | "failure" | "queued"> {
   const isQueued = queue !== undefined || family.kept?.queue !== undefined;
   return {
@@ -158,18 +172,18 @@ function coordinatedOf(
 }
 
 /** The deliveries that have it afterwards: of work that somebody holds, the one there is. */
-const reached = ({ open }: Round, deliveries: readonly NewDelivery[]): string[] =>
+const deliveriesAfterSend = ({ open }: Round, deliveries: readonly NewDelivery[]): string[] =>
   open !== undefined && isTaken(open.delivery.state)
     ? [open.delivery.id]
     : deliveries.map(({ id }) => id);
 
-const extensionOf = ({ delivery }: Open): NonNullable<SendHandoff["extend"]> => ({
+const extensionOf = ({ delivery }: OpenWork): NonNullable<SendHandoff["extend"]> => ({
   delivery: delivery.id,
   envelope: delivery.envelope,
   held: isTaken(delivery.state),
 });
 
-interface Placed extends Pick<Round, "isCoordinated"> {
+interface DeliveryPlacement extends Pick<Round, "isCoordinated"> {
   readonly inbox: string;
   readonly stopped: boolean;
 }
@@ -178,7 +192,7 @@ function newDelivery(
   workspace: Workspace,
   plan: Plan,
   sealed: SealedEnvelope,
-  { inbox, stopped, isCoordinated }: Placed,
+  { inbox, stopped, isCoordinated }: DeliveryPlacement,
 ): NewDelivery {
   const { ids, limits } = workspace;
   const { draft, sealedPolicy } = plan;
@@ -192,12 +206,12 @@ function newDelivery(
     id: ids.mint("delivery"),
     receiver: inbox,
     maxAttempts: sealedPolicy?.attempts ?? limits.attempts,
-    ahead: AHEAD[draft.priority ?? "normal"],
+    ahead: PRIORITY_OFFSETS[draft.priority ?? "normal"],
     state,
     delayMs,
-    reason: isParked ? writtenValue(tooLong(sealed.envelope, limits.hops)) : "",
+    reason: isParked ? toEntryText(hopLimitReason(sealed.envelope, limits.hops)) : "",
     deadline: sealedPolicy?.deadline ?? 0,
-    lapseMs: isToldOf ? AT_ONCE_MS : isWaiting ? JOIN_LOOK_MS : lapse(sealedPolicy, delayMs),
+    lapseMs: isToldOf ? AT_ONCE_MS : isWaiting ? JOIN_RECHECK_MS : lapse(sealedPolicy, delayMs),
   };
 }
 
@@ -225,8 +239,8 @@ function trailOf(
   return [begins, { attempt: settles.fence, delivery: settles.delivery, verb: "complete" }];
 }
 
-interface Noteworthy {
-  readonly open: Open | undefined;
+interface HandoffRecordDetails {
+  readonly open: OpenWork | undefined;
   readonly cycle: readonly object[];
   readonly completes: CheckedResult | undefined;
 }
@@ -238,7 +252,7 @@ interface Noteworthy {
 function handoffRecord(
   { envelope }: SealedEnvelope,
   sender: Sender,
-  { open, cycle, completes }: Noteworthy,
+  { open, cycle, completes }: HandoffRecordDetails,
 ): MemoryInput {
   const continued = [open?.memory, sender.work?.acceptedBy].filter((id) => id !== undefined);
   const tags = [

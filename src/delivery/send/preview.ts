@@ -10,7 +10,7 @@ import { addressedReceiver } from "../../context/view/receiver.ts";
 import type { View } from "../../context/view/view.ts";
 import { addressOf, type DraftOf, type EnvelopeOf } from "../../envelope/schema.ts";
 import { beginningOf } from "../../ledger/brief.ts";
-import { lineFor } from "../../ledger/ledger-line.ts";
+import { readHandoffLedger } from "../../ledger/handoff-ledger.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Plan, planHandoff, type Sender } from "./plan.ts";
 import { prepare } from "./prepare.ts";
@@ -33,7 +33,7 @@ export async function preview<T>(
   const planned = await planHandoff(workspace, sender, draft, {});
   await requireRegistered(workspace, sender, planned);
   const plan = withoutBrief(workspace, planned);
-  const line = await lineFor(workspace, sender, plan);
+  const line = await readHandoffLedger(workspace, sender, plan);
   const round = { open: undefined, breaker: 0, inboxes: plan.inboxes, line };
   const { envelope } = prepare(workspace, sender, plan, round).sealed;
   const receiver = await addressedReceiver(workspace, plan.to);

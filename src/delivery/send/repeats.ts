@@ -7,85 +7,87 @@
  * else is found by index, a bounded number of rows however long the task's line is.
  */
 import type { Repeat } from "../../context/lint/rule.ts";
-import { isVague } from "../../context/lint/vague-intent.ts";
+import { isVagueIntent } from "../../context/lint/vague-intent.ts";
 import { addressOf, type CheckedDraft, type Envelope } from "../../envelope/schema.ts";
 import { SYSTEM } from "../../memory/agents.ts";
-import { type KeptLedger, keptLedger, LEDGER } from "../../memory/ledger.ts";
-import { type FirstHandoff, WORK, workName } from "../../memory/work.ts";
-import { readableEnvelope } from "../../store/parse-envelope.ts";
+import { LEDGER, type StoredLedger, storedLedgerOf } from "../../memory/stored-ledger.ts";
+import { type FirstHandoff, WORK, workName } from "../../memory/work-entry.ts";
+import { tryParseEnvelope } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen, OPEN_STATES, roleInbox } from "../../store/rows.ts";
-import type { Claimed, LineEntry } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow, LineEntry } from "../../store/store.ts";
 import { entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Plan, Sender } from "./plan.ts";
-import { completedWork, isKnownWork, noteWork, type WorkSlot } from "./work-entry.ts";
+import { cacheWork, completedWork, isKnownWork, type WorkSlot } from "./work-entry.ts";
 
 /** More say no more. */
-const MOST_REPEATS = 5;
+const MAX_REPEATS = 5;
 /** Deliveries of a task that are compared. */
-const MOST_COMPARED = 16;
+const MAX_COMPARED = 16;
 /** Completed work under another task counts for a day: what recurs every day is meant to. */
 const RECENT_MS = 24 * 3_600_000;
 
 /** What of a handoff decides whether it repeats another. */
-export interface Asked {
+export interface RepeatQuery {
   readonly agent: string;
   readonly task: string | undefined;
   readonly to: Envelope["to"] | undefined;
   readonly draft: Pick<CheckedDraft, "action" | "intent" | "next" | "parents">;
   /** What the task's ledger holds; undefined for a new task. */
-  readonly kept: KeptLedger | undefined;
+  readonly kept: StoredLedger | undefined;
   /** The tasks it inherits from. */
   readonly from: readonly string[];
 }
 
-export interface Earlier {
+export interface RepeatsResult {
   /** Newest first. */
   readonly repeats: readonly Repeat[];
   /** To be written with the handoff, where no open or completed one stands for this work. */
   readonly slot?: WorkSlot | undefined;
 }
 
-const NONE: Earlier = { repeats: [] };
+const NONE: RepeatsResult = { repeats: [] };
 
 /** What a handoff repeats that is about to be sent. */
-export async function earlierThan(
+export async function findRepeatsOfPlan(
   workspace: Workspace,
   sender: Sender,
   { draft, task, to, family, sending }: Plan,
-): Promise<Earlier> {
+): Promise<RepeatsResult> {
   const { joins, failure } = sending;
   if (sender.agent === SYSTEM || sender.work || joins || failure) return NONE;
   const { agent } = sender;
   const asked = { agent, task, to, draft, kept: family.kept, from: family.from };
-  return earlierHandoffs(workspace, asked, (work) => isKnownWork(workspace, work));
+  return findRepeats(workspace, asked, (work) => isKnownWork(workspace, work));
 }
 
 /** `isRead`: whether the entry of a piece of work is read, or assumed not to exist yet. */
-export async function earlierHandoffs(
+export async function findRepeats(
   workspace: Workspace,
-  asked: Asked,
+  asked: RepeatQuery,
   isRead: (work: string) => boolean,
-): Promise<Earlier> {
+): Promise<RepeatsResult> {
   if (!beginsWork(asked)) return NONE;
   const { kept, task, draft } = asked;
   const work = workName(draft.intent);
-  const ofTask = kept && task !== undefined ? await handoffsOf(workspace, task, kept) : [];
+  const ofTask = kept && task !== undefined ? await handoffsOfTask(workspace, task, kept) : [];
   const { found, slot } =
-    work === undefined || !isRead(work) ? unread(work) : await handoffOf(workspace, work, asked);
+    work === undefined || !isRead(work)
+      ? unreadWork(work)
+      : await findHandoffOfWork(workspace, work, asked);
   if (ofTask.length === 0 && found.length === 0) return { repeats: [], slot };
   const repeats = [
     ...repeatsAmong(ofTask, asked, "task"),
-    ...repeatsAmong(isVague(draft.intent) ? [] : found, asked, "work"),
+    ...repeatsAmong(isVagueIntent(draft.intent) ? [] : found, asked, "work"),
   ];
   return { repeats: newestFirst(repeats), slot };
 }
 
 /** News, reports and what names its parents ask for nothing new. */
-const beginsWork = ({ to, draft: { action, parents = [] } }: Asked): boolean =>
+const beginsWork = ({ to, draft: { action, parents = [] } }: RepeatQuery): boolean =>
   to?.kind !== "channel" && action !== "completed" && action !== "failed" && parents.length === 0;
 
-const unread = (work: string | undefined): FoundWork => ({
+const unreadWork = (work: string | undefined): FoundWork => ({
   found: [],
   slot: work === undefined ? undefined : { name: work, basedOn: 0 },
 });
@@ -97,8 +99,11 @@ interface Candidate extends Omit<Repeat, "why"> {
   readonly next: readonly string[];
 }
 
-function candidateOf(workspace: Workspace, { delivery, envelope: row }: Claimed): Candidate[] {
-  const envelope = readableEnvelope(workspace, row);
+function candidateOf(
+  workspace: Workspace,
+  { delivery, envelope: row }: DeliveryWithEnvelopeRow,
+): Candidate[] {
+  const envelope = tryParseEnvelope(workspace, row);
   if (envelope === undefined || !isWork(envelope)) return [];
   const { id, state, task, sender, holder, receiver, sentAt, settledAt } = delivery;
   const at = state === "completed" ? settledAt : sentAt;
@@ -115,23 +120,23 @@ const isCounted = ({ state }: Pick<DeliveryRow, "state">): boolean =>
   isOpen(state) || state === "completed";
 
 /** Open handoffs of a task and the completed one it began with; without either, completed ones. */
-async function handoffsOf(
+async function handoffsOfTask(
   workspace: Workspace,
   task: string,
-  { begun }: KeptLedger,
+  { begun }: StoredLedger,
 ): Promise<readonly Candidate[]> {
   const { store, name } = workspace;
   const [open, first] = await Promise.all([
-    openOf(workspace, task),
+    listOpenDeliveries(workspace, task),
     store.findEnvelope(name, begun.envelope),
   ]);
   const found = [...open, ...(first === undefined ? [] : completedIn([first]))];
   // What it began with may have been extended, replaced or cancelled: then its line is read.
   const all = found.length > 0 ? found : completedIn(await store.readLine(name, task));
-  return all.slice(-MOST_COMPARED).flatMap((each) => candidateOf(workspace, each));
+  return all.slice(-MAX_COMPARED).flatMap((each) => candidateOf(workspace, each));
 }
 
-const completedIn = (line: readonly LineEntry[]): Claimed[] =>
+const completedIn = (line: readonly LineEntry[]): DeliveryWithEnvelopeRow[] =>
   line.flatMap(({ envelope, deliveries }) =>
     deliveries
       .filter(({ state }) => state === "completed")
@@ -139,7 +144,10 @@ const completedIn = (line: readonly LineEntry[]): Claimed[] =>
   );
 
 /** By the index of open work, which has a receiver first: one range for each inbox there is. */
-async function openOf({ store, name }: Workspace, task: string): Promise<readonly Claimed[]> {
+async function listOpenDeliveries(
+  { store, name }: Workspace,
+  task: string,
+): Promise<readonly DeliveryWithEnvelopeRow[]> {
   const agents = await store.listAgents(name);
   const inboxes = agents.flatMap(({ id, role }) => (role === "" ? [id] : [id, roleInbox(role)]));
   return store.listDeliveries({
@@ -147,7 +155,7 @@ async function openOf({ store, name }: Workspace, task: string): Promise<readonl
     receivers: [...new Set(inboxes)],
     states: OPEN_STATES,
     task,
-    limit: MOST_COMPARED,
+    limit: MAX_COMPARED,
   });
 }
 
@@ -157,7 +165,11 @@ interface FoundWork {
 }
 
 /** The handoff that stands for a piece of work; without one, the place to write this one to. */
-async function handoffOf(workspace: Workspace, work: string, asked: Asked): Promise<FoundWork> {
+async function findHandoffOfWork(
+  workspace: Workspace,
+  work: string,
+  asked: RepeatQuery,
+): Promise<FoundWork> {
   const isOther = (task: string): boolean => task !== asked.task && !asked.from.includes(task);
   const done = completedWork<Candidate>(workspace, work);
   if (done !== undefined && isRecent(workspace, done)) {
@@ -168,15 +180,17 @@ async function handoffOf(workspace: Workspace, work: string, asked: Asked): Prom
   const first = entryValue<FirstHandoff>(entry);
   const slot = { name: work, basedOn: entry?.revision ?? 0 };
   if (first === undefined) return { found: [], slot };
-  const found = (await standingFor(workspace, first)).filter((each) => isRecent(workspace, each));
+  const found = (await findCurrentHandoff(workspace, first)).filter((each) =>
+    isRecent(workspace, each),
+  );
   const [only] = found;
   if (only === undefined) return { found, slot };
-  if (only.state === "completed") noteWork(workspace, work, only);
+  if (only.state === "completed") cacheWork(workspace, work, only);
   return { found: isOther(first.task) ? found : [] };
 }
 
 /** The handoff an entry names, or the one that took its place. */
-async function standingFor(
+async function findCurrentHandoff(
   workspace: Workspace,
   { delivery, task }: FirstHandoff,
 ): Promise<readonly Candidate[]> {
@@ -186,7 +200,7 @@ async function standingFor(
     return found !== undefined && isCounted(found.delivery) ? candidateOf(workspace, found) : [];
   }
   const entry = await store.findEntry(name, LEDGER, task);
-  return entry === undefined ? [] : handoffsOf(workspace, task, keptLedger(entry));
+  return entry === undefined ? [] : handoffsOfTask(workspace, task, storedLedgerOf(entry));
 }
 
 const isRecent = ({ clock }: Workspace, { state, at }: Pick<Repeat, "state" | "at">): boolean =>
@@ -195,13 +209,13 @@ const isRecent = ({ clock }: Workspace, { state, at }: Pick<Repeat, "state" | "a
 /** Those that the new handoff repeats; none for an agent that one of them was handed to: it goes on with it. */
 function repeatsAmong(
   found: readonly Candidate[],
-  asked: Asked,
+  asked: RepeatQuery,
   why: Repeat["why"],
 ): readonly Repeat[] {
   const { agent } = asked;
   if (found.some(({ holder, receiver }) => holder === agent || receiver === agent)) return [];
   return found
-    .filter((each) => each.by !== agent || isSaidAgain(each, asked, why))
+    .filter((each) => each.by !== agent || isSameRequest(each, asked, why))
     .map(({ receiver: _receiver, work: _work, next: _next, ...repeat }) => ({ ...repeat, why }));
 }
 
@@ -210,7 +224,11 @@ function repeatsAmong(
  * the same steps to another receiver, or again after they were completed, are a repeat. Sent again to
  * the same receiver, open work is extended.
  */
-function isSaidAgain(earlier: Candidate, { draft, to }: Asked, why: Repeat["why"]): boolean {
+function isSameRequest(
+  earlier: Candidate,
+  { draft, to }: RepeatQuery,
+  why: Repeat["why"],
+): boolean {
   if (earlier.work !== workName(draft.intent)) return false;
   if (earlier.next.join("\n") !== draft.next.join("\n")) return false;
   if (earlier.state === "completed") return true;
@@ -218,4 +236,4 @@ function isSaidAgain(earlier: Candidate, { draft, to }: Asked, why: Repeat["why"
 }
 
 const newestFirst = (repeats: readonly Repeat[]): readonly Repeat[] =>
-  repeats.toSorted((a, b) => b.at - a.at).slice(0, MOST_REPEATS);
+  repeats.toSorted((a, b) => b.at - a.at).slice(0, MAX_REPEATS);

@@ -5,15 +5,15 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { BatonError, Violation } from "../../base/errors.ts";
-import { nearestNames } from "../../base/nearest.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
 import {
-  COMPLETED,
-  CONTEXT_CHANGE,
-  EDITED,
+  COMPLETED_ACTION,
+  CONTEXT_CHANGE_TYPE,
+  EDITED_ACTION,
   isResultType,
-  PROPOSED,
-} from "../../envelope/own-names.ts";
-import { invalidPayload, PAYLOAD_DATA, type PayloadValue } from "../../envelope/payload.ts";
+  PROPOSED_ACTION,
+} from "../../envelope/built-in-actions.ts";
+import { invalidPayload, PAYLOAD_DATA, type PayloadValue } from "../../envelope/payload-types.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { rejection } from "../../envelope/violations.ts";
 import { SYSTEM } from "../../memory/agents.ts";
@@ -31,18 +31,18 @@ export async function requireRegistered(
   const registry = await cachedRegistry(workspace);
   if (registry === undefined) return;
   const isCompletion = sending.completes !== undefined;
-  const isOwnAction = OWN_ACTIONS.includes(action) || (isCompletion && action === COMPLETED);
+  const isOwnAction = OWN_ACTIONS.includes(action) || (isCompletion && action === COMPLETED_ACTION);
   if (!isOwnAction) requireAction(registry, action);
   if (payload === undefined) return;
   const isOwnType = isCompletion && isResultType(payload.type);
-  const violations = await payloadFaults(workspace, registry, payload, isOwnType);
+  const violations = await payloadViolations(workspace, registry, payload, isOwnType);
   // What is passed on unchanged was checked when it was sent: a later version does not stop its line.
   const passedOn = sender.work?.envelope ?? sending.passesOn;
   if (violations.length === 0 || isSame(payload, passedOn)) return;
   throw invalidPayload(payload.type, violations);
 }
 
-const OWN_ACTIONS: readonly string[] = [EDITED, PROPOSED];
+const OWN_ACTIONS: readonly string[] = [EDITED_ACTION, PROPOSED_ACTION];
 
 const isSame = (payload: PayloadValue, passedOn: Envelope | undefined): boolean =>
   isDeepStrictEqual(payload, passedOn?.payload);
@@ -51,20 +51,20 @@ const isSame = (payload: PayloadValue, passedOn: Envelope | undefined): boolean 
  * Returns a payload that takes the place of another, as the schema of this process makes it; throws when that
  * schema or the workspace's refuses it.
  */
-export async function acceptedPayload(
+export async function enforcePayload(
   workspace: Workspace,
   payload: PayloadValue,
 ): Promise<PayloadValue> {
   const parsed = await workspace.payloads.enforce(payload);
   const registry = await cachedRegistry(workspace);
   if (registry === undefined) return parsed;
-  const violations = await payloadFaults(workspace, registry, parsed, false);
+  const violations = await payloadViolations(workspace, registry, parsed, false);
   if (violations.length > 0) throw invalidPayload(parsed.type, violations);
   return parsed;
 }
 
 /** Returns what is wrong with a value by the schemas of that name, this process's and the workspace's. */
-export async function typeFaults(
+export async function typeViolations(
   workspace: Workspace,
   type: string,
   value: unknown,
@@ -76,7 +76,7 @@ export async function typeFaults(
   return (await schemaOf(workspace, type, stored)).check(value, path);
 }
 
-async function payloadFaults(
+async function payloadViolations(
   workspace: Workspace,
   { types, unregistered }: Registry,
   { type, data }: PayloadValue,
@@ -87,7 +87,7 @@ async function payloadFaults(
     const { check } = await schemaOf(workspace, type, stored);
     return check(data, PAYLOAD_DATA);
   }
-  const isAccepted = unregistered === "accept" || type === CONTEXT_CHANGE || isOwnType;
+  const isAccepted = unregistered === "accept" || type === CONTEXT_CHANGE_TYPE || isOwnType;
   return isAccepted ? [] : [notRegistered(type, [...types.keys()])];
 }
 

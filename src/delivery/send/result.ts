@@ -1,9 +1,9 @@
 /** Results: what a receiver hands in. Compared with what the handoff expects in expected-outputs.ts. */
 import * as z from "zod";
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { FreeForm, Slug } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 const Line = z.string().min(1).max(FORMAT_LIMITS.lineLength);
@@ -22,7 +22,7 @@ export type Result = z.input<typeof ResultSchema>;
 export type CheckedResult = z.output<typeof ResultSchema>;
 
 export function checkResult(result: Result): CheckedResult {
-  const checked = parseOr(ResultSchema, result, {
+  const checked = parseOrThrow(ResultSchema, result, {
     code: "invalid_input",
     what: "The result",
     prefix: "result",

@@ -5,33 +5,47 @@
  */
 
 import { BatonError } from "../../base/errors.ts";
-import { cachedLintRules, refuseBroken, refuseRepeats } from "../../context/lint/lint-rules.ts";
 import { lintSent } from "../../context/lint/lint-sent.ts";
+import {
+  cachedLintRules,
+  enforceLintRules,
+  refuseRepeats,
+} from "../../context/lint/lint-settings.ts";
 import type { AllLintRules } from "../../context/lint/rule.ts";
 import type { DraftOf, EnvelopeOf } from "../../envelope/schema.ts";
 import { KEY } from "../../history/key-entry.ts";
-import { refuseClosed } from "../../ledger/closed.ts";
-import { readFamily } from "../../ledger/ledger.ts";
-import { lineFor } from "../../ledger/ledger-line.ts";
+import { refuseClosed } from "../../ledger/closed-tasks.ts";
+import { readHandoffLedger } from "../../ledger/handoff-ledger.ts";
+import { resolveLedger } from "../../ledger/ledger.ts";
 import { SYSTEM } from "../../memory/agents.ts";
-import { afterClosing } from "../../memory/branches/work-branch.ts";
-import { hear, heardLate, told } from "../../memory/redaction/secret-policy.ts";
+import { workspaceAfterClosing } from "../../memory/branches/work-branch.ts";
+import {
+  redactSecretsAfterwards,
+  runWithoutSecrets,
+  withSecrets,
+} from "../../memory/redaction/secret-policy.ts";
 import { refusalError } from "../../memory/refusals.ts";
-import { WORK } from "../../memory/work.ts";
+import { WORK } from "../../memory/work-entry.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { EntryRow } from "../../store/rows.ts";
 import type { LeaseRefusal, SendOutcome } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { missingParent } from "../due/moves.ts";
-import { circuitOpen, pass } from "../settings/breaker.ts";
-import { nextInLine, receiverError, withoutDisabled } from "../settings/receivers.ts";
-import { withRoom } from "./inbox-capacity.ts";
-import { keyBefore, repeated, type SentHandoff } from "./key.ts";
-import { type Plan, planHandoff, type Sender, type Sending, waitingFor } from "./plan.ts";
-import { type Open, type Prepared, prepare, type Round } from "./prepare.ts";
-import { earlierThan } from "./repeats.ts";
+import { checkBreaker, circuitOpen } from "../settings/breaker.ts";
+import { nextFallback, receiverError, withoutDisabled } from "../settings/receivers.ts";
+import { findKeyEntry, readOriginalHandoff, type SentHandoff } from "./idempotency-key.ts";
+import { withInboxCapacity } from "./inbox-capacity.ts";
+import {
+  type Plan,
+  pendingDependencies,
+  planHandoff,
+  type Sender,
+  type SendOptions,
+} from "./plan.ts";
+import { type OpenWork, type PreparedHandoff, prepare, type Round } from "./prepare.ts";
+import { findRepeatsOfPlan } from "./repeats.ts";
 import { requireRegistered } from "./require-registered.ts";
-import { noteWork } from "./work-entry.ts";
+import { cacheWork } from "./work-entry.ts";
 
 /** Each round somebody else changed the same piece of work; ten in a row means something is wrong. */
 const ROUNDS = 10;
@@ -42,44 +56,52 @@ export async function sendHandoff<T>(
   workspace: Workspace,
   sender: Sender,
   draft: DraftOf<T>,
-  sending: Sending = {},
+  sending: SendOptions = {},
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   // The hub repeats what was said before, and cannot be refused that.
   if (sender.agent === SYSTEM) {
-    return sendHeard(workspace, sender, await heardLate(workspace, draft), sending);
+    return planAndSend(workspace, sender, await redactSecretsAfterwards(workspace, draft), sending);
   }
-  return hear(workspace, draft, (said, redacted) =>
-    hear(workspace, { result: sending.completes }, async ({ result: completes }, inResult) => {
-      const secrets = [...redacted, ...inResult];
-      const sent = await sendHeard(workspace, sender, said, { ...sending, completes, redacted });
-      return sent.kind === "sent" ? told(sent, secrets) : sent;
-    }),
+  return runWithoutSecrets(workspace, draft, (said, redacted) =>
+    runWithoutSecrets(
+      workspace,
+      { result: sending.completes },
+      async ({ result: completes }, inResult) => {
+        const secrets = [...redacted, ...inResult];
+        const sent = await planAndSend(workspace, sender, said, {
+          ...sending,
+          completes,
+          redacted,
+        });
+        return sent.kind === "sent" ? withSecrets(sent, secrets) : sent;
+      },
+    ),
   );
 }
 
-async function sendHeard<T>(
+async function planAndSend<T>(
   workspace: Workspace,
   sender: Sender,
   draft: DraftOf<T>,
-  sending: Sending,
+  sending: SendOptions,
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   const plan = await planHandoff(workspace, sender, draft, sending);
   // Of work that is handed on, the lease is looked at first; what was released is off by then.
   const isAsked = sender.work === undefined || plan.draft.releases.length > 0;
-  const used = isAsked ? await keyBefore(workspace, sender, plan) : undefined;
-  if (used !== undefined) return sentBefore(workspace, plan, used);
-  refuseOver(plan);
+  const used = isAsked ? await findKeyEntry(workspace, sender, plan) : undefined;
+  if (used !== undefined) return readSentBefore(workspace, plan, used);
+  refuseClosedTask(plan);
   await requireRegistered(workspace, sender, plan);
-  const rules = await refuseBroken(workspace, sender, plan);
+  const rules = await enforceLintRules(workspace, sender, plan);
   const [inbox] = plan.inboxes;
   const send = () => sendPlanned<T>(workspace, sender, plan, rules);
   if (plan.to.kind === "channel" || inbox === undefined) return send(); // Nobody holds up the others.
-  return withRoom(workspace, inbox, send);
+  return withInboxCapacity(workspace, inbox, send);
 }
 
 /** The key was used before: the handoff it stands for, with what the lint finds in it today. */
-const sentBefore = async <T>(workspace: Workspace, plan: Plan, entry: EntryRow | undefined) =>
-  repeated<T>(workspace, plan, { entry, rules: await cachedLintRules(workspace) });
+const readSentBefore = async <T>(workspace: Workspace, plan: Plan, entry: EntryRow | undefined) =>
+  readOriginalHandoff<T>(workspace, plan, { entry, rules: await cachedLintRules(workspace) });
 
 async function sendPlanned<T>(
   workspace: Workspace,
@@ -89,9 +111,9 @@ async function sendPlanned<T>(
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   let where = workspace;
   let plan = planned;
-  const line = await lineFor(workspace, sender, plan);
+  const line = await readHandoffLedger(workspace, sender, plan);
   const entries = await plan.sending.entries?.();
-  let earlier = await earlierThan(workspace, sender, plan);
+  let earlier = await findRepeatsOfPlan(workspace, sender, plan);
   refuseRepeats(rules, earlier.repeats);
   const { inboxes } = plan;
   let round: Round = { open: undefined, breaker: 0, inboxes, line, entries, work: earlier.slot };
@@ -108,8 +130,8 @@ async function sendPlanned<T>(
     const outcome = await workspace.store.sendHandoff(prepared.operation);
     switch (outcome.kind) {
       case "sent":
-        if (earlier.slot !== undefined) noteWork(workspace, earlier.slot.name);
-        return sent(prepared, outcome, {
+        if (earlier.slot !== undefined) cacheWork(workspace, earlier.slot.name);
+        return sentHandoffOf(prepared, outcome, {
           open: round.open,
           repeats: earlier.repeats,
           lint: lintSent(workspace, rules, prepared.sealed.envelope, earlier.repeats),
@@ -118,24 +140,24 @@ async function sendPlanned<T>(
         return outcome;
       case "lease_lost": {
         // Its answer may have been lost: then this very handoff has ended the work.
-        const used = await keyBefore(workspace, sender, plan);
-        return used === undefined ? outcome : sentBefore(workspace, plan, used);
+        const used = await findKeyEntry(workspace, sender, plan);
+        return used === undefined ? outcome : readSentBefore(workspace, plan, used);
       }
       case "changed":
-        round = { ...round, open: await opened(workspace, outcome) };
+        round = { ...round, open: await readOpenWork(workspace, outcome) };
         break;
       case "breaker_changed":
-        round = { ...round, ...(await around(workspace, plan, round, outcome)) };
+        round = { ...round, ...(await passBreakerOrFallback(workspace, plan, round, outcome)) };
         break;
       case "entry_changed":
-        if (outcome.entry?.kind === KEY) return sentBefore(workspace, plan, outcome.entry);
-        if (outcome.entry?.kind === WORK) noteWork(workspace, outcome.entry.name);
+        if (outcome.entry?.kind === KEY) return readSentBefore(workspace, plan, outcome.entry);
+        if (outcome.entry?.kind === WORK) cacheWork(workspace, outcome.entry.name);
         plan = await planAgain(workspace, sender, plan);
-        earlier = await earlierThan(workspace, sender, plan);
+        earlier = await findRepeatsOfPlan(workspace, sender, plan);
         refuseRepeats(rules, earlier.repeats);
         round = {
           ...round,
-          line: await lineFor(workspace, sender, plan),
+          line: await readHandoffLedger(workspace, sender, plan),
           entries: await plan.sending.entries?.(),
           work: earlier.slot,
         };
@@ -145,10 +167,10 @@ async function sendPlanned<T>(
       case "branch_closed":
         // Work that is held can be handed on all the same, where its branch has gone.
         if (sender.work === undefined) throw await sendError(workspace, outcome);
-        where = await afterClosing(workspace, outcome.branch);
+        where = await workspaceAfterClosing(workspace, outcome.branch);
         break;
       default:
-        round = { ...round, inboxes: await reachable(workspace, plan, round, outcome) };
+        round = { ...round, inboxes: await reachableInboxes(workspace, plan, round, outcome) };
     }
   }
   throw new BatonError("store_busy", {
@@ -159,23 +181,23 @@ async function sendPlanned<T>(
 
 /** Another line of the task has added to its ledger, released something or closed it: all shall count. */
 async function planAgain(workspace: Workspace, sender: Sender, plan: Plan): Promise<Plan> {
-  const family = await readFamily(workspace, plan.task, plan.family.from);
+  const family = await resolveLedger(workspace, plan.task, plan.family.from);
   const again = {
     ...plan,
     family,
-    after: await waitingFor(workspace, sender, { ...plan, family }),
+    after: await pendingDependencies(workspace, sender, { ...plan, family }),
   };
-  refuseOver(again);
+  refuseClosedTask(again);
   return again;
 }
 
 /** A failure is told of all the same: that is how its task comes to be decided about. */
-function refuseOver({ family, sending }: Plan): void {
+function refuseClosedTask({ family, sending }: Plan): void {
   if (sending.failure === undefined) refuseClosed(family);
 }
 
 /** Who can be reached instead of one who cannot: the other subscribers, or the next in line. */
-async function reachable(
+async function reachableInboxes(
   workspace: Workspace,
   plan: Plan,
   { inboxes }: Round,
@@ -186,12 +208,12 @@ async function reachable(
     return withoutDisabled(workspace, plan.to.channel, inboxes);
   }
   const isRerouted = inboxes[0] !== plan.inboxes[0];
-  const next = isDisabled && isRerouted && nextInLine(lineOf(plan), inboxes[0] ?? "");
+  const next = isDisabled && isRerouted && nextFallback(fallbackPolicyOf(plan), inboxes[0] ?? "");
   if (!next) throw await sendError(workspace, outcome);
   return [next];
 }
 
-const lineOf = ({ to, sealedPolicy }: Plan) => ({ to, policy: sealedPolicy });
+const fallbackPolicyOf = ({ to, sealedPolicy }: Plan) => ({ to, policy: sealedPolicy });
 
 type Publication = Plan & { readonly to: { readonly kind: "channel" } };
 
@@ -199,39 +221,39 @@ const isForSubscribers = (plan: Plan): plan is Publication =>
   plan.to.kind === "channel" && plan.sending.receivers === undefined;
 
 /** What this handoff turns out to extend; undefined when it is new work after all. */
-async function opened(
+async function readOpenWork(
   workspace: Workspace,
   { open }: Extract<SendOutcome, { kind: "changed" }>,
-): Promise<Open | undefined> {
+): Promise<OpenWork | undefined> {
   if (open === undefined) return undefined;
   const found = await workspace.store.findDelivery(workspace.name, open.delivery.id);
   return { ...open, envelope: found && parseEnvelope(workspace, found.envelope) };
 }
 
 /** The receiver's breaker is in the way: through it, or around it to the next in line. */
-async function around(
+async function passBreakerOrFallback(
   workspace: Workspace,
   plan: Plan,
   { inboxes }: Round,
   { entry }: Extract<SendOutcome, { kind: "breaker_changed" }>,
 ): Promise<Pick<Round, "breaker" | "inboxes">> {
   const [receiver = ""] = inboxes;
-  const passed = await pass(workspace, receiver, entry);
+  const passed = await checkBreaker(workspace, receiver, entry);
   if (typeof passed === "number") return { breaker: passed, inboxes };
-  const next = nextInLine(lineOf(plan), receiver);
+  const next = nextFallback(fallbackPolicyOf(plan), receiver);
   if (next === undefined) throw circuitOpen(passed);
   return { breaker: 0, inboxes: [next] };
 }
 
 /** What was known of a handoff when it was sent. */
-interface Known extends Pick<SentHandoff<unknown>, "lint" | "repeats"> {
-  readonly open: Open | undefined;
+interface SendFindings extends Pick<SentHandoff<unknown>, "lint" | "repeats"> {
+  readonly open: OpenWork | undefined;
 }
 
-function sent<T>(
-  { sealed, cycle, stopped }: Prepared,
+function sentHandoffOf<T>(
+  { sealed, cycle, stopped }: PreparedHandoff,
   outcome: Extract<SendOutcome, { kind: "sent" }>,
-  { open, ...known }: Known,
+  { open, ...known }: SendFindings,
 ): SentHandoff<T> {
   const joined = open === undefined ? "new" : outcome.superseded === "" ? "extended" : "superseded";
   return {

@@ -5,10 +5,10 @@
  * A new intent costs no read: the entry is written as one that should not exist yet, and the store
  * answers with the one there is. An intent this process has met before is looked up first.
  */
-import { Generations } from "../../base/generations.ts";
-import { type FirstHandoff, WORK } from "../../memory/work.ts";
+import { GenerationalCache } from "../../base/generational-cache.ts";
+import { type FirstHandoff, WORK } from "../../memory/work-entry.ts";
 import type { PutEntry } from "../../store/store.ts";
-import { writtenValue } from "../../workspace/entries.ts";
+import { toEntryText } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** An entry to be written with a handoff. */
@@ -19,7 +19,7 @@ export interface WorkSlot {
 }
 
 export function workEntry({ name, basedOn }: WorkSlot, first: FirstHandoff): PutEntry {
-  const value = writtenValue({ delivery: first.delivery, task: first.task });
+  const value = toEntryText({ delivery: first.delivery, task: first.task });
   return { kind: WORK, name, value, basedOn };
 }
 
@@ -31,10 +31,10 @@ interface KnownWork {
   readonly completed: unknown;
 }
 
-const known = new WeakMap<object, Generations<string, KnownWork>>();
+const known = new WeakMap<object, GenerationalCache<string, KnownWork>>();
 
-export function noteWork<T>({ root }: Workspace, name: string, completed?: T): void {
-  const names = known.get(root) ?? new Generations<string, KnownWork>(KNOWN);
+export function cacheWork<T>({ root }: Workspace, name: string, completed?: T): void {
+  const names = known.get(root) ?? new GenerationalCache<string, KnownWork>(KNOWN);
   known.set(root, names);
   names.set(name, { completed });
 }

@@ -7,12 +7,12 @@
 
 import { BatonError } from "../../base/errors.ts";
 import { Address } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { BREAKER, type EntryRow } from "../../store/rows.ts";
 import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-interface Strikes {
+interface StoredBreaker {
   /** The deliveries that were given up, the last ones. */
   readonly deliveries: readonly string[];
   /** When it opened; 0: it is closed. */
@@ -35,9 +35,9 @@ type ShutBreaker = BreakerInfo & { readonly passesAt: number };
 
 const isShut = (info: BreakerInfo): info is ShutBreaker => info.passesAt !== undefined;
 
-const CLOSED: Strikes = { deliveries: [], openedAt: 0, probedAt: 0 };
+const CLOSED: StoredBreaker = { deliveries: [], openedAt: 0, probedAt: 0 };
 
-function infoOf(workspace: Workspace, receiver: string, strikes: Strikes): BreakerInfo {
+function infoOf(workspace: Workspace, receiver: string, strikes: StoredBreaker): BreakerInfo {
   const { deliveries, openedAt, probedAt } = strikes;
   if (openedAt === 0) return { receiver, state: "closed", deliveries };
   const waits = Math.max(openedAt, probedAt) + workspace.limits.breakerMs;
@@ -47,13 +47,13 @@ function infoOf(workspace: Workspace, receiver: string, strikes: Strikes): Break
 }
 
 /** One more delivery was given up. The same one twice is one. */
-export async function strike(
+export async function recordStrike(
   workspace: Workspace,
   receiver: string,
   delivery: string,
 ): Promise<void> {
   const { limits, clock } = workspace;
-  await changeEntry<Strikes>(workspace, { kind: BREAKER, name: receiver }, (now = CLOSED) => {
+  await changeEntry<StoredBreaker>(workspace, { kind: BREAKER, name: receiver }, (now = CLOSED) => {
     if (now.deliveries.includes(delivery)) return undefined;
     // Open already, and no probe was let through: what else was given up meanwhile says nothing new.
     if (now.openedAt > 0 && now.probedAt === 0) return undefined;
@@ -68,24 +68,24 @@ export async function strike(
  * Whether something may be sent, when the receiver has an entry: the revision to send with, or the
  * breaker that is in the way. Of all who ask after the pause one is let through.
  */
-export async function pass(
+export async function checkBreaker(
   workspace: Workspace,
   receiver: string,
   entry: EntryRow | undefined,
 ): Promise<number | ShutBreaker> {
-  const strikes = entryValue<Strikes>(entry);
+  const strikes = entryValue<StoredBreaker>(entry);
   if (entry === undefined || strikes === undefined) return 0;
   const info = infoOf(workspace, receiver, strikes);
   if (info.state === "closed") return entry.revision;
   if (isShut(info)) return info;
   let probing = false;
   const name = { kind: BREAKER, name: receiver };
-  const after = await changeEntry<Strikes>(workspace, name, (now = CLOSED) => {
+  const after = await changeEntry<StoredBreaker>(workspace, name, (now = CLOSED) => {
     const { state, passesAt } = infoOf(workspace, receiver, now);
     probing = state !== "closed" && passesAt === undefined;
     return probing ? { value: { ...now, probedAt: workspace.clock.now() } } : undefined;
   });
-  return probing ? (after?.revision ?? 0) : pass(workspace, receiver, after);
+  return probing ? (after?.revision ?? 0) : checkBreaker(workspace, receiver, after);
 }
 
 export function circuitOpen(info: ShutBreaker): BatonError {
@@ -99,18 +99,22 @@ export function circuitOpen(info: ShutBreaker): BatonError {
   });
 }
 
-export async function breakers(workspace: Workspace): Promise<BreakerInfo[]> {
+export async function listBreakers(workspace: Workspace): Promise<BreakerInfo[]> {
   const all: BreakerInfo[] = [];
   for await (const entry of entriesOf(workspace, BREAKER)) {
-    all.push(infoOf(workspace, entry.name, entryValue<Strikes>(entry) ?? CLOSED));
+    all.push(infoOf(workspace, entry.name, entryValue<StoredBreaker>(entry) ?? CLOSED));
   }
   return all;
 }
 
 export async function resetBreaker(workspace: Workspace, receiver: string): Promise<void> {
-  parseOr(Address, receiver, { code: "invalid_input", what: "The receiver", prefix: "receiver" });
+  parseOrThrow(Address, receiver, {
+    code: "invalid_input",
+    what: "The receiver",
+    prefix: "receiver",
+  });
   const event = { kind: "breaker_reset", agent: receiver } as const;
-  await changeEntry<Strikes>(workspace, { kind: BREAKER, name: receiver }, (now) =>
+  await changeEntry<StoredBreaker>(workspace, { kind: BREAKER, name: receiver }, (now) =>
     now === undefined ? undefined : { value: undefined, event },
   );
 }

@@ -5,10 +5,10 @@
  */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
-import { nearestNames } from "../../base/nearest.ts";
-import { Moment, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { heard } from "../../memory/redaction/secret-policy.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
+import { Name, TimeInput } from "../../envelope/schema.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
@@ -30,8 +30,8 @@ export interface ChannelInfo extends ChannelValue {
 /** Marks the handoff records of a channel, so that what was published can be found again. */
 export const channelTag = (channel: string): string => `${CHANNEL}:${channel}`;
 
-export const channelName = (name: unknown): string =>
-  parseOr(Name, name, { code: "invalid_input", what: "The channel", prefix: "channel" });
+export const parseChannelName = (name: unknown): string =>
+  parseOrThrow(Name, name, { code: "invalid_input", what: "The channel", prefix: "channel" });
 
 /** Makes a channel, or changes its state; one that is there already stays as it is. */
 export async function setChannel(
@@ -39,9 +39,13 @@ export async function setChannel(
   channel: string,
   state?: ChannelState,
 ): Promise<ChannelInfo> {
-  const said = await heard(workspace, { channel });
-  const name = channelName(said.channel);
-  parseOr(State, state, { code: "invalid_input", what: "The channel's state", prefix: "state" });
+  const said = await redactSecrets(workspace, { channel });
+  const name = parseChannelName(said.channel);
+  parseOrThrow(State, state, {
+    code: "invalid_input",
+    what: "The channel's state",
+    prefix: "state",
+  });
   const entry = await changeEntry<ChannelValue>(workspace, { kind: CHANNEL, name }, (now) => {
     const wanted = state ?? now?.state ?? "open";
     return now?.state === wanted ? undefined : { value: { state: wanted } };
@@ -49,7 +53,7 @@ export async function setChannel(
   return { name, state: entryValue<ChannelValue>(entry)?.state ?? "open" };
 }
 
-export async function channels(workspace: Workspace): Promise<ChannelInfo[]> {
+export async function listChannels(workspace: Workspace): Promise<ChannelInfo[]> {
   const all: ChannelInfo[] = [];
   for await (const entry of entriesOf(workspace, CHANNEL)) {
     all.push({ name: entry.name, state: entryValue<ChannelValue>(entry)?.state ?? "open" });
@@ -58,7 +62,7 @@ export async function channels(workspace: Workspace): Promise<ChannelInfo[]> {
 }
 
 /** A channel that can be published on; anything else is refused at once. */
-export async function requireOpen(workspace: Workspace, channel: string): Promise<void> {
+export async function requireOpenChannel(workspace: Workspace, channel: string): Promise<void> {
   const { state } = await requireChannel(workspace, channel);
   if (state === "open") return;
   throw new BatonError(state === "closed" ? "channel_closed" : "channel_paused", {
@@ -70,13 +74,13 @@ export async function requireOpen(workspace: Workspace, channel: string): Promis
 }
 
 export async function requireChannel(workspace: Workspace, channel: string): Promise<ChannelInfo> {
-  const entry = await workspace.store.findEntry(workspace.name, CHANNEL, channelName(channel));
+  const entry = await workspace.store.findEntry(workspace.name, CHANNEL, parseChannelName(channel));
   if (entry !== undefined) {
     return { name: channel, state: entryValue<ChannelValue>(entry)?.state ?? "open" };
   }
   const near = nearestNames(
     channel,
-    (await channels(workspace)).map(({ name }) => name),
+    (await listChannels(workspace)).map(({ name }) => name),
   );
   throw new BatonError("unknown_channel", {
     message: `There is no channel "${channel}" in workspace "${workspace.name}".`,
@@ -114,7 +118,7 @@ export async function unsubscribe(
   channel: string,
   agent: string,
 ): Promise<void> {
-  await changeEntry<object>(workspace, subscription(channelName(channel), agent), () => ({
+  await changeEntry<object>(workspace, subscription(parseChannelName(channel), agent), () => ({
     value: undefined,
   }));
 }
@@ -130,6 +134,6 @@ export async function subscribersOf(workspace: Workspace, channel: string): Prom
 
 /** From where a new subscriber wants what was published before: from now on, or all there is. */
 export const SubscribeSchema = z.strictObject({
-  from: z.union([z.enum(["now", "start"]), Moment]).default("now"),
+  from: z.union([z.enum(["now", "start"]), TimeInput]).default("now"),
 });
 export type SubscribeOptions = z.input<typeof SubscribeSchema>;

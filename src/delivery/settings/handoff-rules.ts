@@ -5,9 +5,14 @@
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { Slug } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { changeRegistry, type StoredRegistry, storedRegistry, UNREGISTERED } from "./registry.ts";
+import {
+  changeRegistry,
+  type StoredRegistry,
+  storedRegistry,
+  UNREGISTERED_MODES,
+} from "./registry.ts";
 
 export const HandoffRulesSchema = z.strictObject({
   actions: z
@@ -16,7 +21,7 @@ export const HandoffRulesSchema = z.strictObject({
     .optional()
     .meta({ description: "The allowed actions; empty: any" }),
   unregistered: z
-    .enum(UNREGISTERED)
+    .enum(UNREGISTERED_MODES)
     .optional()
     .meta({ description: "What happens to a payload whose type is not registered" }),
 });
@@ -28,7 +33,7 @@ export interface HandoffRules {
   /** The allowed actions; empty: any. */
   readonly actions: readonly string[];
   /** What happens to a payload whose type is not registered. */
-  readonly unregistered: (typeof UNREGISTERED)[number];
+  readonly unregistered: (typeof UNREGISTERED_MODES)[number];
 }
 
 const rulesOf = ({ actions = [], unregistered = "accept" }: StoredRegistry): HandoffRules => ({
@@ -36,7 +41,7 @@ const rulesOf = ({ actions = [], unregistered = "accept" }: StoredRegistry): Han
   unregistered,
 });
 
-export async function handoffRules(workspace: Workspace): Promise<HandoffRules> {
+export async function readHandoffRules(workspace: Workspace): Promise<HandoffRules> {
   return rulesOf(await storedRegistry(workspace));
 }
 
@@ -44,7 +49,7 @@ export async function setHandoffRules(
   workspace: Workspace,
   rules: HandoffRulesInput,
 ): Promise<HandoffRules> {
-  const { actions, unregistered } = parseOr(HandoffRulesSchema, rules, {
+  const { actions, unregistered } = parseOrThrow(HandoffRulesSchema, rules, {
     code: "invalid_input",
     what: "The rules",
   });

@@ -6,17 +6,17 @@
 
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit, type Limits } from "../../base/limits.ts";
-import { nearestNames } from "../../base/nearest.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
 import type { JsonSchema } from "../../envelope/json-schema.ts";
 import { Name } from "../../envelope/schema.ts";
 import { schemaText } from "../../envelope/schema-text.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { requireAgent } from "../../memory/agents.ts";
-import { heard } from "../../memory/redaction/secret-policy.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import {
   changeRegistry,
-  requireValid,
+  requireValidSchema,
   type StoredRegistry,
   type StoredType,
   type StoredVersion,
@@ -45,8 +45,8 @@ export interface RegisterOptions {
   readonly by?: string | undefined;
 }
 
-const typeName = (name: string): string =>
-  parseOr(Name, name, { code: "invalid_input", what: "The payload type", prefix: "name" });
+const parseTypeName = (name: string): string =>
+  parseOrThrow(Name, name, { code: "invalid_input", what: "The payload type", prefix: "name" });
 
 /**
  * Registers a type, as a new version where the schema has changed. Undefined removes the type; its versions
@@ -58,16 +58,16 @@ export async function setPayloadType(
   schema: JsonSchema | undefined,
   { by }: RegisterOptions = {},
 ): Promise<PayloadTypeInfo | undefined> {
-  const type = typeName(name);
+  const type = parseTypeName(name);
   const agent = by === undefined ? undefined : (await requireAgent(workspace, by)).id;
   if (schema === undefined) {
-    await changeRegistry(workspace, (now) => without(now, type));
+    await changeRegistry(workspace, (now) => withoutType(now, type));
     return undefined;
   }
-  const text = schemaText((await heard(workspace, { schema })).schema);
+  const text = schemaText((await redactSecrets(workspace, { schema })).schema);
   const bytes = Buffer.byteLength(text);
   checkLimit(workspace.limits, "payloadSchemaBytes", { actual: bytes, path: "schema" });
-  const digest = await requireValid(type, text);
+  const digest = await requireValidSchema(type, text);
   const next = { digest, at: workspace.clock.now(), ...(agent !== undefined && { by: agent }) };
   const adding = { type, next, limits: workspace.limits };
   withVersion(await storedRegistry(workspace), adding); // A limit is checked before anything is stored.
@@ -77,7 +77,7 @@ export async function setPayloadType(
   return stored && infoOf(workspace, type, stored);
 }
 
-interface Adding {
+interface NewTypeVersion {
   readonly type: string;
   readonly next: Omit<StoredVersion, "version">;
   readonly limits: Limits;
@@ -86,7 +86,7 @@ interface Adding {
 /** Undefined: the type is registered with this very schema. */
 function withVersion(
   now: StoredRegistry,
-  { type, next, limits }: Adding,
+  { type, next, limits }: NewTypeVersion,
 ): StoredRegistry | undefined {
   const types = now.types ?? [];
   const { versions, removed } = types.find(({ name }) => name === type) ?? { versions: [] };
@@ -105,7 +105,7 @@ function withVersion(
 }
 
 /** Undefined: there is no such type. */
-function without(now: StoredRegistry, type: string): StoredRegistry | undefined {
+function withoutType(now: StoredRegistry, type: string): StoredRegistry | undefined {
   const { types = [] } = now;
   if (!types.some(({ name, removed }) => name === type && !removed)) return undefined;
   const marked = types.map((each) =>
@@ -135,7 +135,7 @@ async function versionOf(
 }
 
 /** Returns every registered type with the schema that is enforced, in the order of their names. */
-export async function payloadTypes(workspace: Workspace): Promise<PayloadTypeInfo[]> {
+export async function listPayloadTypes(workspace: Workspace): Promise<PayloadTypeInfo[]> {
   const { types = [] } = await storedRegistry(workspace);
   const current = types.flatMap(({ name, versions, removed }) => {
     const last = versions.at(-1);
@@ -145,11 +145,11 @@ export async function payloadTypes(workspace: Workspace): Promise<PayloadTypeInf
 }
 
 /** Returns every version of a type, oldest first, also of one that was removed. */
-export async function payloadTypeVersions(
+export async function listPayloadTypeVersions(
   workspace: Workspace,
   name: string,
 ): Promise<PayloadTypeVersion[]> {
-  const type = typeName(name);
+  const type = parseTypeName(name);
   const { types = [] } = await storedRegistry(workspace);
   const found = types.find((each) => each.name === type);
   if (found === undefined) throw unknownPayloadType(type, types);

@@ -11,7 +11,7 @@ import {
   type PolicyInput,
   type SealedPolicy,
 } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Settlement } from "../../store/store.ts";
 
@@ -32,12 +32,14 @@ export function resolvePolicy(
   now: number,
   ...from: readonly (PolicyInput | undefined)[]
 ): SealedPolicy | undefined {
-  const said = from.filter((each) => each !== undefined).map((each) => dated(plain(each), now));
+  const said = from
+    .filter((each) => each !== undefined)
+    .map((each) => withDeadline(expandPolicy(each), now));
   return said.length === 0 ? undefined : Object.assign({}, ...said);
 }
 
 /** With its deadline as a time; of two ways to say it, the sooner. */
-function dated(
+function withDeadline(
   { deadline, deadlineMs, ...policy }: Exclude<PolicyInput, "direct">,
   now: number,
 ): SealedPolicy {
@@ -46,17 +48,21 @@ function dated(
   return { ...policy, deadline: Math.min(at, now + (deadlineMs ?? Number.POSITIVE_INFINITY)) };
 }
 
-const plain = (input: PolicyInput): Exclude<PolicyInput, "direct"> =>
+const expandPolicy = (input: PolicyInput): Exclude<PolicyInput, "direct"> =>
   input === "direct" ? DIRECT : input;
 
 export function checkPolicy(policy: unknown, path: string): PolicyInput {
-  return parseOr(PolicyDraft, policy, { code: "invalid_input", what: "The policy", prefix: path });
+  return parseOrThrow(PolicyDraft, policy, {
+    code: "invalid_input",
+    what: "The policy",
+    prefix: path,
+  });
 }
 
-type Tries = Pick<DeliveryRow, "attempt" | "maxAttempts">;
+type AttemptCounts = Pick<DeliveryRow, "attempt" | "maxAttempts">;
 
 /** The delivery as far as its policy goes. */
-export interface Tried extends Tries {
+export interface PolicyState extends AttemptCounts {
   readonly state: DeliveryRow["state"];
   readonly policy: SealedPolicy | undefined;
   /** Somebody else can have it when this one's tries are used up. */
@@ -67,12 +73,12 @@ export interface Tried extends Tries {
   readonly leftMs: number;
 }
 
-export function afterFailure(
-  tried: Tried,
+export function settlementAfterFailure(
+  tried: PolicyState,
   failure: { readonly class: FailureClass; readonly random: () => number },
 ): Settlement {
-  if (failure.class === "permanent") return givenUp("failed", tried.isCoordinated);
-  if (isLast(tried)) return exhausted("failed", tried);
+  if (failure.class === "permanent") return giveUpSettlement("failed", tried.isCoordinated);
+  if (isLastAttempt(tried)) return exhaustedSettlement("failed", tried);
   const delayMs = backoff(tried, tried.policy, failure.random);
   return { kind: "failed", becomes: "scheduled", delayMs, lapseMs: lapse(tried.policy, delayMs) };
 }
@@ -81,34 +87,34 @@ export function afterFailure(
  * Leaving work unsettled counts as a try, or a crashing receiver would get it for ever. An offer that
  * was only looked at does not.
  */
-export function afterRelease(tried: Tried): Settlement {
+export function settlementAfterRelease(tried: PolicyState): Settlement {
   const counts = tried.state === "accepted";
-  if (counts && isLast(tried)) return exhausted("released", tried);
+  if (counts && isLastAttempt(tried)) return exhaustedSettlement("released", tried);
   // Having looked at it does not give anybody more time to accept it.
   const lapseMs = counts ? lapse(tried.policy, 0) : tried.leftMs;
   return { kind: "released", becomes: "ready", counts, lapseMs };
 }
 
 /** All tries are used up: the next receiver gets it, or nobody. */
-const exhausted = (
+const exhaustedSettlement = (
   kind: "failed" | "released",
-  { hasFallback, isCoordinated }: Tried,
-): Settlement => givenUp(kind, hasFallback || isCoordinated);
+  { hasFallback, isCoordinated }: PolicyState,
+): Settlement => giveUpSettlement(kind, hasFallback || isCoordinated);
 
 /** Parked at once, or kept until whoever looks next has seen to it. */
-export function givenUp(kind: "failed" | "released", isSeenTo: boolean): Settlement {
+export function giveUpSettlement(kind: "failed" | "released", isSeenTo: boolean): Settlement {
   if (!isSeenTo) return { kind, becomes: "dead" };
   return { kind, becomes: "scheduled", delayMs: FOREVER_MS, lapseMs: AT_ONCE_MS };
 }
 
 /** Its tries are over, and it is kept only until somebody has seen to it. */
 export const isGivenUp = ({ state, readyAt, ...tries }: DeliveryRow): boolean =>
-  state === "scheduled" && (isLast(tries) || isForever(readyAt));
+  state === "scheduled" && (isLastAttempt(tries) || isForever(readyAt));
 
-export const isLast = (tries: Tries): boolean => tries.attempt >= tries.maxAttempts;
+export const isLastAttempt = (tries: AttemptCounts): boolean => tries.attempt >= tries.maxAttempts;
 
 export function backoff(
-  { attempt }: Pick<Tries, "attempt">,
+  { attempt }: Pick<AttemptCounts, "attempt">,
   policy: SealedPolicy | undefined,
   random: () => number,
 ): number {

@@ -2,7 +2,7 @@
 
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
-import { nearestNames } from "../../base/nearest.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
 import type { PolicyInput, SealedPolicy } from "../../envelope/schema.ts";
 import { addressOf, type CheckedDraft, type Envelope, receiverOf } from "../../envelope/schema.ts";
 import { findAddressee, unknownAgent } from "../../memory/agents.ts";
@@ -10,9 +10,9 @@ import { agentDisabled } from "../../memory/refusals.ts";
 import { roleInbox } from "../../store/rows.ts";
 import type { ReceiverRefusal } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { requireOpen, subscribersOf } from "./channels.ts";
+import { requireOpenChannel, subscribersOf } from "./channels.ts";
 
-export interface Addressed {
+export interface ResolvedAddress {
   readonly to: Envelope["to"];
   /** One for an agent or a role; for a channel one for each subscriber. */
   readonly inboxes: readonly string[];
@@ -23,11 +23,11 @@ export interface Addressed {
 type To = NonNullable<CheckedDraft["to"]>;
 
 /** An alias becomes the canonical id before it is sealed: the envelope is for good. */
-export async function addressed(
+export async function resolveAddress(
   workspace: Workspace,
   to: To,
   receivers?: readonly string[],
-): Promise<Addressed> {
+): Promise<ResolvedAddress> {
   const receiver = typeof to === "string" ? receiverOf(to) : to;
   if (receiver === undefined) throw new Error("the schema lets only addresses through");
   switch (receiver.kind) {
@@ -38,8 +38,8 @@ export async function addressed(
     case "role":
       return { to: receiver, inboxes: [roleInbox(receiver.role)], policy: undefined };
     case "channel": {
-      await requireOpen(workspace, receiver.channel);
-      const inboxes = await audience(workspace, receiver.channel, receivers);
+      await requireOpenChannel(workspace, receiver.channel);
+      const inboxes = await channelInboxes(workspace, receiver.channel, receivers);
       return { to: receiver, inboxes, policy: undefined };
     }
   }
@@ -51,7 +51,7 @@ async function requireAddressee(workspace: Workspace, name: string, path: string
   return found;
 }
 
-async function audience(
+async function channelInboxes(
   workspace: Workspace,
   channel: string,
   receivers: readonly string[] | undefined,
@@ -64,10 +64,10 @@ async function audience(
         ).then((found) => [...new Set(found.map(({ id }) => id))]);
   checkLimit(workspace.limits, "receivers", { actual: named.length, path: "receivers" });
   if (named.length > 0) return named;
-  throw noAudience(channel);
+  throw noSubscribers(channel);
 }
 
-function noAudience(channel: string): BatonError {
+function noSubscribers(channel: string): BatonError {
   return new BatonError("unknown_channel", {
     message: `Nobody would receive it: the channel "${channel}" has no subscribers.`,
     path: "to",
@@ -86,7 +86,7 @@ export async function withoutDisabled(
   const disabled = new Set(agents.flatMap(({ id, status }) => (status === "disabled" ? id : [])));
   const left = inboxes.filter((inbox) => !disabled.has(inbox));
   if (left.length > 0) return left;
-  throw noAudience(channel);
+  throw noSubscribers(channel);
 }
 
 /** Fallbacks as inboxes, so that whoever carries the policy out has nothing to resolve. */
@@ -114,7 +114,7 @@ export async function resolveFallbacks(
 }
 
 /** Who is next when the tries of this receiver are used up; undefined when nobody is. */
-export function nextInLine(
+export function nextFallback(
   { to, policy }: Pick<Envelope, "to" | "policy">,
   receiver: string,
 ): string | undefined {

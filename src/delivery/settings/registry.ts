@@ -6,9 +6,9 @@
  * A send reads the entry through a cache: no query per handoff, and a registration in another process is
  * enforced within a second. Compiled schemas are cached by digest.
  */
-import { sha256 } from "../../base/canonical.ts";
+import { sha256 } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
-import { Generations } from "../../base/generations.ts";
+import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { JsonSchema } from "../../envelope/json-schema.ts";
 import { compileSchema, type SchemaCheck } from "../../envelope/schema-check.ts";
 import { changeEntry, entryValue } from "../../workspace/entries.ts";
@@ -20,8 +20,8 @@ const SCHEMA = "payload-schema";
 /** Compiled schemas of each generation, of all workspaces of this process. */
 const COMPILED = 256;
 
-export const UNREGISTERED = ["accept", "refuse"] as const;
-export type Unregistered = (typeof UNREGISTERED)[number];
+export const UNREGISTERED_MODES = ["accept", "refuse"] as const;
+export type UnregisteredMode = (typeof UNREGISTERED_MODES)[number];
 
 /** Who registered a version, and when; without `by`, no agent was named. */
 export interface StoredVersion {
@@ -43,18 +43,18 @@ export interface StoredType {
 export interface StoredRegistry {
   readonly actions?: readonly string[];
   readonly types?: readonly StoredType[];
-  readonly unregistered?: Unregistered;
+  readonly unregistered?: UnregisteredMode;
 }
 
 export interface Registry {
   /** Empty: any. */
   readonly actions: readonly string[];
-  readonly unregistered: Unregistered;
+  readonly unregistered: UnregisteredMode;
   /** The version of each type that is enforced. */
   readonly types: ReadonlyMap<string, StoredVersion>;
 }
 
-const NOTHING: Registry = { actions: [], unregistered: "accept", types: new Map() };
+const EMPTY_REGISTRY: Registry = { actions: [], unregistered: "accept", types: new Map() };
 
 export async function storedRegistry({ store, name }: Workspace): Promise<StoredRegistry> {
   const entry = await store.findEntry(name, REGISTRY.kind, REGISTRY.name);
@@ -71,7 +71,7 @@ function registryOf({
     return removed || last === undefined ? [] : [[name, last] as const];
   });
   const isEmpty = actions.length === 0 && unregistered === "accept" && current.length === 0;
-  return isEmpty ? NOTHING : { actions, unregistered, types: new Map(current) };
+  return isEmpty ? EMPTY_REGISTRY : { actions, unregistered, types: new Map(current) };
 }
 
 const cache = new SettingCache(async (workspace) => registryOf(await storedRegistry(workspace)));
@@ -79,7 +79,7 @@ const cache = new SettingCache(async (workspace) => registryOf(await storedRegis
 /** Returns the registry, at most a second old; undefined where nothing is registered. */
 export async function cachedRegistry(workspace: Workspace): Promise<Registry | undefined> {
   const registry = await cache.get(workspace);
-  return registry === NOTHING ? undefined : registry;
+  return registry === EMPTY_REGISTRY ? undefined : registry;
 }
 
 /** Changes the registry by what it is now; `change` returns undefined to leave it. */
@@ -96,15 +96,15 @@ export async function changeRegistry(
   return stored;
 }
 
-interface Compiled {
+interface CompiledSchema {
   readonly schema: JsonSchema;
   readonly check: SchemaCheck;
 }
 
-const compiled = new Generations<string, Compiled>(COMPILED);
+const compiled = new GenerationalCache<string, CompiledSchema>(COMPILED);
 
 /** Compiles a schema, which throws where it is invalid, and returns its digest. */
-export async function requireValid(type: string, text: string): Promise<string> {
+export async function requireValidSchema(type: string, text: string): Promise<string> {
   const digest = sha256(text);
   await compile(type, { digest, text });
   return digest;
@@ -124,7 +124,7 @@ export async function schemaOf(
   { store, name: workspace }: Workspace,
   type: string,
   { digest, version }: StoredVersion,
-): Promise<Compiled> {
+): Promise<CompiledSchema> {
   const known = compiled.get(digest);
   if (known !== undefined) return known;
   const entry = await store.findEntry(workspace, SCHEMA, digest);
@@ -140,7 +140,7 @@ export async function schemaOf(
 async function compile(
   type: string,
   { digest, text }: { readonly digest: string; readonly text: string },
-): Promise<Compiled> {
+): Promise<CompiledSchema> {
   const known = compiled.get(digest);
   if (known !== undefined) return known;
   const made = { schema: JSON.parse(text) as JsonSchema, check: await compileSchema(type, text) };

@@ -6,10 +6,10 @@
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { Address, AgentName, type CheckedDraft, Name, Slug } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { heard } from "../../memory/redaction/secret-policy.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
-import type { Leaving, Workspace } from "../../workspace/workspace.ts";
+import type { RouteInput, Workspace } from "../../workspace/workspace.ts";
 
 const ROUTE = "route";
 
@@ -30,21 +30,21 @@ export type Route = z.input<typeof RouteSchema>;
 export type RouteInfo = z.output<typeof RouteSchema> & { readonly name: string };
 
 export async function setRoute(workspace: Workspace, name: string, route: Route): Promise<void> {
-  const said = await heard(workspace, { name, route });
-  const value = parseOr(RouteSchema, said.route, { code: "invalid_input", what: "The route" });
-  await changeEntry(workspace, { kind: ROUTE, name: routeName(said.name) }, () => ({ value }));
+  const said = await redactSecrets(workspace, { name, route });
+  const value = parseOrThrow(RouteSchema, said.route, { code: "invalid_input", what: "The route" });
+  await changeEntry(workspace, { kind: ROUTE, name: parseRouteName(said.name) }, () => ({ value }));
 }
 
-export async function dropRoute(workspace: Workspace, name: string): Promise<void> {
-  await changeEntry(workspace, { kind: ROUTE, name: routeName(name) }, () => ({
+export async function deleteRoute(workspace: Workspace, name: string): Promise<void> {
+  await changeEntry(workspace, { kind: ROUTE, name: parseRouteName(name) }, () => ({
     value: undefined,
   }));
 }
 
-const routeName = (name: unknown): string =>
-  parseOr(Name, name, { code: "invalid_input", what: "The route's name", prefix: "name" });
+const parseRouteName = (name: unknown): string =>
+  parseOrThrow(Name, name, { code: "invalid_input", what: "The route's name", prefix: "name" });
 
-export async function routes(workspace: Workspace): Promise<RouteInfo[]> {
+export async function listRoutes(workspace: Workspace): Promise<RouteInfo[]> {
   const all: RouteInfo[] = [];
   for await (const entry of entriesOf(workspace, ROUTE)) {
     const value = entryValue<z.output<typeof RouteSchema>>(entry);
@@ -53,7 +53,11 @@ export async function routes(workspace: Workspace): Promise<RouteInfo[]> {
   return all;
 }
 
-export function leavingOf(draft: CheckedDraft, from: string, result?: string | undefined): Leaving {
+export function routeInputOf(
+  draft: CheckedDraft,
+  from: string,
+  result?: string | undefined,
+): RouteInput {
   return { from, task: draft.task, action: draft.action, payload: draft.payload?.type, result };
 }
 
@@ -61,29 +65,33 @@ export function leavingOf(draft: CheckedDraft, from: string, result?: string | u
  * Where it goes: the function first, then the rule with the most conditions that all hold. `byResult`:
  * only rules that ask for a result, since completed work goes on only where somebody said so.
  */
-export async function nextReceiver(
+export async function resolveRoute(
   workspace: Workspace,
-  leaving: Leaving,
+  leaving: RouteInput,
   byResult = false,
 ): Promise<string | undefined> {
   const computed = byResult ? undefined : await workspace.route?.(leaving);
   if (computed !== undefined) {
-    return parseOr(Address, computed, { code: "invalid_input", what: "The route", prefix: "to" });
+    return parseOrThrow(Address, computed, {
+      code: "invalid_input",
+      what: "The route",
+      prefix: "to",
+    });
   }
-  const fitting = (await routes(workspace))
+  const fitting = (await listRoutes(workspace))
     .filter(({ when }) => !byResult || when.result !== undefined)
     .filter(({ when }) => fits(when, leaving));
   const conditions = ({ when }: RouteInfo): number => Object.keys(when).length;
   return fitting.sort((a, b) => conditions(b) - conditions(a))[0]?.to;
 }
 
-function fits(when: RouteInfo["when"], leaving: Leaving): boolean {
+function fits(when: RouteInfo["when"], leaving: RouteInput): boolean {
   return Object.entries(when).every(
-    ([field, value]) => value === undefined || leaving[field as keyof Leaving] === value,
+    ([field, value]) => value === undefined || leaving[field as keyof RouteInput] === value,
   );
 }
 
-export function noRoute(leaving: Leaving): BatonError {
+export function noRoute(leaving: RouteInput): BatonError {
   return new BatonError("no_route", {
     message: `The handoff names no receiver, and no route fits (action "${leaving.action}").`,
     path: "to",

@@ -3,27 +3,27 @@
  * the report of a failure gives up what failed: that is the decision about it.
  */
 import * as z from "zod";
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { DeliveryId, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import {
   awaitsDecision,
   decisionEntries,
   FAILURE,
-  tryName,
+  failedAttemptName,
 } from "../../history/failure-decisions.ts";
-import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
+import { parseDeliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
 import type { Author } from "../../memory/record.ts";
-import { hear } from "../../memory/redaction/secret-policy.ts";
-import { isQueued, reportedIn } from "../../store/parse-envelope.ts";
+import { runWithoutSecrets } from "../../memory/redaction/secret-policy.ts";
+import { isQueued, reportedFailureIn } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isHeld, isOpen } from "../../store/rows.ts";
-import type { Claimed, Move, PutEntry } from "../../store/store.ts";
-import { followUp } from "../../workspace/follow-up.ts";
+import type { DeliveryWithEnvelopeRow, Move, PutEntry } from "../../store/store.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
 import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { openJoinsOf } from "../due/join.ts";
-import { decisionRecord, moveDeliveries, seen, stepOf } from "../due/moves.ts";
-import { checkedReason } from "./reason.ts";
+import { decisionRecord, guardOf, moveDeliveries, trailStepOf } from "../due/moves.ts";
+import { checkReason } from "./reason.ts";
 
 /** Named in one record. */
 const BATCH = 500;
@@ -39,12 +39,12 @@ export async function cancel(
   reason: string,
 ): Promise<readonly DeliveryRow[]> {
   const how = { code: "invalid_input", what: "What is cancelled" } as const;
-  checkedReason(reason);
-  return hear(workspace, { reason }, ({ reason: why }) => {
+  checkReason(reason);
+  return runWithoutSecrets(workspace, { reason }, ({ reason: why }) => {
     if (Object.hasOwn(Object(what), "task")) {
-      return cancelTask(workspace, by, parseOr(WholeTask, what, how), why);
+      return cancelTask(workspace, by, parseOrThrow(WholeTask, what, how), why);
     }
-    const { delivery } = parseOr(OneDelivery, what, how);
+    const { delivery } = parseOrThrow(OneDelivery, what, how);
     return cancelDeliveries(workspace, by, [delivery], why);
   });
 }
@@ -56,30 +56,35 @@ export async function cancelDeliveries(
   ids: readonly string[],
   reason: string,
 ): Promise<readonly DeliveryRow[]> {
-  const why = checkedReason(reason);
+  const why = checkReason(reason);
   return retryWrite({ what: "The cancellation was overtaken" }, async () => {
     const found = await Promise.all(ids.map((id) => requireDelivery(workspace, id)));
     const open = found.filter(({ delivery }) => isOpen(delivery.state));
     const moved = await cancelOpen(workspace, by, open, why);
     if (moved === undefined) return RETRY;
     for (const delivery of moved) {
-      await followUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
+      await runFollowUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
     }
-    for (const { delivery } of endOfTasks(open)) {
-      await followUp(`task ${delivery.task}`, () => workspace.duties.ended(workspace, delivery));
+    for (const { delivery } of onePerQueuedTask(open)) {
+      await runFollowUp(`task ${delivery.task}`, () => workspace.duties.ended(workspace, delivery));
     }
     return moved;
   });
 }
 
 /** One for each task of the queue: it may be over with this. */
-function endOfTasks(ended: readonly Claimed[]): Iterable<Claimed> {
+function onePerQueuedTask(
+  ended: readonly DeliveryWithEnvelopeRow[],
+): Iterable<DeliveryWithEnvelopeRow> {
   const queued = ended.filter(({ envelope }) => isQueued(envelope));
   return new Map(queued.map((each) => [each.delivery.task, each])).values();
 }
 
-async function requireDelivery({ store, name }: Workspace, id: string): Promise<Claimed> {
-  const found = await store.findDelivery(name, deliveryId(id));
+async function requireDelivery(
+  { store, name }: Workspace,
+  id: string,
+): Promise<DeliveryWithEnvelopeRow> {
+  const found = await store.findDelivery(name, parseDeliveryId(id));
   if (found === undefined) throw unknownDelivery(id);
   return found;
 }
@@ -91,7 +96,11 @@ export async function cancelTask(
   { task, except = [] }: { readonly task: string; readonly except?: readonly string[] },
   reason: string,
 ): Promise<readonly DeliveryRow[]> {
-  const name = parseOr(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
+  const name = parseOrThrow(Name, task, {
+    code: "invalid_input",
+    what: "The task",
+    prefix: "task",
+  });
   const cancelled: DeliveryRow[] = [];
   return retryWrite({ what: "The cancellation was overtaken" }, async () => {
     const line = await workspace.store.readLine(workspace.name, name);
@@ -111,12 +120,12 @@ export async function cancelTask(
 async function cancelOpen(
   workspace: Workspace,
   by: Author,
-  open: readonly Claimed[],
+  open: readonly DeliveryWithEnvelopeRow[],
   reason: string,
 ): Promise<readonly DeliveryRow[] | undefined> {
   const [first] = open;
   if (first === undefined) return [];
-  const asked = await undecidedAmong(workspace, open);
+  const asked = await findUndecidedReports(workspace, open);
   const record = {
     type: "decision",
     task: first.delivery.task,
@@ -127,11 +136,11 @@ async function cancelOpen(
       ...asked.map(({ envelope }) => ({ kind: "caused-by" as const, to: envelope.memory })),
     ],
   };
-  const trail = open.map(({ delivery }) => stepOf(delivery, "cancel"));
+  const trail = open.map(({ delivery }) => trailStepOf(delivery, "cancel"));
   const memory = decisionRecord(workspace, by, record, { trail });
   const moves = open.map(({ delivery }) => cancellation(delivery, reason));
   const decided = { by: by.agent, reason, record: memory.id };
-  const given = await Promise.all(asked.map((each) => giveUp(workspace, each, decided)));
+  const given = await Promise.all(asked.map((each) => abortEntries(workspace, each, decided)));
   const entries = given.flat();
   return moveDeliveries(workspace, {
     agent: by.agent,
@@ -141,17 +150,17 @@ async function cancelOpen(
   });
 }
 
-interface Report extends Claimed {
-  readonly failure: NonNullable<ReturnType<typeof reportedIn>>;
+interface Report extends DeliveryWithEnvelopeRow {
+  readonly failure: NonNullable<ReturnType<typeof reportedFailureIn>>;
 }
 
 /** Reports of failures that nobody has decided about. */
-async function undecidedAmong(
+async function findUndecidedReports(
   workspace: Workspace,
-  open: readonly Claimed[],
+  open: readonly DeliveryWithEnvelopeRow[],
 ): Promise<readonly Report[]> {
   const reports = open.flatMap((each) => {
-    const failure = reportedIn(each.envelope);
+    const failure = reportedFailureIn(each.envelope);
     return failure === undefined ? [] : [{ ...each, failure }];
   });
   const isOpenNow = await Promise.all(
@@ -161,14 +170,14 @@ async function undecidedAmong(
 }
 
 /** What decides that what failed is given up for good. */
-async function giveUp(
+async function abortEntries(
   { store, name, clock }: Workspace,
   { delivery, failure }: Report,
   decided: { readonly by: string; readonly reason: string; readonly record: string },
 ): Promise<PutEntry[]> {
   const { attempt, class: kind, type } = failure;
   const of = { delivery: failure.delivery, attempt };
-  const waits = await store.findEntry(name, FAILURE, tryName(of));
+  const waits = await store.findEntry(name, FAILURE, failedAttemptName(of));
   const { id: report, task } = delivery;
   const what = { decision: "abort", failure: { class: kind, type }, report, task } as const;
   return decisionEntries(of, { at: clock.now(), ...decided, ...what }, waits);
@@ -181,7 +190,7 @@ function cancellation(delivery: DeliveryRow, reason: string): Move {
   };
   return {
     delivery: delivery.id,
-    seen: seen(delivery),
+    seen: guardOf(delivery),
     to: "cancelled",
     event: "cancelled",
     ...(isHeld(delivery.state) && { ends }),

@@ -5,33 +5,39 @@ import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
 import { type Page, pageOf } from "../../base/page.ts";
-import { refuseBrokenIn } from "../../context/lint/lint-rules.ts";
+import { enforceLintRulesOnFields } from "../../context/lint/lint-settings.ts";
+import type { DetectedSecret } from "../../envelope/mask-secrets.ts";
 import { AgentName, DraftSchema, type Envelope, Name } from "../../envelope/schema.ts";
-import { resealed, type SealedEnvelope } from "../../envelope/seal.ts";
-import type { SecretAt } from "../../envelope/secrets-within.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { reseal, type SealedEnvelope } from "../../envelope/seal.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { type Attempt, attemptOf } from "../../history/attempt.ts";
 import { type Delivery, deliveryOf } from "../../history/delivery.ts";
-import { GIVEN_UP, openReportOf } from "../../history/failure-decisions.ts";
-import { deliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
-import { openAgain } from "../../ledger/closed.ts";
-import { carriedNow, carriedWith } from "../../ledger/recarry.ts";
+import { GIVEN_UP_STATES, openReportOf } from "../../history/failure-decisions.ts";
+import { parseDeliveryId, unknownDelivery } from "../../history/unknown-delivery.ts";
+import { entriesForReopening } from "../../ledger/closed-tasks.ts";
+import { carryEdits, refreshCarriedFields } from "../../ledger/reseal.ts";
 import { findAddressee } from "../../memory/agents.ts";
 import type { Author, MemoryInput } from "../../memory/record.ts";
-import { hear } from "../../memory/redaction/secret-policy.ts";
+import { runWithoutSecrets } from "../../memory/redaction/secret-policy.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
-import type { Claimed, Move, PutEntry } from "../../store/store.ts";
-import { followUp } from "../../workspace/follow-up.ts";
+import type { DeliveryWithEnvelopeRow, Move, PutEntry } from "../../store/store.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
 import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { decisionRecord, moveDeliveries, rowOf, seen, stepOf } from "../due/moves.ts";
-import { acceptedPayload } from "../send/require-registered.ts";
+import {
+  decisionRecord,
+  guardOf,
+  moveDeliveries,
+  newEnvelopeOf,
+  trailStepOf,
+} from "../due/moves.ts";
+import { enforcePayload } from "../send/require-registered.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "../settings/policy.ts";
-import { cursorOf, InboxCursor, placeIn } from "../watch/inbox-listing.ts";
-import { checkedReason } from "./reason.ts";
+import { cursorOf, InboxCursor, parseCursor } from "../watch/inbox-listing.ts";
+import { checkReason } from "./reason.ts";
 
-export const DeadSchema = z.strictObject({
+export const DeadLetterQuerySchema = z.strictObject({
   /** The `next` of the page before. */
   after: InboxCursor.optional(),
   limit: z.int().positive().optional(),
@@ -39,7 +45,7 @@ export const DeadSchema = z.strictObject({
   sender: AgentName.optional(),
   task: Name.optional(),
 });
-export type DeadQuery = z.input<typeof DeadSchema>;
+export type DeadLetterQuery = z.input<typeof DeadLetterQuerySchema>;
 
 export interface DeadLetter {
   readonly delivery: Delivery;
@@ -48,16 +54,16 @@ export interface DeadLetter {
   readonly attempts: readonly Attempt[];
 }
 
-export async function deadLetters(
+export async function listDeadLetters(
   workspace: Workspace,
-  query: DeadQuery,
+  query: DeadLetterQuery,
 ): Promise<Page<DeadLetter>> {
   const { name, limits, store } = workspace;
   const {
     after,
     limit = limits.pageSize,
     ...filter
-  } = parseOr(DeadSchema, query, {
+  } = parseOrThrow(DeadLetterQuerySchema, query, {
     code: "invalid_input",
     what: "The query",
   });
@@ -66,7 +72,7 @@ export async function deadLetters(
     workspace: name,
     state: "dead",
     limit: limit + 1,
-    ...given({ ...filter, after: after && placeIn(after) }),
+    ...definedFields({ ...filter, after: after && parseCursor(after) }),
   });
   const { items, ...rest } = pageOf(dead, limit, ({ delivery }) => cursorOf(delivery));
   const letters = await Promise.all(
@@ -80,7 +86,7 @@ export async function deadLetters(
 }
 
 /** Only what was said: an undefined field says nothing. */
-const given = (fields: object): object =>
+const definedFields = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 /** What may be said anew about a handoff that is tried again. The rest stays as it was sealed. */
@@ -104,8 +110,8 @@ export async function redrive(
   id: string,
   changes: RedriveChanges = {},
 ): Promise<DeliveryRow> {
-  const again = await againWith(workspace, changes);
-  const tried = await decide(workspace, id, GIVEN_UP, (dead) =>
+  const again = await checkRedrive(workspace, changes);
+  const tried = await decide(workspace, id, GIVEN_UP_STATES, (dead) =>
     redriveOne(workspace, by, dead, again),
   );
   await withdrawReport(workspace, tried);
@@ -114,35 +120,41 @@ export async function redrive(
 
 /** Whoever was to decide about it need not any more. Lost with its process, the hub finds it in time. */
 async function withdrawReport(workspace: Workspace, settled: DeliveryRow): Promise<void> {
-  await followUp(`report of ${settled.id}`, async () => {
+  await runFollowUp(`report of ${settled.id}`, async () => {
     const report = await openReportOf(workspace, settled);
     if (report !== undefined) await workspace.duties.coordinate(workspace, report);
   });
 }
 
 /** How it is tried again, checked. */
-export interface Again {
+export interface CheckedRedrive {
   readonly receiver: string | undefined;
-  readonly edits: Edits;
+  readonly edits: RedriveEdits;
   /** Secrets that were taken out of them. */
-  readonly redacted?: readonly SecretAt[];
+  readonly redacted?: readonly DetectedSecret[];
 }
 
-export function againWith(workspace: Workspace, changes: RedriveChanges): Promise<Again> {
-  return hear(workspace, changes, async (said, redacted) => ({
-    ...(await checkedAgain(workspace, said)),
+export function checkRedrive(
+  workspace: Workspace,
+  changes: RedriveChanges,
+): Promise<CheckedRedrive> {
+  return runWithoutSecrets(workspace, changes, async (said, redacted) => ({
+    ...(await parseRedrive(workspace, said)),
     redacted,
   }));
 }
 
-async function checkedAgain(workspace: Workspace, changes: RedriveChanges): Promise<Again> {
-  const { to, payload, ...rest } = parseOr(RedriveSchema, changes, {
+async function parseRedrive(
+  workspace: Workspace,
+  changes: RedriveChanges,
+): Promise<CheckedRedrive> {
+  const { to, payload, ...rest } = parseOrThrow(RedriveSchema, changes, {
     code: "invalid_input",
     what: "The changes",
   });
   const receiver = to === undefined ? undefined : await inboxOf(workspace, to);
-  const checked = payload && (await acceptedPayload(workspace, payload));
-  return { receiver, edits: given({ ...rest, payload: checked }) };
+  const checked = payload && (await enforcePayload(workspace, payload));
+  return { receiver, edits: definedFields({ ...rest, payload: checked }) };
 }
 
 async function inboxOf(workspace: Workspace, address: string): Promise<string> {
@@ -150,23 +162,26 @@ async function inboxOf(workspace: Workspace, address: string): Promise<string> {
   return (await findAddressee(workspace, address))?.id ?? address; // The store refuses a stranger.
 }
 
-type Edits = Omit<z.output<typeof RedriveSchema>, "to"> & Partial<Pick<Envelope, "policy">>;
+type RedriveEdits = Omit<z.output<typeof RedriveSchema>, "to"> & Partial<Pick<Envelope, "policy">>;
 
-interface Edited {
+interface RedriveEnvelope {
   readonly sealed?: SealedEnvelope;
   /** What its task's ledger gets of it. */
   readonly kept?: (by: string, record: string) => PutEntry | undefined;
   readonly flagged?: boolean;
 }
 
-async function edited(
+async function sealEdits(
   workspace: Workspace,
   from: Envelope,
-  { edits, redacted }: Pick<Again, "edits" | "redacted">,
-): Promise<Edited> {
-  const { changes, entry } = await carriedWith(workspace, from, edits);
+  { edits, redacted }: Pick<CheckedRedrive, "edits" | "redacted">,
+): Promise<RedriveEnvelope> {
+  const { changes, entry } = await carryEdits(workspace, from, edits);
   const sealed = sealAgain(workspace, from, { ...edits, ...changes });
-  await refuseBrokenIn(workspace, sealed.envelope, { fields: Object.keys(edits), redacted });
+  await enforceLintRulesOnFields(workspace, sealed.envelope, {
+    fields: Object.keys(edits),
+    redacted,
+  });
   const { id: envelope, metadata } = sealed.envelope;
   return {
     sealed,
@@ -176,12 +191,12 @@ async function edited(
 }
 
 /** Tried again as it is, it has what its task carries now. */
-async function overdue(workspace: Workspace, from: Envelope): Promise<Edited> {
+async function sealLedgerChanges(workspace: Workspace, from: Envelope): Promise<RedriveEnvelope> {
   const {
     constraints = from.constraints,
     decisions = from.decisions,
     ...rest
-  } = await carriedNow(workspace, from);
+  } = await refreshCarriedFields(workspace, from);
   const isSame =
     rest.flags === undefined &&
     isDeepStrictEqual([constraints, decisions], [from.constraints, from.decisions]);
@@ -191,11 +206,11 @@ async function overdue(workspace: Workspace, from: Envelope): Promise<Edited> {
 function sealAgain(workspace: Workspace, from: Envelope, changes: object): SealedEnvelope {
   const metadata = { ...from.metadata, createdAt: workspace.clock.now() };
   const next = { id: workspace.ids.mint("envelope"), parents: [from.id], metadata };
-  return resealed(from, { ...changes, ...next }, workspace);
+  return reseal(from, { ...changes, ...next }, workspace);
 }
 
 /** What comes with having it tried again, when that was decided about a failure. */
-export interface Decided {
+export interface RedriveDecision {
   readonly record: Pick<MemoryInput, "content" | "data" | "id" | "relations" | "type">;
   readonly entries: readonly PutEntry[];
   readonly delayMs?: number | undefined;
@@ -205,14 +220,14 @@ export interface Decided {
 export async function redriveOne(
   workspace: Workspace,
   by: Author,
-  { delivery, envelope: row }: Claimed,
-  { receiver, edits, redacted, ...decided }: Again & Partial<Decided>,
+  { delivery, envelope: row }: DeliveryWithEnvelopeRow,
+  { receiver, edits, redacted, ...decided }: CheckedRedrive & Partial<RedriveDecision>,
 ): Promise<readonly DeliveryRow[] | undefined> {
   const from = parseEnvelope(workspace, row);
   const { sealed, kept, flagged } =
     Object.keys(edits).length === 0
-      ? await overdue(workspace, from)
-      : await edited(workspace, from, { edits, ...(redacted && { redacted }) });
+      ? await sealLedgerChanges(workspace, from)
+      : await sealEdits(workspace, from, { edits, ...(redacted && { redacted }) });
   const { policy, joins, results, ...rest } = sealed?.envelope ?? from;
   // One that never opened waits again, and is looked at at once.
   const waits = (joins ?? rest.after) !== undefined && results === undefined;
@@ -225,11 +240,11 @@ export async function redriveOne(
     ...decided.record,
   };
   const { delayMs = 0 } = decided;
-  const trail = [stepOf(delivery, "redrive", receiver)];
+  const trail = [trailStepOf(delivery, "redrive", receiver)];
   const isOver = delivery.deadline !== 0 && delivery.deadline <= workspace.clock.now();
   const move: Move = {
     delivery: delivery.id,
-    seen: seen(delivery),
+    seen: guardOf(delivery),
     ...(waits
       ? { to: "scheduled", delayMs: FOREVER_MS, lapseMs: AT_ONCE_MS }
       : { to: delayMs > 0 ? "scheduled" : "ready", delayMs, lapseMs: lapse(policy, delayMs) }),
@@ -240,12 +255,12 @@ export async function redriveOne(
   };
   const memory = decisionRecord(workspace, by, record, { trail, sealed });
   const entry = kept?.(by.agent, memory.id);
-  const open = await openAgain(workspace, delivery.task); // Nothing of a closed task is tried again.
+  const open = await entriesForReopening(workspace, delivery.task); // Nothing of a closed task is tried again.
   const entries = eachOnce([...(entry ? [entry] : []), ...open, ...(decided.entries ?? [])]);
   return moveDeliveries(workspace, {
     agent: by.agent,
     memory,
-    ...(sealed && { envelope: rowOf(sealed) }),
+    ...(sealed && { envelope: newEnvelopeOf(sealed) }),
     ...(entries.length > 0 && { entries }),
     moves: [move],
   });
@@ -265,7 +280,9 @@ export async function discard(
   id: string,
   reason: string,
 ): Promise<DeliveryRow> {
-  const why = await hear(workspace, { reason }, async (said) => checkedReason(said.reason));
+  const why = await runWithoutSecrets(workspace, { reason }, async (said) =>
+    checkReason(said.reason),
+  );
   const dropped = await decide(workspace, id, ["dead"], async ({ delivery, envelope }) => {
     const record = {
       type: "decision",
@@ -274,11 +291,11 @@ export async function discard(
       data: { reason: why },
       relations: [{ kind: "continues-from" as const, to: envelope.memory }],
     };
-    const trail = [stepOf(delivery, "discard")];
+    const trail = [trailStepOf(delivery, "discard")];
     return moveDeliveries(workspace, {
       agent: by.agent,
       memory: decisionRecord(workspace, by, record, { trail }),
-      moves: [{ delivery: id, seen: seen(delivery), to: "cancelled", event: "discarded" }],
+      moves: [{ delivery: id, seen: guardOf(delivery), to: "cancelled", event: "discarded" }],
     });
   });
   await withdrawReport(workspace, dropped);
@@ -290,10 +307,10 @@ async function decide(
   { store, name }: Workspace,
   id: string,
   states: readonly DeliveryRow["state"][],
-  decision: (found: Claimed) => Promise<readonly DeliveryRow[] | undefined>,
+  decision: (found: DeliveryWithEnvelopeRow) => Promise<readonly DeliveryRow[] | undefined>,
 ): Promise<DeliveryRow> {
   return retryWrite({ what: "The decision was overtaken", attempts: 10 }, async () => {
-    const found = await store.findDelivery(name, deliveryId(id));
+    const found = await store.findDelivery(name, parseDeliveryId(id));
     if (found === undefined) throw unknownDelivery(id);
     if (!states.includes(found.delivery.state)) throw notDead(found.delivery, states);
     const [moved] = (await decision(found)) ?? [];

@@ -4,104 +4,109 @@
  * then is the policy's business.
  */
 import * as z from "zod";
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { stillMissing } from "../../context/view/gaps.ts";
+import { recheckGaps } from "../../context/view/gaps.ts";
+import type { DetectedSecret } from "../../envelope/mask-secrets.ts";
 import { Failure as FailureReport } from "../../envelope/schema.ts";
-import type { SecretAt } from "../../envelope/secrets-within.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { DECLINED } from "../../history/failure.ts";
 import { refuseUndecided } from "../../history/failure-decisions.ts";
 import { leaseLost } from "../../history/lease-lost.ts";
 import {
-  afterClosing,
-  forWork,
-  mergeAfter,
+  mergeWorkBranch,
   type WorkMerge,
+  workspaceAfterClosing,
+  workspaceForWork,
 } from "../../memory/branches/work-branch.ts";
 import { type Author, type MemoryInput, writeRecord } from "../../memory/record.ts";
-import { hear, told } from "../../memory/redaction/secret-policy.ts";
+import { runWithoutSecrets, withSecrets } from "../../memory/redaction/secret-policy.ts";
 import { refusalError } from "../../memory/refusals.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
 import {
-  expectedOf,
-  frameOf,
+  expectedOutputsOf,
   gapsOf,
   isQueued,
   parseEnvelope,
-  reportedIn,
+  reportedFailureIn,
+  stableFieldsOf,
 } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isOpen, type NewMemory } from "../../store/rows.ts";
-import type { Claimed, SettleDelivery, Settlement, SettleOutcome } from "../../store/store.ts";
-import { followUp } from "../../workspace/follow-up.ts";
-import { trunkOf, type Workspace } from "../../workspace/workspace.ts";
-import { exhausted, giveUp } from "../due/due.ts";
+import type {
+  DeliveryWithEnvelopeRow,
+  SettleDelivery,
+  Settlement,
+  SettleOutcome,
+} from "../../store/store.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
+import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
 import { openJoinsOf } from "../due/join.ts";
-import { requireExpected } from "../send/expected-outputs.ts";
-import { typeFaults } from "../send/require-registered.ts";
+import { afterExhaustion, giveUp } from "../due/process-due.ts";
+import { requireExpectedResult } from "../send/expected-outputs.ts";
+import { typeViolations } from "../send/require-registered.ts";
 import { type CheckedResult, checkResult, type Result } from "../send/result.ts";
 import {
-  afterFailure,
-  afterRelease,
-  givenUp,
+  giveUpSettlement,
   isForever,
   isGivenUp,
-  isLast,
-  type Tried,
+  isLastAttempt,
+  type PolicyState,
+  settlementAfterFailure,
+  settlementAfterRelease,
 } from "../settings/policy.ts";
-import { nextInLine } from "../settings/receivers.ts";
+import { nextFallback } from "../settings/receivers.ts";
 import { TRANSITIONS } from "./transitions.ts";
 
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 
 export type Failure = z.input<typeof FailureReport>;
 
-export type Settled =
+export type SettleResult =
   | {
       readonly kind: "settled";
       readonly delivery: DeliveryRow;
       /** What came of merging its branch, when completing it was to do that. */
       readonly merge?: WorkMerge;
       /** Which secrets were taken out of what was said, where there were any. */
-      readonly secrets?: readonly SecretAt[];
+      readonly secrets?: readonly DetectedSecret[];
     }
   /** The sender added to the handoff: look at the new envelope, then settle again. */
   | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
 
 /** A piece of work, and what its holder found missing besides what the envelope says. */
-export interface Held extends Claimed {
+export interface HeldWork extends DeliveryWithEnvelopeRow {
   readonly gaps?: readonly ViewGap[];
 }
 
 export function complete(
   workspace: Workspace,
   holder: Author,
-  held: Held,
+  held: HeldWork,
   given: Result,
-): Promise<Settled> {
-  return hear(workspace, { result: given }, async ({ result }, secrets) =>
-    told(await completeWith(workspace, holder, held, result), secrets),
+): Promise<SettleResult> {
+  return runWithoutSecrets(workspace, { result: given }, async ({ result }, secrets) =>
+    withSecrets(await completeWith(workspace, holder, held, result), secrets),
   );
 }
 
 async function completeWith(
   workspace: Workspace,
   holder: Author,
-  { gaps: found = [], ...hold }: Held,
+  { gaps: found = [], ...hold }: HeldWork,
   result: Result,
-): Promise<Settled> {
+): Promise<SettleResult> {
   const checked = checkResult(result);
   const { summary, confidence, criteria, outcome, outputs } = checked;
   // Nothing is waited for where nothing is expected: a hub that is closed next still completes it.
-  const unmet = heldAgainst(workspace, hold, checked);
+  const unmet = checkExpected(workspace, hold, checked);
   if (unmet !== undefined) await unmet;
-  const failure = reportedIn(hold.envelope);
+  const failure = reportedFailureIn(hold.envelope);
   if (failure !== undefined) {
     const { id: delivery, fence } = hold.delivery;
     await refuseUndecided(workspace, failure, { delivery, fence });
   }
   const known = [...gapsOf(workspace, hold.envelope), ...found];
-  const gaps = known.length === 0 ? known : await stillMissing(workspace, known);
+  const gaps = known.length === 0 ? known : await recheckGaps(workspace, known);
   const data = {
     ...(criteria && { criteria }),
     ...(gaps.length > 0 && { gaps }),
@@ -120,56 +125,60 @@ async function completeWith(
     },
   });
   if (settled.kind !== "settled") return settled;
-  const merge = await mergeAfter(workspace, holder, hold.envelope);
+  const merge = await mergeWorkBranch(workspace, holder, hold.envelope);
   return merge === undefined ? settled : { ...settled, merge };
 }
 
 /** The result, when it is one, and what the handoff expects. */
-export async function resultFor(
+export async function checkResultFor(
   workspace: Workspace,
-  { envelope }: Pick<Claimed, "envelope">,
+  { envelope }: Pick<DeliveryWithEnvelopeRow, "envelope">,
   result: Result,
 ): Promise<CheckedResult> {
   const checked = checkResult(result);
-  await heldAgainst(workspace, { envelope }, checked);
+  await checkExpected(workspace, { envelope }, checked);
   return checked;
 }
 
 /** Undefined where the handoff expects nothing. */
-function heldAgainst(
+function checkExpected(
   workspace: Workspace,
-  { envelope }: Pick<Claimed, "envelope">,
+  { envelope }: Pick<DeliveryWithEnvelopeRow, "envelope">,
   result: CheckedResult,
 ): Promise<void> | undefined {
-  const expects = expectedOf(workspace, envelope);
+  const expects = expectedOutputsOf(workspace, envelope);
   if (expects.length === 0) return undefined;
-  return requireExpected((...output) => typeFaults(workspace, ...output), expects, result);
+  return requireExpectedResult(
+    (...output) => typeViolations(workspace, ...output),
+    expects,
+    result,
+  );
 }
 
 export function fail(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  hold: DeliveryWithEnvelopeRow,
   given: Failure,
-): Promise<Settled> {
-  return hear(workspace, { failure: given }, async ({ failure }, secrets) =>
-    told(await failWith(workspace, holder, hold, failure), secrets),
+): Promise<SettleResult> {
+  return runWithoutSecrets(workspace, { failure: given }, async ({ failure }, secrets) =>
+    withSecrets(await failWith(workspace, holder, hold, failure), secrets),
   );
 }
 
 async function failWith(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  hold: DeliveryWithEnvelopeRow,
   failure: Failure,
-): Promise<Settled> {
-  const checked = parseOr(FailureReport, failure, {
+): Promise<SettleResult> {
+  const checked = parseOrThrow(FailureReport, failure, {
     code: "invalid_input",
     what: "The failure",
     prefix: "failure",
   });
   const permanent = checked.class === "permanent";
-  const settlement = afterFailure(await triedOf(workspace, hold, permanent), {
+  const settlement = settlementAfterFailure(await policyStateOf(workspace, hold, permanent), {
     class: checked.class,
     random: workspace.random,
   });
@@ -195,19 +204,27 @@ function policyDecided({ attempt, maxAttempts: of }: DeliveryRow, settlement: Se
 }
 
 /** The work as far as its policy goes. Who decides when it is given up is asked only where it may be. */
-async function triedOf(workspace: Workspace, hold: Claimed, isEnd: boolean): Promise<Tried> {
+async function policyStateOf(
+  workspace: Workspace,
+  hold: DeliveryWithEnvelopeRow,
+  isEnd: boolean,
+): Promise<PolicyState> {
   const { delivery, envelope } = hold;
   const { attempt, maxAttempts, state, receiver, lapseAt } = delivery;
   const leftMs = lapseAt === 0 ? 0 : Math.max(1, lapseAt - workspace.clock.now());
-  const sealed = frameOf(envelope);
-  const hasFallback = nextInLine(sealed, receiver) !== undefined;
-  const isCoordinated = (isEnd || isLast(delivery)) && (await isSeenTo(workspace, hold));
+  const sealed = stableFieldsOf(envelope);
+  const hasFallback = nextFallback(sealed, receiver) !== undefined;
+  const isCoordinated =
+    (isEnd || isLastAttempt(delivery)) && (await needsCoordination(workspace, hold));
   return { attempt, maxAttempts, state, policy: sealed.policy, hasFallback, isCoordinated, leftMs };
 }
 
 /** Whether somebody has to see to it when it is given up; a report of a failure goes to the hub then. */
-async function isSeenTo(workspace: Workspace, hold: Claimed): Promise<boolean> {
-  if (reportedIn(hold.envelope) !== undefined) return true;
+async function needsCoordination(
+  workspace: Workspace,
+  hold: DeliveryWithEnvelopeRow,
+): Promise<boolean> {
+  if (reportedFailureIn(hold.envelope) !== undefined) return true;
   return workspace.duties.isCoordinated(workspace, parseEnvelope(workspace, hold.envelope));
 }
 
@@ -215,44 +232,44 @@ async function isSeenTo(workspace: Workspace, hold: Claimed): Promise<boolean> {
 export async function ask(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  hold: DeliveryWithEnvelopeRow,
   given: string,
-): Promise<Settled> {
-  return hear(workspace, { question: given }, async ({ question }, secrets) => {
+): Promise<SettleResult> {
+  return runWithoutSecrets(workspace, { question: given }, async ({ question }, secrets) => {
     const asked = await settle(workspace, holder, hold, {
       verb: "ask",
       settlement: { kind: "asked" },
-      ...saying("question", question, {
+      ...holderStatement("question", question, {
         type: "question",
         content: `${holder.agent} asks ${hold.delivery.sender} about "${hold.envelope.task}"`,
       }),
     });
-    return told(asked, secrets);
+    return withSecrets(asked, secrets);
   });
 }
 
 export function decline(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  hold: DeliveryWithEnvelopeRow,
   given: string,
-): Promise<Settled> {
-  return hear(workspace, { reason: given }, async ({ reason }, secrets) =>
-    told(await declineWith(workspace, holder, hold, reason), secrets),
+): Promise<SettleResult> {
+  return runWithoutSecrets(workspace, { reason: given }, async ({ reason }, secrets) =>
+    withSecrets(await declineWith(workspace, holder, hold, reason), secrets),
   );
 }
 
 async function declineWith(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  hold: DeliveryWithEnvelopeRow,
   reason: string,
-): Promise<Settled> {
-  const said = saying("reason", reason, {
+): Promise<SettleResult> {
+  const said = holderStatement("reason", reason, {
     type: "action",
     content: `${holder.agent} declined "${hold.envelope.task}"`,
   });
-  if (await isSeenTo(workspace, hold)) {
+  if (await needsCoordination(workspace, hold)) {
     return declineReported(workspace, holder, hold, { said, reason });
   }
   return settle(workspace, holder, hold, {
@@ -269,14 +286,17 @@ async function declineWith(
 function declineReported(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
-  { said, reason: message }: { readonly said: Pick<Ending, "memory">; readonly reason: string },
-): Promise<Settled> {
+  hold: DeliveryWithEnvelopeRow,
+  {
+    said,
+    reason: message,
+  }: { readonly said: Pick<SettleRequest, "memory">; readonly reason: string },
+): Promise<SettleResult> {
   const data = { class: "permanent", hints: [], message, type: DECLINED };
   return settle(workspace, holder, hold, {
     verb: "fail",
     from: TRANSITIONS.decline.from,
-    settlement: givenUp("failed", true),
+    settlement: giveUpSettlement("failed", true),
     permanent: true,
     reason: canonicalJson(data, "invalid_input", "reason"),
     memory: { ...said.memory, content: said.memory?.content ?? message, data },
@@ -284,13 +304,13 @@ function declineReported(
 }
 
 /** What the holder says, for the attempt and for the chain. */
-function saying(
+function holderStatement(
   field: "question" | "reason",
   text: string,
   { type, content }: { readonly type: string; readonly content: string },
-): Pick<Ending, "reason" | "memory"> {
+): Pick<SettleRequest, "reason" | "memory"> {
   const how = { code: "invalid_input", what: `The ${field}`, prefix: field } as const;
-  const said = { [field]: parseOr(Text, text, how) };
+  const said = { [field]: parseOrThrow(Text, text, how) };
   return {
     reason: canonicalJson(said, "invalid_input", field),
     memory: { type, content: `${content}: ${text}`, data: said },
@@ -298,10 +318,14 @@ function saying(
 }
 
 /** Gives the work back: a counted try, and nothing on the chain. */
-async function release(workspace: Workspace, holder: Author, hold: Claimed): Promise<Settled> {
+async function release(
+  workspace: Workspace,
+  holder: Author,
+  hold: DeliveryWithEnvelopeRow,
+): Promise<SettleResult> {
   return settle(workspace, holder, hold, {
     verb: "release",
-    settlement: afterRelease(await triedOf(workspace, hold, false)),
+    settlement: settlementAfterRelease(await policyStateOf(workspace, hold, false)),
     reason: "",
   });
 }
@@ -310,14 +334,14 @@ async function release(workspace: Workspace, holder: Author, hold: Claimed): Pro
 export async function releaseNewest(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  hold: DeliveryWithEnvelopeRow,
 ): Promise<DeliveryRow> {
   const outcome = await release(workspace, holder, hold);
   if (outcome.kind === "settled") return outcome.delivery;
   return releaseNewest(workspace, holder, { ...hold, envelope: outcome.envelope });
 }
 
-interface Ending {
+interface SettleRequest {
   readonly verb: "complete" | "fail" | "decline" | "release" | "ask";
   /** The states it may start from, where those are not the verb's own. */
   readonly from?: readonly DeliveryRow["state"][];
@@ -331,12 +355,12 @@ interface Ending {
 async function settle(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
-  ending: Ending,
-): Promise<Settled> {
+  hold: DeliveryWithEnvelopeRow,
+  ending: SettleRequest,
+): Promise<SettleResult> {
   const { delivery, envelope } = hold;
   const memory = ending.memory && settlementRecord(workspace, holder, hold, ending);
-  const outcome = await settleOn(workspace, forWork(workspace, envelope).branch, {
+  const outcome = await settleOn(workspace, workspaceForWork(workspace, envelope).branch, {
     lease: {
       delivery: delivery.id,
       fence: delivery.fence,
@@ -350,10 +374,10 @@ async function settle(
   });
   switch (outcome.kind) {
     case "settled":
-      await followUp(`${ending.verb} ${delivery.id}`, () =>
-        afterwards(trunkOf(workspace), { delivery: outcome.delivery, envelope }, ending),
+      await runFollowUp(`${ending.verb} ${delivery.id}`, () =>
+        afterSettlement(onMainBranch(workspace), { delivery: outcome.delivery, envelope }, ending),
       );
-      return isGivenUp(outcome.delivery) ? asItIsNow(workspace, outcome) : outcome;
+      return isGivenUp(outcome.delivery) ? reloadDelivery(workspace, outcome) : outcome;
     case "extended":
       return outcome;
     case "lease_lost":
@@ -364,12 +388,12 @@ async function settle(
 }
 
 /** What was given up has been seen to by now, as a rule. That it was settled is so whatever the store says. */
-async function asItIsNow<Outcome extends Extract<SettleOutcome, { kind: "settled" }>>(
+async function reloadDelivery<Outcome extends Extract<SettleOutcome, { kind: "settled" }>>(
   { store, name }: Workspace,
   settled: Outcome,
 ): Promise<Outcome> {
   let { delivery } = settled;
-  await followUp(`look at ${delivery.id}`, async () => {
+  await runFollowUp(`look at ${delivery.id}`, async () => {
     delivery = (await store.findDelivery(name, delivery.id))?.delivery ?? delivery;
   });
   return { ...settled, delivery };
@@ -384,7 +408,7 @@ async function settleOn(
   const { store, name } = workspace;
   const outcome = await store.settleDelivery({ workspace: name, branch, ...settling });
   if (outcome.kind !== "branch_closed") return outcome;
-  const { branch: open } = await afterClosing(workspace, outcome.branch);
+  const { branch: open } = await workspaceAfterClosing(workspace, outcome.branch);
   return settleOn(workspace, open, settling);
 }
 
@@ -393,15 +417,15 @@ async function settleOn(
  * settled by now, whatever happens here: what the store does not take now is due, or lost as a mark
  * against a receiver only.
  */
-async function afterwards(
+async function afterSettlement(
   workspace: Workspace,
-  ended: Claimed,
-  { permanent = false }: Ending,
+  ended: DeliveryWithEnvelopeRow,
+  { permanent = false }: SettleRequest,
 ): Promise<void> {
   const { delivery } = ended;
   if (isGivenUp(delivery)) await giveUp(workspace, ended);
   else if (delivery.state === "dead") {
-    await exhausted(workspace, ended, { parked: true, permanent });
+    await afterExhaustion(workspace, ended, { parked: true, permanent });
   } else if (delivery.followers !== "" && !isOpen(delivery.state)) {
     await openJoinsOf(workspace, delivery);
   }
@@ -414,8 +438,8 @@ async function afterwards(
 function settlementRecord(
   workspace: Workspace,
   holder: Author,
-  { delivery, envelope }: Claimed,
-  { verb, memory }: Ending,
+  { delivery, envelope }: DeliveryWithEnvelopeRow,
+  { verb, memory }: SettleRequest,
 ): NewMemory {
   const { ids, clock, limits } = workspace;
   const to = delivery.state === "accepted" ? delivery.acceptedBy : envelope.memory;

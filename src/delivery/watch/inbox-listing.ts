@@ -4,16 +4,16 @@ import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import { type Page, pageOf } from "../../base/page.ts";
 import { DeliveryId, type Envelope, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, OPEN_STATES, roleInbox } from "../../store/rows.ts";
 import type { InboxCursor as InboxPlace } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { readableOf } from "./unreadable-envelopes.ts";
+import { filterReadable } from "./unreadable-envelopes.ts";
 
 /** The place of a delivery in its inbox, as text: `dlv_…@12`. */
-export const InboxCursor = z.string().refine((text) => placeIn(text) !== undefined, {
+export const InboxCursor = z.string().refine((text) => parseCursor(text) !== undefined, {
   error: "is not a cursor",
   params: { rule: "cursor", hint: "Pass the next of the page before." },
 });
@@ -22,59 +22,59 @@ export const cursorOf = ({ id, place }: Pick<DeliveryRow, "id" | "place">): stri
   `${id}@${place}`;
 
 /** Undefined: the text is not a cursor. */
-export function placeIn(cursor: string): Pick<DeliveryRow, "id" | "place"> | undefined {
+export function parseCursor(cursor: string): Pick<DeliveryRow, "id" | "place"> | undefined {
   const [, id, place] = /^(.+)@(-?\d{1,15})$/.exec(cursor) ?? [];
   return DeliveryId.safeParse(id).success ? { id: id as string, place: Number(place) } : undefined;
 }
 
-export const WaitingSchema = z.strictObject({
+export const InboxQuerySchema = z.strictObject({
   /** The `next` of the page before. */
   after: InboxCursor.optional(),
   limit: z.int().positive().optional(),
   task: Name.optional(),
 });
 
-export type WaitingQuery = z.input<typeof WaitingSchema>;
+export type InboxQuery = z.input<typeof InboxQuerySchema>;
 
 /** A handoff that waits, or is under way. */
-export interface Waiting {
+export interface DeliveryWithEnvelope {
   readonly delivery: Delivery;
   readonly envelope: Envelope;
 }
 
 /** Whose inboxes: an agent's own, and that of its role. */
-export interface Inboxes {
+export interface InboxOwner {
   readonly agent: string;
   readonly role?: string | undefined;
 }
 
-export const inboxesOf = ({ agent, role }: Inboxes): string[] =>
+export const inboxesOf = ({ agent, role }: InboxOwner): string[] =>
   role === undefined ? [agent] : [agent, roleInbox(role)];
 
-export async function waitingFor(
+export async function listInbox(
   workspace: Workspace,
-  receiver: Inboxes,
-  query: WaitingQuery,
-): Promise<Page<Waiting>> {
+  receiver: InboxOwner,
+  query: InboxQuery,
+): Promise<Page<DeliveryWithEnvelope>> {
   const { name, limits, store } = workspace;
   const {
     after,
     task,
     limit = limits.pageSize,
-  } = parseOr(WaitingSchema, query, { code: "invalid_input", what: "The query" });
+  } = parseOrThrow(InboxQuerySchema, query, { code: "invalid_input", what: "The query" });
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
   const listed = await store.listDeliveries({
     workspace: name,
     receivers: inboxesOf(receiver),
     states: OPEN_STATES,
     limit: limit + 1,
-    ...(after === undefined ? {} : { after: placeIn(after) as InboxPlace }),
+    ...(after === undefined ? {} : { after: parseCursor(after) as InboxPlace }),
     ...(task === undefined ? {} : { task }),
   });
   const { items, ...rest } = pageOf(listed, limit, ({ delivery }) => cursorOf(delivery));
   return {
     ...rest,
-    items: readableOf(workspace, items).map(({ delivery, envelope }) => ({
+    items: filterReadable(workspace, items).map(({ delivery, envelope }) => ({
       delivery: deliveryOf(delivery),
       envelope: parseEnvelope(workspace, envelope),
     })),

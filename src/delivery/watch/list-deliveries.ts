@@ -4,15 +4,15 @@ import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import type { Page } from "../../base/page.ts";
 import { AgentName, DeliveryId, Name, receiverOf } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { deliveryOf } from "../../history/delivery.ts";
 import { unknownAgent } from "../../memory/agents.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { DELIVERY_STATES, roleInbox } from "../../store/rows.ts";
 import type { DeliveryPage } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import type { Waiting } from "./inbox-listing.ts";
-import { isUnreadable, readableOf } from "./unreadable-envelopes.ts";
+import type { DeliveryWithEnvelope } from "./inbox-listing.ts";
+import { filterReadable, isUnreadable } from "./unreadable-envelopes.ts";
 
 /** An agent or a role: a channel has no inbox, its subscribers have. */
 const Inbox = z
@@ -51,13 +51,13 @@ const VISITS = 5_000;
 export async function listDeliveries(
   workspace: Workspace,
   query: DeliveriesQuery,
-): Promise<Page<Waiting>> {
+): Promise<Page<DeliveryWithEnvelope>> {
   const { limits, name, store } = workspace;
   const {
     after,
     limit = Math.min(DEFAULT_LIMIT, limits.pageSize),
     ...filter
-  } = parseOr(DeliveriesSchema, query, { code: "invalid_input", what: "The query" });
+  } = parseOrThrow(DeliveriesSchema, query, { code: "invalid_input", what: "The query" });
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
   const page = await store.browseDeliveries({
     workspace: name,
@@ -66,7 +66,7 @@ export async function listDeliveries(
     ...(after !== undefined && { before: after }),
     ...(await storeFilter(workspace, filter)),
   });
-  const items = readableIn(workspace, page).map(({ delivery, envelope }) => ({
+  const items = readableRowsOf(workspace, page).map(({ delivery, envelope }) => ({
     delivery: deliveryOf(delivery),
     envelope: parseEnvelope(workspace, envelope),
   }));
@@ -74,9 +74,9 @@ export async function listDeliveries(
 }
 
 /** A page without a readable envelope throws only if it is the last: a caller can get past the others. */
-function readableIn(workspace: Workspace, { rows, next }: DeliveryPage): DeliveryPage["rows"] {
+function readableRowsOf(workspace: Workspace, { rows, next }: DeliveryPage): DeliveryPage["rows"] {
   try {
-    return readableOf(workspace, rows);
+    return filterReadable(workspace, rows);
   } catch (error) {
     if (next === undefined || !isUnreadable(error)) throw error;
     return [];

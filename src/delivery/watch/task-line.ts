@@ -15,7 +15,7 @@ export interface LineStep {
   readonly deliveries: readonly Delivery[];
 }
 
-export async function lineOf(workspace: Workspace, task: string): Promise<LineStep[]> {
+export async function readTaskLine(workspace: Workspace, task: string): Promise<LineStep[]> {
   const line = await workspace.store.readLine(workspace.name, task);
   return line.map(({ envelope, deliveries }) => ({
     envelope: parseEnvelope(workspace, envelope),

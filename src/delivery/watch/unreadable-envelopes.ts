@@ -6,7 +6,7 @@
 import { channel } from "node:diagnostics_channel";
 import { type BatonError, isBatonError } from "../../base/errors.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
-import type { Claimed } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 const unread = channel("batonpass:envelope:unread");
@@ -15,7 +15,10 @@ export const isUnreadable = (error: unknown): error is BatonError =>
   isBatonError(error) && error.code === "unsupported_version";
 
 /** Those that can be read; none where there are some is an error. */
-export function readableOf(workspace: Workspace, listed: readonly Claimed[]): readonly Claimed[] {
+export function filterReadable(
+  workspace: Workspace,
+  listed: readonly DeliveryWithEnvelopeRow[],
+): readonly DeliveryWithEnvelopeRow[] {
   let first: BatonError | undefined;
   const readable = listed.filter(({ delivery, envelope }) => {
     try {
@@ -32,7 +35,7 @@ export function readableOf(workspace: Workspace, listed: readonly Claimed[]): re
 }
 
 /** What can be taken from these inboxes and read; as many are looked at as a page has. */
-export async function readableIn(
+export async function listReadableDeliveries(
   workspace: Workspace,
   receivers: readonly string[],
   task: string | undefined,
@@ -45,7 +48,7 @@ export async function readableIn(
     limit: limits.pageSize,
     ...(task === undefined ? {} : { task }),
   });
-  const isDue = ({ delivery: { state, readyAt, inTurn } }: Claimed): boolean =>
+  const isDue = ({ delivery: { state, readyAt, inTurn } }: DeliveryWithEnvelopeRow): boolean =>
     inTurn && (state === "ready" || readyAt <= clock.now());
-  return readableOf(workspace, listed.filter(isDue)).map(({ delivery }) => delivery.id);
+  return filterReadable(workspace, listed.filter(isDue)).map(({ delivery }) => delivery.id);
 }

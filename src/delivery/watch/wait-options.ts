@@ -1,10 +1,10 @@
 /** Options of waiting for a delivery, as `sent` and `hub.deliveries` take them. */
 import {
+  abortSignalCheck,
+  booleanCheck,
   checkFields,
-  isAbortSignal,
-  isAtLeast,
-  isBoolean,
-  optional,
+  minimumCheck,
+  optionalCheck,
 } from "../../envelope/check-options.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 
@@ -19,15 +19,15 @@ export interface CompletedOptions extends WaitOptions {
   readonly line?: boolean | undefined;
 }
 
-const WAIT = { signal: optional(isAbortSignal), timeoutMs: optional(isAtLeast(0)) };
-const COMPLETED = { ...WAIT, line: optional(isBoolean) };
+const WAIT = { signal: optionalCheck(abortSignalCheck), timeoutMs: optionalCheck(minimumCheck(0)) };
+const COMPLETED = { ...WAIT, line: optionalCheck(booleanCheck) };
 
-export function checkedWait(options: WaitOptions): WaitOptions {
+export function checkWaitOptions(options: WaitOptions): WaitOptions {
   checkFields(options, WAIT);
   return options;
 }
 
-export function checkedCompleted(
+export function checkCompletedOptions(
   options: CompletedOptions,
 ): CompletedOptions & { readonly line: boolean } {
   checkFields(options, COMPLETED);

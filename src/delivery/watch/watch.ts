@@ -1,11 +1,11 @@
 /** Waiting for a delivery to change: the sender is called when it does, and looks now and then. */
-import { sha256 } from "../../base/canonical.ts";
+import { sha256 } from "../../base/digest.ts";
 import type { Delivery } from "../../history/delivery.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
-import type { Claimed } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { carryOut } from "../due/due.ts";
+import { processDue } from "../due/process-due.ts";
 
 export interface WatchOptions {
   /** Ends the wait. */
@@ -15,24 +15,28 @@ export interface WatchOptions {
 }
 
 /** How often to look although nobody called; whoever waits also carries out what is due. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** Clocks differ, and what is due may stay so: not more often than this. */
-const SOONEST_LOOK_MS = 50;
+const MIN_POLL_MS = 50;
 
 /** The delivery each time it has changed, first as it is now, until the caller stops or time is up. */
-export async function* changesOf(
+export async function* watchDelivery(
   workspace: Workspace,
   id: string,
   { signal, timeoutMs = Number.POSITIVE_INFINITY }: WatchOptions,
-): AsyncGenerator<Claimed, void, undefined> {
+): AsyncGenerator<DeliveryWithEnvelopeRow, void, undefined> {
   const until = performance.now() + timeoutMs;
   let last: string | undefined;
   const first = await find(workspace, id);
-  const calls = new Calls(workspace, [first.delivery.sender, first.delivery.receiver], signal);
+  const calls = new WakeListener(
+    workspace,
+    [first.delivery.sender, first.delivery.receiver],
+    signal,
+  );
   try {
     for (;;) {
       const now = await find(workspace, id);
-      const mark = markOf(now.delivery);
+      const mark = comparableTextOf(now.delivery);
       if (mark !== last) {
         last = mark;
         yield now;
@@ -40,8 +44,8 @@ export async function* changesOf(
       }
       const left = until - performance.now();
       if (left <= 0 || signal?.aborted) return;
-      await calls.next(Math.min(LOOK_MS, left, dueIn(workspace, now.delivery)));
-      await carryOut(workspace);
+      await calls.next(Math.min(POLL_MS, left, dueIn(workspace, now.delivery)));
+      await processDue(workspace);
     }
   } finally {
     calls.stop();
@@ -50,21 +54,22 @@ export async function* changesOf(
 
 /** Milliseconds until it has to be decided about. */
 function dueIn({ clock }: Workspace, { lapseAt }: DeliveryRow): number {
-  const soon = Math.max(SOONEST_LOOK_MS, lapseAt - clock.now());
+  const soon = Math.max(MIN_POLL_MS, lapseAt - clock.now());
   return lapseAt === 0 ? Number.POSITIVE_INFINITY : soon;
 }
 
-async function find({ store, name }: Workspace, id: string): Promise<Claimed> {
+async function find({ store, name }: Workspace, id: string): Promise<DeliveryWithEnvelopeRow> {
   const found = await store.findDelivery(name, id);
   if (found === undefined) throw unknownDelivery(id);
   return found;
 }
 
 /** Short, for who asks whether it has changed since. */
-export const changeDigest = (delivery: Delivery): string => sha256(markOf(delivery)).slice(0, 16);
+export const changeDigest = (delivery: Delivery): string =>
+  sha256(comparableTextOf(delivery)).slice(0, 16);
 
 /** Renewing a lease is no change anybody waits for. */
-const markOf = ({
+const comparableTextOf = ({
   leaseUntil: _,
   lapseAt: __,
   followers: ___,
@@ -72,7 +77,7 @@ const markOf = ({
 }: Delivery | DeliveryRow): string => JSON.stringify(rest);
 
 /** Calls from the store that concern somebody, one wait at a time; none is missed in between. */
-class Calls {
+class WakeListener {
   readonly #unlisten: readonly (() => void)[];
   readonly #signal: AbortSignal | undefined;
   readonly #wake = (): void => this.#called();

@@ -6,12 +6,11 @@
 
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { STALE_HOLDER } from "../../history/delivery-records.ts";
-import { afterClosing, forWork } from "../../memory/branches/work-branch.ts";
-import { citedIn } from "../../memory/cited.ts";
-import { hiddenAmong, refuseInvisible } from "../../memory/invisible.ts";
+import { workspaceAfterClosing, workspaceForWork } from "../../memory/branches/work-branch.ts";
+import { citationsOf } from "../../memory/citations.ts";
 import { refuseQuarantined } from "../../memory/quarantine/quarantine-mark.ts";
 import {
   type Author,
@@ -21,16 +20,21 @@ import {
   placedMemory,
   writeRecord,
 } from "../../memory/record.ts";
-import { hear, type Told, told } from "../../memory/redaction/secret-policy.ts";
+import {
+  runWithoutSecrets,
+  type WithSecrets,
+  withSecrets,
+} from "../../memory/redaction/secret-policy.ts";
+import { findHiddenIds, refuseInvisibleReferences } from "../../memory/reference-visibility.ts";
 import { refusalError } from "../../memory/refusals.ts";
-import { sameBefore } from "../../memory/remember.ts";
+import { findEarlierWrite } from "../../memory/remember.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
-import type { Claimed, Lease } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow, Lease } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-export type Noted = Told<Kept>;
+export type NoteResult = WithSecrets<NoteOutcome>;
 
-type Kept =
+type NoteOutcome =
   | {
       readonly kind: "noted";
       readonly memory: Memory;
@@ -48,27 +52,27 @@ type Kept =
 export function note(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  hold: DeliveryWithEnvelopeRow,
   input: MemoryInput,
-): Promise<Noted> {
-  return hear(workspace, input, async (said, secrets) =>
-    told(await noteHeard(workspace, holder, hold, said), secrets),
+): Promise<NoteResult> {
+  return runWithoutSecrets(workspace, input, async (said, secrets) =>
+    withSecrets(await noteRedacted(workspace, holder, hold, said), secrets),
   );
 }
 
-async function noteHeard(
+async function noteRedacted(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
+  hold: DeliveryWithEnvelopeRow,
   input: MemoryInput,
-): Promise<Kept> {
+): Promise<NoteOutcome> {
   const { delivery, envelope } = hold;
-  parseOr(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
-  leaveRoomForMark(input);
-  const cited = citedIn(input);
+  parseOrThrow(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
+  requireFreeTag(input);
+  const cited = citationsOf(input);
   // What cites nothing is not looked into: writes of one turn keep their order.
   if (cited.length > 0) {
-    const hidden = await hiddenAmong(
+    const hidden = await findHiddenIds(
       workspace,
       cited.map(({ id }) => id),
     );
@@ -80,7 +84,7 @@ async function noteHeard(
   const own = { kind: "continues-from" as const, to: delivery.acceptedBy };
   const relations = [own, ...(input.relations ?? [])];
   const described = { type: "step", task: envelope.task, ...input, relations };
-  const outcome = await appendNote(forWork(workspace, envelope), holder, {
+  const outcome = await appendNote(workspaceForWork(workspace, envelope), holder, {
     input: described,
     lease: {
       delivery: delivery.id,
@@ -90,47 +94,47 @@ async function noteHeard(
     },
   });
   if (outcome.kind === "noted") return outcome;
-  return keep(workspace, holder, described, outcome.delivery);
+  return storeMarkedNote(workspace, holder, described, outcome.delivery);
 }
 
 /** Work that was lost, and the acceptance it began with, where that is known. */
-interface LostHold extends Claimed {
+interface LostWork extends DeliveryWithEnvelopeRow {
   readonly accepted: string | undefined;
 }
 
 /** A note on work that is known to be lost. */
-export function keepNote(
+export function noteLostWork(
   workspace: Workspace,
   holder: Author,
-  hold: LostHold,
+  hold: LostWork,
   input: MemoryInput,
-): Promise<Noted> {
-  return hear(workspace, input, async (said, secrets) =>
-    told(await keepHeard(workspace, holder, hold, said), secrets),
+): Promise<NoteResult> {
+  return runWithoutSecrets(workspace, input, async (said, secrets) =>
+    withSecrets(await noteLostWorkRedacted(workspace, holder, hold, said), secrets),
   );
 }
 
-async function keepHeard(
+async function noteLostWorkRedacted(
   workspace: Workspace,
   holder: Author,
-  { delivery, envelope, accepted = envelope.memory }: LostHold,
+  { delivery, envelope, accepted = envelope.memory }: LostWork,
   input: MemoryInput,
-): Promise<Noted> {
-  parseOr(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
-  leaveRoomForMark(input);
-  await refuseQuarantined(workspace, citedIn(input));
+): Promise<NoteResult> {
+  parseOrThrow(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
+  requireFreeTag(input);
+  await refuseQuarantined(workspace, citationsOf(input));
   const own = { kind: "continues-from" as const, to: accepted };
   const relations = [own, ...(input.relations ?? [])];
   const described = { type: "step", task: envelope.task, ...input, relations };
-  return keep(workspace, holder, described, delivery);
+  return storeMarkedNote(workspace, holder, described, delivery);
 }
 
-async function keep(
+async function storeMarkedNote(
   workspace: Workspace,
   holder: Author,
   described: MemoryInput,
   delivery: DeliveryRow | undefined,
-): Promise<Noted> {
+): Promise<NoteResult> {
   const marked = { ...described, tags: [...(described.tags ?? []), STALE_HOLDER] };
   const kept = await appendNote(workspace, holder, { input: marked });
   if (kept.kind !== "noted") throw new Error("a note outside a lease cannot lose one");
@@ -142,7 +146,7 @@ async function keep(
 }
 
 /** Refused now rather than when the lease is lost and the note matters most. */
-function leaveRoomForMark({ tags = [] }: MemoryInput): void {
+function requireFreeTag({ tags = [] }: MemoryInput): void {
   if (tags.length < FORMAT_LIMITS.tags) return;
   throw new BatonError("invalid_memory", {
     message: `tags: a note may have ${FORMAT_LIMITS.tags - 1}, this one has ${tags.length}.`,
@@ -151,11 +155,11 @@ function leaveRoomForMark({ tags = [] }: MemoryInput): void {
   });
 }
 
-type Appended =
-  | Extract<Noted, { kind: "noted" }>
+type AppendResult =
+  | Extract<NoteResult, { kind: "noted" }>
   | { readonly kind: "lease_lost"; readonly delivery: DeliveryRow | undefined };
 
-interface ToAppend {
+interface NoteToAppend {
   readonly input: MemoryInput;
   readonly lease?: Lease;
   /** The hub itself has seen to what it mentions. */
@@ -165,13 +169,13 @@ interface ToAppend {
 export async function appendNote(
   workspace: Workspace,
   holder: Author,
-  { input, lease, vouched }: ToAppend,
-): Promise<Appended> {
+  { input, lease, vouched }: NoteToAppend,
+): Promise<AppendResult> {
   const { ids, clock, limits, name } = workspace;
   const written = writeRecord(holder, input, { ids, now: clock.now(), limits });
   // Its own work it may name: only what its author cites is looked into.
   if (vouched === undefined && written.record.mentions.length > 1) {
-    await refuseInvisible(workspace, [written], { ahead: 1 });
+    await refuseInvisibleReferences(workspace, [written], { ahead: 1 });
   }
   const appendTo = (to: string) =>
     workspace.store.appendMemories({
@@ -183,7 +187,7 @@ export async function appendNote(
   let { branch } = workspace;
   let outcome = await appendTo(branch);
   while (outcome.kind === "branch_closed") {
-    ({ branch } = await afterClosing(workspace, outcome.branch));
+    ({ branch } = await workspaceAfterClosing(workspace, outcome.branch));
     outcome = await appendTo(branch);
   }
   switch (outcome.kind) {
@@ -199,7 +203,7 @@ export async function appendNote(
     case "tip_moved":
       throw new Error(`a note was refused: ${outcome.kind}`);
     case "id_taken": {
-      const [before] = (await sameBefore(workspace, [written])) ?? [];
+      const [before] = (await findEarlierWrite(workspace, [written])) ?? [];
       if (before === undefined) throw await refusalError(workspace, outcome);
       return { kind: "noted", memory: before, envelope: lease?.envelope ?? "" };
     }

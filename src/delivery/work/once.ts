@@ -4,22 +4,22 @@
  * whether it happened, and that is said instead of running it again.
  */
 
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
-import { heard, heardLate } from "../../memory/redaction/secret-policy.ts";
+import { redactSecrets, redactSecretsAfterwards } from "../../memory/redaction/secret-policy.ts";
 import { entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { effectKey, effectOf } from "./effect.ts";
+import { checkEffect, parseEffectKey } from "./effect-arguments.ts";
 
 const ONCE = "once";
 
-interface Effect {
+interface StoredEffect {
   readonly by: string;
   readonly state: "begun" | "done";
   readonly result?: unknown;
 }
 
-export type Once<T> =
+export type OnceResult<T> =
   /** `again`: it had happened before, and was not run now. */
   | { readonly kind: "done"; readonly result: T; readonly again: boolean }
   /** Begun by somebody and not recorded: look at the world, then say what came of it: `agent.effects.resolve()`. */
@@ -30,8 +30,8 @@ export async function once<T>(
   by: string,
   key: string,
   effect: () => Promise<T> | T,
-): Promise<Once<T>> {
-  const begun = await beginOnce<T>(workspace, by, effectOf(key, effect).key);
+): Promise<OnceResult<T>> {
+  const begun = await beginOnce<T>(workspace, by, checkEffect(key, effect).key);
   if (begun.kind !== "begun") return begun;
   const result = await effect();
   await recordOnce(workspace, by, key, result);
@@ -43,11 +43,11 @@ export async function beginOnce<T>(
   { store, name: at }: Workspace,
   by: string,
   key: string,
-): Promise<{ readonly kind: "begun" } | Once<T>> {
-  const name = effectKey(key);
-  const begun = canonicalJson({ by, state: "begun" } satisfies Effect, "invalid_input");
+): Promise<{ readonly kind: "begun" } | OnceResult<T>> {
+  const name = parseEffectKey(key);
+  const begun = canonicalJson({ by, state: "begun" } satisfies StoredEffect, "invalid_input");
   const put = await store.putEntry(at, { kind: ONCE, name, value: begun, basedOn: 0 });
-  return put.kind === "changed" ? before<T>(put.entry) : { kind: "begun" };
+  return put.kind === "changed" ? earlierResultOf<T>(put.entry) : { kind: "begun" };
 }
 
 /** What came of it, said by whoever began it. */
@@ -57,18 +57,20 @@ export async function recordOnce(
   key: string,
   result: unknown,
 ): Promise<void> {
-  await record(workspace, { by, name: effectKey(key), result, basedOn: 1 });
+  await record(workspace, { by, name: parseEffectKey(key), result, basedOn: 1 });
 }
 
 /** The same by a door, where anybody may come with any key: it is for whoever began it to say. */
-export async function recordBegun(
+export async function recordOnceAsOwner(
   workspace: Workspace,
   by: string,
   key: string,
   result: unknown,
 ): Promise<void> {
-  const name = effectKey(key);
-  const effect = entryValue<Effect>(await workspace.store.findEntry(workspace.name, ONCE, name));
+  const name = parseEffectKey(key);
+  const effect = entryValue<StoredEffect>(
+    await workspace.store.findEntry(workspace.name, ONCE, name),
+  );
   if (effect === undefined || (effect.state === "begun" && effect.by !== by)) {
     throw notBegun(name, effect?.by);
   }
@@ -76,10 +78,11 @@ export async function recordBegun(
 }
 
 /** The key of an effect that belongs to one piece of work. */
-export const keyWithin = (work: string, key: unknown): string => `${work}/${effectKey(key)}`;
+export const workEffectKey = (work: string, key: unknown): string =>
+  `${work}/${parseEffectKey(key)}`;
 
-function before<T>(entry: Parameters<typeof entryValue>[0]): Once<T> {
-  const effect = entryValue<Effect>(entry);
+function earlierResultOf<T>(entry: Parameters<typeof entryValue>[0]): OnceResult<T> {
+  const effect = entryValue<StoredEffect>(entry);
   if (effect?.state === "done") return { kind: "done", result: effect.result as T, again: true };
   return { kind: "uncertain", by: effect?.by ?? "", since: entry?.at ?? 0 };
 }
@@ -91,10 +94,10 @@ export async function resolveOnce(
   key: string,
   result: unknown,
 ): Promise<void> {
-  const name = effectKey(key);
-  const said = await heard(workspace, { result });
+  const name = parseEffectKey(key);
+  const said = await redactSecrets(workspace, { result });
   const entry = await workspace.store.findEntry(workspace.name, ONCE, name);
-  if (entryValue<Effect>(entry)?.state === "done") throw recorded(name);
+  if (entryValue<StoredEffect>(entry)?.state === "done") throw alreadyRecorded(name);
   await record(workspace, { by, name, result: said.result, basedOn: entry?.revision ?? 0 });
 }
 
@@ -109,11 +112,11 @@ async function record(
   },
 ): Promise<void> {
   const { by, name, basedOn } = effect;
-  const { result } = await heardLate(workspace, { result: effect.result });
+  const { result } = await redactSecretsAfterwards(workspace, { result: effect.result });
   const done = { by, ...(result === undefined ? {} : { result }), state: "done" };
   const value = canonicalJson(done, "invalid_input", "result");
   const put = await workspace.store.putEntry(workspace.name, { kind: ONCE, name, value, basedOn });
-  if (put.kind === "changed") throw recorded(name);
+  if (put.kind === "changed") throw alreadyRecorded(name);
 }
 
 const notBegun = (name: string, by: string | undefined): BatonError =>
@@ -130,7 +133,7 @@ const notBegun = (name: string, by: string | undefined): BatonError =>
     details: { key: name, ...(by === undefined ? {} : { by }) },
   });
 
-function recorded(name: string): BatonError {
+function alreadyRecorded(name: string): BatonError {
   return new BatonError("id_conflict", {
     message: `Somebody else has recorded what came of "${name}".`,
     path: "key",

@@ -4,24 +4,29 @@
  * comes first, then a stored one or a configured model's, else the record's own sentences.
  */
 import * as z from "zod";
-import { atLevel } from "../../context/detail/detail.ts";
-import { handoffPart, isHandoffPart } from "../../context/detail/handoff-part.ts";
+import { textAtLevel } from "../../context/detail/detail-level.ts";
+import { isHandoffPart, readHandoffPart } from "../../context/detail/handoff-part.ts";
 import { textOfRecord } from "../../context/detail/record-text.ts";
 import { type Summary, summaryOf } from "../../context/detail/summary.ts";
-import { DeliveryId, type Envelope, LEVELS, type Level } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import {
+  DETAIL_LEVELS,
+  DeliveryId,
+  type DetailLevel,
+  type Envelope,
+} from "../../envelope/schema.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { AsOfSchema } from "../../memory/as-of.ts";
-import { holdingOf } from "../../memory/holding.ts";
 import { readMemory } from "../../memory/read.ts";
 import type { Memory } from "../../memory/record.ts";
-import { sightOf } from "../../memory/sight.ts";
+import { findSupersessions } from "../../memory/supersession.ts";
+import { visibilityOf } from "../../memory/visibility.ts";
 import { outlineOf, renderData } from "../../text/data-text.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { recordNamed } from "./short-id-lookup.ts";
+import { resolveShortId } from "./short-id-lookup.ts";
 
-const LevelSchema = z.enum(LEVELS, { error: `must be one of ${LEVELS.join(", ")}` });
+const LevelSchema = z.enum(DETAIL_LEVELS, { error: `must be one of ${DETAIL_LEVELS.join(", ")}` });
 
-export const ReadingSchema = z.strictObject({
+export const ReadOptionsSchema = z.strictObject({
   /** As it was then: what was written later is not there yet. */
   asOf: AsOfSchema.optional(),
   /** What holds in its place, where it was superseded or corrected. */
@@ -32,7 +37,7 @@ export const ReadingSchema = z.strictObject({
   of: DeliveryId.optional(),
 });
 
-export type ReadOptions = z.input<typeof ReadingSchema>;
+export type ReadOptions = z.input<typeof ReadOptionsSchema>;
 
 /** Whose words a text is in. */
 export type TextBy = Summary["by"];
@@ -42,7 +47,7 @@ export interface ReadMemory extends Memory {
   /** The record that was asked for, where this one holds in its place. */
   readonly insteadOf?: string;
   /** There when a level was asked for: the text at that level, and whose words it is in. */
-  readonly level?: Level;
+  readonly level?: DetailLevel;
   readonly text?: string;
   readonly textBy?: TextBy;
   /** Of a part of an envelope: the value itself; `text` has it for a reader. */
@@ -50,18 +55,18 @@ export interface ReadMemory extends Memory {
 }
 
 /** A record by its id: exactly that, unless the freshest is asked for. */
-export async function readAsked(
+export async function readRecord(
   workspace: Workspace,
   id: string,
   options: ReadOptions = {},
   /** What the sender of a handoff said of what it refers to. */
   refs: Envelope["refs"] = [],
 ): Promise<ReadMemory> {
-  const { asOf, freshest, level, of } = parseOr(ReadingSchema, options, {
+  const { asOf, freshest, level, of } = parseOrThrow(ReadOptionsSchema, options, {
     code: "invalid_input",
     what: "The options",
   });
-  const whole = of === undefined ? id : await recordNamed(workspace, of, id);
+  const whole = of === undefined ? id : await resolveShortId(workspace, of, id);
   if (isHandoffPart(whole)) return readPart(workspace, whole, { asOf, level });
   const asked = await readMemory(workspace, whole, { asOf });
   const memory = freshest ? await freshestOf(workspace, asked, asOf) : asked;
@@ -75,9 +80,9 @@ export async function readAsked(
 async function readPart(
   workspace: Workspace,
   id: string,
-  { asOf, level = "full" }: Pick<z.output<typeof ReadingSchema>, "asOf" | "level">,
+  { asOf, level = "full" }: Pick<z.output<typeof ReadOptionsSchema>, "asOf" | "level">,
 ): Promise<ReadMemory> {
-  const { memory, value } = await handoffPart(workspace, id);
+  const { memory, value } = await readHandoffPart(workspace, id);
   const handoff = await readMemory(workspace, memory, { asOf });
   if (handoff.redacted !== undefined) return handoff;
   const text = level === "full" ? renderData(value) : outlineOf(value);
@@ -90,8 +95,8 @@ async function freshestOf(
   asked: Memory,
   asOf: z.output<typeof AsOfSchema> | undefined,
 ): Promise<ReadMemory> {
-  const sight = await sightOf(workspace, { asOf });
-  const { by } = (await holdingOf(workspace, sight, [asked.id])).get(asked.id) ?? {};
+  const sight = await visibilityOf(workspace, { asOf });
+  const { by } = (await findSupersessions(workspace, sight, [asked.id])).get(asked.id) ?? {};
   return by === undefined ? asked : { ...by, insteadOf: asked.id };
 }
 
@@ -101,16 +106,16 @@ const SUMMARY_TOKENS = 100;
 async function textAt(
   workspace: Workspace,
   memory: Memory,
-  level: Level,
+  level: DetailLevel,
   sent: string | undefined,
 ): Promise<{ readonly text: string; readonly textBy: TextBy }> {
   const isShort = level === "summary" || level === "reference";
   if (isShort && sent !== undefined)
-    return { text: atLevel(memory, level, sent), textBy: "sender" };
+    return { text: textAtLevel(memory, level, sent), textBy: "sender" };
   if (level === "summary") {
     const { text, by } = await summaryOf(workspace, memory, SUMMARY_TOKENS);
     return { text, textBy: by };
   }
-  const text = atLevel(memory, level);
+  const text = textAtLevel(memory, level);
   return { text, textBy: text === textOfRecord(memory) ? "record" : "extract" };
 }

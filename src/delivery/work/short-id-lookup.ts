@@ -3,24 +3,31 @@
 import { BatonError } from "../../base/errors.ts";
 import { isShortId, shortIdOf } from "../../text/short-ids.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { consideredIn } from "./views.ts";
+import { listConsideredIds } from "./views.ts";
 
 /** The whole id of a record that a view of this delivery names; any other id is what it is. */
-export async function recordNamed(
+export async function resolveShortId(
   workspace: Workspace,
   delivery: string,
   id: string,
 ): Promise<string> {
   const [, envelope, part = ""] = /^([0-9a-f]{6})(#.+)$/.exec(id) ?? [];
-  if (envelope !== undefined) return `${await envelopeNamed(workspace, delivery, envelope)}${part}`;
+  if (envelope !== undefined)
+    return `${await resolveEnvelopeShortId(workspace, delivery, envelope)}${part}`;
   if (!isShortId(id)) return id;
-  const named = (await consideredIn(workspace, delivery)).filter((each) => shortIdOf(each) === id);
+  const named = (await listConsideredIds(workspace, delivery)).filter(
+    (each) => shortIdOf(each) === id,
+  );
   return onlyOf(named, { delivery, id });
 }
 
 /** An earlier envelope that a view of this delivery names. */
-async function envelopeNamed(workspace: Workspace, delivery: string, id: string): Promise<string> {
-  const envelopes = (await consideredIn(workspace, delivery))
+async function resolveEnvelopeShortId(
+  workspace: Workspace,
+  delivery: string,
+  id: string,
+): Promise<string> {
+  const envelopes = (await listConsideredIds(workspace, delivery))
     .filter((each) => each.startsWith("env_"))
     .map((each) => each.replace(/#.*$/, ""));
   return onlyOf(

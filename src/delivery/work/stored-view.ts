@@ -4,8 +4,14 @@
  */
 import * as z from "zod";
 import type { Recipe } from "../../context/view/recipe.ts";
-import { OMITTED_WHY } from "../../context/view/view.ts";
-import { DeliveryId, EnvelopeId, LEVELS, MemoryId, STRATEGIES } from "../../envelope/schema.ts";
+import { OMISSION_REASONS } from "../../context/view/view.ts";
+import {
+  DETAIL_LEVELS,
+  DeliveryId,
+  EnvelopeId,
+  MemoryId,
+  VIEW_STRATEGIES,
+} from "../../envelope/schema.ts";
 import { SECTIONS } from "../../profiles/view-parts.ts";
 
 const SectionName = z.enum(SECTIONS);
@@ -13,7 +19,7 @@ const Count = z.int().min(0);
 const Share = z.number().min(0);
 const FRESHNESS = ["fresh", "stale", "gone"] as const;
 
-const PackedSchema = z.object({
+const PackedRecipeSchema = z.object({
   artifacts: z.array(z.enum([...FRESHNESS, "unchecked"])),
   budget: z.object({
     tokens: z.int().positive(),
@@ -31,7 +37,13 @@ const PackedSchema = z.object({
   gaps: z.array(z.object({ id: MemoryId, reason: z.string() })),
   /** A part of the envelope by its place alone: #done[0-11]. */
   omitted: z.array(
-    z.tuple([z.string(), SectionName, Count, z.enum(OMITTED_WHY), z.enum(LEVELS).optional()]),
+    z.tuple([
+      z.string(),
+      SectionName,
+      Count,
+      z.enum(OMISSION_REASONS),
+      z.enum(DETAIL_LEVELS).optional(),
+    ]),
   ),
   receiver: z.string(),
   /** An empty string: none. */
@@ -44,13 +56,13 @@ const PackedSchema = z.object({
     z.tuple([
       z.union([Count, MemoryId]),
       SectionName,
-      z.enum(LEVELS),
+      z.enum(DETAIL_LEVELS),
       Count,
       z.enum([...FRESHNESS, ""]),
       z.union([MemoryId, z.literal("")]),
     ]),
   ),
-  strategy: z.enum(STRATEGIES),
+  strategy: z.enum(VIEW_STRATEGIES),
   task: z.string(),
   tokens: Count,
   utilisation: Share,
@@ -58,19 +70,19 @@ const PackedSchema = z.object({
 });
 
 /** What the record of a view holds. */
-export const KeptViewSchema = z.object({
+export const StoredViewSchema = z.object({
   /** How it was asked for. */
   asked: z.string(),
   delivery: DeliveryId,
-  recipe: PackedSchema,
+  recipe: PackedRecipeSchema,
 });
 
-type Packed = z.output<typeof PackedSchema>;
+type PackedRecipe = z.output<typeof PackedRecipeSchema>;
 
-export function packed(
+export function packRecipe(
   { shown, earlier, omitted, role = "", ...rest }: Recipe,
   refs: readonly string[],
-): Packed {
+): PackedRecipe {
   const places = new Map(refs.map((id, i) => [id, i]));
   const { envelope } = rest;
   const nameOf = (id: string): string =>
@@ -83,7 +95,14 @@ export function packed(
     role,
     sections: [...rest.sections],
     shown: shown.map(
-      ({ id, section, level, tokens, freshness, insteadOf = "" }): Packed["shown"][number] => [
+      ({
+        id,
+        section,
+        level,
+        tokens,
+        freshness,
+        insteadOf = "",
+      }): PackedRecipe["shown"][number] => [
         places.get(id) ?? id,
         section,
         level,
@@ -102,8 +121,8 @@ export function packed(
   };
 }
 
-export function unpacked(
-  { shown, earlier, omitted, role, ...rest }: Packed,
+export function unpackRecipe(
+  { shown, earlier, omitted, role, ...rest }: PackedRecipe,
   refs: readonly string[],
 ): Recipe {
   return {

@@ -3,18 +3,18 @@ import { BatonError } from "../../base/errors.ts";
 import type { Delivery } from "../../history/delivery.ts";
 import type { EnvelopeRow } from "../../store/rows.ts";
 
-interface Held {
+interface AcceptedWork {
   readonly delivery: Pick<Delivery, "id" | "acceptedAt">;
   readonly envelope: Pick<EnvelopeRow, "id" | "storedAt">;
 }
 
 /** An envelope that came after the acceptance; whoever goes on by a handle may not have seen it. */
-export function requireSeen({ delivery, envelope }: Held, seen: string | undefined): void {
+export function requireSeen({ delivery, envelope }: AcceptedWork, seen: string | undefined): void {
   if (envelope.storedAt <= (delivery.acceptedAt ?? 0) || envelope.id === seen) return;
-  throw unseen(delivery.id, envelope.id);
+  throw unseenEnvelope(delivery.id, envelope.id);
 }
 
-export function unseen(delivery: string, envelope: string): BatonError {
+export function unseenEnvelope(delivery: string, envelope: string): BatonError {
   return new BatonError("work_extended", {
     message: `The sender has extended ${delivery} since it was accepted: read ${envelope} first.`,
     path: "seen",

@@ -6,27 +6,27 @@
  * digest.
  */
 import * as z from "zod";
-import { canonicalJson, sha256 } from "../../base/canonical.ts";
+import { canonicalJson, sha256 } from "../../base/digest.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { composeView, type ViewOptions, ViewOptionsSchema } from "../../context/view/compose.ts";
 import { viewReceiverOf } from "../../context/view/receiver.ts";
 import { type Recipe, recipeOf, rerender } from "../../context/view/recipe.ts";
 import type { View } from "../../context/view/view.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { acceptancesOf, pointingAt } from "../../history/delivery-records.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { acceptancesOf, findReferringMemories } from "../../history/delivery-records.ts";
 import { leaseLost } from "../../history/lease-lost.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import { agentInfo, requireAgent } from "../../memory/agents.ts";
-import { forWork } from "../../memory/branches/work-branch.ts";
+import { workspaceForWork } from "../../memory/branches/work-branch.ts";
 import type { Author, Memory, MemoryInput } from "../../memory/record.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
-import { VIEW } from "../../store/search.ts";
-import { isOpenTo } from "../../store/sight.ts";
-import type { Claimed, Lease } from "../../store/store.ts";
+import { VIEW_TYPE } from "../../store/search.ts";
+import type { DeliveryWithEnvelopeRow, Lease } from "../../store/store.ts";
+import { isInScope } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { appendNote } from "./note.ts";
-import { KeptViewSchema, packed, unpacked } from "./stored-view.ts";
+import { packRecipe, StoredViewSchema, unpackRecipe } from "./stored-view.ts";
 
 /** A view that was shown. */
 export interface ShownView extends View {
@@ -47,15 +47,15 @@ export const WorkViewSchema = ViewOptionsSchema.extend({
 export type WorkViewOptions = ViewOptions & { readonly anew?: true | undefined };
 
 /** How a view was asked for. */
-export interface Asked {
+export interface ViewRequest {
   readonly options: ViewOptions;
   readonly anew: boolean;
   /** The same for the same question. */
   readonly key: string;
 }
 
-export function askedFor(given: WorkViewOptions): Asked {
-  const { anew = false, ...options } = parseOr(WorkViewSchema, given, {
+export function parseViewRequest(given: WorkViewOptions): ViewRequest {
+  const { anew = false, ...options } = parseOrThrow(WorkViewSchema, given, {
     code: "invalid_input",
     what: "The options",
   });
@@ -63,7 +63,7 @@ export function askedFor(given: WorkViewOptions): Asked {
 }
 
 /** A view, and the envelope that counts now: another than the holder's when the sender added to it. */
-export interface Composed {
+export interface ViewResult {
   readonly view: ShownView;
   readonly envelope: string;
 }
@@ -72,17 +72,17 @@ export interface Composed {
 export async function viewFor(
   workspace: Workspace,
   holder: Author,
-  hold: Claimed,
-  { options, anew, key }: Asked,
-): Promise<Composed> {
+  hold: DeliveryWithEnvelopeRow,
+  { options, anew, key }: ViewRequest,
+): Promise<ViewResult> {
   const { delivery, envelope } = hold;
-  const here = forWork(workspace, envelope);
+  const here = workspaceForWork(workspace, envelope);
   if (!anew) {
-    const kept = await keptViews(here, [{ id: delivery.acceptedBy, agent: holder.agent }]);
+    const kept = await readStoredViews(here, [{ id: delivery.acceptedBy, agent: holder.agent }]);
     const same = kept.findLast(
       ({ asked, recipe }) => asked === key && recipe.envelope === envelope.id,
     );
-    if (same !== undefined) return { view: await again(here, same), envelope: envelope.id };
+    if (same !== undefined) return { view: await rerenderView(here, same), envelope: envelope.id };
   }
   const receiver = viewReceiverOf(agentInfo(await requireAgent(here, holder.agent)));
   const view = await composeView(
@@ -102,7 +102,10 @@ export async function viewFor(
   return { view: { ...view, memory, at, matches: true }, envelope: appended.envelope };
 }
 
-const leaseOf = ({ limits }: Workspace, { delivery, envelope }: Claimed): Lease => ({
+const leaseOf = (
+  { limits }: Workspace,
+  { delivery, envelope }: DeliveryWithEnvelopeRow,
+): Lease => ({
   delivery: delivery.id,
   fence: delivery.fence,
   envelope: envelope.id,
@@ -110,20 +113,24 @@ const leaseOf = ({ limits }: Workspace, { delivery, envelope }: Claimed): Lease 
 });
 
 /** Refers to the acceptance first, then to what is shown: so what came of a record is found from there. */
-function recordOf({ delivery, envelope }: Claimed, view: View, asked: string): MemoryInput {
+function recordOf(
+  { delivery, envelope }: DeliveryWithEnvelopeRow,
+  view: View,
+  asked: string,
+): MemoryInput {
   const shown = [...new Set(view.shown.map(({ id }) => id))];
   const refs = [delivery.acceptedBy, ...shown].slice(0, FORMAT_LIMITS.references);
   return {
-    type: VIEW,
+    type: VIEW_TYPE,
     task: envelope.task,
     content: `${view.receiver} was shown ${shown.length} memories for "${envelope.task}", in ${view.tokens} tokens.`,
-    data: { asked, delivery: delivery.id, recipe: packed(recipeOf(view), refs) },
+    data: { asked, delivery: delivery.id, recipe: packRecipe(recipeOf(view), refs) },
     refs,
   };
 }
 
 /** A view as it is kept. */
-interface KeptView {
+interface StoredView {
   readonly memory: Memory;
   readonly asked: string;
   readonly recipe: Recipe;
@@ -133,25 +140,28 @@ interface KeptView {
 type Acceptance = Pick<Memory, "id" | "agent">;
 
 /** The views that were composed under these acceptances, each by whoever accepted, oldest first. */
-async function keptViews(
+async function readStoredViews(
   workspace: Workspace,
   acceptances: readonly Acceptance[],
-): Promise<KeptView[]> {
+): Promise<StoredView[]> {
   const agents = new Map(acceptances.map(({ id, agent }) => [id, agent]));
-  const records = await pointingAt(workspace, [...agents.keys()], "references");
+  const records = await findReferringMemories(workspace, [...agents.keys()], "references");
   return records
     .filter(({ agent, refs = [] }) => refs.some((id) => agents.get(id) === agent))
-    .flatMap((memory) => keptIn(memory) ?? []);
+    .flatMap((memory) => storedViewOf(memory) ?? []);
 }
 
-function keptIn(memory: Memory): KeptView | undefined {
-  if (memory.type !== VIEW) return undefined;
-  const { data } = KeptViewSchema.safeParse(memory.data);
+function storedViewOf(memory: Memory): StoredView | undefined {
+  if (memory.type !== VIEW_TYPE) return undefined;
+  const { data } = StoredViewSchema.safeParse(memory.data);
   if (data === undefined || data.recipe.receiver !== memory.agent) return undefined;
-  return { memory, asked: data.asked, recipe: unpacked(data.recipe, memory.refs ?? []) };
+  return { memory, asked: data.asked, recipe: unpackRecipe(data.recipe, memory.refs ?? []) };
 }
 
-async function again(workspace: Workspace, { memory, recipe }: KeptView): Promise<ShownView> {
+async function rerenderView(
+  workspace: Workspace,
+  { memory, recipe }: StoredView,
+): Promise<ShownView> {
   const { artifacts, text } = await rerender(workspace, recipe);
   const matches = sha256(text) === recipe.digest;
   return { ...recipe, artifacts, text, memory: memory.id, at: memory.storedAt, matches };
@@ -161,19 +171,19 @@ async function again(workspace: Workspace, { memory, recipe }: KeptView): Promis
 export async function viewsOf(workspace: Workspace, id: string): Promise<ShownView[]> {
   const found = await workspace.store.findDelivery(workspace.name, id);
   if (found === undefined) throw unknownDelivery(id);
-  const kept = await keptViews(workspace, await acceptancesOf(workspace, found));
+  const kept = await readStoredViews(workspace, await acceptancesOf(workspace, found));
   const views: ShownView[] = [];
   for (const each of kept) {
-    if (isOpenTo(each.memory, workspace.reader)) views.push(await again(workspace, each));
+    if (isInScope(each.memory, workspace.reader)) views.push(await rerenderView(workspace, each));
   }
   return views;
 }
 
 /** The records that the envelope of a delivery and the views of its holders name. */
-export async function consideredIn(workspace: Workspace, id: string): Promise<string[]> {
+export async function listConsideredIds(workspace: Workspace, id: string): Promise<string[]> {
   const found = await workspace.store.findDelivery(workspace.name, id);
   if (found === undefined) throw unknownDelivery(id);
-  const kept = await keptViews(workspace, await acceptancesOf(workspace, found));
+  const kept = await readStoredViews(workspace, await acceptancesOf(workspace, found));
   const inViews = kept.flatMap(({ recipe }) => [
     ...recipe.shown,
     ...recipe.earlier,
@@ -184,11 +194,11 @@ export async function consideredIn(workspace: Workspace, id: string): Promise<st
 }
 
 /** What the holder of a delivery was shown so far: the records, and what was missing. */
-export async function shownTo(
+export async function findShownRecords(
   workspace: Workspace,
   { acceptedBy: id, holder: agent }: DeliveryRow,
 ): Promise<Pick<View, "gaps"> & { readonly ids: readonly string[] }> {
-  const kept = id === "" ? [] : await keptViews(workspace, [{ id, agent }]);
+  const kept = id === "" ? [] : await readStoredViews(workspace, [{ id, agent }]);
   return {
     ids: kept.flatMap(({ recipe }) => recipe.shown.map(({ id }) => id)),
     gaps: kept.at(-1)?.recipe.gaps ?? [],

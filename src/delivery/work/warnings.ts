@@ -11,26 +11,32 @@ import {
   marksOf,
   type QuarantineMark,
 } from "../../memory/quarantine/quarantine-mark.ts";
-import type { Claimed } from "../../store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { shownTo } from "./views.ts";
+import { findShownRecords } from "./views.ts";
 
 export interface Warning extends QuarantineMark {
   /** What was quarantined. */
   readonly memory: string;
 }
 
-export async function warningsOf(workspace: Workspace, claimed: Claimed): Promise<Warning[]> {
+export async function warningsOf(
+  workspace: Workspace,
+  claimed: DeliveryWithEnvelopeRow,
+): Promise<Warning[]> {
   if (!(await anyMarked(workspace))) return [];
   const marks = await marksOf(workspace, [...(await carriedBy(workspace, claimed))]);
   return [...marks].map(([memory, mark]) => ({ memory, ...mark }));
 }
 
 /** The handoff records of a delivery, all they summarize, and what its holder was shown besides. */
-async function carriedBy(workspace: Workspace, claimed: Claimed): Promise<Set<string>> {
+async function carriedBy(
+  workspace: Workspace,
+  claimed: DeliveryWithEnvelopeRow,
+): Promise<Set<string>> {
   const [handoffs, shown] = await Promise.all([
     handoffsTo(workspace, claimed),
-    shownTo(workspace, claimed.delivery),
+    findShownRecords(workspace, claimed.delivery),
   ]);
   const carried = handoffs.flatMap((record) => [record.id, ...targetsOf(record, "summarizes")]);
   return new Set([...carried, ...shown.ids]);

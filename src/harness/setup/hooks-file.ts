@@ -3,7 +3,7 @@
  * event a list of groups, each with a list of commands. Ours are known by their command line, wherever
  * they stand; everybody else's are left alone.
  */
-import { unusable } from "./changes.ts";
+import { unusableFile } from "./file-changes.ts";
 import {
   isObject,
   type Json,
@@ -21,7 +21,7 @@ export interface WantedHook {
   readonly handler: JsonObject;
 }
 
-interface Place {
+interface HookLocation {
   readonly event: string;
   /** Of the command, and of the group around it. */
   readonly path: JsonPath;
@@ -39,7 +39,7 @@ export function withHooks(
 ): string | undefined {
   let now = text;
   for (const { event, handler } of wanted) {
-    const there = placesOf(now, file, harness).find((place) => place.event === event);
+    const there = findHooks(now, file, harness).find((place) => place.event === event);
     const groups = valueAt(parseJson(now, file), ["hooks", event]);
     now =
       there === undefined
@@ -60,27 +60,27 @@ export function withoutHooks(
   let now = text;
   for (;;) {
     // From the end: what stands before keeps its place.
-    const last = placesOf(now, file, harness).at(-1);
+    const last = findHooks(now, file, harness).at(-1);
     if (last === undefined || now === undefined) return now;
     now = removeAt(now, last.isAlone ? last.group : last.path);
   }
 }
 
 /** The command lines of our hooks, by event. */
-export function hooksIn(
+export function hookCommandsIn(
   text: string | undefined,
   file: string,
   harness: string,
 ): ReadonlyMap<string, string> {
-  return new Map(placesOf(text, file, harness).map(({ event, command }) => [event, command]));
+  return new Map(findHooks(text, file, harness).map(({ event, command }) => [event, command]));
 }
 
-function placesOf(text: string | undefined, file: string, harness: string): Place[] {
+function findHooks(text: string | undefined, file: string, harness: string): HookLocation[] {
   const hooks = parseJson(text, file)["hooks"];
   if (hooks === undefined) return [];
-  if (!isObject(hooks)) throw unusable(file, '"hooks" is no object');
+  if (!isObject(hooks)) throw unusableFile(file, '"hooks" is no object');
   return Object.entries(hooks).flatMap(([event, groups]) => {
-    if (!Array.isArray(groups)) throw unusable(file, `"hooks.${event}" is no list`);
+    if (!Array.isArray(groups)) throw unusableFile(file, `"hooks.${event}" is no list`);
     return (groups as readonly Json[]).flatMap((each, i) => {
       const commands =
         isObject(each) && Array.isArray(each["hooks"]) ? (each["hooks"] as readonly Json[]) : [];

@@ -4,7 +4,7 @@
  * refused before anything is changed.
  */
 import { isDeepStrictEqual } from "node:util";
-import { unusable } from "./changes.ts";
+import { unusableFile } from "./file-changes.ts";
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
@@ -23,10 +23,10 @@ export function parseJson(text: string | undefined, file: string): JsonObject {
   try {
     parsed = JSON.parse(text.replace(BYTE_ORDER_MARK, "")) as Json;
   } catch (error) {
-    throw unusable(file, (error as Error).message, error);
+    throw unusableFile(file, (error as Error).message, error);
   }
   if (isObject(parsed)) return parsed;
-  throw unusable(file, "it is no JSON object");
+  throw unusableFile(file, "it is no JSON object");
 }
 
 export const isObject = (value: Json | undefined): value is JsonObject =>

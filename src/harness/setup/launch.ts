@@ -37,7 +37,7 @@ export const isHookCommand = (command: unknown, harness: string): boolean =>
   new RegExp(`[\\\\/]cli[\\\\/]main\\.[jt]s["']? hook ${harness} `).test(command);
 
 /** The program and the entry that such a command line starts. */
-export function startedBy(command: string): readonly string[] {
+export function programAndEntryOf(command: string): readonly string[] {
   const words = command.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
   return words
     .slice(0, 2)

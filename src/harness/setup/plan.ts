@@ -5,7 +5,7 @@
  */
 import { join } from "node:path";
 import { BatonError } from "../../base/errors.ts";
-import { type FileChange, textOf, unusable } from "./changes.ts";
+import { type FileChange, readTextFile, unusableFile } from "./file-changes.ts";
 import { type WantedHook, withHooks, withoutHooks } from "./hooks-file.ts";
 import { isObject, type Json, parseJson, removeAt, setAt, valueAt } from "./json-edit.ts";
 import { hookCommand, isServer, type Launch, mcpArguments } from "./launch.ts";
@@ -18,7 +18,7 @@ export const SCOPES = ["project", "user"] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Where a harness looks for its settings. */
-export interface Places {
+export interface SettingsPaths {
   /** The project's root. */
   readonly project: string;
   /** `~/.claude`, `~/.claude.json` and `~/.codex`, or where the user keeps them. */
@@ -28,7 +28,7 @@ export interface Places {
 }
 
 /** The events each harness is asked to tell of. */
-export const EVENTS: Readonly<Record<Client, readonly string[]>> = {
+export const HOOK_EVENTS: Readonly<Record<Client, readonly string[]>> = {
   "claude-code": [
     "SessionStart",
     "UserPromptSubmit",
@@ -46,18 +46,18 @@ export const EVENTS: Readonly<Record<Client, readonly string[]>> = {
 const TIMEOUT_S = 10;
 
 /** Claude Code does not wait for these: nothing is said to the model, and nothing is lost by lateness. */
-const IN_BACKGROUND = new Set(["PreToolUse", "PostToolUse", "PostToolUseFailure"]);
+const ASYNC_EVENTS = new Set(["PreToolUse", "PostToolUse", "PostToolUseFailure"]);
 
 const SERVER = "baton";
 
-export interface Files {
+export interface SetupFiles {
   /** With the MCP server. */
   readonly server: string;
   /** With the hooks. */
   readonly hooks: string;
 }
 
-export function filesOf(client: Client, scope: Scope, places: Places): Files {
+export function filesOf(client: Client, scope: Scope, places: SettingsPaths): SetupFiles {
   const { project, claude, claudeJson, codex } = places;
   if (client === "codex") {
     const folder = scope === "project" ? join(project, ".codex") : codex;
@@ -68,31 +68,31 @@ export function filesOf(client: Client, scope: Scope, places: Places): Files {
     : { server: claudeJson, hooks: join(claude, "settings.json") };
 }
 
-export function planSetup(client: Client, files: Files, launch: Launch): FileChange[] {
-  const wanted = EVENTS[client].map((event) => wantedHook(client, event, launch));
+export function planSetup(client: Client, files: SetupFiles, launch: Launch): FileChange[] {
+  const wanted = HOOK_EVENTS[client].map((event) => wantedHook(client, event, launch));
   const { node: command } = launch;
   const args = mcpArguments(launch);
   return [
-    changed(files.server, (text) =>
+    planChange(files.server, (text) =>
       client === "codex"
         ? withBlock(text, files.server, ["mcp_servers", SERVER], { command, args })
         : withServer(text, files.server, { command, args }),
     ),
-    changed(files.hooks, (text) => withHooks(text, files.hooks, client, wanted)),
+    planChange(files.hooks, (text) => withHooks(text, files.hooks, client, wanted)),
   ];
 }
 
-export function planUndo(client: Client, files: Files): FileChange[] {
+export function planUndo(client: Client, files: SetupFiles): FileChange[] {
   return [
-    changed(files.server, (text) =>
+    planChange(files.server, (text) =>
       client === "codex" ? withoutBlock(text, files.server) : withoutServer(text, files.server),
     ),
-    changed(files.hooks, (text) => withoutHooks(text, files.hooks, client)),
+    planChange(files.hooks, (text) => withoutHooks(text, files.hooks, client)),
   ];
 }
 
 function wantedHook(client: Client, event: string, launch: Launch): WantedHook {
-  const inBackground = client === "claude-code" && IN_BACKGROUND.has(event);
+  const inBackground = client === "claude-code" && ASYNC_EVENTS.has(event);
   return {
     event,
     handler: {
@@ -115,10 +115,10 @@ function withServer(
   const root = parseJson(text, file);
   const servers = root["mcpServers"];
   if (servers !== undefined && !isObject(servers))
-    throw unusable(file, '"mcpServers" is no object');
+    throw unusableFile(file, '"mcpServers" is no object');
   const there = valueAt(root, PATH);
   if (there === undefined) return setAt(text, PATH, { type: "stdio", command, args });
-  if (!isOurs(there)) throw taken(file);
+  if (!isOurs(there)) throw serverNameTaken(file);
   return setAt(setAt(text, [...PATH, "command"], command), [...PATH, "args"], args);
 }
 
@@ -130,7 +130,7 @@ function withoutServer(text: string | undefined, file: string): string | undefin
 const isOurs = (server: Json | undefined): boolean =>
   isObject(server) && isServer([server["command"], server["args"]].flat());
 
-function taken(file: string): BatonError {
+function serverNameTaken(file: string): BatonError {
   return new BatonError("already_exists", {
     message: `${file} has an MCP server "${SERVER}" that this command did not write. Nothing was changed.`,
     path: file,
@@ -138,10 +138,10 @@ function taken(file: string): BatonError {
   });
 }
 
-function changed(
+function planChange(
   file: string,
   change: (text: string | undefined) => string | undefined,
 ): FileChange {
-  const before = textOf(file);
+  const before = readTextFile(file);
   return { file, before, after: change(before) };
 }

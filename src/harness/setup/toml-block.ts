@@ -5,10 +5,10 @@
  */
 import { parse, TomlDate, TomlError, type TomlTable, type TomlValue } from "smol-toml";
 import { BatonError } from "../../base/errors.ts";
-import { unusable } from "./changes.ts";
+import { unusableFile } from "./file-changes.ts";
 
-const FIRST = "# >>> baton: written by baton setup codex, taken out by --undo";
-const LAST = "# <<< baton";
+const BLOCK_START = "# >>> baton: written by baton setup codex, taken out by --undo";
+const BLOCK_END = "# <<< baton";
 /** The line end before it; our table; tables that others wrote between the marks; the line end behind. */
 const BLOCK =
   /(^|\r?\n)(# >>> baton[^\n]*\n\[[^\n]*\n(?:[^\n]*\n)*?)((?:(?:\r?\n)?\[[^\n]*\n(?:[^\n]*\n)*?)?)# <<< baton(\r?\n|$)/;
@@ -24,7 +24,7 @@ export function readToml(text: string | undefined, file: string): TomlTable {
     if (!(error instanceof TomlError)) throw error;
     // Its message goes on with the lines around the place.
     const [reason = ""] = error.message.replace("Invalid TOML document: ", "").split("\n");
-    throw unusable(file, `line ${error.line}: ${reason}`, error);
+    throw unusableFile(file, `line ${error.line}: ${reason}`, error);
   }
 }
 
@@ -47,7 +47,7 @@ export function withBlock(
   values: Readonly<Record<string, string | readonly string[]>>,
 ): string {
   const rest = withoutBlock(text, file) ?? "";
-  if (isTaken(rest, file, header)) throw taken(file, header);
+  if (isTaken(rest, file, header)) throw tableNameTaken(file, header);
   const pairs = Object.entries(values).map(([key, value]) => [key, tomlText(value)] as const);
   const changed =
     BLOCK.exec(text ?? "") === null
@@ -60,7 +60,7 @@ export function withBlock(
 /** As the lines before it end; a file whose last line does not end gets none that does. */
 function newBlock(rest: string, table: readonly string[]): string {
   const eol = rest.includes("\r\n") ? "\r\n" : "\n";
-  const lines = [FIRST, ...table, LAST].join(eol);
+  const lines = [BLOCK_START, ...table, BLOCK_END].join(eol);
   if (rest === "") return `${lines}${eol}`;
   return rest.endsWith("\n") ? `${eol}${lines}${eol}` : `${eol}${lines}`;
 }
@@ -111,7 +111,7 @@ const tomlText = (value: string | readonly string[]): string =>
 /** A JSON string is a basic string of TOML, but for DEL. */
 const quoted = (text: string): string => JSON.stringify(text).replaceAll("\u007f", "\\u007f");
 
-function taken(file: string, header: readonly string[]): BatonError {
+function tableNameTaken(file: string, header: readonly string[]): BatonError {
   return new BatonError("already_exists", {
     message: `${file} has a table [${header.join(".")}] that this command did not write. Nothing was changed.`,
     path: file,

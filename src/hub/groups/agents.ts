@@ -1,7 +1,7 @@
 /** `hub.agents`: the registered agents, and the circuit breakers of receivers. */
 import type { Access } from "../../access/levels.ts";
 import { batonVersion } from "../../base/version.ts";
-import { type BreakerInfo, breakers, resetBreaker } from "../../delivery/settings/breaker.ts";
+import { type BreakerInfo, listBreakers, resetBreaker } from "../../delivery/settings/breaker.ts";
 import { type AgentInfo, agentInfo, requireAgent, setStatus } from "../../memory/agents.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
@@ -55,7 +55,7 @@ export function hubAgents(workspace: Workspace): HubAgents {
       const { status } = await requireAgent(workspace, name);
       if (status === "paused") await setStatus(workspace, name, "active");
     },
-    breakers: () => breakers(workspace),
+    breakers: () => listBreakers(workspace),
     resetBreaker: (receiver) => resetBreaker(workspace, receiver),
   };
 }

@@ -10,7 +10,7 @@ import {
   requireBranch,
 } from "../../memory/branches/branches.ts";
 import { type BranchDiff, type DiffQuery, diffBranch } from "../../memory/branches/compare.ts";
-import { type Merged, type MergeOptions, mergeBranch } from "../../memory/branches/merge.ts";
+import { type MergeOptions, type MergeResult, mergeBranch } from "../../memory/branches/merge.ts";
 import type { Author, Memory } from "../../memory/record.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Agent } from "../agent.ts";
@@ -29,7 +29,7 @@ export interface AgentBranches extends HubBranches {
   /** Returns this agent, in the same session, on an existing branch. */
   use(branch: string): Promise<Agent>;
   /** Merges a branch into its base. With unresolved conflicts nothing changes. */
-  merge(branch: string, options?: MergeOptions): Promise<Merged>;
+  merge(branch: string, options?: MergeOptions): Promise<MergeResult>;
   /** Closes a branch without merging it. Its records can still be read by id. */
   abandon(branch: string, reason: string): Promise<Memory>;
 }

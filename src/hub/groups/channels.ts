@@ -4,7 +4,7 @@ import { replay } from "../../delivery/receive/replay.ts";
 import {
   type ChannelInfo,
   type ChannelState,
-  channels,
+  listChannels,
   requireChannel,
   type SubscribeOptions,
   SubscribeSchema,
@@ -14,14 +14,14 @@ import {
   unsubscribe,
 } from "../../delivery/settings/channels.ts";
 import {
-  dropRoute,
+  deleteRoute,
+  listRoutes,
   type Route,
   type RouteInfo,
-  routes,
   setRoute,
 } from "../../delivery/settings/routes.ts";
 import { type DraftOf, instantOf } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Sent } from "../sent.ts";
 import type { Call } from "./call.ts";
@@ -54,7 +54,7 @@ export interface HubRoutes {
 }
 
 export const hubChannels = (workspace: Workspace): HubChannels => ({
-  list: () => channels(workspace),
+  list: () => listChannels(workspace),
   set: (name, state) => setChannel(workspace, name, state),
   async subscribers(name) {
     await requireChannel(workspace, name);
@@ -75,7 +75,7 @@ export const agentChannels = (
   publish,
   subscribe: (channel, options = {}) =>
     call(async () => {
-      const { from } = parseOr(SubscribeSchema, options, {
+      const { from } = parseOrThrow(SubscribeSchema, options, {
         code: "invalid_input",
         what: "The options",
       });
@@ -88,7 +88,7 @@ export const agentChannels = (
 });
 
 export const hubRoutes = (workspace: Workspace): HubRoutes => ({
-  list: () => routes(workspace),
+  list: () => listRoutes(workspace),
   set: (name, route) => setRoute(workspace, name, route),
-  delete: (name) => dropRoute(workspace, name),
+  delete: (name) => deleteRoute(workspace, name),
 });

@@ -4,9 +4,9 @@ import type { Page } from "../../base/page.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import {
   type DeadLetter,
-  type DeadQuery,
-  deadLetters,
+  type DeadLetterQuery,
   discard,
+  listDeadLetters,
   type RedriveChanges,
   redrive,
 } from "../../delivery/settle/dead-letters.ts";
@@ -16,7 +16,7 @@ import type { Call } from "./call.ts";
 
 export interface HubDeadLetters {
   /** Returns dead letters, each with every attempt. */
-  list(query?: DeadQuery): Promise<Page<DeadLetter>>;
+  list(query?: DeadLetterQuery): Promise<Page<DeadLetter>>;
 }
 
 export interface AgentDeadLetters {
@@ -27,7 +27,7 @@ export interface AgentDeadLetters {
 }
 
 export const hubDeadLetters = (workspace: Workspace): HubDeadLetters => ({
-  list: (query = {}) => deadLetters(workspace, query),
+  list: (query = {}) => listDeadLetters(workspace, query),
 });
 
 export const agentDeadLetters = (

@@ -1,49 +1,57 @@
 /** `hub.deliveries` and `agent.deliveries`: where handoffs are, and what their parties do about them. */
 
 import type { Page } from "../../base/page.ts";
-import { carryOut } from "../../delivery/due/due.ts";
+import { processDue } from "../../delivery/due/process-due.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import { cancel } from "../../delivery/settle/cancel.ts";
 import {
-  type AcceptedAnswer,
+  type AcceptedOutcome,
   awaitAccepted,
   awaitCompleted,
-  type CompletedAnswer,
-} from "../../delivery/watch/answers.ts";
-import { type Waiting, type WaitingQuery, waitingFor } from "../../delivery/watch/inbox-listing.ts";
+  type CompletedOutcome,
+} from "../../delivery/watch/await-outcome.ts";
+import {
+  type DeliveryDetails,
+  followDelivery,
+  showDelivery,
+} from "../../delivery/watch/delivery-details.ts";
+import {
+  type DeliveryWithEnvelope,
+  type InboxQuery,
+  listInbox,
+} from "../../delivery/watch/inbox-listing.ts";
 import { type DeliveriesQuery, listDeliveries } from "../../delivery/watch/list-deliveries.ts";
-import { followDelivery, type Shown, showDelivery } from "../../delivery/watch/show.ts";
 import type { CompletedOptions, WaitOptions } from "../../delivery/watch/wait-options.ts";
 import { primerFor } from "../../delivery/work/delivery-primer.ts";
-import type { Noted } from "../../delivery/work/note.ts";
-import { holderOf, noteOn } from "../../delivery/work/resume.ts";
+import type { NoteResult } from "../../delivery/work/note.ts";
 import { type ShownView, viewsOf } from "../../delivery/work/views.ts";
 import { type Warning, warningsOf } from "../../delivery/work/warnings.ts";
+import { holderOf, noteByHandle } from "../../delivery/work/work-handle.ts";
 import { DeliveryId } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { type Attempt, attemptOf } from "../../history/attempt.ts";
 import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import type { MemoryInput } from "../../memory/record.ts";
-import type { Books } from "../../store/store.ts";
+import type { DeliveryTotals } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
 
 export interface HubDeliveries {
   /** Returns one delivery with its envelope, every attempt, and its result. Throws `unknown_delivery`. */
-  get(id: string): Promise<Shown>;
+  get(id: string): Promise<DeliveryDetails>;
   /**
    * Returns deliveries of all receivers, newest first, with their envelopes. Default limit: 50. For the next
    * page, pass `next` as `after`; the last page has no `next`. A page reads at most 5,000 deliveries, so with
    * filters it can have fewer items than `limit`, or none, and still have `next`. Throws `unknown_agent`.
    */
-  list(query?: DeliveriesQuery): Promise<Page<Waiting>>;
+  list(query?: DeliveriesQuery): Promise<Page<DeliveryWithEnvelope>>;
   /** Yields a delivery now and after every change, until it is settled. */
   watch(id: string, options?: WaitOptions): AsyncGenerator<Delivery, void, undefined>;
   /** Waits until a delivery is accepted, or can no longer be. */
-  accepted(id: string, options?: WaitOptions): Promise<AcceptedAnswer>;
+  accepted(id: string, options?: WaitOptions): Promise<AcceptedOutcome>;
   /** Waits until a delivery is settled, or its receiver asks a question. */
-  completed(id: string, options?: CompletedOptions): Promise<CompletedAnswer>;
+  completed(id: string, options?: CompletedOptions): Promise<CompletedOutcome>;
   /** Returns the attempts of a delivery that ended without completing it. */
   attempts(id: string): Promise<readonly Attempt[]>;
   /** Returns every view that holders of a delivery were shown, rendered again from the records. */
@@ -55,7 +63,7 @@ export interface HubDeliveries {
   /** Returns the id of the agent that holds the work of a handle. */
   holder(handle: string): Promise<string>;
   /** Returns the number of deliveries in each state. */
-  totals(): Promise<Books>;
+  totals(): Promise<DeliveryTotals>;
   /** Carries out everything that is due now. Running hubs and waiting agents do this too. */
   runDue(): Promise<void>;
 }
@@ -65,35 +73,35 @@ export interface AgentDeliveries {
    * Returns the handoffs that wait for this agent or are in progress, in order, without claiming any.
    * Default limit: `pageSize`.
    */
-  waiting(query?: WaitingQuery): Promise<Page<Waiting>>;
+  waiting(query?: InboxQuery): Promise<Page<DeliveryWithEnvelope>>;
   /** Cancels a handoff by its delivery's id. Its holder is notified. */
   cancel(id: string, reason: string): Promise<readonly Delivery[]>;
   /** Writes a note by a work's handle. If the lease was lost meanwhile, the note is kept and marked. */
-  note(handle: string, input: MemoryInput | string): Promise<Noted>;
+  note(handle: string, input: MemoryInput | string): Promise<NoteResult>;
 }
 
-const checked = (id: string): string =>
-  parseOr(DeliveryId, id, { code: "invalid_input", what: "The delivery", prefix: "delivery" });
+const parseDeliveryId = (id: string): string =>
+  parseOrThrow(DeliveryId, id, { code: "invalid_input", what: "The delivery", prefix: "delivery" });
 
 export function hubDeliveries(workspace: Workspace): HubDeliveries {
   const { store, name } = workspace;
   return {
-    get: async (id) => showDelivery(workspace, checked(id)),
+    get: async (id) => showDelivery(workspace, parseDeliveryId(id)),
     list: (query = {}) => listDeliveries(workspace, query),
-    watch: (id, options = {}) => followDelivery(workspace, checked(id), options),
-    accepted: async (id, options = {}) => awaitAccepted(workspace, checked(id), options),
-    completed: async (id, options = {}) => awaitCompleted(workspace, checked(id), options),
-    attempts: async (id) => (await store.readAttempts(name, checked(id))).map(attemptOf),
-    views: async (id) => viewsOf(workspace, checked(id)),
-    primer: async (id) => primerFor(workspace, checked(id)),
+    watch: (id, options = {}) => followDelivery(workspace, parseDeliveryId(id), options),
+    accepted: async (id, options = {}) => awaitAccepted(workspace, parseDeliveryId(id), options),
+    completed: async (id, options = {}) => awaitCompleted(workspace, parseDeliveryId(id), options),
+    attempts: async (id) => (await store.readAttempts(name, parseDeliveryId(id))).map(attemptOf),
+    views: async (id) => viewsOf(workspace, parseDeliveryId(id)),
+    primer: async (id) => primerFor(workspace, parseDeliveryId(id)),
     async warnings(id) {
-      const found = await store.findDelivery(name, checked(id));
+      const found = await store.findDelivery(name, parseDeliveryId(id));
       if (found === undefined) throw unknownDelivery(id);
       return warningsOf(workspace, found);
     },
     holder: (handle) => holderOf(workspace, handle),
     totals: () => store.countDeliveries(name),
-    runDue: () => carryOut(workspace),
+    runDue: () => processDue(workspace),
   };
 }
 
@@ -102,12 +110,12 @@ export const agentDeliveries = (
   self: Worker,
   call: Call,
 ): AgentDeliveries => ({
-  waiting: (query = {}) => call(() => waitingFor(workspace, self, query)),
+  waiting: (query = {}) => call(() => listInbox(workspace, self, query)),
   cancel: (delivery, reason) =>
     call(async () => (await cancel(workspace, self, { delivery }, reason)).map(deliveryOf)),
   note: (handle, input) =>
     call(() => {
       const described = typeof input === "string" ? { content: input } : input;
-      return noteOn(workspace, self, handle, described);
+      return noteByHandle(workspace, self, handle, described);
     }),
 });

@@ -3,7 +3,7 @@
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import { mapPage, type Page, pageOf } from "../../base/page.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { eventOf, type HubEvent } from "../../history/event.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
@@ -24,7 +24,7 @@ export interface Events {
 export const events = (workspace: Workspace): Events => ({
   async list(query = {}) {
     const how = { code: "invalid_input", what: "The query" } as const;
-    const { after, limit } = parseOr(EventsQuerySchema, query, how);
+    const { after, limit } = parseOrThrow(EventsQuerySchema, query, how);
     checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
     const rows = await workspace.store.readEvents(workspace.name, after, limit + 1);
     return mapPage(

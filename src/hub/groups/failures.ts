@@ -1,7 +1,7 @@
 /** `hub.failures` and `agent.failures`: deliveries that were given up, and deciding what happens next. */
 import type { Page } from "../../base/page.ts";
 import { decide } from "../../coordination/failures/decide.ts";
-import type { Decision, DecisionAnswer } from "../../coordination/failures/decision.ts";
+import type { DecideResult, Decision } from "../../coordination/failures/decision.ts";
 import {
   type FailuresQuery,
   type ListedFailure,
@@ -9,14 +9,14 @@ import {
   showFailure,
 } from "../../coordination/failures/list.ts";
 import {
-  dropRule,
+  deleteRule,
   type FailureRule,
   type FailureRuleInfo,
-  rules,
+  listRules,
   setRule,
 } from "../../coordination/failures/rules.ts";
 import type { Author } from "../../memory/record.ts";
-import { heard } from "../../memory/redaction/secret-policy.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Work } from "../work.ts";
 import { type Call, plainCall } from "./call.ts";
@@ -40,13 +40,13 @@ export interface AgentFailures extends Failures {
    * Decides about a failure: by the delivery that was given up, by the delivery of its report, or as the
    * work of the agent that accepted the report. An earlier decision stands and is returned.
    */
-  decide<T>(failure: string | Work<T>, decision: Decision): Promise<DecisionAnswer>;
+  decide<T>(failure: string | Work<T>, decision: Decision): Promise<DecideResult>;
 }
 
 const failuresOf = (workspace: Workspace, call: Call): Failures => ({
   list: (query = {}) => call(() => listFailures(workspace, query)),
   get: (delivery) => call(() => showFailure(workspace, delivery)),
-  rules: () => call(() => rules(workspace)),
+  rules: () => call(() => listRules(workspace)),
 });
 
 export const hubFailures = (workspace: Workspace): HubFailures => ({
@@ -55,7 +55,7 @@ export const hubFailures = (workspace: Workspace): HubFailures => ({
     await setRule(workspace, name, rule);
   },
   async deleteRule(name) {
-    await dropRule(workspace, name);
+    await deleteRule(workspace, name);
   },
 });
 
@@ -63,7 +63,7 @@ export const agentFailures = (workspace: Workspace, author: Author, call: Call):
   ...failuresOf(workspace, call),
   decide: (failure, decision) =>
     call(async () => {
-      const said = await heard(workspace, decision);
+      const said = await redactSecrets(workspace, decision);
       if (typeof failure !== "object") return decide(workspace, { author }, failure, said);
       const settle = async (summary: string): Promise<void> => {
         await failure.complete({ summary });

@@ -1,13 +1,13 @@
 /** `hub.handoffs` and `agent.handoffs`: checking a handoff before and after it is sent, and joins. */
 import * as z from "zod";
+import { type FileArtifact, fileArtifact } from "../../context/view/artifact-files.ts";
 import type { ViewOptions } from "../../context/view/compose.ts";
-import { type FileArtifact, fileArtifact } from "../../context/view/files.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import { joinHandoffs } from "../../delivery/send/join-handoffs.ts";
-import { type LintReport, lintDraft, lintEnvelope } from "../../delivery/send/lint.ts";
+import { type LintReport, lintDraft, lintEnvelope } from "../../delivery/send/lint-handoff.ts";
 import { type Preview, preview } from "../../delivery/send/preview.ts";
 import type { Draft, DraftOf } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { LocalSent, type Sent } from "../sent.ts";
 import type { Call } from "./call.ts";
@@ -38,7 +38,7 @@ export const hubHandoffs = (workspace: Workspace): HubHandoffs => ({
   lintSent: async (envelope) => lintEnvelope(workspace, envelope),
   async artifact(path) {
     const how = { code: "invalid_input", what: "The path", prefix: "path" } as const;
-    return fileArtifact(workspace, parseOr(z.string().min(1), path, how));
+    return fileArtifact(workspace, parseOrThrow(z.string().min(1), path, how));
   },
 });
 

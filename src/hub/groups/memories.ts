@@ -1,27 +1,33 @@
 /** `hub.memories` and `agent.memories`: records read, listed, related, pinned, quarantined, redacted. */
 
+import { renderDocument } from "../../archive/markdown/export-document.ts";
 import {
   type DocumentOptions,
   type DocumentReport,
-  takeDocument,
-} from "../../archive/markdown/take.ts";
-import { writeDocument } from "../../archive/markdown/write.ts";
-import { memoryLines } from "../../archive/memories.ts";
-import type { KeepingQuery } from "../../archive/query.ts";
+  importDocument,
+} from "../../archive/markdown/import-document.ts";
+import type { MemoryExportQuery } from "../../archive/memory-export-query.ts";
+import { memoryLines } from "../../archive/memory-lines.ts";
 import type { Page } from "../../base/page.ts";
-import { type ReadMemory, type ReadOptions, readAsked } from "../../delivery/work/read-record.ts";
-import { type Pinned, type PinsQuery, pin, pinnedMemories, unpin } from "../../memory/pins.ts";
+import { type ReadMemory, type ReadOptions, readRecord } from "../../delivery/work/read-record.ts";
+import {
+  type PinnedMemory,
+  type PinsQuery,
+  pin,
+  pinnedMemories,
+  unpin,
+} from "../../memory/pins.ts";
 import { type Impact, type ImpactQuery, impactOf } from "../../memory/quarantine/blast-radius.ts";
 import {
   type LiftOptions,
-  type LiftWhat,
+  type LiftTarget,
   lift,
   listQuarantined,
-  type Quarantined,
   type QuarantinedMemory,
   type QuarantineOptions,
   type QuarantineQuery,
-  type QuarantineWhat,
+  type QuarantineResult,
+  type QuarantineTarget,
   quarantine,
 } from "../../memory/quarantine/quarantine.ts";
 import {
@@ -32,8 +38,8 @@ import {
   recentMemories,
   relationsOf,
 } from "../../memory/read.ts";
-import type { Known } from "../../memory/recall/known.ts";
-import { askKnown } from "../../memory/recall/search-first.ts";
+import { findSimilarMemories } from "../../memory/recall/remember-checked.ts";
+import type { SimilarMemory } from "../../memory/recall/similar-memories.ts";
 import type { Author, MemoryInput } from "../../memory/record.ts";
 import {
   type RedactOptions,
@@ -42,11 +48,11 @@ import {
   redact,
 } from "../../memory/redaction/redact.ts";
 import {
-  type FoundSecrets,
+  reportSecrets,
   type SecretsQuery,
-  secretsFound,
-} from "../../memory/redaction/secrets-found.ts";
-import { runSql, type SqlAnswer, type SqlOptions } from "../../memory/sql.ts";
+  type SecretsReport,
+} from "../../memory/redaction/secrets-report.ts";
+import { runSql, type SqlOptions, type SqlResult } from "../../memory/sql.ts";
 import { type PruneOptions, type PruneReport, prune } from "../../memory/traces/prune.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Call, plainCall } from "./call.ts";
@@ -65,40 +71,40 @@ export interface Memories {
   /** Returns quarantined memories, who quarantined each and why. */
   quarantined(query?: QuarantineQuery): Promise<Page<QuarantinedMemory>>;
   /** Runs one read-only query over the SQL views of the workspace (docs/SQL.md). */
-  sql(query: string, options?: SqlOptions): Promise<SqlAnswer>;
+  sql(query: string, options?: SqlOptions): Promise<SqlResult>;
   /** Applies the retention settings to traces and events. */
   prune(options?: PruneOptions): Promise<PruneReport>;
   /** Yields memories as lines of JSON, for reading; `archive.export` makes what can be imported. */
-  export(query?: KeepingQuery): AsyncGenerator<string, void, undefined>;
+  export(query?: MemoryExportQuery): AsyncGenerator<string, void, undefined>;
   /** Returns what is known as a Markdown document for people (MEMORY.md). */
-  exportMarkdown(query?: KeepingQuery): Promise<string>;
+  exportMarkdown(query?: MemoryExportQuery): Promise<string>;
 }
 
 export interface HubMemories extends Memories {
   /** Returns where secrets were removed before storing: which kind, when and by whom. */
-  secretsFound(query?: SecretsQuery): Promise<FoundSecrets>;
+  secretsFound(query?: SecretsQuery): Promise<SecretsReport>;
 }
 
 export interface AgentMemories extends Memories {
   /** Returns records that already say the same as this input, or contradict it. Writes nothing. */
-  similar(input: MemoryInput): Promise<readonly Known[]>;
+  similar(input: MemoryInput): Promise<readonly SimilarMemory[]>;
   /** Returns the relations of a memory: those it has ("out", the default) or those to it ("in"). */
   relations(id: string, query?: RelationsQuery): Promise<Page<Relation>>;
   /** Includes a memory in every handoff and catch-up. */
   pin(id: string): Promise<void>;
   unpin(id: string): Promise<void>;
-  pins(query?: PinsQuery): Promise<Pinned[]>;
+  pins(query?: PinsQuery): Promise<PinnedMemory[]>;
   /**
    * Hides records from every read: by id, or everything an agent or session wrote; with `downstream` also
    * what was derived from them. Holders of handoffs that carry any of them are warned.
    */
   quarantine(
-    what: QuarantineWhat,
+    what: QuarantineTarget,
     reason: string,
     options?: QuarantineOptions,
-  ): Promise<Quarantined>;
+  ): Promise<QuarantineResult>;
   /** Ends a quarantine: by record, by agent or session, or everything one quarantine hid. */
-  lift(what: LiftWhat, reason: string, options?: LiftOptions): Promise<Quarantined>;
+  lift(what: LiftTarget, reason: string, options?: LiftOptions): Promise<QuarantineResult>;
   /**
    * Deletes content for good: records and envelopes by id, or a text wherever it occurs. Digests stay, so
    * the chain still verifies and records who did it and why.
@@ -111,25 +117,25 @@ export interface AgentMemories extends Memories {
 /** `author`: who vouches for what pruning deletes; undefined: the hub. */
 function memoriesOf(workspace: Workspace, author: Author | undefined, call: Call): Memories {
   return {
-    read: (id, options = {}) => call(async () => readAsked(workspace, id, options)),
+    read: (id, options = {}) => call(async () => readRecord(workspace, id, options)),
     recent: (query = {}) => call(async () => recentMemories(workspace, query)),
     impact: (id, query = {}) => call(async () => impactOf(workspace, id, query)),
     quarantined: (query = {}) => call(async () => listQuarantined(workspace, query)),
     sql: (query, options = {}) => call(async () => runSql(workspace, query, options)),
     prune: (options = {}) => call(async () => prune(workspace, author, options)),
     export: (query = {}) => memoryLines(workspace, query),
-    exportMarkdown: (query = {}) => call(async () => writeDocument(workspace, query)),
+    exportMarkdown: (query = {}) => call(async () => renderDocument(workspace, query)),
   };
 }
 
 export const hubMemories = (workspace: Workspace): HubMemories => ({
   ...memoriesOf(workspace, undefined, plainCall),
-  secretsFound: (query = {}) => secretsFound(workspace, query),
+  secretsFound: (query = {}) => reportSecrets(workspace, query),
 });
 
 export const agentMemories = (workspace: Workspace, self: Author, call: Call): AgentMemories => ({
   ...memoriesOf(workspace, self, call),
-  similar: (input) => call(() => askKnown(workspace, input)),
+  similar: (input) => call(() => findSimilarMemories(workspace, input)),
   relations: (id, query = {}) => call(() => relationsOf(workspace, id, query)),
   pin: (id) => call(() => pin(workspace, self, id)),
   unpin: (id) => call(() => unpin(workspace, self, id)),
@@ -140,5 +146,6 @@ export const agentMemories = (workspace: Workspace, self: Author, call: Call): A
     call(() => lift(workspace, self, what, { ...options, reason })),
   redact: (target, reason, options = {}) =>
     call(() => redact(workspace, self, { target, reason }, options)),
-  importMarkdown: (text, options = {}) => call(() => takeDocument(workspace, self, text, options)),
+  importMarkdown: (text, options = {}) =>
+    call(() => importDocument(workspace, self, text, options)),
 });

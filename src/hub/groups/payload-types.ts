@@ -1,17 +1,17 @@
 /** `hub.payloadTypes`: what payloads must look like, in this process and in the workspace. */
 import {
+  listPayloadTypes,
+  listPayloadTypeVersions,
   type PayloadTypeInfo,
   type PayloadTypeVersion,
-  payloadTypes,
-  payloadTypeVersions,
   type RegisterOptions,
   setPayloadType,
 } from "../../delivery/settings/payload-types.ts";
 import type { JsonSchema } from "../../envelope/json-schema.ts";
-import type { PayloadType } from "../../envelope/payload.ts";
+import type { PayloadType } from "../../envelope/payload-types.ts";
 import { Name } from "../../envelope/schema.ts";
 import type { StandardSchemaV1 } from "../../envelope/standard-schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 export interface HubPayloadTypes {
@@ -36,7 +36,7 @@ export interface HubPayloadTypes {
 export const hubPayloadTypes = (workspace: Workspace): HubPayloadTypes => ({
   async define<T>(name: string, schema: StandardSchemaV1<unknown, T>) {
     const how = { code: "invalid_input", what: "The payload type", prefix: "type" } as const;
-    return workspace.payloads.register<T>(parseOr(Name, name, how), schema);
+    return workspace.payloads.register<T>(parseOrThrow(Name, name, how), schema);
   },
   set: async (name, schema, options = {}) =>
     // null is refused as any other value that is not a schema; undefined would remove the type.
@@ -44,6 +44,6 @@ export const hubPayloadTypes = (workspace: Workspace): HubPayloadTypes => ({
   async delete(name, options = {}) {
     await setPayloadType(workspace, name, undefined, options);
   },
-  list: () => payloadTypes(workspace),
-  versions: (name) => payloadTypeVersions(workspace, name),
+  list: () => listPayloadTypes(workspace),
+  versions: (name) => listPayloadTypeVersions(workspace, name),
 });

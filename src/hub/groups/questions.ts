@@ -1,7 +1,7 @@
 /** `agent.questions` and `agent.approvals`: what is asked of this agent, or of the person behind it. */
 
 import type { Worker } from "../../delivery/receive/worker.ts";
-import { type Asked, answer, questionsTo } from "../../delivery/settle/ask.ts";
+import { answer, listQuestions, type OpenQuestion } from "../../delivery/settle/questions.ts";
 import {
   type Approval,
   approve,
@@ -10,7 +10,7 @@ import {
   edit,
   reject,
   reply,
-} from "../../delivery/work/person.ts";
+} from "../../delivery/work/person-decisions.ts";
 import type { Delivery } from "../../history/delivery.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Sent } from "../sent.ts";
@@ -19,13 +19,13 @@ import type { Call } from "./call.ts";
 
 export interface Questions {
   /** Returns the open questions of receivers about handoffs of this agent. */
-  list(): Promise<Asked[]>;
+  list(): Promise<OpenQuestion[]>;
   /** Answers a question; the work is offered again, with the answer. */
   answer(delivery: string, text: string): Promise<Delivery>;
 }
 
 /** `seen`: the newest envelope, when the sender extended work that was accepted before. */
-interface Seen {
+interface SeenOptions {
   readonly seen?: string | undefined;
 }
 
@@ -33,15 +33,15 @@ export interface Approvals {
   /** Accepts a handoff and completes it with the approval it asks for. */
   approve(delivery: string, options?: Approval): Promise<Delivery>;
   /** Accepts a handoff and completes it with the text it asks for. */
-  reply(delivery: string, text: string, options?: Seen): Promise<Delivery>;
+  reply(delivery: string, text: string, options?: SeenOptions): Promise<Delivery>;
   /** Accepts a handoff and declines it. */
-  reject(delivery: string, reason: string, options?: Seen): Promise<Delivery>;
+  reject(delivery: string, reason: string, options?: SeenOptions): Promise<Delivery>;
   /** Accepts a handoff and returns it to its sender with changes, as a new envelope. */
   edit(delivery: string, changes: Edit): Promise<Sent<object>>;
 }
 
 export const questions = (workspace: Workspace, self: Worker, call: Call): Questions => ({
-  list: () => call(() => questionsTo(workspace, self.agent)),
+  list: () => call(() => listQuestions(workspace, self.agent)),
   answer: (delivery, text) => call(() => answer(workspace, self, delivery, text)),
 });
 

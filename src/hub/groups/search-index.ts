@@ -1,7 +1,7 @@
 /** `hub.index`: the search index and the vectors of embedding models. */
 
 import * as z from "zod";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { IndexState, ModelState } from "../../store/search.ts";
 import type { EmbedProgress, Workspace } from "../../workspace/workspace.ts";
 
@@ -22,6 +22,6 @@ export const searchIndex = (workspace: Workspace): SearchIndex => ({
   models: () => workspace.store.listModels(workspace.name),
   async deleteModel(model) {
     const how = { code: "invalid_input", what: "The model", prefix: "model" } as const;
-    await workspace.store.dropModel(workspace.name, parseOr(z.string().min(1), model, how));
+    await workspace.store.dropModel(workspace.name, parseOrThrow(z.string().min(1), model, how));
   },
 });

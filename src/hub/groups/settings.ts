@@ -1,16 +1,16 @@
 /** `hub.settings`: one document of everything a team can set for a workspace. */
 import * as z from "zod";
-import { LintRulesSchema, lintRules, setLintRules } from "../../context/lint/lint-rules.ts";
+import { LintRulesSchema, readLintRules, setLintRules } from "../../context/lint/lint-settings.ts";
 import type { AllLintRules } from "../../context/lint/rule.ts";
 import {
   type HandoffRules,
   HandoffRulesSchema,
-  handoffRules,
+  readHandoffRules,
   setHandoffRules,
 } from "../../delivery/settings/handoff-rules.ts";
 import { Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { ReleasersSchema, releasers, setReleasers } from "../../ledger/releasers.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { ReleasersSchema, readReleasers, setReleasers } from "../../ledger/releasers.ts";
 import {
   SecretModeSchema,
   secretPolicy,
@@ -23,8 +23,8 @@ import {
   setRetention,
 } from "../../memory/traces/retention.ts";
 import { type FullProfile, ProfileSchema } from "../../profiles/role-profiles.ts";
-import { profiles, requireRoom, setProfile } from "../../profiles/workspace-profiles.ts";
-import { KeepersSchema, keepers, setKeepers } from "../../shared-context/keepers.ts";
+import { listProfiles, requireFreeWindow, setProfile } from "../../profiles/workspace-profiles.ts";
+import { KeepersSchema, readKeepers, setKeepers } from "../../shared-context/keepers.ts";
 import type { SecretMode, Workspace } from "../../workspace/workspace.ts";
 
 export interface Settings {
@@ -70,11 +70,11 @@ export function hubSettings(workspace: Workspace): HubSettings {
     const [retention, secrets, lint, handoffs, releasing, keeping, roles] = await Promise.all([
       retentionRules(workspace),
       secretPolicy(workspace),
-      lintRules(workspace),
-      handoffRules(workspace),
-      releasers(workspace),
-      keepers(workspace),
-      profiles(workspace),
+      readLintRules(workspace),
+      readHandoffRules(workspace),
+      readReleasers(workspace),
+      readKeepers(workspace),
+      listProfiles(workspace),
     ]);
     return {
       retention,
@@ -91,9 +91,9 @@ export function hubSettings(workspace: Workspace): HubSettings {
     async update(changes) {
       const how = { code: "invalid_input", what: "The settings" } as const;
       // All of it, before any part is written.
-      const checked = parseOr(SettingsInputSchema, changes, how);
+      const checked = parseOrThrow(SettingsInputSchema, changes, how);
       for (const [role, profile] of Object.entries(checked.profiles ?? {})) {
-        if (profile !== null) requireRoom(role, profile);
+        if (profile !== null) requireFreeWindow(role, profile);
       }
       const { retention, secrets, lint, handoffs, releasers, keepers, profiles = {} } = changes;
       for (const [role, profile] of Object.entries(profiles)) {

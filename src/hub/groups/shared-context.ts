@@ -7,18 +7,27 @@
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { Page } from "../../base/page.ts";
-import { type Adopted, type AdoptOptions, adopt } from "../../coordination/shared-context/adopt.ts";
+import {
+  type AdoptOptions,
+  type AdoptResult,
+  adopt,
+} from "../../coordination/shared-context/adopt.ts";
 import {
   BasedOn,
   type ContextProposal,
   ItemNameSchema,
-  type Proposed,
+  type ProposalPayload,
   type ProposeOptions,
   propose,
 } from "../../coordination/shared-context/propose.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { hear, heard, type Told, told } from "../../memory/redaction/secret-policy.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import {
+  redactSecrets,
+  runWithoutSecrets,
+  type WithSecrets,
+  withSecrets,
+} from "../../memory/redaction/secret-policy.ts";
 import {
   type ContextChange,
   type ContextChanges,
@@ -45,7 +54,7 @@ import {
   type SharedContextText,
 } from "../../shared-context/read.ts";
 import { type ItemName, liveItem } from "../../shared-context/stored-items.ts";
-import { itemOf, write } from "../../shared-context/write.ts";
+import { itemOf, writeItemChange } from "../../shared-context/write.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { LocalSent, type Sent } from "../sent.ts";
 import type { Work } from "../work.ts";
@@ -67,19 +76,19 @@ export const RetireOptionsSchema = z.strictObject({
 export type ContextRetireOptions = z.input<typeof RetireOptionsSchema>;
 
 /** A proposal as its sender holds it. */
-export interface ProposalSent {
-  readonly sent: Sent<Proposed>;
+export interface ProposeResult {
+  readonly sent: Sent<ProposalPayload>;
   /** Active decisions it conflicts with: adopting it requires naming them. */
   readonly contradictions: readonly Contradiction[];
 }
 
 export type DecisionInput = Omit<Extract<ContextInput, { section: "decisions" }>, "section">;
 
-const checked = { code: "invalid_input", what: "The item" } as const;
-const options = { code: "invalid_input", what: "The options" } as const;
+const INVALID_ITEM = { code: "invalid_input", what: "The item" } as const;
+const INVALID_OPTIONS = { code: "invalid_input", what: "The options" } as const;
 
-const named = (section: ContextSection, key: string): ItemName =>
-  parseOr(ItemNameSchema, { section, key }, checked);
+const parseItemName = (section: ContextSection, key: string): ItemName =>
+  parseOrThrow(ItemNameSchema, { section, key }, INVALID_ITEM);
 
 /** `hub.context`: the shared context, for reading. */
 export interface HubContext {
@@ -108,9 +117,9 @@ export interface SharedContext extends HubContext {
    * Writes an item based on the version of it that was read. Throws `context_conflict` if it was changed
    * meanwhile, and `contradiction` if it conflicts with an active decision that `despite` does not name.
    */
-  set(item: ContextInput, options?: ContextWriteOptions): Promise<Told<ContextItem>>;
+  set(item: ContextInput, options?: ContextWriteOptions): Promise<WithSecrets<ContextItem>>;
   /** Writes a decision: the question, the choice, the reason and the alternatives. */
-  decide(decision: DecisionInput, options?: ContextWriteOptions): Promise<Told<ContextItem>>;
+  decide(decision: DecisionInput, options?: ContextWriteOptions): Promise<WithSecrets<ContextItem>>;
   /** Retires an item, with a reason. */
   retire(
     section: ContextSection,
@@ -120,13 +129,13 @@ export interface SharedContext extends HubContext {
   /** Updates the project's items from a git folder (default: the current one) or from a list. */
   project(from?: string | readonly ProjectItem[]): Promise<readonly ContextItem[]>;
   /** Sends a change to an agent that may make it. */
-  propose(change: ContextProposal, options: ProposeOptions): Promise<ProposalSent>;
+  propose(change: ContextProposal, options: ProposeOptions): Promise<ProposeResult>;
   /** Makes the change that accepted work proposes, and completes that work. */
-  adopt(work: Work, options?: AdoptOptions): Promise<Adopted>;
+  adopt(work: Work, options?: AdoptOptions): Promise<AdoptResult>;
 }
 
 /** What a hub and an agent have in common: reading. */
-class ContextReading {
+class ContextQueries {
   protected readonly workspace: Workspace;
   protected readonly reader: ContextReader;
 
@@ -142,7 +151,7 @@ class ContextReading {
 
   /** One item as it holds; undefined where there is none, or it was taken away. */
   async item(section: ContextSection, key: string): Promise<ContextItem | undefined> {
-    const found = await liveItem(this.workspace, named(section, key));
+    const found = await liveItem(this.workspace, parseItemName(section, key));
     return found?.kind === "item" ? found.item : undefined;
   }
 
@@ -157,19 +166,19 @@ class ContextReading {
     key: string,
     query: ContextHistoryQuery = {},
   ): Promise<Page<ContextChange, number>> {
-    return itemHistory(this.workspace, named(section, key), query);
+    return itemHistory(this.workspace, parseItemName(section, key), query);
   }
 }
 
 /** The hub's: for no role, unless the query names one. */
-export class LocalHubContext extends ContextReading implements HubContext {
+export class LocalHubContext extends ContextQueries implements HubContext {
   constructor(workspace: Workspace) {
     super(workspace, {});
   }
 }
 
 /** An agent's, in one session. */
-export class LocalSharedContext extends ContextReading implements SharedContext {
+export class LocalSharedContext extends ContextQueries implements SharedContext {
   readonly #self: Worker;
   readonly #call: <T>(run: () => Promise<T>) => Promise<T>;
   /** As far as this session has read. */
@@ -237,20 +246,28 @@ export class LocalSharedContext extends ContextReading implements SharedContext 
    * Writes an item, based on the version of it that was seen. For roles that may (`settings.keepers`);
    * refused where it was changed meanwhile, or speaks against a decision that holds.
    */
-  set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<Told<ContextItem>> {
+  set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<WithSecrets<ContextItem>> {
     return this.#call(async () => {
-      const asked = parseOr(WriteSchema, writing, options);
-      return hear(this.workspace, item, async (said, secrets) => {
-        const body = parseOr(ContextItemSchema, said, checked);
+      const asked = parseOrThrow(WriteSchema, writing, INVALID_OPTIONS);
+      return runWithoutSecrets(this.workspace, item, async (said, secrets) => {
+        const body = parseOrThrow(ContextItemSchema, said, INVALID_ITEM);
         await requireKeeper(this.workspace, this.#self.agent);
-        const written = await write(this.workspace, this.#self, { kind: "set", item: body }, asked);
-        return told(itemOf(body, this.#self, written), secrets);
+        const written = await writeItemChange(
+          this.workspace,
+          this.#self,
+          { kind: "set", item: body },
+          asked,
+        );
+        return withSecrets(itemOf(body, this.#self, written), secrets);
       });
     });
   }
 
   /** Writes a decision: what was asked, what was chosen, why, and what was not chosen. */
-  decide(decision: DecisionInput, writing: ContextWriteOptions = {}): Promise<Told<ContextItem>> {
+  decide(
+    decision: DecisionInput,
+    writing: ContextWriteOptions = {},
+  ): Promise<WithSecrets<ContextItem>> {
     return this.set({ ...decision, section: "decisions" }, writing);
   }
 
@@ -261,12 +278,14 @@ export class LocalSharedContext extends ContextReading implements SharedContext 
     retiring: ContextRetireOptions,
   ): Promise<{ readonly version: number; readonly memory: string }> {
     return this.#call(async () => {
-      const item = named(section, key);
-      const asked = parseOr(RetireOptionsSchema, retiring, options);
-      const { basedOn, reason } = await heard(this.workspace, asked);
+      const item = parseItemName(section, key);
+      const asked = parseOrThrow(RetireOptionsSchema, retiring, INVALID_OPTIONS);
+      const { basedOn, reason } = await redactSecrets(this.workspace, asked);
       await requireKeeper(this.workspace, this.#self.agent);
       const change = { kind: "retired", item, reason } as const;
-      const { version, memory } = await write(this.workspace, this.#self, change, { basedOn });
+      const { version, memory } = await writeItemChange(this.workspace, this.#self, change, {
+        basedOn,
+      });
       return { version, memory };
     });
   }
@@ -276,30 +295,36 @@ export class LocalSharedContext extends ContextReading implements SharedContext 
     return this.#call(async () => {
       await requireKeeper(this.workspace, this.#self.agent);
       const items = typeof from === "string" ? await projectFromGit(from) : from;
-      const said = await heard(this.workspace, items);
+      const said = await redactSecrets(this.workspace, items);
       return updateProject(this.workspace, this.#self, projectItems(said));
     });
   }
 
   /** Hands a change to somebody who may make it. */
-  propose(change: ContextProposal, proposal: ProposeOptions): Promise<ProposalSent> {
+  propose(change: ContextProposal, proposal: ProposeOptions): Promise<ProposeResult> {
     return this.#call(async () => {
       const { sent, ...rest } = await propose(this.workspace, this.#self, change, proposal);
-      return { sent: new LocalSent<Proposed>(this.workspace, this.#self, sent), ...rest };
+      return { sent: new LocalSent<ProposalPayload>(this.workspace, this.#self, sent), ...rest };
     });
   }
 
   /** Makes the change that a piece of accepted work proposes, and completes the work. */
-  adopt(work: Work, adopting: AdoptOptions = {}): Promise<Adopted> {
+  adopt(work: Work, adopting: AdoptOptions = {}): Promise<AdoptResult> {
     return this.#call(() => adopt(this.workspace, this.#self, work, adopting));
   }
 }
 
 const projectItems = (items: readonly ProjectItem[]): readonly ProjectItem[] =>
-  parseOr(z.array(z.unknown()), items, { ...checked, what: "The items" }).map(projectItem);
+  parseOrThrow(z.array(z.unknown()), items, { ...INVALID_ITEM, what: "The items" }).map(
+    projectItem,
+  );
 
 function projectItem(item: unknown): ProjectItem {
-  const body = parseOr(ContextItemSchema, { ...Object(item), section: "project" }, checked);
+  const body = parseOrThrow(
+    ContextItemSchema,
+    { ...Object(item), section: "project" },
+    INVALID_ITEM,
+  );
   if (body.section !== "project") throw new Error("an item of the project became another");
   return body;
 }

@@ -1,11 +1,11 @@
 /** `hub.tasks` and `agent.tasks`: the task queue, and what follows a task to its end. */
 import type { Page } from "../../base/page.ts";
-import { type ReservationsQuery, reservations } from "../../coordination/reservations/list.ts";
+import { listReservations, type ReservationsQuery } from "../../coordination/reservations/list.ts";
 import type { Reservation } from "../../coordination/reservations/reservation.ts";
 import { addTask, type NewTask } from "../../coordination/tasks/add.ts";
-import { type BoardQuery, board } from "../../coordination/tasks/board.ts";
-import { type CloseOptions, cancelWhole, closeTask } from "../../coordination/tasks/close.ts";
-import { type ClosedQuery, closedTasks } from "../../coordination/tasks/closed.ts";
+import { type BoardQuery, listBoardTasks } from "../../coordination/tasks/board.ts";
+import { type CloseOptions, cancelTaskTree, closeTask } from "../../coordination/tasks/close.ts";
+import { type ClosedTasksQuery, listClosedTasks } from "../../coordination/tasks/closed-tasks.ts";
 import { getTask, type TaskInfo } from "../../coordination/tasks/info.ts";
 import { reopenTask } from "../../coordination/tasks/reopen.ts";
 import { type TaskTree, taskTree } from "../../coordination/tasks/tree.ts";
@@ -16,11 +16,11 @@ import {
 } from "../../coordination/timeline/timeline.ts";
 import type { Sender } from "../../delivery/send/plan.ts";
 import { cancel } from "../../delivery/settle/cancel.ts";
-import { type LineStep, lineOf } from "../../delivery/watch/task-line.ts";
+import { type LineStep, readTaskLine } from "../../delivery/watch/task-line.ts";
 import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { type Ledger, ledgerOf } from "../../ledger/ledger.ts";
-import { release, taskName } from "../../ledger/release.ts";
-import type { ReleaseInput } from "../../ledger/releasing.ts";
+import { parseTaskName, release } from "../../ledger/release.ts";
+import type { ReleaseInput } from "../../ledger/release-check.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { LocalSent, type Sent } from "../sent.ts";
 import { type Call, plainCall } from "./call.ts";
@@ -32,7 +32,7 @@ export interface HubTasks {
   /** Returns the tasks that are not closed, sorted within a page by state, priority, deadline and age. */
   board(query?: BoardQuery): Promise<Page<TaskInfo>>;
   /** Returns closed tasks, the most recent first. */
-  closed(query?: ClosedQuery): Promise<Page<TaskInfo>>;
+  closed(query?: ClosedTasksQuery): Promise<Page<TaskInfo>>;
   /** Returns a task with its parts, recursively. */
   tree(task: string): Promise<TaskTree>;
   /** Returns the task's envelopes in the order they were sent, each with its deliveries. */
@@ -74,13 +74,13 @@ export interface AgentTasks extends HubTasks {
 function tasksOf(workspace: Workspace, call: Call): HubTasks {
   return {
     get: (task) => call(async () => getTask(workspace, task)),
-    board: (query = {}) => call(async () => board(workspace, query)),
-    closed: (query = {}) => call(async () => closedTasks(workspace, query)),
+    board: (query = {}) => call(async () => listBoardTasks(workspace, query)),
+    closed: (query = {}) => call(async () => listClosedTasks(workspace, query)),
     tree: (task) => call(async () => taskTree(workspace, task)),
-    line: (task) => call(async () => lineOf(workspace, taskName(task))),
+    line: (task) => call(async () => readTaskLine(workspace, parseTaskName(task))),
     timeline: (task, query = {}) => call(async () => timelineOf(workspace, task, query)),
-    ledger: (task) => call(async () => ledgerOf(workspace, taskName(task))),
-    reservations: (query = {}) => call(async () => reservations(workspace, query)),
+    ledger: (task) => call(async () => ledgerOf(workspace, parseTaskName(task))),
+    reservations: (query = {}) => call(async () => listReservations(workspace, query)),
   };
 }
 
@@ -101,7 +101,7 @@ export function agentTasks(workspace: Workspace, self: Sender, call: Call): Agen
       }),
     close: (task, options) => afterwards(task, () => closeTask(workspace, self, task, options)),
     reopen: (task, reason) => afterwards(task, () => reopenTask(workspace, self, task, reason)),
-    cancel: (task, reason) => afterwards(task, () => cancelWhole(workspace, self, task, reason)),
+    cancel: (task, reason) => afterwards(task, () => cancelTaskTree(workspace, self, task, reason)),
     cancelHandoffs: (task, reason) =>
       call(async () => (await cancel(workspace, self, { task }, reason)).map(deliveryOf)),
     releaseItem: (task, released) => call(() => release(workspace, self, task, released)),

@@ -6,11 +6,11 @@ import type { Memory } from "../../memory/record.ts";
 import { flushTraces, traceCounts } from "../../memory/traces/trace.ts";
 import type { TraceCounts } from "../../memory/traces/trace-log.ts";
 import {
+  listTraceSteps,
   type TraceInfo,
   type TraceSessionsQuery,
   type TracesQuery,
   traceSessions,
-  traces,
 } from "../../memory/traces/traces.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
@@ -32,12 +32,12 @@ export interface AgentTraces {
 }
 
 export const hubTraces = (workspace: Workspace): HubTraces => ({
-  list: (query = {}) => traces(workspace, query),
+  list: (query = {}) => listTraceSteps(workspace, query),
   sessions: (query = {}) => traceSessions(workspace, query),
   counts: async () => traceCounts(workspace),
 });
 
 export const agentTraces = (workspace: Workspace, self: Worker, call: Call): AgentTraces => ({
-  list: (query = {}) => call(() => traces(workspace, query)),
+  list: (query = {}) => call(() => listTraceSteps(workspace, query)),
   flush: () => call(() => flushTraces(workspace, self)),
 });

@@ -9,12 +9,11 @@ import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
 import type { Agent } from "../../hub/agent.ts";
 import type { Work } from "../../hub/work.ts";
 import type { LedgerProgress } from "../../ledger/ledger.ts";
-import { quoted } from "../../text/fence.ts";
-import { toolErrorOf } from "../failure.ts";
-import { meterOf } from "../fit.ts";
+import { quoteText } from "../../text/fence.ts";
 import { conflictLines, warningLines } from "../text.ts";
+import { tokenCounterFor } from "../token-budget.ts";
 import {
-  ADDS,
+  APPEND_ONLY,
   type Connection,
   detail,
   handoffId,
@@ -23,9 +22,10 @@ import {
   taskName,
   tool,
 } from "../tool.ts";
+import { toolErrorOf } from "../tool-error.ts";
 
 /** Clients give a call a minute, as a rule. */
-export const MOST_SECONDS = 50;
+export const MAX_WAIT_SECONDS = 50;
 
 const input = z.strictObject({
   handoff: handoffId("This one; else the first that waits for you or your role.").optional(),
@@ -33,7 +33,7 @@ const input = z.strictObject({
   wait_seconds: z
     .int()
     .min(0)
-    .max(MOST_SECONDS)
+    .max(MAX_WAIT_SECONDS)
     .default(0)
     .describe("How long to wait when nothing is there."),
   receipt: z
@@ -48,19 +48,19 @@ const input = z.strictObject({
   max_tokens: maxTokens(4_000),
 });
 
-const Said = z.string().optional();
+const OptionalText = z.string().optional();
 
 const Attempt = z.strictObject({
   attempt: z.int(),
-  by: Said,
+  by: OptionalText,
   outcome: z.string(),
-  message: Said,
-  tried: Said,
+  message: OptionalText,
+  tried: OptionalText,
   hints: z.array(z.string()),
   notes: z.array(z.string()),
-  question: Said,
-  answer: Said,
-  decision: Said,
+  question: OptionalText,
+  answer: OptionalText,
+  decision: OptionalText,
 });
 
 const Progress = z.strictObject({
@@ -135,17 +135,17 @@ export const accept = tool({
       .optional()
       .describe("The first of those, by their ids: read them with read and this handle."),
   }),
-  annotations: ADDS,
+  annotations: APPEND_ONLY,
 
   async run(args, connection, signal) {
     const { agent, hub, held } = connection;
     await hub.deliveries.runDue(); // What is due by now must not be taken.
     const work = await agent.accept(choiceOf(args, signal));
     if (work === undefined) {
-      if (args.handoff !== undefined) throw await whyNot(connection, args.handoff);
-      return { text: nothing(agent), status: "nothing" as const };
+      if (args.handoff !== undefined) throw await notAcceptableError(connection, args.handoff);
+      return { text: nothingWaitingText(agent), status: "nothing" as const };
     }
-    const told = await beginning(connection, work, args);
+    const told = await acceptedText(connection, work, args);
     if (signal.aborted) {
       await work.release(); // Nobody hears the answer.
       return { text: "", status: "nothing" as const };
@@ -165,13 +165,13 @@ export const accept = tool({
       ...(work.progress.length === 0 ? {} : { progress: work.progress.map(progressOf) }),
       lease_until: leaseUntil,
       omitted: told.omitted.length,
-      ...(told.omitted.length === 0 ? {} : { omitted_ids: told.omitted.slice(0, MOST_OMITTED) }),
+      ...(told.omitted.length === 0 ? {} : { omitted_ids: told.omitted.slice(0, MAX_OMITTED_IDS) }),
     };
   },
 });
 
 /** More than anybody reads at once. */
-const MOST_OMITTED = 50;
+const MAX_OMITTED_IDS = 50;
 
 type Args = z.output<typeof input>;
 
@@ -180,29 +180,32 @@ function choiceOf({ handoff, task, receipt, wait_seconds }: Args, signal: AbortS
   return {
     ...(handoff === undefined ? {} : { delivery: handoff }),
     ...(task === undefined ? {} : { task }),
-    ...(receipt === undefined ? {} : { receipt: saidBack(receipt) }),
+    ...(receipt === undefined ? {} : { receipt: receiptOf(receipt) }),
     ...(wait_seconds === 0 ? {} : { wait: true, signal: AbortSignal.any(patience) }),
   };
 }
 
-const saidBack = ({ goal, first_step, constraints }: NonNullable<Args["receipt"]>) => ({
+const receiptOf = ({ goal, first_step, constraints }: NonNullable<Args["receipt"]>) => ({
   goal,
   firstStep: first_step,
   constraints,
 });
 
-async function whyNot({ agent, hub }: Connection, handoff: string): Promise<BatonError> {
+async function notAcceptableError(
+  { agent, hub }: Connection,
+  handoff: string,
+): Promise<BatonError> {
   const { delivery } = await hub.deliveries.get(handoff);
   return notAcceptable({ agent: agent.id, role: agent.info.role }, delivery);
 }
 
-const nothing = ({ id, info }: Agent): string =>
+const nothingWaitingText = ({ id, info }: Agent): string =>
   info.status === "paused"
     ? `${id} is paused, and is given nothing.`
     : `Nothing waits for ${id} that can be taken now. Wait for it with wait, or with wait_seconds.`;
 
 /** What to know before the first step. */
-async function beginning(
+async function acceptedText(
   connection: Connection,
   work: Work,
   { detail: much, max_tokens }: Args,
@@ -210,7 +213,7 @@ async function beginning(
   const { handle, envelope } = work;
   const { task, attempt, leaseUntil } = work.delivery;
   const head = [
-    `Accepted: ${quoted(task)} from ${envelope.from.agent}. Its handle is ${handle}; go on with update.`,
+    `Accepted: ${quoteText(task)} from ${envelope.from.agent}. Its handle is ${handle}; go on with update.`,
     `It is yours until ${new Date(leaseUntil).toISOString()}, and longer with every call.`,
     ...(attempt > 1
       ? [`This is attempt ${attempt}: whoever had it may have done part of it.`]
@@ -218,24 +221,26 @@ async function beginning(
     ...warningLines(await work.warnings()),
     ...conflictLines(work.reservations.conflicts),
   ];
-  const { count } = await meterOf(connection.agent);
+  const { count } = await tokenCounterFor(connection.agent);
   const room = Math.max(1, max_tokens - count(`${head.join("\n")}\n`));
   const body =
-    much === "concise" ? await inBrief(connection, work) : await inFull(connection, work, room);
+    much === "concise"
+      ? await conciseBody(connection, work)
+      : await detailedBody(connection, work, room);
   return { text: [...head, body.text].join("\n"), omitted: body.omitted };
 }
 
 type Body = { readonly text: string; readonly omitted: readonly string[] };
 
 /** What the team must keep to is in the view; no primer repeats it. */
-async function inBrief({ agent }: Connection, work: Work): Promise<Body> {
+async function conciseBody({ agent }: Connection, work: Work): Promise<Body> {
   const { items } = await agent.context.text({
     sections: ["constraints"],
     tokens: Number.MAX_SAFE_INTEGER,
   });
   const musts = items.flatMap((item) =>
     item.section === "constraints" && item.level === "must"
-      ? [`- ${item.key}: ${quoted(item.rule)}`]
+      ? [`- ${item.key}: ${quoteText(item.rule)}`]
       : [],
   );
   const team = musts.length === 0 ? [] : ["## Everybody keeps to", ...musts];
@@ -243,13 +248,13 @@ async function inBrief({ agent }: Connection, work: Work): Promise<Body> {
 }
 
 /** Where the view cannot be had, the primer and why: the work is accepted by now. */
-async function inFull(connection: Connection, work: Work, tokens: number): Promise<Body> {
+async function detailedBody(connection: Connection, work: Work, tokens: number): Promise<Body> {
   try {
     const { text, omitted } = await work.view({ tokens });
     return { text, omitted: omitted.map(({ id }) => id) };
   } catch (error) {
     if (!isBatonError(error)) throw error;
-    const brief = await inBrief(connection, work);
+    const brief = await conciseBody(connection, work);
     const { message, hint } = toolErrorOf(error);
     const why = `In brief only: ${message} ${hint} See it in full with read and the handoff's id.`;
     return { ...brief, text: `${brief.text}\n${why}` };

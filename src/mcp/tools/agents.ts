@@ -1,10 +1,10 @@
 /** `agents`: who can receive a handoff. A tool, because many clients show a model no resources. */
 import * as z from "zod";
-import { fitted, meterOf } from "../fit.ts";
 import { type ListedReceiver, RECEIVER_STATES, receiversAfter, receiversOf } from "../receivers.ts";
-import { maxTokens, READS, Text, tool } from "../tool.ts";
+import { fitItems, tokenCounterFor } from "../token-budget.ts";
+import { maxTokens, READ_ONLY, Text, tool } from "../tool.ts";
 
-const MOST_LISTED = 200;
+const MAX_LISTED = 200;
 
 export const agents = tool({
   name: "agents",
@@ -13,7 +13,7 @@ export const agents = tool({
     "Lists who can receive a handoff: roles, channels and agents, each with the address that hand_off takes as `to`, its state, and of an agent its role, model and context window. Call it before hand_off when you do not know whom to name.",
   input: z.strictObject({
     role: z.string().min(1).optional().describe("Only agents in this role."),
-    limit: z.int().min(1).max(MOST_LISTED).default(50).describe("How many."),
+    limit: z.int().min(1).max(MAX_LISTED).default(50).describe("How many."),
     after: z
       .string()
       .min(1)
@@ -38,17 +38,17 @@ export const agents = tool({
     omitted: z.array(z.string()).describe("Receivers that did not fit into the text."),
     next: z.string().optional().describe("Pass as after for the next page; absent on the last."),
   }),
-  annotations: READS,
+  annotations: READ_ONLY,
 
   async run({ role, limit, after, max_tokens }, connection) {
     const [all, meter] = await Promise.all([
       receiversOf(connection, role),
-      meterOf(connection.agent),
+      tokenCounterFor(connection.agent),
     ]);
     const left = receiversAfter(all, after);
     const page = left.slice(0, limit);
     const last = page.at(-1);
-    const { text, shown, omitted } = fitted(
+    const { text, shown, omitted } = fitItems(
       {
         items: page.map(({ to, text: line }) => ({ id: to, text: line })),
         none: role === undefined ? "No agent is registered." : "No agent has this role.",

@@ -1,6 +1,6 @@
 /** `answer`: what a receiver has asked about a handoff of this agent. */
 import * as z from "zod";
-import { ADDS, handoffId, Text, tool } from "../tool.ts";
+import { APPEND_ONLY, handoffId, Text, tool } from "../tool.ts";
 
 export const answer = tool({
   name: "answer",
@@ -16,7 +16,7 @@ export const answer = tool({
     handoff: z.string(),
     state: z.string().describe("Where the handoff stands now."),
   }),
-  annotations: ADDS,
+  annotations: APPEND_ONLY,
 
   async run({ handoff, text }, { agent }) {
     const { id, state } = await agent.questions.answer(handoff, text);

@@ -1,16 +1,16 @@
 /** `catch_up`: the first call of a session, and the first after a context was compacted. */
 import * as z from "zod";
 import { BatonError, isBatonError } from "../../base/errors.ts";
-import type { Waiting } from "../../delivery/watch/inbox-listing.ts";
-import { handleOf } from "../../delivery/work/resume.ts";
-import { quoted } from "../../text/fence.ts";
-import { meterOf } from "../fit.ts";
-import { detail, maxTokens, READS, Text, taskName, tool } from "../tool.ts";
+import type { DeliveryWithEnvelope } from "../../delivery/watch/inbox-listing.ts";
+import { handleOf } from "../../delivery/work/work-handle.ts";
+import { quoteText } from "../../text/fence.ts";
+import { tokenCounterFor } from "../token-budget.ts";
+import { detail, maxTokens, READ_ONLY, Text, taskName, tool } from "../tool.ts";
 
 /** How many records are considered. */
-const CONSIDERED = { concise: 20, detailed: 100 } as const;
+const RECORD_LIMITS = { concise: 20, detailed: 100 } as const;
 /** Of what waits, so many are named; of what is held, all. */
-const MOST_WAITING = 50;
+const MAX_WAITING = 50;
 
 export const catchUp = tool({
   name: "catch_up",
@@ -41,21 +41,21 @@ export const catchUp = tool({
       .describe("Handoffs for you or your role, the first of them: take one with accept."),
     omitted: z.array(z.string()).describe("Records that did not fit, by their ids."),
   }),
-  annotations: READS,
+  annotations: READ_ONLY,
 
   async run({ task, detail: much, max_tokens }, { agent }) {
     const about = task === undefined ? {} : { task };
     const open = (await agent.deliveries.waiting(about)).items;
     const held = open.filter((each) => isHeldBy(agent, each));
     const head = held.map(heldLine);
-    const { count } = await meterOf(agent);
-    const taken = count([...head, "", MORE].join("\n"));
+    const { count } = await tokenCounterFor(agent);
+    const taken = count([...head, "", OMITTED_HINT].join("\n"));
     const caughtUp = await agent
-      .catchUp({ ...about, limit: CONSIDERED[much], tokens: Math.max(1, max_tokens - taken) })
+      .catchUp({ ...about, limit: RECORD_LIMITS[much], tokens: Math.max(1, max_tokens - taken) })
       .catch((error: unknown) => {
-        throw withRoomFor(taken, error);
+        throw withReservedTokens(taken, error);
       });
-    const foot = caughtUp.omitted.length === 0 ? [] : [MORE];
+    const foot = caughtUp.omitted.length === 0 ? [] : [OMITTED_HINT];
     return {
       text: [...head, caughtUp.text, ...foot].join("\n"),
       agent: agent.id,
@@ -67,7 +67,7 @@ export const catchUp = tool({
       })),
       waiting: open
         .filter((each) => !isHeldBy(agent, each))
-        .slice(0, MOST_WAITING)
+        .slice(0, MAX_WAITING)
         .map(({ delivery: { id, task: of, sender, state } }) => ({
           handoff: id,
           task: of,
@@ -79,10 +79,10 @@ export const catchUp = tool({
   },
 });
 
-const MORE = "(For what was left out: recall it, read it, or ask with more max_tokens.)";
+const OMITTED_HINT = "(For what was left out: recall it, read it, or ask with more max_tokens.)";
 
 /** A refusal says what to ask with: that is for all of the text. */
-function withRoomFor(taken: number, error: unknown): unknown {
+function withReservedTokens(taken: number, error: unknown): unknown {
   if (!isBatonError(error) || error.details["limit"] !== "tokens") return error;
   const { code, message, path, hint, details } = error;
   const actual = Number(details["actual"]) + taken;
@@ -92,10 +92,10 @@ function withRoomFor(taken: number, error: unknown): unknown {
 /** Of this session: what another session of the same agent holds is not this one's. */
 function isHeldBy(
   { id, instance }: { readonly id: string; readonly instance: string },
-  { delivery }: Waiting,
+  { delivery }: DeliveryWithEnvelope,
 ): boolean {
   return delivery.state === "accepted" && delivery.holder === id && delivery.instance === instance;
 }
 
-const heldLine = ({ delivery }: Waiting): string =>
-  `You hold ${handleOf(delivery)}: ${quoted(delivery.task)}, from ${delivery.sender}.`;
+const heldLine = ({ delivery }: DeliveryWithEnvelope): string =>
+  `You hold ${handleOf(delivery)}: ${quoteText(delivery.task)}, from ${delivery.sender}.`;

@@ -6,35 +6,35 @@ import * as z from "zod";
 import {
   ACTIONS,
   CONSTRAINT_LEVELS,
+  EXHAUSTED_ACTIONS,
   PRIORITIES,
-  STRATEGIES,
-  WHEN_EXHAUSTED,
+  VIEW_STRATEGIES,
 } from "../../envelope/schema.ts";
 import { freeObject, taskName } from "../tool.ts";
 
-export const line = (what: string) => z.string().min(1).describe(what);
-const lines = (what: string) => z.array(z.string().min(1)).optional().describe(what);
+export const textArgument = (what: string) => z.string().min(1).describe(what);
+const textListArgument = (what: string) => z.array(z.string().min(1)).optional().describe(what);
 const milliseconds = (what: string) => z.int().positive().optional().describe(`${what} (ms).`);
 
 /** What the handoff says. */
 const CONTENT = {
-  to: line(
+  to: textArgument(
     'An agent\'s name, "role:<role>" or "channel:<channel>"; agents lists them. Without it, routes decide.',
   ).optional(),
   task: taskName("The task's name. A new one is made when there is none.").optional(),
-  run: line("The name of the run it belongs to.").optional(),
-  intent: line(
+  run: textArgument("The name of the run it belongs to.").optional(),
+  intent: textArgument(
     "What the user originally wanted, verbatim. Needed unless you hand on work.",
   ).optional(),
-  state: line("Where the task stands now.").optional(),
-  done: lines("What is done."),
-  next: lines("What the receiver is to do, first step first."),
-  do_not_redo: lines("What must not be done again: already tried, already decided."),
+  state: textArgument("Where the task stands now.").optional(),
+  done: textListArgument("What is done."),
+  next: textListArgument("What the receiver is to do, first step first."),
+  do_not_redo: textListArgument("What must not be done again: already tried, already decided."),
   blocked: z
     .array(
       z.strictObject({
-        what: line("What cannot go on."),
-        on: line("What it waits for.").optional(),
+        what: textArgument("What cannot go on."),
+        on: textArgument("What it waits for.").optional(),
       }),
     )
     .optional()
@@ -42,9 +42,9 @@ const CONTENT = {
   constraints: z
     .array(
       z.strictObject({
-        rule: line("What to keep to."),
+        rule: textArgument("What to keep to."),
         level: z.enum(CONSTRAINT_LEVELS).default("must"),
-        source: line("Who or what demands it.").optional(),
+        source: textArgument("Who or what demands it.").optional(),
       }),
     )
     .optional()
@@ -52,9 +52,9 @@ const CONTENT = {
   decisions: z
     .array(
       z.strictObject({
-        question: line("What is open."),
-        options: lines("The choices."),
-        owner: line("The agent that is to decide.").optional(),
+        question: textArgument("What is open."),
+        options: textListArgument("The choices."),
+        owner: textArgument("The agent that is to decide.").optional(),
       }),
     )
     .optional()
@@ -62,9 +62,9 @@ const CONTENT = {
   releases: z
     .array(
       z.strictObject({
-        id: line("Its id, as the handoff you accepted names it."),
-        reason: line("Why it no longer applies."),
-        decided: line("Of a decision: what was chosen.").optional(),
+        id: textArgument("Its id, as the handoff you accepted names it."),
+        reason: textArgument("Why it no longer applies."),
+        decided: textArgument("Of a decision: what was chosen.").optional(),
       }),
     )
     .optional()
@@ -72,23 +72,23 @@ const CONTENT = {
   history: z
     .array(
       z.strictObject({
-        agent: line("Who."),
-        did: line("What it did."),
-        decided: line("What it decided.").optional(),
-        why: line("Why.").optional(),
-        ref: line("The memory that records it: mem_…").optional(),
+        agent: textArgument("Who."),
+        did: textArgument("What it did."),
+        decided: textArgument("What it decided.").optional(),
+        why: textArgument("Why.").optional(),
+        ref: textArgument("The memory that records it: mem_…").optional(),
         at: z.int().min(0).optional().describe("When, in ms since 1970."),
       }),
     )
     .optional()
     .describe("What happened so far, oldest first."),
-  refs: lines("Memories the receiver needs, by their ids: mem_…"),
+  refs: textListArgument("Memories the receiver needs, by their ids: mem_…"),
   artifacts: z
     .array(
       z.strictObject({
-        kind: line("file, pr, url, output, …"),
-        path: line("Path, URL or number."),
-        note: line("What it is.").optional(),
+        kind: textArgument("file, pr, url, output, …"),
+        path: textArgument("Path, URL or number."),
+        note: textArgument("What it is.").optional(),
       }),
     )
     .optional()
@@ -96,10 +96,10 @@ const CONTENT = {
   expects: z
     .array(
       z.strictObject({
-        name: line("What it is called in the result."),
-        type: line("text, code, json, file, approval, …"),
-        criteria: lines("How the receiver knows that it is good."),
-        format: line("markdown, unified diff, …").optional(),
+        name: textArgument("What it is called in the result."),
+        type: textArgument("text, code, json, file, approval, …"),
+        criteria: textListArgument("How the receiver knows that it is good."),
+        format: textArgument("markdown, unified diff, …").optional(),
         max_length: z.int().positive().optional().describe("In characters."),
       }),
     )
@@ -107,15 +107,15 @@ const CONTENT = {
     .describe("What the receiver is to hand in."),
   payload: z
     .strictObject({
-      type: line(
+      type: textArgument(
         "What kind of data it is; handoff_rules lists registered types and their schemas.",
       ),
       data: freeObject("The data, as an object."),
     })
     .optional()
     .describe("Data for the receiver, typed."),
-  action: line(`What you did, in one word: ${ACTIONS.join(", ")}.`).optional(),
-  touches: lines("Files and resources the work will touch, as globs."),
+  action: textArgument(`What you did, in one word: ${ACTIONS.join(", ")}.`).optional(),
+  touches: textListArgument("Files and resources the work will touch, as globs."),
   metadata: freeObject(
     "About the handoff itself: confidence (0 to 1), model, tokens { input, output }, or keys of your own.",
   ).optional(),
@@ -128,7 +128,7 @@ const VIEW = {
     .optional()
     .describe("How long the receiver's view may be."),
   strategy: z
-    .enum(STRATEGIES)
+    .enum(VIEW_STRATEGIES)
     .optional()
     .describe(
       "What the view shows of records: all of each, summaries, as much as each is worth (default), or names to read on demand.",
@@ -157,21 +157,23 @@ const DELIVERY = {
         .describe("Waits between attempts; they double."),
       deadline_ms: milliseconds("Must be settled within this time from now"),
       exhausted: z
-        .enum(WHEN_EXHAUSTED)
+        .enum(EXHAUSTED_ACTIONS)
         .optional()
         .describe("After the last attempt: park it, or also notify the coordinator."),
-      fallback: lines("Receivers that get it next, when all attempts have failed."),
+      fallback: textListArgument("Receivers that get it next, when all attempts have failed."),
       remind_ms: milliseconds("Remind the receiver this often until it accepts"),
     })
     .optional()
     .describe("Retries and timeouts. Default: those of the receiver or the workspace."),
-  branch: line("The memory branch the work is done on.").optional(),
+  branch: textArgument("The memory branch the work is done on.").optional(),
   merge_on_complete: z.boolean().optional().describe("True: completing it merges that branch."),
   receipt: z
     .boolean()
     .optional()
     .describe("True: whoever accepts must say back goal, first step and every must."),
-  key: line("The same key again is the same handoff: safe to repeat after a timeout.").optional(),
+  key: textArgument(
+    "The same key again is the same handoff: safe to repeat after a timeout.",
+  ).optional(),
 };
 
 export const DRAFT_ARGUMENTS = { ...CONTENT, ...VIEW, ...DELIVERY };

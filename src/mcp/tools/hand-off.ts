@@ -2,22 +2,24 @@
 import * as z from "zod";
 import { RULE_NAMES } from "../../context/lint/rule.ts";
 import type { Draft } from "../../envelope/schema.ts";
-import { DELIVERY_STATES } from "../../hub/forms.ts";
 import type { Sent } from "../../hub/sent.ts";
-import { addedTo, asExtension, unseenOf } from "../additions.ts";
-import { fieldsOf } from "../spelling.ts";
+import { DELIVERY_STATES } from "../../hub/serialized.ts";
+import { fieldsOf } from "../argument-names.ts";
 import { findingLines, secretLines } from "../text.ts";
-import { ADDS, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
-import { DRAFT_ARGUMENTS, line } from "./draft-arguments.ts";
+import { APPEND_ONLY, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
+import { describeExtension, extensionOutcomeOf, findUnseenExtension } from "../unseen-extension.ts";
+import { DRAFT_ARGUMENTS, textArgument } from "./draft-arguments.ts";
 
 const input = z.strictObject({
   ...DRAFT_ARGUMENTS,
   handle: workHandle(
     "Of work you hold: hands its task on, and completes your part, in one step.",
   ).optional(),
-  summary: line("When handing on: what you have done.").optional(),
+  summary: textArgument("When handing on: what you have done.").optional(),
   outputs: freeObject("When handing on: what your part was to hand in, by name.").optional(),
-  seen: line("When handing on: the sender's addition you have looked at (env_…).").optional(),
+  seen: textArgument(
+    "When handing on: the sender's addition you have looked at (env_…).",
+  ).optional(),
 });
 
 const Finding = z.strictObject({
@@ -62,24 +64,26 @@ export const handOff = tool({
       .describe("What could be better about it, and what to write instead."),
     repeats: z.array(Repeat).describe("Open or completed handoffs that it repeats, newest first."),
   }),
-  annotations: ADDS,
+  annotations: APPEND_ONLY,
 
   async run({ handle, seen, summary, outputs, ...given }, connection) {
     const { agent, held } = connection;
     const draft = draftOf(given);
-    if (handle === undefined) return sentAs(await agent.handoff(draft as Draft));
+    if (handle === undefined) return sentResult(await agent.handoff(draft as Draft));
     const work = await held.at(agent, handle, seen);
-    const unseen = await unseenOf(connection, work.id, seen);
-    if (unseen !== undefined) return extended(connection, unseen);
+    const unseen = await findUnseenExtension(connection, work.id, seen);
+    if (unseen !== undefined) return extendedResult(connection, unseen);
     const result = {
       ...(summary === undefined ? {} : { summary }),
       ...(outputs === undefined ? {} : { outputs }),
     };
     const isSaid = Object.keys(result).length > 0;
-    const sent = await work.handoff(draft, isSaid ? { completes: result } : {}).catch(asExtension);
-    if (sent.kind === "extended") return extended(connection, sent.unseen);
+    const sent = await work
+      .handoff(draft, isSaid ? { completes: result } : {})
+      .catch(extensionOutcomeOf);
+    if (sent.kind === "extended") return extendedResult(connection, sent.unseen);
     held.drop(handle);
-    return sentAs(sent);
+    return sentResult(sent);
   },
 });
 
@@ -94,7 +98,7 @@ function draftOf({ receipt, merge_on_complete, ...given }: DraftArguments): Part
   });
 }
 
-function sentAs(sent: Sent<object>) {
+function sentResult(sent: Sent<object>) {
   const { task, receivers, envelope, stopped, cycle, secrets, findings } = sent;
   const handoffs = sent.each.map(({ id }) => id);
   const [handoff] = handoffs;
@@ -122,11 +126,11 @@ function sentAs(sent: Sent<object>) {
   };
 }
 
-async function extended(
+async function extendedResult(
   connection: Connection,
   unseen: { readonly handoff: string; readonly envelope: string },
 ) {
-  const { text, task } = await addedTo(connection, unseen);
+  const { text, task } = await describeExtension(connection, unseen);
   return {
     text,
     status: "extended" as const,

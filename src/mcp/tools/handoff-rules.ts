@@ -2,9 +2,9 @@
 import * as z from "zod";
 import { requireAccess } from "../../access/refusals.ts";
 import { BatonError } from "../../base/errors.ts";
-import { UNREGISTERED } from "../../delivery/settings/registry.ts";
-import { textOf } from "../rules-text.ts";
-import { ADDS, type Connection, freeObject, Text, tool } from "../tool.ts";
+import { UNREGISTERED_MODES } from "../../delivery/settings/registry.ts";
+import { formatRules } from "../rules-text.ts";
+import { APPEND_ONLY, type Connection, freeObject, Text, tool } from "../tool.ts";
 
 const input = z.strictObject({
   payload_type: z
@@ -21,7 +21,7 @@ const input = z.strictObject({
     .optional()
     .describe("The actions handoffs may name from now on; empty: any."),
   unregistered: z
-    .enum(UNREGISTERED)
+    .enum(UNREGISTERED_MODES)
     .optional()
     .describe("What happens to a payload whose type is not registered."),
 });
@@ -38,9 +38,9 @@ export const handoffRules = tool({
     text: Text,
     payload_types: z.array(z.strictObject({ name: z.string(), version: z.number() })),
     actions: z.array(z.string()).describe("Empty: any."),
-    unregistered: z.enum(UNREGISTERED),
+    unregistered: z.enum(UNREGISTERED_MODES),
   }),
-  annotations: { ...ADDS, idempotentHint: true },
+  annotations: { ...APPEND_ONLY, idempotentHint: true },
 
   async run(args, connection) {
     if (Object.keys(args).length > 0) await change(args, connection);
@@ -50,7 +50,7 @@ export const handoffRules = tool({
       hub.settings.get().then((settings) => settings.handoffs),
     ]);
     return {
-      text: textOf(types, rules),
+      text: formatRules(types, rules),
       payload_types: types.map(({ name, version }) => ({ name, version })),
       actions: [...rules.actions],
       unregistered: rules.unregistered,
@@ -60,7 +60,7 @@ export const handoffRules = tool({
 
 async function change(args: Args, { access, agent, hub }: Connection): Promise<void> {
   requireAccess({ access }, "coordinator");
-  requireOne(args);
+  requireSchemaOrRemove(args);
   const { payload_type: type, schema, actions, unregistered } = args;
   if (type !== undefined) {
     const by = { by: agent.id };
@@ -75,7 +75,7 @@ async function change(args: Args, { access, agent, hub }: Connection): Promise<v
 }
 
 /** A type is registered with a schema, or removed: which of the two is never guessed. */
-function requireOne({ payload_type: type, schema, remove }: Args): void {
+function requireSchemaOrRemove({ payload_type: type, schema, remove }: Args): void {
   const isRemoved = remove === true;
   if (type === undefined && schema === undefined && !isRemoved) return;
   if (type !== undefined && isRemoved === (schema === undefined)) return;

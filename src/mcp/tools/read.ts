@@ -1,13 +1,13 @@
 /** `read`: memories and handoffs by their ids, a memory in its freshest form. */
 import * as z from "zod";
 import { type BatonError, isBatonError } from "../../base/errors.ts";
-import type { Level } from "../../envelope/schema.ts";
-import { fitted, type Item, meterOf } from "../fit.ts";
-import { handoffText, isHandoffId, type Room, recordText } from "../records.ts";
-import { type Connection, detail, maxTokens, READS, Text, tool, workHandle } from "../tool.ts";
+import type { DetailLevel } from "../../envelope/schema.ts";
+import { handoffText, isHandoffId, recordText, type TokenBudget } from "../records.ts";
+import { fitItems, type Item, tokenCounterFor } from "../token-budget.ts";
+import { type Connection, detail, maxTokens, READ_ONLY, Text, tool, workHandle } from "../tool.ts";
 
-const MOST_IDS = 20;
-const SUMMARY: readonly Level[] = ["summary"];
+const MAX_IDS = 20;
+const SUMMARY: readonly DetailLevel[] = ["summary"];
 
 export const read = tool({
   name: "read",
@@ -15,7 +15,7 @@ export const read = tool({
   description:
     "Reads memories (mem_…), handoffs (dlv_…) and parts of an envelope (env_…#payload) by their ids. Of a memory you get what holds now, and are told when that replaced the one you asked for. With the handle of work you hold, also by the short ids its text uses.",
   input: z.strictObject({
-    ids: z.array(z.string().min(1)).min(1).max(MOST_IDS).describe("What to read."),
+    ids: z.array(z.string().min(1)).min(1).max(MAX_IDS).describe("What to read."),
     handle: workHandle("Of the work whose text names them by short ids.").optional(),
     detail: detail("detailed"),
     max_tokens: maxTokens(4_000),
@@ -28,10 +28,10 @@ export const read = tool({
       .array(z.strictObject({ id: z.string(), code: z.string() }))
       .describe("What could not be read, and why."),
   }),
-  annotations: READS,
+  annotations: READ_ONLY,
 
   async run({ ids, detail: much, max_tokens, handle }, connection) {
-    const room = { meter: await meterOf(connection.agent), tokens: max_tokens };
+    const room = { meter: await tokenCounterFor(connection.agent), tokens: max_tokens };
     const found = await Promise.all(
       ids.map((id) => readOne(connection, id, { much, handle, room })),
     );
@@ -41,7 +41,7 @@ export const read = tool({
     if (items.length === 0 && first !== undefined) throw first.error;
     const more = "Ask for each alone, or with more max_tokens.";
     const page = { items, none: "", more };
-    const { text, shown, omitted } = fitted(page, room.meter, max_tokens);
+    const { text, shown, omitted } = fitItems(page, room.meter, max_tokens);
     const told = failed.map(({ id, error }) => `${id} cannot be read: ${error.code}.`);
     return {
       text: [text, ...told].join("\n"),
@@ -52,15 +52,19 @@ export const read = tool({
   },
 });
 
-interface Asked {
+interface ReadRequest {
   readonly much: "concise" | "detailed";
   readonly handle: string | undefined;
-  readonly room: Room;
+  readonly room: TokenBudget;
 }
 
-type Found = Item | { readonly id: string; readonly error: BatonError };
+type ReadOutcome = Item | { readonly id: string; readonly error: BatonError };
 
-async function readOne(connection: Connection, id: string, asked: Asked): Promise<Found> {
+async function readOne(
+  connection: Connection,
+  id: string,
+  asked: ReadRequest,
+): Promise<ReadOutcome> {
   const { much, handle, room } = asked;
   try {
     if (isHandoffId(id)) return { id, text: await handoffText(connection, id, much) };

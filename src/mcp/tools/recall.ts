@@ -1,15 +1,15 @@
 /** `recall`: what is known about a question, best first. */
 import * as z from "zod";
-import { atLevel } from "../../context/detail/detail.ts";
+import { textAtLevel } from "../../context/detail/detail-level.ts";
 import type { Hit } from "../../memory/recall/recall.ts";
-import { quoted } from "../../text/fence.ts";
-import { fitted, meterOf } from "../fit.ts";
+import { quoteText } from "../../text/fence.ts";
 import { memoryText } from "../text.ts";
-import { detail, maxTokens, READS, Text, taskName, tool } from "../tool.ts";
+import { fitItems, tokenCounterFor } from "../token-budget.ts";
+import { detail, maxTokens, READ_ONLY, Text, taskName, tool } from "../tool.ts";
 
-const MOST_HITS = 50;
+const MAX_HITS = 50;
 /** One publication can have a thousand. */
-const MOST_HANDOFFS = 5;
+const MAX_HANDOFFS = 5;
 
 export const recall = tool({
   name: "recall",
@@ -24,7 +24,7 @@ export const recall = tool({
     tag: z.string().min(1).optional().describe("Only with this tag."),
     concept: z.string().min(1).optional().describe("Only about this concept."),
     run: z.string().min(1).optional().describe("Only of this run."),
-    limit: z.int().min(1).max(MOST_HITS).default(10).describe("How many."),
+    limit: z.int().min(1).max(MAX_HITS).default(10).describe("How many."),
     after: z
       .string()
       .min(1)
@@ -56,14 +56,14 @@ export const recall = tool({
     omitted: z.array(z.string()).describe("Hits that did not fit, by their ids: read them."),
     next: z.string().optional().describe("Pass as after for the next page; absent on the last."),
   }),
-  annotations: READS,
+  annotations: READ_ONLY,
 
   async run({ question, detail: much, max_tokens, ...query }, { agent }) {
     const [{ items: hits, next }, meter] = await Promise.all([
       agent.recall(question, query),
-      meterOf(agent),
+      tokenCounterFor(agent),
     ]);
-    const { text, shown, omitted } = fitted(
+    const { text, shown, omitted } = fitItems(
       {
         items: hits.map((hit) => ({ id: hit.memory.id, text: hitText(hit, much) })),
         none: "Nothing is known about that.",
@@ -84,7 +84,7 @@ export const recall = tool({
           ...(task === undefined ? {} : { task }),
           score,
           ...(passage === undefined ? {} : { passage }),
-          ...(handoff && { handoffs: handoff.deliveries.slice(0, MOST_HANDOFFS) }),
+          ...(handoff && { handoffs: handoff.deliveries.slice(0, MAX_HANDOFFS) }),
           ...(handoff?.envelope && { envelope: handoff.envelope }),
         })),
       omitted: [...omitted],
@@ -95,18 +95,22 @@ export const recall = tool({
 
 function hitText(hit: Hit, much: "concise" | "detailed"): string {
   const { memory, why } = hit;
-  const found = foundNotes(hit);
+  const found = matchNotes(hit);
   if (much === "detailed") {
     return memoryText(memory, memory.content, [...found, `Why: ${why.join("; ")}`]);
   }
-  return memoryText(memory, memory.redacted === undefined ? atLevel(memory, "summary") : "", found);
+  return memoryText(
+    memory,
+    memory.redacted === undefined ? textAtLevel(memory, "summary") : "",
+    found,
+  );
 }
 
 /** What of a handoff answers, and the id to read the rest by. */
-function foundNotes({ passage, handoff }: Hit): string[] {
+function matchNotes({ passage, handoff }: Hit): string[] {
   const [id] = handoff?.deliveries ?? [];
   return [
-    ...(passage === undefined ? [] : [`Says: ${quoted(passage)}`]),
+    ...(passage === undefined ? [] : [`Says: ${quoteText(passage)}`]),
     ...(id === undefined ? [] : [`Handoff: ${id}`]),
   ];
 }

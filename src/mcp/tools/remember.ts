@@ -1,9 +1,9 @@
 /** `remember`: one thing that others, or this agent later, should know. */
 import * as z from "zod";
-import { atLevel } from "../../context/detail/detail.ts";
+import { textAtLevel } from "../../context/detail/detail-level.ts";
 import { MEMORY_TYPES, RELATION_KINDS } from "../../memory/record.ts";
 import { memoryText, secretLines } from "../text.ts";
-import { ADDS, Text, taskName, tool } from "../tool.ts";
+import { APPEND_ONLY, Text, taskName, tool } from "../tool.ts";
 
 export const remember = tool({
   name: "remember",
@@ -55,7 +55,7 @@ export const remember = tool({
       )
       .describe("Memories that say the same, or speak against it."),
   }),
-  annotations: ADDS,
+  annotations: APPEND_ONLY,
 
   async run({ if_known: mode, related, ...given }, { agent }) {
     const {
@@ -67,7 +67,7 @@ export const remember = tool({
       { known: mode },
     );
     const told = known.map(({ memory, verdict }) =>
-      memoryText(memory, atLevel(memory, "summary"), [
+      memoryText(memory, textAtLevel(memory, "summary"), [
         verdict === "same" ? "This says the same." : "This speaks against it.",
       ]),
     );

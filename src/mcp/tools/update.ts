@@ -7,11 +7,16 @@ import { assertNever, BatonError, isBatonError } from "../../base/errors.ts";
 import type { Result } from "../../delivery/send/result.ts";
 import type { Failure } from "../../delivery/settle/settle.ts";
 import { FAILURE_CLASSES } from "../../envelope/schema.ts";
-import type { Settled, Work } from "../../hub/work.ts";
-import { quoted } from "../../text/fence.ts";
-import { addedTo, asExtension, type Unseen, unseenOf } from "../additions.ts";
+import type { SettleResult, Work } from "../../hub/work.ts";
+import { quoteText } from "../../text/fence.ts";
 import { conflictLines, secretLines } from "../text.ts";
-import { ADDS, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
+import { APPEND_ONLY, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
+import {
+  describeExtension,
+  extensionOutcomeOf,
+  findUnseenExtension,
+  type UnseenExtension,
+} from "../unseen-extension.ts";
 
 const ACTIONS = [
   "note",
@@ -26,7 +31,7 @@ const ACTIONS = [
 type Action = (typeof ACTIONS)[number];
 
 /** What `text` is for each action that needs one. */
-const SAYS: Partial<Record<Action, string>> = {
+const TEXT_MEANINGS: Partial<Record<Action, string>> = {
   note: "what you did, found out or decided",
   fail: "what went wrong",
   decline: "why you do not take it",
@@ -34,7 +39,7 @@ const SAYS: Partial<Record<Action, string>> = {
 };
 
 /** Fields that only some actions take. */
-const ONLY: Readonly<Record<string, readonly Action[]>> = {
+const ACTIONS_BY_FIELD: Readonly<Record<string, readonly Action[]>> = {
   type: ["note"],
   outputs: ["complete"],
   criteria: ["complete"],
@@ -111,12 +116,12 @@ export const update = tool({
     "Says something about work you hold: note progress as you go (it keeps the work yours and helps whoever comes after you), and settle it at the end: complete, fail, decline, release or clarify. Settled once; then the handle is spent.",
   input,
   output,
-  annotations: ADDS,
+  annotations: APPEND_ONLY,
 
   async run(args, connection) {
     refuseMisplaced(args);
     try {
-      return await acting(args, connection);
+      return await runAction(args, connection);
     } catch (error) {
       if (isBatonError(error) && (error.code === "lease_lost" || error.code === "cancelled")) {
         connection.held.drop(args.handle);
@@ -128,31 +133,32 @@ export const update = tool({
 
 /** A field of another action is a slip, and a text that is missing is asked for by name. */
 function refuseMisplaced({ action, text, ...given }: Args): void {
-  const says = SAYS[action];
+  const says = TEXT_MEANINGS[action];
   if (says !== undefined && text === undefined) {
-    throw wrong("text", `${action} needs text: ${says}.`, "Say it in text.");
+    throw invalidArgument("text", `${action} needs text: ${says}.`, "Say it in text.");
   }
-  for (const [field, actions] of Object.entries(ONLY)) {
+  for (const [field, actions] of Object.entries(ACTIONS_BY_FIELD)) {
     if (given[field as keyof typeof given] === undefined || actions.includes(action)) continue;
     const message = `${field} is not for ${action}, but for ${actions.join(" and ")}.`;
-    throw wrong(field, message, "Leave it out, or choose the action you mean.");
+    throw invalidArgument(field, message, "Leave it out, or choose the action you mean.");
   }
 }
 
-const wrong = (path: string, message: string, hint: string): BatonError =>
+const invalidArgument = (path: string, message: string, hint: string): BatonError =>
   new BatonError("invalid_input", { path, message, hint });
 
-async function acting(args: Args, connection: Connection): Promise<Answer> {
+async function runAction(args: Args, connection: Connection): Promise<Answer> {
   const { handle, action, seen } = args;
   const { agent, held } = connection;
-  if (action === "note") return noting(args, connection);
+  if (action === "note") return addNote(args, connection);
   const work = await held.at(agent, handle, seen);
-  if (action === "renew" || action === "reserve") return holding(args, connection, work);
+  if (action === "renew" || action === "reserve") return renewOrReserve(args, connection, work);
   // Whoever gives it back need not have seen what the next will get.
-  const unseen = action === "release" ? undefined : await unseenOf(connection, work.id, seen);
-  if (unseen !== undefined) return extended(connection, unseen);
-  const outcome = await settling(args, work).catch(asExtension);
-  if (outcome.kind === "extended") return extended(connection, outcome.unseen);
+  const unseen =
+    action === "release" ? undefined : await findUnseenExtension(connection, work.id, seen);
+  if (unseen !== undefined) return extendedAnswer(connection, unseen);
+  const outcome = await settleWork(args, work).catch(extensionOutcomeOf);
+  if (outcome.kind === "extended") return extendedAnswer(connection, outcome.unseen);
   held.drop(handle);
   const { id, state, settledBy } = outcome.delivery;
   const merge = outcome.merge === undefined ? [] : [`Its branch: ${outcome.merge.kind}.`];
@@ -167,7 +173,7 @@ async function acting(args: Args, connection: Connection): Promise<Answer> {
   };
 }
 
-async function settling(args: Args, work: Work): Promise<Settled> {
+async function settleWork(args: Args, work: Work): Promise<SettleResult> {
   const { action, text = "" } = args;
   switch (action) {
     case "complete":
@@ -190,35 +196,38 @@ async function settling(args: Args, work: Work): Promise<Settled> {
 }
 
 /** Without what was not said. */
-const said = <Fields extends object>(fields: Fields): Fields =>
+const omitUndefined = <Fields extends object>(fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
 
 const resultOf = ({ text, outputs, criteria, outcome, confidence }: Args): Result =>
-  said({ summary: text, outputs, criteria, outcome, confidence });
+  omitUndefined({ summary: text, outputs, criteria, outcome, confidence });
 
 const failureOf = ({ text = "", class: kind, attempted, hints }: Args): Failure =>
-  said({ message: text, class: kind, attempted, hints });
+  omitUndefined({ message: text, class: kind, attempted, hints });
 
-async function noting(args: Args, connection: Connection): Promise<Answer> {
+async function addNote(args: Args, connection: Connection): Promise<Answer> {
   const { handle, text: content = "", type, confidence } = args;
-  const noted = await connection.agent.deliveries.note(handle, said({ content, type, confidence }));
+  const noted = await connection.agent.deliveries.note(
+    handle,
+    omitUndefined({ content, type, confidence }),
+  );
   const { id } = noted.memory;
   const handoff = handle.replace(/#.*$/, "");
   if (noted.kind === "kept") {
     const told = `The note is kept as ${id}, but the work is not yours (any more): stop working on it.`;
     return { text: told, status: "kept", handoff, memory: id };
   }
-  const added = await additionTo(connection, handoff, args.seen);
+  const added = await extensionNotice(connection, handoff, args.seen);
   const text = [`Noted as ${id}.`, ...added.told].join("\n");
   return { text, status: "noted", handoff, memory: id, ...added.envelope };
 }
 
-async function holding(args: Args, connection: Connection, work: Work): Promise<Answer> {
+async function renewOrReserve(args: Args, connection: Connection, work: Work): Promise<Answer> {
   const told =
     args.action === "reserve"
-      ? await reserving(args, work)
+      ? await reserveFiles(args, work)
       : await work.renew().then(() => ["Renewed."]);
-  const added = await additionTo(connection, work.id, args.seen);
+  const added = await extensionNotice(connection, work.id, args.seen);
   return {
     text: [...told, ...added.told].join("\n"),
     status: "held",
@@ -229,24 +238,24 @@ async function holding(args: Args, connection: Connection, work: Work): Promise<
 }
 
 /** Of work that is still held: the earlier it is known that the sender added something, the better. */
-async function additionTo(connection: Connection, handoff: string, seen: string | undefined) {
-  const unseen = await unseenOf(connection, handoff, seen);
+async function extensionNotice(connection: Connection, handoff: string, seen: string | undefined) {
+  const unseen = await findUnseenExtension(connection, handoff, seen);
   if (unseen === undefined) return { told: [], envelope: {} };
   const { envelope } = unseen;
   const told = `The sender has added to the handoff: read ${handoff}, then pass seen: "${envelope}".`;
   return { told: [told], envelope: { envelope } };
 }
 
-async function reserving({ globs, mode }: Args, work: Work): Promise<string[]> {
-  const { reserved, conflicts } = await work.reservations.set(globs, said({ mode }));
+async function reserveFiles({ globs, mode }: Args, work: Work): Promise<string[]> {
+  const { reserved, conflicts } = await work.reservations.set(globs, omitUndefined({ mode }));
   const all = reserved.globs.join(", ");
   return [
-    `Reserved: ${quoted(all)}.`,
+    `Reserved: ${quoteText(all)}.`,
     ...(conflicts.length === 0 ? ["Nobody else works there."] : conflictLines(conflicts)),
   ];
 }
 
-async function extended(connection: Connection, unseen: Unseen): Promise<Answer> {
-  const { text } = await addedTo(connection, unseen);
+async function extendedAnswer(connection: Connection, unseen: UnseenExtension): Promise<Answer> {
+  const { text } = await describeExtension(connection, unseen);
   return { text, status: "extended", ...unseen };
 }

@@ -4,19 +4,19 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
-import type { Asked } from "../../delivery/settle/ask.ts";
-import type { Waiting } from "../../delivery/watch/inbox-listing.ts";
-import type { Shown } from "../../delivery/watch/show.ts";
-import { fencedAddress, quoted } from "../../text/fence.ts";
-import { fitted, meterOf } from "../fit.ts";
-import { standingParts, waitingText } from "../text.ts";
-import { type Connection, handoffId, maxTokens, READS, Text, taskName, tool } from "../tool.ts";
-import { MOST_SECONDS } from "./accept.ts";
+import type { OpenQuestion } from "../../delivery/settle/questions.ts";
+import type { DeliveryDetails } from "../../delivery/watch/delivery-details.ts";
+import type { DeliveryWithEnvelope } from "../../delivery/watch/inbox-listing.ts";
+import { fenceAddress, quoteText } from "../../text/fence.ts";
+import { deliveryStatusLines, inboxLine } from "../text.ts";
+import { fitItems, tokenCounterFor } from "../token-budget.ts";
+import { type Connection, handoffId, maxTokens, READ_ONLY, Text, taskName, tool } from "../tool.ts";
+import { MAX_WAIT_SECONDS } from "./accept.ts";
 
 /** How often it is looked for something to do. */
-const LOOK_MS = 500;
+const POLL_MS = 500;
 /** Of what waits, so many are told. */
-const MOST_WAITING = 20;
+const MAX_WAITING = 20;
 
 const output = z.strictObject({
   text: Text,
@@ -44,39 +44,39 @@ export const wait = tool({
       .default("ended")
       .describe("Of a handoff: until somebody has it, or until it is over."),
     task: taskName("Without a handoff: only work of this task.").optional(),
-    seconds: z.int().min(0).max(MOST_SECONDS).default(30).describe("How long at most."),
+    seconds: z.int().min(0).max(MAX_WAIT_SECONDS).default(30).describe("How long at most."),
     max_tokens: maxTokens(4_000),
   }),
   output,
-  annotations: READS,
+  annotations: READ_ONLY,
 
   async run({ handoff, until, task, seconds, max_tokens }, connection, signal) {
     const patience = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
-    const meter = await meterOf(connection.agent);
+    const meter = await tokenCounterFor(connection.agent);
     /** As many of the texts as there is room for. */
     const inRoom = (texts: readonly string[], more: string): string => {
       const items = texts.map((text, i) => ({ id: `${i}`, text }));
-      return fitted({ items, none: "", more }, meter, max_tokens).text;
+      return fitItems({ items, none: "", more }, meter, max_tokens).text;
     };
     return handoff === undefined
-      ? forWork(connection, { task, patience, inRoom })
-      : forOutcome(connection, { handoff, until, timeoutMs: seconds * 1_000, signal, inRoom });
+      ? waitForWork(connection, { task, patience, inRoom })
+      : waitForOutcome(connection, { handoff, until, timeoutMs: seconds * 1_000, signal, inRoom });
   },
 });
 
-type InRoom = (texts: readonly string[], more: string) => string;
+type FitTexts = (texts: readonly string[], more: string) => string;
 
-interface Outcome {
+interface OutcomeWait {
   readonly handoff: string;
   readonly until: "accepted" | "ended";
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly inRoom: InRoom;
+  readonly inRoom: FitTexts;
 }
 
-async function forOutcome(
+async function waitForOutcome(
   { hub }: Connection,
-  { handoff, until, timeoutMs, signal, inRoom }: Outcome,
+  { handoff, until, timeoutMs, signal, inRoom }: OutcomeWait,
 ): Promise<Answer> {
   const isNews = (state: State): boolean => {
     const status = statusOf(state);
@@ -89,7 +89,10 @@ async function forOutcome(
   const { state } = shown.delivery;
   const again = isNews(state) ? [] : ["Nothing new: wait again, or go on."];
   return {
-    text: inRoom([...standingParts(shown), ...again], `Read ${handoff} with more max_tokens.`),
+    text: inRoom(
+      [...deliveryStatusLines(shown), ...again],
+      `Read ${handoff} with more max_tokens.`,
+    ),
     status: isNews(state) ? statusOf(state) : "nothing",
     handoff,
     state,
@@ -98,7 +101,7 @@ async function forOutcome(
   };
 }
 
-type State = Shown["delivery"]["state"];
+type State = DeliveryDetails["delivery"]["state"];
 
 function statusOf(state: State): "accepted" | "asked" | "ended" | "nothing" {
   switch (state) {
@@ -116,47 +119,52 @@ function statusOf(state: State): "accepted" | "asked" | "ended" | "nothing" {
 }
 
 /** Looks until there is something, or patience ends: at least once. */
-async function forWork(
+async function waitForWork(
   { agent, hub }: Connection,
-  { task, patience, inRoom }: { task: string | undefined; patience: AbortSignal; inRoom: InRoom },
+  { task, patience, inRoom }: { task: string | undefined; patience: AbortSignal; inRoom: FitTexts },
 ): Promise<Answer> {
   const about = task === undefined ? {} : { task };
   for (;;) {
     await hub.deliveries.runDue();
     const [open, asked] = await Promise.all([
-      agent.deliveries.waiting({ ...about, limit: MOST_WAITING }),
+      agent.deliveries.waiting({ ...about, limit: MAX_WAITING }),
       agent.questions.list(),
     ]);
     const ready = open.items.filter(isReady);
-    if (ready.length > 0 || asked.length > 0) return found(ready, asked, inRoom);
+    if (ready.length > 0 || asked.length > 0) return workOrQuestions(ready, asked, inRoom);
     if (patience.aborted) {
       const text = "Nothing waits for you yet: wait again, or go on.";
       return { text, status: "nothing", waiting: [], questions: [] };
     }
-    await untilNextLook(patience);
+    await untilNextPoll(patience);
   }
 }
 
-const isReady = ({ delivery }: Waiting): boolean => delivery.state === "ready" && delivery.inTurn;
+const isReady = ({ delivery }: DeliveryWithEnvelope): boolean =>
+  delivery.state === "ready" && delivery.inTurn;
 
-async function untilNextLook(patience: AbortSignal): Promise<void> {
+async function untilNextPoll(patience: AbortSignal): Promise<void> {
   try {
-    await sleep(LOOK_MS, undefined, { signal: patience });
+    await sleep(POLL_MS, undefined, { signal: patience });
   } catch (error) {
     if (!patience.aborted) throw error;
   }
 }
 
-function found(ready: readonly Waiting[], asked: readonly Asked[], inRoom: InRoom): Answer {
+function workOrQuestions(
+  ready: readonly DeliveryWithEnvelope[],
+  asked: readonly OpenQuestion[],
+  inRoom: FitTexts,
+): Answer {
   const [first] = ready;
   const questions = asked.map(
     ({ delivery, question }) =>
-      `- ${delivery.holder || fencedAddress(delivery.receiver)} asks about ${delivery.id}: ${quoted(question)}`,
+      `- ${delivery.holder || fenceAddress(delivery.receiver)} asks about ${delivery.id}: ${quoteText(question)}`,
   );
   return {
     text: inRoom(
       [
-        ...(ready.length === 0 ? [] : ["To accept:", ...ready.map(waitingText)]),
+        ...(ready.length === 0 ? [] : ["To accept:", ...ready.map(inboxLine)]),
         ...(questions.length === 0 ? [] : ["To answer:", ...questions]),
       ],
       "They are named beside this text: read or accept them by their ids.",

@@ -4,7 +4,7 @@
  * minds: no record goes onto a closed branch. The trunk has an entry once something was merged into it.
  */
 import { BatonError } from "../../base/errors.ts";
-import { isTraceBranch, type Line, TRUNK } from "../../store/sight.ts";
+import { type BranchRange, isTraceBranch, MAIN_BRANCH } from "../../store/visibility.ts";
 
 /** The kind of a branch's entry. */
 export const BRANCH = "branch";
@@ -13,7 +13,7 @@ export const BRANCH = "branch";
 export interface Merge {
   readonly branch: string;
   /** The branch itself up to its tip, and what had been merged into it. */
-  readonly lines: readonly Line[];
+  readonly lines: readonly BranchRange[];
   /** The record that says so, on the branch it was merged into. */
   readonly record: string;
 }
@@ -46,11 +46,11 @@ export interface ClosedValue {
 
 /** Refuses names that mean something else. */
 export function refuseReserved(name: string): void {
-  if (name !== TRUNK && !isTraceBranch(name)) return;
+  if (name !== MAIN_BRANCH && !isTraceBranch(name)) return;
   throw new BatonError("invalid_input", {
     message:
-      name === TRUNK
-        ? `"${TRUNK}" is the trunk: it is always there.`
+      name === MAIN_BRANCH
+        ? `"${MAIN_BRANCH}" is the trunk: it is always there.`
         : `"${name}" is a name of traces, which are kept apart.`,
     path: "branch",
     hint: "Name it after the run and who works on it, for instance run-42/planner.",

@@ -5,16 +5,16 @@
  */
 
 import * as z from "zod";
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
-import { nearestNames } from "../../base/nearest.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
 import { type Page, pageOf } from "../../base/page.ts";
 import { BranchName } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { type EntryRow, parseText } from "../../store/rows.ts";
-import { isRowOpenTo, NOBODY, TRUNK } from "../../store/sight.ts";
-import { CLOSED } from "../../store/store.ts";
+import { CLOSED_BRANCH } from "../../store/store.ts";
+import { ANONYMOUS_READER, isRowInScope, MAIN_BRANCH } from "../../store/visibility.ts";
 import { RETRY, type RetryOptions, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import {
@@ -24,7 +24,7 @@ import {
   placedMemory,
   writeRecord,
 } from "../record.ts";
-import { heard } from "../redaction/secret-policy.ts";
+import { redactSecrets } from "../redaction/secret-policy.ts";
 import { refusalError } from "../refusals.ts";
 import { BRANCH, type BranchValue, type ClosedValue, type Fork, refuseReserved } from "./branch.ts";
 
@@ -44,28 +44,28 @@ export interface BranchInfo {
 }
 
 /** A branch as its entries have it, with what a change of them is based on. */
-export interface Found {
+export interface StoredBranch {
   readonly name: string;
   readonly value: BranchValue;
   readonly revision: number;
   readonly closed: ClosedValue | undefined;
 }
 
-export const branchName = (name: string, path = "branch"): string =>
-  parseOr(BranchName, name, { code: "invalid_input", what: "The branch", prefix: path });
+export const parseBranchName = (name: string, path = "branch"): string =>
+  parseOrThrow(BranchName, name, { code: "invalid_input", what: "The branch", prefix: path });
 
-export const written = (value: BranchValue | ClosedValue): string =>
+export const serializeBranchValue = (value: BranchValue | ClosedValue): string =>
   canonicalJson(value, "invalid_input", "branch");
 
 /** The branch of this name; the trunk is always there. */
-export async function requireBranch(workspace: Workspace, name: string): Promise<Found> {
-  const checked = branchName(name);
+export async function requireBranch(workspace: Workspace, name: string): Promise<StoredBranch> {
+  const checked = parseBranchName(name);
   const { store, name: where } = workspace;
   const [entry, closed] = await Promise.all([
     store.findEntry(where, BRANCH, checked),
-    store.findEntry(where, CLOSED, checked),
+    store.findEntry(where, CLOSED_BRANCH, checked),
   ]);
-  if (entry === undefined && checked !== TRUNK) throw await unknownBranch(workspace, checked);
+  if (entry === undefined && checked !== MAIN_BRANCH) throw await unknownBranch(workspace, checked);
   return {
     name: checked,
     value: entry === undefined ? { merges: [] } : readValue<BranchValue>(entry),
@@ -95,7 +95,7 @@ async function unknownBranch(workspace: Workspace, name: string): Promise<BatonE
   });
 }
 
-export function branchClosed({ name, closed }: Found): BatonError {
+export function branchClosed({ name, closed }: StoredBranch): BatonError {
   return new BatonError("branch_closed", {
     message: `The branch "${name}" was ${closed?.as ?? "closed"} by ${closed?.by ?? "somebody"}.`,
     path: "branch",
@@ -114,10 +114,10 @@ export async function beginBranch(
   given: string,
   options: BeginOptions = {},
 ): Promise<void> {
-  const { branch: named } = await heard(workspace, { branch: given });
-  const name = branchName(named);
+  const { branch: named } = await redactSecrets(workspace, { branch: given });
+  const name = parseBranchName(named);
   refuseReserved(name);
-  const { from = workspace.branch } = parseOr(BeginSchema, options, {
+  const { from = workspace.branch } = parseOrThrow(BeginSchema, options, {
     code: "invalid_input",
     what: "The options",
   });
@@ -130,8 +130,8 @@ export async function beginBranch(
     data: { base: base.name, seq: fork.seq },
     relations,
   };
-  const { memory, operation } = markOf({ ...workspace, branch: name }, author, record);
-  const entry = { kind: BRANCH, name, value: written(value), basedOn: 0 };
+  const { memory, operation } = writeBranchRecord({ ...workspace, branch: name }, author, record);
+  const entry = { kind: BRANCH, name, value: serializeBranchValue(value), basedOn: 0 };
   const outcome = await workspace.store.appendMemories({ ...operation, entries: [entry] });
   switch (outcome.kind) {
     case "appended":
@@ -155,7 +155,7 @@ export async function beginBranch(
 async function forkOf(
   workspace: Workspace,
   from: string,
-): Promise<{ readonly base: Found; readonly fork: Fork }> {
+): Promise<{ readonly base: StoredBranch; readonly fork: Fork }> {
   const { store, name } = workspace;
   return retryWrite(branchChanged(from), async () => {
     const base = await requireBranch(workspace, from);
@@ -166,7 +166,7 @@ async function forkOf(
     const { seq = 0, memory = "" } = tip ?? {};
     // Everybody sees where a branch began: a private record is not named, its number says it too.
     const [last] = memory === "" ? [] : await store.readMemories(name, [memory]);
-    const named = last !== undefined && isRowOpenTo(last, NOBODY) ? memory : "";
+    const named = last !== undefined && isRowInScope(last, ANONYMOUS_READER) ? memory : "";
     return { base, fork: { memory: named, merges: base.value.merges.length, seq } };
   });
 }
@@ -177,7 +177,7 @@ export const branchChanged = (name: string): RetryOptions => ({
 });
 
 /** A record about a branch, on the workspace's own, ready to be stored. */
-export function markOf(workspace: Workspace, author: Author, input: MemoryInput) {
+export function writeBranchRecord(workspace: Workspace, author: Author, input: MemoryInput) {
   const { ids, clock, limits, name, branch } = workspace;
   const record = writeRecord(author, input, { ids, now: clock.now(), limits });
   return {
@@ -195,9 +195,9 @@ export async function abandonBranch(
   reason: string,
 ): Promise<Memory> {
   const how = { code: "invalid_input", what: "The reason", prefix: "reason" } as const;
-  const checked = parseOr(z.string().min(1).max(FORMAT_LIMITS.lineLength), reason, how);
-  const { reason: said } = await heard(workspace, { reason: checked });
-  refuseReserved(branchName(given));
+  const checked = parseOrThrow(z.string().min(1).max(FORMAT_LIMITS.lineLength), reason, how);
+  const { reason: said } = await redactSecrets(workspace, { reason: checked });
+  refuseReserved(parseBranchName(given));
   const branch = await requireBranch(workspace, given);
   if (branch.closed !== undefined) throw branchClosed(branch);
   const view = { ...workspace, branch: branch.name };
@@ -206,9 +206,9 @@ export async function abandonBranch(
     content: `${author.agent} abandoned "${branch.name}": ${said}`,
     data: { reason: said },
   };
-  const mark = markOf(view, author, record);
-  const value = written({ as: "abandoned", by: author.agent, record: mark.memory });
-  const entry = { kind: CLOSED, name: branch.name, value, basedOn: 0 };
+  const mark = writeBranchRecord(view, author, record);
+  const value = serializeBranchValue({ as: "abandoned", by: author.agent, record: mark.memory });
+  const entry = { kind: CLOSED_BRANCH, name: branch.name, value, basedOn: 0 };
   const outcome = await workspace.store.appendMemories({ ...mark.operation, entries: [entry] });
   switch (outcome.kind) {
     case "appended": {
@@ -247,7 +247,7 @@ export async function listBranches(
     prefix = "",
     state,
     ...cursor
-  } = parseOr(BranchesSchema, query, {
+  } = parseOrThrow(BranchesSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
@@ -259,7 +259,7 @@ export async function listBranches(
     const from = after === undefined ? {} : { after };
     const page = await store.listEntries({ workspace: name, kind: BRANCH, prefix, limit, ...from });
     const infos = await Promise.all(
-      page.filter((entry) => entry.name !== TRUNK).map((entry) => infoOf(workspace, entry)),
+      page.filter((entry) => entry.name !== MAIN_BRANCH).map((entry) => infoOf(workspace, entry)),
     );
     found.push(...infos.filter((info) => state === undefined || info.state === state));
     after = page.at(-1)?.name;
@@ -269,9 +269,9 @@ export async function listBranches(
 }
 
 async function infoOf({ store, name: where }: Workspace, entry: EntryRow): Promise<BranchInfo> {
-  const closed = await store.findEntry(where, CLOSED, entry.name);
+  const closed = await store.findEntry(where, CLOSED_BRANCH, entry.name);
   const value = readValue<BranchValue>(entry);
-  return described({
+  return branchInfoOf({
     name: entry.name,
     value,
     revision: entry.revision,
@@ -279,7 +279,7 @@ async function infoOf({ store, name: where }: Workspace, entry: EntryRow): Promi
   });
 }
 
-export function described({ name, value, closed }: Found): BranchInfo {
+export function branchInfoOf({ name, value, closed }: StoredBranch): BranchInfo {
   if (value.base === undefined) throw new Error("the trunk is not described");
   const { base, by, fork, merges } = value;
   return {

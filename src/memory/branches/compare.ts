@@ -12,38 +12,38 @@
  */
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { MemoryRow, RelationEdge } from "../../store/rows.ts";
-import { PLUMBING, VIEW } from "../../store/search.ts";
+import { UNSEARCHABLE_TYPES, VIEW_TYPE } from "../../store/search.ts";
 import {
-  areApart,
-  isOnLine,
-  isOpenTo,
+  areAudiencesDisjoint,
+  type BranchRange,
+  isAudienceWithin,
+  isInScope,
+  isOnVisibleBranch,
   isQuarantined,
-  isWithin,
-  type Line,
-  type Sight,
-} from "../../store/sight.ts";
+  type Visibility,
+} from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { DOWNSTREAM_KINDS } from "../cited.ts";
+import { DOWNSTREAM_KINDS } from "../citations.ts";
 import { type Memory, memoryOf, type RelationKind } from "../record.ts";
-import { linesOf, sightOf } from "../sight.ts";
+import { linesOf, visibilityOf } from "../visibility.ts";
 import { refuseReserved } from "./branch.ts";
 import {
   type BranchInfo,
   branchClosed,
-  branchName,
-  described,
-  type Found,
+  branchInfoOf,
+  parseBranchName,
   requireBranch,
+  type StoredBranch,
 } from "./branches.ts";
 
 const REPLACING: readonly RelationKind[] = ["supersedes", "corrects"];
-const DOUBTING: readonly RelationKind[] = [...REPLACING, "contradicts"];
+const REPLACING_OR_CONTRADICTING: readonly RelationKind[] = [...REPLACING, "contradicts"];
 /** Look-ups under way at once. */
-const AT_ONCE = 32;
+const MAX_CONCURRENT_QUERIES = 32;
 /** More edges of one kind at one record than anybody can reconcile. */
-const MOST_EDGES = 1_000;
+const MAX_EDGES = 1_000;
 
 export interface Conflict {
   readonly kind: "both_replaced" | "base_replaced" | "branch_replaced";
@@ -86,20 +86,20 @@ export async function diffBranch(
   name: string,
   query: DiffQuery = {},
 ): Promise<BranchDiff> {
-  const { limit } = parseOr(DiffSchema, query, { code: "invalid_input", what: "The query" });
+  const { limit } = parseOrThrow(DiffSchema, query, { code: "invalid_input", what: "The query" });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
-  const compared = await compare(workspace, name);
+  const compared = await compareBranch(workspace, name);
   const { branch, into, tip, conflicts, hidden } = compared;
-  const own = compared.own.filter(({ type }) => type !== VIEW); // No more than that it was looked at.
+  const own = compared.own.filter(({ type }) => type !== VIEW_TYPE); // No more than that it was looked at.
   return {
-    ...described(branch),
+    ...branchInfoOf(branch),
     into: into.name,
     tip,
     count: own.length,
     records: own.slice(-limit),
     replacements: own.flatMap(({ id, relations = [] }) =>
       relations
-        .filter(({ kind }) => DOUBTING.includes(kind))
+        .filter(({ kind }) => REPLACING_OR_CONTRADICTING.includes(kind))
         .map(({ kind, to }) => ({ kind, by: id, of: to })),
     ),
     conflicts,
@@ -107,12 +107,12 @@ export async function diffBranch(
   };
 }
 
-export interface Compared {
-  readonly branch: Found;
-  readonly into: Found;
+export interface BranchComparison {
+  readonly branch: StoredBranch;
+  readonly into: StoredBranch;
   readonly tip: number;
   /** The branch's own lines: itself up to its tip, and what was merged into it. */
-  readonly lines: readonly Line[];
+  readonly lines: readonly BranchRange[];
   /** Its own records that are seen, oldest first. */
   readonly own: readonly Memory[];
   readonly conflicts: readonly Conflict[];
@@ -120,8 +120,8 @@ export interface Compared {
   readonly hidden: number;
 }
 
-export async function compare(workspace: Workspace, name: string): Promise<Compared> {
-  const checked = branchName(name);
+export async function compareBranch(workspace: Workspace, name: string): Promise<BranchComparison> {
+  const checked = parseBranchName(name);
   refuseReserved(checked);
   const { store, name: where } = workspace;
   // The tip first: whatever is merged into the branch from now on moves it, and a merge notices that.
@@ -131,9 +131,9 @@ export async function compare(workspace: Workspace, name: string): Promise<Compa
   const into = await targetOf(workspace, branch);
   const merged = branch.value.merges.flatMap((merge) => merge.lines);
   const lines = [{ branch: branch.name, upTo: tip }, ...merged];
-  const sight = await sightOf({ ...workspace, branch: into.name });
-  const all: Sight = { ...sight, quarantined: [], unscoped: true };
-  const sides: Sides = {
+  const sight = await visibilityOf({ ...workspace, branch: into.name });
+  const all: Visibility = { ...sight, quarantined: [], unscoped: true };
+  const sides: ComparisonVisibility = {
     reader: sight,
     base: all,
     // What both knew: the branch's lines without its own.
@@ -147,10 +147,10 @@ export async function compare(workspace: Workspace, name: string): Promise<Compa
   };
 }
 
-const isShown = (memory: Memory, { reader }: Sight): boolean => isOpenTo(memory, reader);
+const isShown = (memory: Memory, { reader }: Visibility): boolean => isInScope(memory, reader);
 
 /** Where it would be merged: its base, or where that has gone. */
-async function targetOf(workspace: Workspace, branch: Found): Promise<Found> {
+async function targetOf(workspace: Workspace, branch: StoredBranch): Promise<StoredBranch> {
   let target = branch;
   do {
     target = await requireBranch(workspace, target.value.base ?? target.name);
@@ -160,7 +160,7 @@ async function targetOf(workspace: Workspace, branch: Found): Promise<Found> {
 }
 
 /** Oldest first. */
-async function everyRecord({ store, name, limits }: Workspace, sight: Sight) {
+async function everyRecord({ store, name, limits }: Workspace, sight: Visibility) {
   const found: MemoryRow[] = [];
   const limit = limits.pageSize;
   for (;;) {
@@ -178,61 +178,69 @@ async function everyRecord({ store, name, limits }: Workspace, sight: Sight) {
   }
 }
 
-interface Sides {
+interface ComparisonVisibility {
   /** What whoever compares may see. */
-  readonly reader: Sight;
+  readonly reader: Visibility;
   /** All there is on the base, and all that the branch sees. */
-  readonly base: Sight;
-  readonly seenByBranch: Sight;
+  readonly base: Visibility;
+  readonly seenByBranch: Visibility;
 }
 
 async function conflictsOf(
   workspace: Workspace,
-  sides: Sides,
+  sides: ComparisonVisibility,
   own: readonly Memory[],
-): Promise<Pick<Compared, "conflicts" | "hidden">> {
+): Promise<Pick<BranchComparison, "conflicts" | "hidden">> {
   const known = new Map(own.map((memory) => [memory.id, memory]));
   const replacedHere = new Set(
     own.flatMap((memory) =>
-      targets(memory, REPLACING).filter((id) => isEnded(known.get(id), memory, sides.reader)),
+      targets(memory, REPLACING).filter((id) =>
+        isReplacedForAll(known.get(id), memory, sides.reader),
+      ),
     ),
   );
   const standing = own.filter((memory) => !replacedHere.has(memory.id));
-  const replacing = pairs(standing.filter(replaces), (memory) => targets(memory, REPLACING), known);
-  const building = pairs(
-    standing.filter(builds),
+  const replacing = groupByTarget(
+    standing.filter(canReplace),
+    (memory) => targets(memory, REPLACING),
+    known,
+  );
+  const building = groupByTarget(
+    standing.filter(buildsOnOthers),
     (memory) => [...(memory.refs ?? []), ...targets(memory, DOWNSTREAM_KINDS)],
     known,
   );
   const replacers = async (about: string) =>
-    (await sinceOnBase(workspace, sides, { about, kinds: REPLACING })).filter(replaces);
+    (await sinceOnBase(workspace, sides, { about, kinds: REPLACING })).filter(canReplace);
   const builders = async (about: string) =>
-    (await sinceOnBase(workspace, sides, { about, kinds: DOWNSTREAM_KINDS })).filter(builds);
+    (await sinceOnBase(workspace, sides, { about, kinds: DOWNSTREAM_KINDS })).filter(
+      buildsOnOthers,
+    );
   const found = await Promise.all([
-    inTurns([...replacing], async ([about, by]) => [
-      ...crossed("both_replaced", { about, by, base: await replacers(about) }),
-      ...crossed("branch_replaced", { about, by, base: await builders(about) }),
+    mapInBatches([...replacing], async ([about, by]) => [
+      ...conflictingPairsOf("both_replaced", { about, by, base: await replacers(about) }),
+      ...conflictingPairsOf("branch_replaced", { about, by, base: await builders(about) }),
     ]),
-    inTurns([...building], async ([about, by]) =>
-      crossed("base_replaced", { about, by, base: await replacers(about) }),
+    mapInBatches([...building], async ([about, by]) =>
+      conflictingPairsOf("base_replaced", { about, by, base: await replacers(about) }),
     ),
   ]);
-  return shownOf(workspace, sides.reader, distinct(found.flat(2)));
+  return toVisibleConflicts(workspace, sides.reader, distinct(found.flat(2)));
 }
 
 /** Handoffs and what becomes of them, pins, quarantines: they point, and say nothing of what is there. */
-const builds = ({ type, trail, envelope }: Memory): boolean =>
-  !PLUMBING.has(type) && trail === undefined && envelope === undefined;
+const buildsOnOthers = ({ type, trail, envelope }: Memory): boolean =>
+  !UNSEARCHABLE_TYPES.has(type) && trail === undefined && envelope === undefined;
 
 /** A merge says which of two holds; that two took off the same pin is no conflict. */
-const replaces = ({ type }: Memory): boolean => type === "merge" || !PLUMBING.has(type);
+const canReplace = ({ type }: Memory): boolean => type === "merge" || !UNSEARCHABLE_TYPES.has(type);
 
 /** Whether a record holds no more, for everybody who may see it. */
-const isEnded = (memory: Memory | undefined, by: Memory, reader: Sight): boolean =>
-  memory !== undefined && isWithin(memory, by) && !isQuarantined(by.id, reader);
+const isReplacedForAll = (memory: Memory | undefined, by: Memory, reader: Visibility): boolean =>
+  memory !== undefined && isAudienceWithin(memory, by) && !isQuarantined(by.id, reader);
 
 /** Two records in each other's way. */
-interface Crossed extends Omit<Conflict, "branch" | "base"> {
+interface ConflictingPair extends Omit<Conflict, "branch" | "base"> {
   readonly branch: Memory;
   readonly base: Memory;
 }
@@ -241,11 +249,11 @@ interface Crossed extends Omit<Conflict, "branch" | "base"> {
  * What who looks may see of it is told; of the rest, how many. What somebody privately, or what was
  * quarantined, builds on is in nobody's way: only two that replace the same would both hold.
  */
-async function shownOf(
+async function toVisibleConflicts(
   { store, name }: Workspace,
-  sight: Sight,
-  crossings: readonly Crossed[],
-): Promise<Pick<Compared, "conflicts" | "hidden">> {
+  sight: Visibility,
+  crossings: readonly ConflictingPair[],
+): Promise<Pick<BranchComparison, "conflicts" | "hidden">> {
   const rows = await store.readMemories(name, [...new Set(crossings.map(({ about }) => about))]);
   const abouts = new Map(rows.map((row) => [row.id, memoryOf(row)]));
   const conflicts: Conflict[] = [];
@@ -267,7 +275,7 @@ const targets = ({ relations = [] }: Memory, kinds: readonly RelationKind[]): st
   relations.filter(({ kind }) => kinds.includes(kind)).map(({ to }) => to);
 
 /** By what they are about, who says it. What is about the branch's own records is its own business. */
-function pairs(
+function groupByTarget(
   said: readonly Memory[],
   about: (memory: Memory) => readonly string[],
   own: ReadonlyMap<string, Memory>,
@@ -284,20 +292,20 @@ function pairs(
 /** Records that the base has and the branch does not see, that still stand, and say this about it. */
 async function sinceOnBase(
   { store, name }: Workspace,
-  { reader, base, seenByBranch }: Sides,
+  { reader, base, seenByBranch }: ComparisonVisibility,
   { about, kinds }: { readonly about: string; readonly kinds: readonly RelationKind[] },
 ): Promise<Memory[]> {
   const pointing = async (memory: string, which: readonly RelationKind[]): Promise<MemoryRow[]> => {
-    const at = { workspace: name, direction: "in" as const, sight: base, limit: MOST_EDGES };
+    const at = { workspace: name, direction: "in" as const, sight: base, limit: MAX_EDGES };
     const edges = await store.findRelations({ ...at, memory, kinds: which });
     return edges.length === 0 ? [] : [...(await store.readMemories(name, sourcesOf(edges)))];
   };
   const rows = await pointing(about, kinds);
-  const since = rows.filter((row) => !isOnLine(row, seenByBranch)).map(memoryOf);
+  const since = rows.filter((row) => !isOnVisibleBranch(row, seenByBranch)).map(memoryOf);
   const standing = await Promise.all(
     since.map(async (memory) => {
       const after = (await pointing(memory.id, REPLACING)).map(memoryOf);
-      return after.some((by) => isEnded(memory, by, reader)) ? [] : [memory];
+      return after.some((by) => isReplacedForAll(memory, by, reader)) ? [] : [memory];
     }),
   );
   return standing.flat();
@@ -307,31 +315,34 @@ const sourcesOf = (edges: readonly RelationEdge[]): string[] => [
   ...new Set(edges.map((edge) => edge.source)),
 ];
 
-interface Crossing {
+interface ConflictCandidates {
   readonly about: string;
   readonly by: ReadonlySet<Memory>;
   readonly base: readonly Memory[];
 }
 
 /** What nobody sees both of is in nobody's way. */
-const crossed = (kind: Conflict["kind"], { about, by, base }: Crossing): Crossed[] =>
+const conflictingPairsOf = (
+  kind: Conflict["kind"],
+  { about, by, base }: ConflictCandidates,
+): ConflictingPair[] =>
   [...by].flatMap((branch) =>
     base
-      .filter((each) => !areApart(branch, each))
+      .filter((each) => !areAudiencesDisjoint(branch, each))
       .map((each) => ({ kind, about, branch, base: each })),
   );
 
-async function inTurns<T, U>(items: readonly T[], act: (item: T) => Promise<U>): Promise<U[]> {
+async function mapInBatches<T, U>(items: readonly T[], act: (item: T) => Promise<U>): Promise<U[]> {
   const done: U[] = [];
-  for (let i = 0; i < items.length; i += AT_ONCE) {
-    done.push(...(await Promise.all(items.slice(i, i + AT_ONCE).map(act))));
+  for (let i = 0; i < items.length; i += MAX_CONCURRENT_QUERIES) {
+    done.push(...(await Promise.all(items.slice(i, i + MAX_CONCURRENT_QUERIES).map(act))));
   }
   return done;
 }
 
 /** Two records that meet in two ways are one conflict: the first way counts. */
-function distinct(crossings: readonly Crossed[]): Crossed[] {
-  const seen = new Map<string, Crossed>();
+function distinct(crossings: readonly ConflictingPair[]): ConflictingPair[] {
+  const seen = new Map<string, ConflictingPair>();
   for (const crossing of crossings) {
     const { about, branch, base } = crossing;
     const key = JSON.stringify([about, branch.id, base.id]);

@@ -8,17 +8,23 @@ import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import { MemoryId } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { isForAll } from "../../store/sight.ts";
-import { CLOSED, type PutEntry } from "../../store/store.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { CLOSED_BRANCH, type PutEntry } from "../../store/store.ts";
+import { isTeamScoped } from "../../store/visibility.ts";
 import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { refuseQuarantined } from "../quarantine/quarantine-mark.ts";
 import { type Author, type Memory, type MemoryInput, memoryOf, placedMemory } from "../record.ts";
 import { refusalError } from "../refusals.ts";
 import { BRANCH, type Merge } from "./branch.ts";
-import { branchChanged, branchClosed, markOf, requireBranch, written } from "./branches.ts";
-import { type Compared, type Conflict, compare } from "./compare.ts";
+import {
+  branchChanged,
+  branchClosed,
+  requireBranch,
+  serializeBranchValue,
+  writeBranchRecord,
+} from "./branches.ts";
+import { type BranchComparison, type Conflict, compareBranch } from "./compare.ts";
 
 export const MergeSchema = z.strictObject({
   /** For each conflict, which of its two records holds from now on. */
@@ -31,7 +37,7 @@ export const MergeSchema = z.strictObject({
 export type MergeOptions = z.input<typeof MergeSchema>;
 type Resolution = z.output<typeof MergeSchema>["resolve"][number];
 
-export type Merged =
+export type MergeResult =
   | {
       readonly kind: "merged";
       readonly branch: string;
@@ -52,7 +58,7 @@ export type Merged =
       readonly hint?: string;
     };
 
-const HIDDEN =
+const HIDDEN_CONFLICTS_HINT =
   "Somebody who may see them has to merge: the author of the private records on the branch, or on its base.";
 
 export async function mergeBranch(
@@ -60,21 +66,24 @@ export async function mergeBranch(
   author: Author,
   name: string,
   options: MergeOptions = {},
-): Promise<Merged> {
-  const { resolve } = parseOr(MergeSchema, options, { code: "invalid_input", what: "The options" });
-  return retryWrite<Merged>(branchChanged(name), async () => {
-    const compared = await compare(workspace, name);
+): Promise<MergeResult> {
+  const { resolve } = parseOrThrow(MergeSchema, options, {
+    code: "invalid_input",
+    what: "The options",
+  });
+  return retryWrite<MergeResult>(branchChanged(name), async () => {
+    const compared = await compareBranch(workspace, name);
     const { branch, conflicts, hidden } = compared;
     if (branch.closed !== undefined) throw branchClosed(branch);
-    refuseIdle(resolve, conflicts);
+    refuseUnusedResolutions(resolve, conflicts);
     const open = conflicts.filter((conflict) => !resolve.some((each) => settles(each, conflict)));
     if (open.length > 0 || hidden > 0) {
-      const hint = hidden > 0 ? { hint: HIDDEN } : {};
+      const hint = hidden > 0 ? { hint: HIDDEN_CONFLICTS_HINT } : {};
       return { kind: "conflicts", branch: branch.name, conflicts: open, hidden, ...hint };
     }
     const kept = resolve.map(({ keep: id }, i) => ({ id, path: `resolve[${i}].keep` }));
     await refuseQuarantined(workspace, kept);
-    const merged = await write(workspace, author, compared, await resolved(workspace, resolve));
+    const merged = await write(workspace, author, compared, await addScopes(workspace, resolve));
     return merged ?? RETRY;
   });
 }
@@ -83,7 +92,10 @@ const settles = ({ keep, over }: Resolution, { branch, base }: Conflict): boolea
   (keep === branch && over === base) || (keep === base && over === branch);
 
 /** What settles no conflict was meant for another: better said than done. */
-function refuseIdle(resolve: readonly Resolution[], conflicts: readonly Conflict[]): void {
+function refuseUnusedResolutions(
+  resolve: readonly Resolution[],
+  conflicts: readonly Conflict[],
+): void {
   const at = resolve.findIndex((each) => !conflicts.some((conflict) => settles(each, conflict)));
   if (at < 0) return;
   const { keep, over } = resolve[at] as Resolution;
@@ -94,16 +106,16 @@ function refuseIdle(resolve: readonly Resolution[], conflicts: readonly Conflict
   });
 }
 
-interface Resolved extends Resolution {
+interface ScopedResolution extends Resolution {
   /** Of two records of which one is private: who may know that. */
   readonly scope: Pick<MemoryInput, "scope" | "session"> | undefined;
 }
 
 /** Everybody sees a merge; not everybody may see what it decides about. */
-async function resolved(
+async function addScopes(
   { store, name }: Workspace,
   resolve: readonly Resolution[],
-): Promise<Resolved[]> {
+): Promise<ScopedResolution[]> {
   const ids = resolve.flatMap(({ keep, over }) => [keep, over]);
   const rows = ids.length === 0 ? [] : await store.readMemories(name, [...new Set(ids)]);
   const records = new Map(rows.map((row) => [row.id, memoryOf(row)]));
@@ -113,8 +125,8 @@ async function resolved(
   });
 }
 
-function scopeFor(records: readonly Memory[]): Resolved["scope"] {
-  const closed = records.filter((record) => !isForAll(record));
+function scopeFor(records: readonly Memory[]): ScopedResolution["scope"] {
+  const closed = records.filter((record) => !isTeamScoped(record));
   const [first] = closed;
   if (first === undefined) return undefined;
   // Private in two ways: then who merges is the only one that is known to see both.
@@ -127,32 +139,32 @@ function scopeFor(records: readonly Memory[]): Resolved["scope"] {
 async function write(
   workspace: Workspace,
   author: Author,
-  { branch, into, tip, lines }: Compared,
-  resolve: readonly Resolved[],
-): Promise<Merged | undefined> {
+  { branch, into, tip, lines }: BranchComparison,
+  resolve: readonly ScopedResolution[],
+): Promise<MergeResult | undefined> {
   const of = { branch: branch.name, into: into.name, tip };
   const view = { ...workspace, branch: into.name };
   const open = resolve.filter(({ scope }) => scope === undefined);
-  const mark = markOf(view, author, recordOf(author, of, open));
+  const mark = writeBranchRecord(view, author, recordOf(author, of, open));
   // Which of two private records holds is said to those who see them.
   const asides = resolve.flatMap((each) =>
     each.scope === undefined
       ? []
-      : [markOf(view, author, { ...recordOf(author, of, [each]), ...each.scope })],
+      : [writeBranchRecord(view, author, { ...recordOf(author, of, [each]), ...each.scope })],
   );
   const merge = { branch: branch.name, lines, record: mark.memory };
   const merges: readonly Merge[] = [...into.value.merges, merge];
   const actual = merges.flatMap((each) => each.lines).length;
   checkLimit(workspace.limits, "mergedLines", { actual, path: "branch" });
-  const closed = written({ as: "merged", by: author.agent, record: mark.memory });
+  const closed = serializeBranchValue({ as: "merged", by: author.agent, record: mark.memory });
   const entries: PutEntry[] = [
     {
       kind: BRANCH,
       name: into.name,
-      value: written({ ...into.value, merges }),
+      value: serializeBranchValue({ ...into.value, merges }),
       basedOn: into.revision,
     },
-    { kind: CLOSED, name: branch.name, value: closed, basedOn: 0 },
+    { kind: CLOSED_BRANCH, name: branch.name, value: closed, basedOn: 0 },
   ];
   const outcome = await workspace.store.appendMemories({
     ...mark.operation,

@@ -8,15 +8,15 @@ import * as z from "zod";
 import { clip } from "../../base/clip.ts";
 import { checkLimit } from "../../base/limits.ts";
 import { MemoryId } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { type DeliveryRow, isOpen, type MemoryRow, type TrailStep } from "../../store/rows.ts";
-import { VIEW } from "../../store/search.ts";
-import { isRowOpenTo } from "../../store/sight.ts";
+import { VIEW_TYPE } from "../../store/search.ts";
+import { isRowInScope } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { SYSTEM } from "../agents.ts";
-import { readOpen, unknownMemory } from "../read.ts";
+import { readVisible, unknownMemory } from "../read.ts";
 import { type Memory, memoryOf } from "../record.ts";
-import { type Cut, chunksOf, downstreamOf, type Reached } from "./downstream.ts";
+import { chunksOf, downstreamOf, type ReachedRecord, type WalkCutoff } from "./downstream.ts";
 import { marksOf } from "./quarantine-mark.ts";
 
 export const ImpactSchema = z.strictObject({
@@ -60,7 +60,7 @@ export interface ImpactDelivery {
   readonly memory: string;
 }
 
-export const WAYS = ["accepted", "claimed", "viewed", "wrote"] as const;
+export const EXPOSURE_WAYS = ["accepted", "claimed", "viewed", "wrote"] as const;
 
 /**
  * Who saw it: accepted a handoff that carried it, claimed one, was shown it in a view, or wrote something
@@ -68,7 +68,7 @@ export const WAYS = ["accepted", "claimed", "viewed", "wrote"] as const;
  */
 export interface ImpactAgent {
   readonly agent: string;
-  readonly ways: readonly (typeof WAYS)[number][];
+  readonly ways: readonly (typeof EXPOSURE_WAYS)[number][];
 }
 
 export interface Impact {
@@ -82,10 +82,10 @@ export interface Impact {
   readonly hidden: number;
   /** True: there is more. Ask for the impact of the records in `cut`, which are those that are shown. */
   readonly more: boolean;
-  readonly cut: readonly Cut[];
+  readonly cut: readonly WalkCutoff[];
 }
 
-const ABOUT = 120;
+const EXCERPT_LENGTH = 120;
 
 export async function impactOf(
   workspace: Workspace,
@@ -93,13 +93,17 @@ export async function impactOf(
   query: ImpactQuery,
 ): Promise<Impact> {
   const { limits, reader } = workspace;
-  const { depth = limits.impactDepth, limit = limits.impactVisits } = parseOr(ImpactSchema, query, {
-    code: "invalid_input",
-    what: "The query",
-  });
+  const { depth = limits.impactDepth, limit = limits.impactVisits } = parseOrThrow(
+    ImpactSchema,
+    query,
+    {
+      code: "invalid_input",
+      what: "The query",
+    },
+  );
   checkLimit(limits, "impactDepth", { actual: depth, path: "depth" });
   checkLimit(limits, "impactVisits", { actual: limit, path: "limit" });
-  const named = parseOr(MemoryId, id, {
+  const named = parseOrThrow(MemoryId, id, {
     code: "invalid_input",
     what: "The memory id",
     prefix: "id",
@@ -110,7 +114,7 @@ export async function impactOf(
   const all = reached.map((each) => ({ ...each, memory: memoryOf(each.row) }));
   // That somebody was shown it is told with who saw it: nothing came of it by that.
   const came = all.filter(({ memory }) => !isView(memory));
-  const parsed = came.filter(({ row }) => isRowOpenTo(row, reader));
+  const parsed = came.filter(({ row }) => isRowInScope(row, reader));
   const visible = new Set([root.id, ...parsed.map(({ row }) => row.id)]);
   const marks = await marksOf(workspace, [...visible]);
   const records = [memoryOf(root), ...came.map(({ memory }) => memory)];
@@ -124,8 +128,12 @@ export async function impactOf(
     memory: { ...memoryOf(root), ...(rootMark && { quarantined: rootMark }) },
     downstream: parsed.map((each) => itemOf(each, { visible, marked: marks.has(each.row.id) })),
     envelopes: records.flatMap(({ envelope }) => envelope?.id ?? []),
-    deliveries: deliveries.map(deliveryOf),
-    agents: await sawIt(workspace, [...parsed.map(({ memory }) => memory), ...views], deliveries),
+    deliveries: deliveries.map(impactDeliveryOf),
+    agents: await findExposedAgents(
+      workspace,
+      [...parsed.map(({ memory }) => memory), ...views],
+      deliveries,
+    ),
     hidden: came.length - parsed.length,
     more: cut.length > 0,
     cut: cut.filter(({ memory }) => visible.has(memory)),
@@ -133,11 +141,11 @@ export async function impactOf(
 }
 
 function itemOf(
-  { memory, depth, from, kind }: Reached & { readonly memory: Memory },
+  { memory, depth, from, kind }: ReachedRecord & { readonly memory: Memory },
   { visible, marked }: { readonly visible: ReadonlySet<string>; readonly marked: boolean },
 ): ImpactMemory {
   const { id, type, agent, task, branch, storedAt, content } = memory;
-  const about = clip(content.trim().split("\n", 1)[0] ?? "", ABOUT);
+  const about = clip(content.trim().split("\n", 1)[0] ?? "", EXCERPT_LENGTH);
   const via = { kind, ...(visible.has(from) ? { memory: from } : {}) };
   const of = { id, type, agent, ...(task === undefined ? {} : { task }), branch, storedAt };
   return { ...of, about, depth, via, quarantined: marked };
@@ -150,7 +158,7 @@ export async function requireRows(
 ): Promise<MemoryRow[]> {
   const found = new Map<string, MemoryRow>();
   for (const chunk of chunksOf(ids)) {
-    for (const row of await readOpen(workspace, chunk)) found.set(row.id, row);
+    for (const row of await readVisible(workspace, chunk)) found.set(row.id, row);
   }
   return ids.map((id) => {
     const row = found.get(id);
@@ -159,7 +167,7 @@ export async function requireRows(
   });
 }
 
-const isView = ({ type }: Memory): boolean => type === VIEW;
+const isView = ({ type }: Memory): boolean => type === VIEW_TYPE;
 
 /** Of a view, the acceptance it was composed under comes first; what it showed, after that. */
 const shownIn = ({ refs = [] }: Memory): readonly string[] => refs.slice(1);
@@ -222,19 +230,19 @@ function givenBy(step: TrailStep): string[] {
   return step.verb === "complete" ? [] : [step.delivery];
 }
 
-function deliveryOf({ delivery, record, envelope }: Carrier): ImpactDelivery {
+function impactDeliveryOf({ delivery, record, envelope }: Carrier): ImpactDelivery {
   const { id, task, sender, receiver, state, holder } = delivery;
   const where = { id, task, sender, receiver, state, open: isOpen(state) };
   return { ...where, ...(holder === "" ? {} : { holder }), envelope, memory: record };
 }
 
-async function sawIt(
+async function findExposedAgents(
   { store, name }: Workspace,
   downstream: readonly Memory[],
   carriers: readonly Carrier[],
 ): Promise<ImpactAgent[]> {
-  const ways = new Map<string, Set<(typeof WAYS)[number]>>();
-  const saw = (agent: string, way: (typeof WAYS)[number]): void => {
+  const ways = new Map<string, Set<(typeof EXPOSURE_WAYS)[number]>>();
+  const saw = (agent: string, way: (typeof EXPOSURE_WAYS)[number]): void => {
     if (agent === "" || agent === SYSTEM) return; // The hub itself is nobody who could be misled.
     ways.set(agent, (ways.get(agent) ?? new Set()).add(way));
   };
@@ -248,6 +256,6 @@ async function sawIt(
     for (const { holder } of await store.readAttempts(name, delivery.id)) saw(holder, "claimed");
   }
   return [...ways]
-    .map(([agent, set]) => ({ agent, ways: WAYS.filter((way) => set.has(way)) }))
+    .map(([agent, set]) => ({ agent, ways: EXPOSURE_WAYS.filter((way) => set.has(way)) }))
     .sort((a, b) => (a.agent < b.agent ? -1 : 1));
 }

@@ -5,14 +5,14 @@
  */
 import type { MemoryRow } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { DOWNSTREAM_KINDS } from "../cited.ts";
+import { DOWNSTREAM_KINDS } from "../citations.ts";
 
 /** Asked about at once, and read at once. */
 const CHUNK = 500;
 /** Edges in one answer; asked for again with twice as many where they do not tell enough. */
 const FIRST_PAGE = 1_000;
 
-export interface Reached {
+export interface ReachedRecord {
   readonly row: MemoryRow;
   /** Steps from where the walk began. */
   readonly depth: number;
@@ -22,14 +22,14 @@ export interface Reached {
 }
 
 /** A record that more points to than was followed. */
-export interface Cut {
+export interface WalkCutoff {
   readonly memory: string;
   readonly why: "depth" | "limit";
 }
 
 export interface Walk {
-  readonly reached: readonly Reached[];
-  readonly cut: readonly Cut[];
+  readonly reached: readonly ReachedRecord[];
+  readonly cut: readonly WalkCutoff[];
 }
 
 export interface Bounds {
@@ -38,7 +38,7 @@ export interface Bounds {
   readonly limit: number;
 }
 
-type Step = Omit<Reached, "row"> & { readonly id: string };
+type Step = Omit<ReachedRecord, "row"> & { readonly id: string };
 
 export async function downstreamOf(
   workspace: Workspace,
@@ -47,7 +47,7 @@ export async function downstreamOf(
 ): Promise<Walk> {
   const known = new Set(roots);
   const steps: Step[] = [];
-  const cut = new Map<string, Cut["why"]>();
+  const cut = new Map<string, WalkCutoff["why"]>();
   let frontier: readonly string[] = [...known];
   for (let depth = 1; frontier.length > 0; depth++) {
     const next: string[] = [];
@@ -87,8 +87,8 @@ async function inbound(
   }
 }
 
-async function withRows(workspace: Workspace, steps: readonly Step[]): Promise<Reached[]> {
-  const reached: Reached[] = [];
+async function withRows(workspace: Workspace, steps: readonly Step[]): Promise<ReachedRecord[]> {
+  const reached: ReachedRecord[] = [];
   for (const chunk of chunksOf(steps)) {
     const ids = chunk.map(({ id }) => id);
     const rows = await workspace.store.readMemories(workspace.name, ids);

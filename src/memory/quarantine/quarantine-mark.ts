@@ -18,7 +18,7 @@ export interface QuarantineMark {
   readonly record: string;
 }
 
-export function markIn(entry: EntryRow): QuarantineMark {
+export function parseMark(entry: EntryRow): QuarantineMark {
   return parseText<QuarantineMark>({ id: `${entry.kind} ${entry.name}`, text: entry.value });
 }
 
@@ -27,7 +27,7 @@ export async function markOf(
   memory: string,
 ): Promise<QuarantineMark | undefined> {
   const entry = await store.findEntry(name, QUARANTINE, memory);
-  return entry && markIn(entry);
+  return entry && parseMark(entry);
 }
 
 export async function anyMarked({ store, name: workspace }: Workspace): Promise<boolean> {
@@ -43,7 +43,7 @@ export async function* allMarks({
   const limit = limits.pageSize;
   for (let after = ""; ; ) {
     const page = await store.listEntries({ workspace, kind: QUARANTINE, after, limit });
-    for (const entry of page) yield { memory: entry.name, mark: markIn(entry) };
+    for (const entry of page) yield { memory: entry.name, mark: parseMark(entry) };
     after = page.at(-1)?.name ?? "";
     if (page.length < limit) return;
   }
@@ -61,12 +61,12 @@ export async function marksOf(
   const found = await Promise.all(
     [...new Set(memories)].map((id) => store.findEntry(name, QUARANTINE, id)),
   );
-  for (const entry of found) if (entry) marks.set(entry.name, markIn(entry));
+  for (const entry of found) if (entry) marks.set(entry.name, parseMark(entry));
   return marks;
 }
 
 /** Those that are not marked: what may go into something new. */
-export async function unmarked<T extends { readonly id: string }>(
+export async function withoutQuarantined<T extends { readonly id: string }>(
   workspace: Workspace,
   records: readonly T[],
 ): Promise<T[]> {
@@ -76,7 +76,7 @@ export async function unmarked<T extends { readonly id: string }>(
 }
 
 /** What a new record builds on, and where its author says so. */
-export interface Cited {
+export interface Citation {
   readonly id: string;
   readonly path: string;
 }
@@ -84,7 +84,7 @@ export interface Cited {
 /** Nothing new builds on a record that was taken out of sight. */
 export async function refuseQuarantined(
   workspace: Workspace,
-  cited: readonly Cited[],
+  cited: readonly Citation[],
 ): Promise<void> {
   const marks = await marksOf(
     workspace,

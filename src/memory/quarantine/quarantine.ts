@@ -9,27 +9,38 @@
  */
 
 import * as z from "zod";
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import { type Page, pageOf } from "../../base/page.ts";
 import { AgentName, MemoryId } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { type DeliveryRow, type EventKind, isOpen, type MemoryRow } from "../../store/rows.ts";
-import { VIEW } from "../../store/search.ts";
-import { isRowOpenTo, NOBODY, type Reader, TRUNK } from "../../store/sight.ts";
+import { VIEW_TYPE } from "../../store/search.ts";
 import type { Move, PutEntry } from "../../store/store.ts";
+import {
+  ANONYMOUS_READER,
+  isRowInScope,
+  MAIN_BRANCH,
+  type Reader,
+} from "../../store/visibility.ts";
 import { RETRY, retryWrite, tryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { hiddenAmong } from "../invisible.ts";
-import { outputOf, type Source } from "../output.ts";
+import { listAuthoredIds, type RecordSource } from "../authored-records.ts";
 import { unknownMemory } from "../read.ts";
 import { type Author, type MemoryInput, memoryOf, writeRecord } from "../record.ts";
-import { heard } from "../redaction/secret-policy.ts";
+import { redactSecrets } from "../redaction/secret-policy.ts";
+import { findHiddenIds } from "../reference-visibility.ts";
 import { refusalError } from "../refusals.ts";
 import { type Carrier, carriersOf, requireRows } from "./blast-radius.ts";
 import { chunksOf, downstreamOf } from "./downstream.ts";
-import { allMarks, markIn, marksOf, QUARANTINE, type QuarantineMark } from "./quarantine-mark.ts";
+import {
+  allMarks,
+  marksOf,
+  parseMark,
+  QUARANTINE,
+  type QuarantineMark,
+} from "./quarantine-mark.ts";
 
 /** The type of the record that lifts a quarantine. */
 export const LIFT = "lift";
@@ -45,18 +56,18 @@ const ByRecord = z.strictObject({ record: MemoryId });
 const Ids = z.array(MemoryId).min(1);
 
 /** Records by id, or all that an agent or a session wrote, `since` a time in milliseconds. */
-export type QuarantineWhat =
+export type QuarantineTarget =
   | string
   | readonly string[]
   | z.input<typeof ByAgent>
   | z.input<typeof BySession>;
 
 /** The same, of what is out of sight; or all that one quarantine took, by the record that says so. */
-export type LiftWhat = QuarantineWhat | z.input<typeof ByRecord>;
+export type LiftTarget = QuarantineTarget | z.input<typeof ByRecord>;
 
 /** Both, as a door describes them. */
-export const QuarantineWhatSchema = z.union([MemoryId, Ids, ByAgent, BySession]);
-export const LiftWhatSchema = z.union([MemoryId, Ids, ByAgent, BySession, ByRecord]);
+export const QuarantineTargetSchema = z.union([MemoryId, Ids, ByAgent, BySession]);
+export const LiftTargetSchema = z.union([MemoryId, Ids, ByAgent, BySession, ByRecord]);
 
 export const LiftSchema = z.strictObject({
   /** Only say what would be done. */
@@ -72,7 +83,7 @@ export const QuarantineSchema = LiftSchema.extend({
 
 export type QuarantineOptions = z.input<typeof QuarantineSchema>;
 
-export interface Quarantined {
+export interface QuarantineResult {
   /** Taken out of sight by this call (or put back), of what the caller may see; with `dryRun`, what would be. */
   readonly memories: readonly string[];
   /** Were so before, of what the caller may see. */
@@ -89,7 +100,7 @@ const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 
 function checkedReason(reason: string): string {
   const how = { code: "invalid_input", what: "The reason", prefix: "reason" } as const;
-  const checked = parseOr(Reason, reason, how);
+  const checked = parseOrThrow(Reason, reason, how);
   canonicalJson(checked, "invalid_input", "reason");
   return checked;
 }
@@ -97,12 +108,12 @@ function checkedReason(reason: string): string {
 export async function quarantine(
   workspace: Workspace,
   by: Author,
-  what: QuarantineWhat,
+  what: QuarantineTarget,
   { reason, ...options }: QuarantineOptions & { readonly reason: string },
-): Promise<Quarantined> {
-  const { reason: why } = await heard(workspace, { reason: checkedReason(reason) });
+): Promise<QuarantineResult> {
+  const { reason: why } = await redactSecrets(workspace, { reason: checkedReason(reason) });
   const how = { code: "invalid_input", what: "The options" } as const;
-  const { downstream, dryRun } = parseOr(QuarantineSchema, options, how);
+  const { downstream, dryRun } = parseOrThrow(QuarantineSchema, options, how);
   const named = await idsOf(workspace, what);
   const ids = downstream ? await withDownstream(workspace, named) : named;
   const change = { verb: QUARANTINE, reason: why, dryRun } as const;
@@ -113,13 +124,13 @@ export async function quarantine(
 export async function lift(
   workspace: Workspace,
   by: Author,
-  what: LiftWhat,
+  what: LiftTarget,
   { reason, ...options }: LiftOptions & { readonly reason: string },
-): Promise<Quarantined> {
-  const { reason: why } = await heard(workspace, { reason: checkedReason(reason) });
+): Promise<QuarantineResult> {
+  const { reason: why } = await redactSecrets(workspace, { reason: checkedReason(reason) });
   const how = { code: "invalid_input", what: "The options" } as const;
-  const { dryRun } = parseOr(LiftSchema, options, how);
-  const named = await markedOf(workspace, what);
+  const { dryRun } = parseOrThrow(LiftSchema, options, how);
+  const named = await listMarkedIds(workspace, what);
   return changeMarks(workspace, by, named, { verb: LIFT, reason: why, dryRun });
 }
 
@@ -127,13 +138,13 @@ export interface QuarantinedMemory extends QuarantineMark {
   readonly memory: string;
 }
 
-export const QuarantinedSchema = z.strictObject({
+export const QuarantineQuerySchema = z.strictObject({
   /** The `next` of the page before. */
   after: z.string().default(""),
   limit: z.int().positive().default(100),
 });
 
-export type QuarantineQuery = z.input<typeof QuarantinedSchema>;
+export type QuarantineQuery = z.input<typeof QuarantineQuerySchema>;
 
 /** What is out of sight and the reader may see by its id, in the order of ids (that of their making). */
 export async function listQuarantined(
@@ -142,15 +153,15 @@ export async function listQuarantined(
 ): Promise<Page<QuarantinedMemory>> {
   const { store, name, limits } = workspace;
   const how = { code: "invalid_input", what: "The query" } as const;
-  const { after: start, limit } = parseOr(QuarantinedSchema, query, how);
+  const { after: start, limit } = parseOrThrow(QuarantineQuerySchema, query, how);
   checkLimit(limits, "pageSize", { actual: limit, path: "limit" });
   const found: QuarantinedMemory[] = [];
   for (let after = start; ; ) {
     const page = await store.listEntries({ workspace: name, kind: QUARANTINE, after, limit });
     const names = page.map((entry) => entry.name);
-    const hidden = await hiddenAmong(workspace, names);
+    const hidden = await findHiddenIds(workspace, names);
     const seen = page.filter((entry) => !hidden.has(entry.name));
-    found.push(...seen.map((entry) => ({ memory: entry.name, ...markIn(entry) })));
+    found.push(...seen.map((entry) => ({ memory: entry.name, ...parseMark(entry) })));
     after = names.at(-1) ?? "";
     if (page.length < limit || found.length > limit) {
       return pageOf(found, limit, ({ memory }) => memory);
@@ -158,35 +169,38 @@ export async function listQuarantined(
   }
 }
 
-async function idsOf(workspace: Workspace, what: QuarantineWhat): Promise<string[]> {
+async function idsOf(workspace: Workspace, what: QuarantineTarget): Promise<string[]> {
   if (isNamed(what)) {
     const ids = checkedIds(workspace, what);
     await requireRows(workspace, ids);
     return ids;
   }
-  const ids = await outputOf(workspace, sourceOf(what));
+  const ids = await listAuthoredIds(workspace, sourceOf(what));
   checkLimit(workspace.limits, "impactVisits", { actual: ids.length, path: "records" });
   return ids;
 }
 
-const isNamed = (what: LiftWhat): what is string | readonly string[] =>
+const isNamed = (what: LiftTarget): what is string | readonly string[] =>
   typeof what === "string" || Array.isArray(what);
 
-const HOW = { code: "invalid_input", what: "What is meant" } as const;
+const TARGET_PARSE_OPTIONS = { code: "invalid_input", what: "What is meant" } as const;
 
 function checkedIds({ limits }: Workspace, what: string | readonly string[]): string[] {
-  const ids = parseOr(Ids, typeof what === "string" ? [what] : what, { ...HOW, prefix: "ids" });
+  const ids = parseOrThrow(Ids, typeof what === "string" ? [what] : what, {
+    ...TARGET_PARSE_OPTIONS,
+    prefix: "ids",
+  });
   checkLimit(limits, "impactVisits", { actual: ids.length, path: "ids" });
   return [...new Set(ids)];
 }
 
-const sourceOf = (what: QuarantineWhat): Source =>
+const sourceOf = (what: QuarantineTarget): RecordSource =>
   Object.hasOwn(Object(what), "session")
-    ? parseOr(BySession, what, HOW)
-    : parseOr(ByAgent, what, HOW);
+    ? parseOrThrow(BySession, what, TARGET_PARSE_OPTIONS)
+    : parseOrThrow(ByAgent, what, TARGET_PARSE_OPTIONS);
 
 /** What is lifted. A mark is lifted by whoever knows the id, also on what is private to others, or gone. */
-async function markedOf(workspace: Workspace, what: LiftWhat): Promise<string[]> {
+async function listMarkedIds(workspace: Workspace, what: LiftTarget): Promise<string[]> {
   if (isNamed(what)) {
     const ids = checkedIds(workspace, what);
     const marks = await marksOf(workspace, ids);
@@ -196,7 +210,7 @@ async function markedOf(workspace: Workspace, what: LiftWhat): Promise<string[]>
     );
     return ids;
   }
-  const isMeant = await meantBy(workspace, what);
+  const isMeant = await targetMatcher(workspace, what);
   const ids: string[] = [];
   for await (const { memory, mark } of allMarks(workspace)) {
     if (isMeant(memory, mark)) ids.push(memory);
@@ -204,15 +218,15 @@ async function markedOf(workspace: Workspace, what: LiftWhat): Promise<string[]>
   return ids;
 }
 
-async function meantBy(
+async function targetMatcher(
   workspace: Workspace,
-  what: Exclude<LiftWhat, string | readonly string[]>,
+  what: Exclude<LiftTarget, string | readonly string[]>,
 ): Promise<(memory: string, mark: QuarantineMark) => boolean> {
   if (!Object.hasOwn(Object(what), "record")) {
-    const output = new Set(await outputOf(workspace, sourceOf(what as QuarantineWhat)));
+    const output = new Set(await listAuthoredIds(workspace, sourceOf(what as QuarantineTarget)));
     return (memory) => output.has(memory);
   }
-  const { record } = parseOr(ByRecord, what, HOW);
+  const { record } = parseOrThrow(ByRecord, what, TARGET_PARSE_OPTIONS);
   const [row] = await requireRows(workspace, [record]);
   if (row === undefined) throw unknownMemory(workspace, record, "record");
   if (memoryOf(row).type === QUARANTINE) return (_, mark) => mark.record === record;
@@ -229,10 +243,10 @@ async function withDownstream(workspace: Workspace, ids: readonly string[]): Pro
   const { reached, cut } = await downstreamOf(workspace, ids, { depth, limit });
   const [first] = cut;
   // That somebody was shown it is not something that came of it.
-  const came = reached.filter(({ row }) => memoryOf(row).type !== VIEW);
+  const came = reached.filter(({ row }) => memoryOf(row).type !== VIEW_TYPE);
   if (first === undefined) return [...ids, ...came.map(({ row }) => row.id)];
   const cutAt = cut.map(({ memory }) => memory);
-  const hidden = await hiddenAmong(workspace, cutAt);
+  const hidden = await findHiddenIds(workspace, cutAt);
   const name = first.why === "depth" ? "impactDepth" : "impactVisits";
   const max = workspace.limits[name];
   throw new BatonError("limit_exceeded", {
@@ -255,11 +269,11 @@ async function changeMarks(
   by: Author,
   ids: readonly string[],
   change: Change,
-): Promise<Quarantined> {
+): Promise<QuarantineResult> {
   const rows = await rowsOf(workspace, ids);
   const carriers = await openCarriers(workspace, rows);
   const isHidden = hiddenFrom(rows, workspace.reader);
-  const isPrivate = hiddenFrom(rows, NOBODY);
+  const isPrivate = hiddenFrom(rows, ANONYMOUS_READER);
   const done = { memories: [] as string[], already: [] as string[], records: [] as string[] };
   let hidden = 0;
   const told: string[] = [];
@@ -280,7 +294,8 @@ async function changeMarks(
   }
   const isChange = done.memories.length + hidden > 0;
   if (isChange && !change.dryRun) {
-    for (const { id } of waiting) if (await tell(workspace, by, id, eventOf(change))) told.push(id);
+    for (const { id } of waiting)
+      if (await notifyDelivery(workspace, by, id, eventOf(change))) told.push(id);
   }
   const wouldTell = isChange ? waiting.map(({ id }) => id) : [];
   return { ...done, hidden, deliveries: change.dryRun ? wouldTell : told };
@@ -294,7 +309,7 @@ async function rowsOf({ store, name }: Workspace, ids: readonly string[]): Promi
 
 /** What is gone is hidden from nobody: only traces are pruned, and those are everybody's. */
 function hiddenFrom(rows: readonly MemoryRow[], reader: Reader): (id: string) => boolean {
-  const hidden = new Set(rows.filter((row) => !isRowOpenTo(row, reader)).map(({ id }) => id));
+  const hidden = new Set(rows.filter((row) => !isRowInScope(row, reader)).map(({ id }) => id));
   return (id) => hidden.has(id);
 }
 
@@ -308,7 +323,7 @@ async function openCarriers(workspace: Workspace, rows: readonly MemoryRow[]): P
   return carriers.filter(({ delivery }) => isOpen(delivery.state));
 }
 
-interface Telling {
+interface NotificationPlan {
   readonly tell: readonly DeliveryRow[];
   /** Whether everybody may read its id in the record. */
   readonly isOpenToAll: (id: string) => boolean;
@@ -327,7 +342,7 @@ async function changeBatch(
   workspace: Workspace,
   by: Author,
   ids: readonly string[],
-  { tell: given, isOpenToAll, ...change }: Change & Telling,
+  { tell: given, isOpenToAll, ...change }: Change & NotificationPlan,
 ): Promise<Batch> {
   const { name, store } = workspace;
   let tellNow = given;
@@ -350,8 +365,15 @@ async function changeBatch(
       ...{ kind: QUARANTINE, name: id, value },
       basedOn: revisions.get(id) ?? 0,
     }));
-    const moves = tellNow.map((delivery) => telling(delivery, eventOf(change)));
-    const operation = { workspace: name, branch: TRUNK, agent: by.agent, memory, entries, moves };
+    const moves = tellNow.map((delivery) => notifyingMove(delivery, eventOf(change)));
+    const operation = {
+      workspace: name,
+      branch: MAIN_BRANCH,
+      agent: by.agent,
+      memory,
+      entries,
+      moves,
+    };
     const outcome = await store.moveDeliveries(operation);
     switch (outcome.kind) {
       case "moved":
@@ -393,7 +415,7 @@ function recordOf(
 const eventOf = ({ verb }: Change): EventKind => (verb === LIFT ? "lifted" : "quarantined");
 
 /** The delivery stays as it is; the event wakes its sender, receiver and holder. */
-const telling = ({ id, state, fence, envelope }: DeliveryRow, event: EventKind): Move => ({
+const notifyingMove = ({ id, state, fence, envelope }: DeliveryRow, event: EventKind): Move => ({
   delivery: id,
   seen: { state, fence, envelope },
   to: state,
@@ -401,7 +423,7 @@ const telling = ({ id, state, fence, envelope }: DeliveryRow, event: EventKind):
 });
 
 /** One that moved on meanwhile, as it is now. False: nobody has it any more. */
-async function tell(
+async function notifyDelivery(
   workspace: Workspace,
   { agent }: Author,
   id: string,
@@ -411,8 +433,13 @@ async function tell(
   const told = await tryWrite(async () => {
     const delivery = (await store.findDelivery(name, id))?.delivery;
     if (delivery === undefined || !isOpen(delivery.state)) return false;
-    const moves = [telling(delivery, event)];
-    const outcome = await store.moveDeliveries({ workspace: name, branch: TRUNK, agent, moves });
+    const moves = [notifyingMove(delivery, event)];
+    const outcome = await store.moveDeliveries({
+      workspace: name,
+      branch: MAIN_BRANCH,
+      agent,
+      moves,
+    });
     return outcome.kind === "moved" || RETRY;
   });
   return told === true; // Too busy to be called: it finds the marks when it looks next.

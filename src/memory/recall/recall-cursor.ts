@@ -4,17 +4,17 @@
  * the records in between. Made for one question: with another it is refused.
  */
 import * as z from "zod";
-import { sha256 } from "../../base/canonical.ts";
+import { sha256 } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
 
 /** Whoever wants to see more than this asks another question. */
-export const DEEPEST = 1_000;
+export const MAX_SHOWN_HITS = 1_000;
 
 const Content = z.tuple([
   z.string(),
   z.int().min(0),
   z.int().min(0),
-  z.array(z.int().min(0)).max(DEEPEST),
+  z.array(z.int().min(0)).max(MAX_SHOWN_HITS),
 ]);
 
 export interface RecallCursor {
@@ -39,9 +39,9 @@ export function formatCursor({ fingerprint, upTo, now, shown }: RecallCursor): s
 
 export function parseCursor(cursor: string, fingerprint: string): RecallCursor {
   const parsed = Content.safeParse(parse(Buffer.from(cursor, "base64url").toString()));
-  if (!parsed.success) throw wrong("It is no cursor of an answer.");
+  if (!parsed.success) throw invalidCursor("It is no cursor of an answer.");
   const [made, upTo, now, steps] = parsed.data;
-  if (made !== fingerprint) throw wrong("It belongs to another question or other filters.");
+  if (made !== fingerprint) throw invalidCursor("It belongs to another question or other filters.");
   let pos = 0;
   const shown = steps.map((step) => {
     pos += step;
@@ -58,7 +58,7 @@ function parse(text: string): unknown {
   }
 }
 
-function wrong(message: string): BatonError {
+function invalidCursor(message: string): BatonError {
   return new BatonError("invalid_input", {
     message: `The cursor cannot be used: ${message}`,
     path: "after",

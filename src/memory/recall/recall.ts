@@ -8,41 +8,41 @@ import { BatonError } from "../../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import type { Page } from "../../base/page.ts";
 import { AgentName, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { type Query, queryOf } from "../../search/query.ts";
-import { EFFORT, type Parts } from "../../search/rank.ts";
+import { EFFORT, type ScoreParts } from "../../search/rank.ts";
 import { WEIGHTS } from "../../search/weights.ts";
-import type { IndexState, Searched, SearchFilter, SearchHit } from "../../store/search.ts";
+import type { IndexState, SearchFilter, SearchHit, SearchResult } from "../../store/search.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { requireAgent } from "../agents.ts";
 import { AsOfSchema, momentOf } from "../as-of.ts";
 import { type Memory, memoryOf } from "../record.ts";
-import { sightOf } from "../sight.ts";
+import { visibilityOf } from "../visibility.ts";
 import { type HitHandoff, handoffOf } from "./hit-handoff.ts";
+import { reasonsOf } from "./hit-reasons.ts";
 import {
-  DEEPEST,
   fingerprintOf,
   formatCursor,
+  MAX_SHOWN_HITS,
   parseCursor,
   type RecallCursor,
 } from "./recall-cursor.ts";
-import { reasonsOf } from "./why.ts";
 
 const Fraction = z.number().min(0).max(1);
 const Instant = z.int().min(0);
 const Label = z.string().min(1).max(FORMAT_LIMITS.nameLength);
-const Some = <Of extends z.ZodType>(of: Of) =>
+const OneOrMany = <Of extends z.ZodType>(of: Of) =>
   z.union([of, z.array(of).min(1).max(FORMAT_LIMITS.tags).readonly()]).optional();
 
 export const RecallSchema = z.strictObject({
   /** The `next` of the page before, for the same question and filters. */
   after: z.string().optional(),
   /** By whom. Several values of a filter: any of them; of tags and concepts: all of them. */
-  agent: Some(AgentName),
+  agent: OneOrMany(AgentName),
   /** What was known then. */
   asOf: AsOfSchema.optional(),
-  branch: Some(Label),
-  concept: Some(Label),
+  branch: OneOrMany(Label),
+  concept: OneOrMany(Label),
   /** How far and how widely connections are followed. */
   depth: z.int().min(0).max(3).default(1),
   limit: z.int().positive().default(10),
@@ -50,18 +50,18 @@ export const RecallSchema = z.strictObject({
   meaning: z.boolean().default(true),
   minConfidence: Fraction.optional(),
   minImportance: Fraction.optional(),
-  run: Some(Name),
-  scope: Some(z.enum(["agent", "session", "user", "team"])),
-  session: Some(Label),
+  run: OneOrMany(Name),
+  scope: OneOrMany(z.enum(["agent", "session", "user", "team"])),
+  session: OneOrMany(Label),
   /** Stored at or after. */
   since: Instant.optional(),
   /** What was superseded or corrected: left out, or marked and after everything else. */
   superseded: z.enum(["left-out", "marked"]).default("left-out"),
-  tag: Some(Label),
-  task: Some(Name),
+  tag: OneOrMany(Label),
+  task: OneOrMany(Name),
   /** Also what agents did, step by step. */
   traces: z.boolean().default(false),
-  type: Some(Label),
+  type: OneOrMany(Label),
   /** Stored before. */
   until: Instant.optional(),
   /** True at this time, as far as it says. */
@@ -70,14 +70,14 @@ export const RecallSchema = z.strictObject({
 });
 
 export type RecallQuery = z.input<typeof RecallSchema>;
-type Checked = z.output<typeof RecallSchema>;
+type CheckedRecallQuery = z.output<typeof RecallSchema>;
 
 /** A memory that answers, and why it does. */
 export interface Hit {
   readonly memory: Memory;
   readonly score: number;
   /** What the score is made of. */
-  readonly parts: Parts;
+  readonly parts: ScoreParts;
   /** The same in words, most important first. */
   readonly why: readonly string[];
   /** Words of the question that it says, and that are said right beside it. */
@@ -91,7 +91,7 @@ export interface Hit {
   readonly supersededBy: readonly string[];
 }
 
-export interface Recalled extends Page<Hit> {
+export interface RecallResult extends Page<Hit> {
   /** How far the index has come: what lies beyond is scanned. */
   readonly index: IndexState;
   /** How meaning was compared, or why it was not. */
@@ -102,14 +102,14 @@ export async function recall(
   workspace: Workspace,
   question: string,
   query: RecallQuery,
-): Promise<Recalled> {
+): Promise<RecallResult> {
   const text = checkedQuestion(question);
-  const checked = parseOr(RecallSchema, query, { code: "invalid_input", what: "The query" });
+  const checked = parseOrThrow(RecallSchema, query, { code: "invalid_input", what: "The query" });
   checkLimit(workspace.limits, "pageSize", { actual: checked.limit, path: "limit" });
   const fingerprint = fingerprintOf(text, { ...checked, after: undefined, limit: undefined });
   const page = checked.after === undefined ? undefined : parseCursor(checked.after, fingerprint);
   const [sight, filter, now, asked] = await Promise.all([
-    sightOf(workspace, { asOf: checked.asOf, traces: checked.traces }),
+    visibilityOf(workspace, { asOf: checked.asOf, traces: checked.traces }),
     filterOf(workspace, checked),
     page?.now ?? timeOf(workspace, checked),
     workspace.meaning.ask(workspace, text, checked.meaning),
@@ -141,15 +141,17 @@ export async function recall(
 }
 
 function nextPage(
-  { hits, more, upTo }: Searched,
+  { hits, more, upTo }: SearchResult,
   before: Omit<RecallCursor, "upTo">,
 ): string | undefined {
   const shown = [...before.shown, ...hits.map(({ pos }) => pos)];
-  return more && shown.length < DEEPEST ? formatCursor({ ...before, upTo, shown }) : undefined;
+  return more && shown.length < MAX_SHOWN_HITS
+    ? formatCursor({ ...before, upTo, shown })
+    : undefined;
 }
 
 function checkedQuestion(question: unknown): string {
-  const text = parseOr(z.string().min(1).max(FORMAT_LIMITS.textLength), question, {
+  const text = parseOrThrow(z.string().min(1).max(FORMAT_LIMITS.textLength), question, {
     code: "invalid_input",
     what: "The question",
     prefix: "question",
@@ -162,7 +164,7 @@ function checkedQuestion(question: unknown): string {
   });
 }
 
-async function timeOf(workspace: Workspace, { asOf }: Checked): Promise<number> {
+async function timeOf(workspace: Workspace, { asOf }: CheckedRecallQuery): Promise<number> {
   if (asOf === undefined) return workspace.clock.now();
   const moment = await momentOf(workspace, asOf);
   if (moment.kind === "time") return moment.at;
@@ -171,7 +173,7 @@ async function timeOf(workspace: Workspace, { asOf }: Checked): Promise<number> 
 }
 
 /** Names of agents may be aliases. */
-async function filterOf(workspace: Workspace, checked: Checked): Promise<SearchFilter> {
+async function filterOf(workspace: Workspace, checked: CheckedRecallQuery): Promise<SearchFilter> {
   const { agent, branch, concept, run, scope, session, tag, task, type } = checked;
   const agents = await Promise.all(
     (listOf(agent) ?? []).map(async (name) => (await requireAgent(workspace, name)).id),

@@ -2,27 +2,27 @@
  * What a ledger repeats of handoffs that are redacted by their ids: it goes with them. The items stay,
  * so that a line still says that there was something, and who set it.
  */
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import type { EntryRow } from "../../store/rows.ts";
-import { type KeptLedger, keptLedger, type Saying } from "../ledger.ts";
-import type { Finding } from "./finding.ts";
+import { type Provenance, type StoredLedger, storedLedgerOf } from "../stored-ledger.ts";
+import type { RedactionFinding } from "./redaction-finding.ts";
 import { MASK } from "./secret.ts";
 
 /** What is about to go. */
-export interface Gone {
+export interface RedactedIds {
   readonly envelopes: ReadonlySet<string>;
   readonly memories: ReadonlySet<string>;
 }
 
-export function ledgerFinding(row: EntryRow, gone: Gone): Finding | undefined {
-  const value = canonicalJson(withoutGone(keptLedger(row), gone), "store_corrupt", row.name);
+export function ledgerFinding(row: EntryRow, gone: RedactedIds): RedactionFinding | undefined {
+  const value = canonicalJson(maskRedacted(storedLedgerOf(row), gone), "store_corrupt", row.name);
   if (value === row.value) return undefined;
   const { kind, name, revision: basedOn } = row;
   return { kind: "body", erase: () => [{ kind: "entry", entry: { kind, name, basedOn, value } }] };
 }
 
-function withoutGone(kept: KeptLedger, { envelopes, memories }: Gone): KeptLedger {
-  const isGone = ({ envelope }: Saying): boolean => envelopes.has(envelope);
+function maskRedacted(kept: StoredLedger, { envelopes, memories }: RedactedIds): StoredLedger {
+  const isGone = ({ envelope }: Provenance): boolean => envelopes.has(envelope);
   const texts = new Set([
     ...kept.constraints.filter(isGone).map(({ rule }) => rule),
     ...kept.decisions.filter(isGone).map(({ question }) => question),
@@ -55,13 +55,19 @@ const withoutReason = <T extends { readonly reason: string; readonly record: str
 ): T => (memories.has(said.record) ? { ...said, reason: MASK } : said);
 
 /** The record of a closing goes with the one whose words it has. */
-export const closingIn = (row: EntryRow, memories: ReadonlySet<string>): string | undefined => {
-  const { closed } = keptLedger(row);
+export const closingRecordOf = (
+  row: EntryRow,
+  memories: ReadonlySet<string>,
+): string | undefined => {
+  const { closed } = storedLedgerOf(row);
   return closed?.repeats !== undefined && memories.has(closed.repeats) ? closed.record : undefined;
 };
 
 /** The brief goes with the handoff the task began with, not with one that only passed it on. */
-export const briefIn = (row: EntryRow, envelopes: ReadonlySet<string>): string | undefined => {
-  const { begun, brief } = keptLedger(row);
+export const briefRecordOf = (
+  row: EntryRow,
+  envelopes: ReadonlySet<string>,
+): string | undefined => {
+  const { begun, brief } = storedLedgerOf(row);
   return envelopes.has(begun.envelope) ? brief : undefined;
 };

@@ -9,46 +9,46 @@
  */
 
 import * as z from "zod";
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
 import { ID_PREFIXES } from "../../base/ids.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { EnvelopeId, MemoryId } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { digestOf } from "../../store/redaction.ts";
 import { type MemoryRow, type NewMemory, parseText } from "../../store/rows.ts";
-import { isRowOpenTo, type Reader, TRUNK } from "../../store/sight.ts";
-import type { Erasure, Sighting } from "../../store/store.ts";
+import type { Erasure, TextOccurrence } from "../../store/store.ts";
 import type { VerifyProgress } from "../../store/verify-report.ts";
+import { isRowInScope, MAIN_BRANCH, type Reader } from "../../store/visibility.ts";
 import { RETRY, type Retry, retryWrite } from "../../workspace/retry.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { hiddenAmong } from "../invisible.ts";
-import { LEDGER } from "../ledger.ts";
 import { QUARANTINE } from "../quarantine/quarantine-mark.ts";
 import { type Author, type AuthoredRecord, writeRecord } from "../record.ts";
+import { findHiddenIds } from "../reference-visibility.ts";
 import { refusalError } from "../refusals.ts";
-import { forgetWork } from "../work.ts";
+import { LEDGER } from "../stored-ledger.ts";
+import { deleteWorkEntry } from "../work-entry.ts";
+import { briefRecordOf, closingRecordOf, ledgerFinding } from "./ledger-redaction.ts";
 import {
   envelopeFinding,
-  type Finding,
   findingOf,
-  type Left,
+  locationOf,
   memoryFinding,
-  type Spot,
-  spotOf,
-  vouchedFor,
-} from "./finding.ts";
-import { briefIn, closingIn, ledgerFinding } from "./ledger-redaction.ts";
+  type RedactionFinding,
+  type RedactionLocation,
+  redactedOf,
+  type UnredactedLocation,
+} from "./redaction-finding.ts";
 import { Secret } from "./secret.ts";
-import { heard } from "./secret-policy.ts";
+import { redactSecrets } from "./secret-policy.ts";
 
 /** Shorter ones stand in too much that has nothing to do with them. */
-const SHORTEST = 6;
+const MIN_TEXT_LENGTH = 6;
 /** Bodies in one batch: what the record that vouches for them has room for, many times over. */
 const BATCH = 50;
 /** Of each body and of all of them: each is looked for in every byte of a file. */
 const SAMPLES_OF_EACH = 8;
-const MOST_SAMPLES = 64;
+const MAX_SAMPLES = 64;
 /** In characters: long enough to be found nowhere else. */
 const SAMPLE = 40;
 /** Others may change a row between the look and the write; each round one of them gets through. */
@@ -68,7 +68,7 @@ const IdsSchema = z.strictObject({
     .max(FORMAT_LIMITS.references),
 });
 const TextSchema = z.strictObject({
-  text: z.string().min(SHORTEST).max(FORMAT_LIMITS.textLength),
+  text: z.string().min(MIN_TEXT_LENGTH).max(FORMAT_LIMITS.textLength),
 });
 
 export const RedactTargetSchema = z.union([IdsSchema, TextSchema]);
@@ -91,8 +91,8 @@ export type RedactOptions = z.input<typeof RedactSchema>;
 export interface RedactReport {
   readonly dryRun: boolean;
   /** What was erased, of what the caller may see; of a dry run, what would be. */
-  readonly erased: readonly Spot[];
-  readonly left: readonly Left[];
+  readonly erased: readonly RedactionLocation[];
+  readonly left: readonly UnredactedLocation[];
   /** How many more were erased or left that the caller may not see. A dry run does not look at those. */
   readonly hidden: { readonly erased: number; readonly left: number };
   /** The records on the chain that say so. */
@@ -102,12 +102,12 @@ export interface RedactReport {
 }
 
 /** What no store can reach. */
-const BEYOND = [
+const UNREACHABLE_COPIES = [
   "Backups, exports and copies of the store that were made before.",
   "Whoever has read it: agents, their models, their logs, the memory of other processes.",
 ] as const;
 
-const keyOf = ({ kind, id }: Spot): string => JSON.stringify([kind, id]);
+const keyOf = ({ kind, id }: RedactionLocation): string => JSON.stringify([kind, id]);
 
 /** One redaction under way. */
 interface Run {
@@ -116,8 +116,8 @@ interface Run {
   readonly reason: string;
   readonly dryRun: boolean;
   readonly secret: Secret | undefined;
-  readonly erased: Map<string, Spot>;
-  readonly left: Map<string, Left>;
+  readonly erased: Map<string, RedactionLocation>;
+  readonly left: Map<string, UnredactedLocation>;
   /** Of all that was found, what the caller may not see. */
   readonly hidden: Set<string>;
   readonly records: string[];
@@ -131,14 +131,16 @@ export async function redact(
   asked: { readonly target: RedactTarget; readonly reason: string },
   options: RedactOptions,
 ): Promise<RedactReport> {
-  const { dryRun, onProgress = () => {} } = parseOr(RedactSchema, options, {
+  const { dryRun, onProgress = () => {} } = parseOrThrow(RedactSchema, options, {
     code: "invalid_input",
     what: "The options",
     unwritten: "onProgress",
   });
   const target = checkedTarget(asked.target);
   const secret = "text" in target ? new Secret(target.text) : undefined;
-  const { reason } = await heard(workspace, { reason: checkedReason(asked.reason, secret) });
+  const { reason } = await redactSecrets(workspace, {
+    reason: checkedReason(asked.reason, secret),
+  });
   const found = { erased: new Map(), left: new Map(), hidden: new Set<string>(), records: [] };
   const samples = new Set<string>();
   const run: Run = { workspace, by, reason, dryRun, secret, samples, ...found };
@@ -147,32 +149,34 @@ export async function redact(
   // What stays in a name stays in the files: nothing can be concluded from finding it there.
   const forms = secret === undefined ? [...samples] : run.left.size > 0 ? [] : secret.stored;
   const { beyond } = dryRun ? { beyond: [] } : await workspace.store.scrub(workspace.name, forms);
-  const erased = shownOf(run, run.erased);
-  const left = shownOf(run, run.left);
+  const erased = visibleLocationsOf(run, run.erased);
+  const left = visibleLocationsOf(run, run.left);
   return {
     dryRun,
     erased,
     left,
     hidden: { erased: run.erased.size - erased.length, left: run.left.size - left.length },
     records: run.records,
-    beyond: [...beyond, ...BEYOND],
+    beyond: [...beyond, ...UNREACHABLE_COPIES],
   };
 }
 
-const shownOf = <T extends Spot>({ hidden }: Run, spots: ReadonlyMap<string, T>): T[] =>
-  [...spots].filter(([key]) => !hidden.has(key)).map(([, spot]) => spot);
+const visibleLocationsOf = <T extends RedactionLocation>(
+  { hidden }: Run,
+  spots: ReadonlyMap<string, T>,
+): T[] => [...spots].filter(([key]) => !hidden.has(key)).map(([, spot]) => spot);
 
 function checkedTarget(target: RedactTarget): z.output<typeof RedactTargetSchema> {
   const how = { code: "invalid_input", what: "What to redact" } as const;
   const isText = typeof target === "object" && target !== null && "text" in target;
-  if (!isText) return parseOr(IdsSchema, target, how);
-  const checked = parseOr(TextSchema, target, how);
+  if (!isText) return parseOrThrow(IdsSchema, target, how);
+  const checked = parseOrThrow(TextSchema, target, how);
   canonicalJson(checked.text, "invalid_input", "text"); // What no record can have, nobody has to look for.
   return checked;
 }
 
 function checkedReason(reason: string, secret: Secret | undefined): string {
-  const checked = parseOr(Reason, reason, {
+  const checked = parseOrThrow(Reason, reason, {
     code: "invalid_input",
     what: "The reason",
     prefix: "reason",
@@ -212,26 +216,29 @@ async function redactBatch(
   }: { readonly since: string; readonly onProgress: (progress: VerifyProgress) => void },
 ): Promise<string | undefined | Retry> {
   const { store, name } = run.workspace;
-  const found: (Finding | undefined)[] = [];
+  const found: (RedactionFinding | undefined)[] = [];
   for (let after = since; ; ) {
     const page = await store.seekText({ workspace: name, forms: secret.stored, after });
-    const sighted = await lookedInto(run, page.found);
+    const sighted = await selectSightings(run, page.found);
     const here = sighted.map((sighting) => findingOf(run.workspace, secret, sighting));
     found.push(...(await Promise.all(here)));
     if (page.next !== undefined && found.length < BATCH) {
       after = page.next;
       continue;
     }
-    if (!(await take(run, found))) return RETRY; // Some of it has changed meanwhile: look again.
+    if (!(await applyFindings(run, found))) return RETRY; // Some of it has changed meanwhile: look again.
     onProgress({ checked: page.checked, total: page.total });
     return page.next;
   }
 }
 
 /** All of it, or what a dry run may look into. Notes down what the caller may not see. */
-async function lookedInto(run: Run, found: readonly Sighting[]): Promise<readonly Sighting[]> {
+async function selectSightings(
+  run: Run,
+  found: readonly TextOccurrence[],
+): Promise<readonly TextOccurrence[]> {
   const { workspace, hidden, dryRun } = run;
-  const ofOthers = await hiddenAmong(
+  const ofOthers = await findHiddenIds(
     workspace,
     found.flatMap((each) => markedBy(each) ?? []),
   );
@@ -244,10 +251,10 @@ async function lookedInto(run: Run, found: readonly Sighting[]): Promise<readonl
 
 /** Memories have scopes, and so has what the mark of one is named after. All else is everybody's. */
 function hiddenAt(
-  sighting: Sighting,
+  sighting: TextOccurrence,
   reader: Reader,
   ofOthers: ReadonlySet<string>,
-): Spot | undefined {
+): RedactionLocation | undefined {
   if (sighting.kind === "memory") {
     const { row } = sighting;
     return isOpenTo(row, reader) ? undefined : { kind: "memory", id: row.id };
@@ -258,13 +265,13 @@ function hiddenAt(
 }
 
 /** The record that an entry is the mark of. */
-const markedBy = (sighting: Sighting): string | undefined =>
+const markedBy = (sighting: TextOccurrence): string | undefined =>
   sighting.kind === "entry" && sighting.row.kind === QUARANTINE ? sighting.row.name : undefined;
 
 /** A record that cannot be read does not say whose it is: then it is nobody's. */
 function isOpenTo(row: MemoryRow, reader: Reader): boolean {
   try {
-    return isRowOpenTo(row, reader);
+    return isRowInScope(row, reader);
   } catch {
     return false;
   }
@@ -273,7 +280,7 @@ function isOpenTo(row: MemoryRow, reader: Reader): boolean {
 async function redactIds(run: Run, ids: readonly string[]): Promise<void> {
   await retryWrite(
     REDACTION_OVERTAKEN,
-    async () => (await take(run, await byIds(run.workspace, ids))) || RETRY,
+    async () => (await applyFindings(run, await byIds(run.workspace, ids))) || RETRY,
   );
 }
 
@@ -281,30 +288,30 @@ async function redactIds(run: Run, ids: readonly string[]): Promise<void> {
 async function byIds(
   workspace: Workspace,
   ids: readonly string[],
-): Promise<(Finding | undefined)[]> {
+): Promise<(RedactionFinding | undefined)[]> {
   const { store, name, reader } = workspace;
   const memories = new Set(ids.filter((id) => !isEnvelope(id)));
   const envelopes = new Set(ids.filter(isEnvelope));
   for (const id of envelopes) {
     const found = await store.findEnvelope(name, id);
-    if (found === undefined) throw unknown(workspace, "envelope", id);
+    if (found === undefined) throw unknownTarget(workspace, "envelope", id);
     memories.add(found.envelope.memory);
   }
   const all = await store.readMemories(name, [...memories]);
   const rows = all.filter((row) => isOpenTo(row, reader));
   const missing = [...memories].find((id) => !rows.some((row) => row.id === id));
-  if (missing !== undefined) throw unknown(workspace, "memory", missing);
+  if (missing !== undefined) throw unknownTarget(workspace, "memory", missing);
   for (const row of rows) {
-    const sent = sentBy(row);
+    const sent = envelopeIdOf(row);
     if (sent !== undefined) envelopes.add(sent);
   }
   const sealed = await Promise.all([...envelopes].map((id) => store.findEnvelope(name, id)));
   const sent = sealed.flatMap((found) => found?.envelope.task ?? []);
-  const tasks = new Set([...sent, ...rows.flatMap((row) => authoredBy(row)?.task ?? [])]);
+  const tasks = new Set([...sent, ...rows.flatMap((row) => tryParseRecord(row)?.task ?? [])]);
   const kept = await Promise.all([...tasks].map((task) => store.findEntry(name, LEDGER, task)));
   const ledgers = kept.filter((entry) => entry !== undefined);
-  const briefs = ledgers.flatMap((entry) => briefIn(entry, envelopes) ?? []);
-  const closings = ledgers.flatMap((entry) => closingIn(entry, memories) ?? []);
+  const briefs = ledgers.flatMap((entry) => briefRecordOf(entry, envelopes) ?? []);
+  const closings = ledgers.flatMap((entry) => closingRecordOf(entry, memories) ?? []);
   const whole = await store.readMemories(
     name,
     [...briefs, ...closings].filter((id) => !memories.has(id)),
@@ -320,10 +327,10 @@ async function byIds(
 const isEnvelope = (id: string): boolean => id.startsWith(ID_PREFIXES.envelope);
 
 /** The envelope a record vouches for. */
-const sentBy = (row: MemoryRow): string | undefined => authoredBy(row)?.envelope?.id;
+const envelopeIdOf = (row: MemoryRow): string | undefined => tryParseRecord(row)?.envelope?.id;
 
 /** One that cannot be read is told as damaged further on. */
-function authoredBy(row: MemoryRow): AuthoredRecord | undefined {
+function tryParseRecord(row: MemoryRow): AuthoredRecord | undefined {
   try {
     return parseText<AuthoredRecord>(row);
   } catch {
@@ -332,8 +339,11 @@ function authoredBy(row: MemoryRow): AuthoredRecord | undefined {
 }
 
 /** Erases what was found, or notes it down. False: something has changed since it was looked at. */
-async function take(run: Run, found: readonly (Finding | undefined)[]): Promise<boolean> {
-  const bodies: Body[] = [];
+async function applyFindings(
+  run: Run,
+  found: readonly (RedactionFinding | undefined)[],
+): Promise<boolean> {
+  const bodies: BodyFinding[] = [];
   for (const finding of found) {
     if (finding?.kind === "body") bodies.push(finding);
     else if (finding !== undefined) noteLeft(run, finding.left);
@@ -346,32 +356,33 @@ async function take(run: Run, found: readonly (Finding | undefined)[]): Promise<
   return true;
 }
 
-type Body = Extract<Finding, { kind: "body" }>;
+type BodyFinding = Extract<RedactionFinding, { kind: "body" }>;
 
 /** What this very call has erased before it had to look again is not left. */
-function noteLeft(run: Run, left: Left): void {
+function noteLeft(run: Run, left: UnredactedLocation): void {
   if (!run.erased.has(keyOf(left))) run.left.set(keyOf(left), left);
 }
 
 function noteErased(run: Run, erasures: readonly Erasure[]): void {
-  for (const spot of erasures.map(spotOf)) run.erased.set(keyOf(spot), spot);
+  for (const spot of erasures.map(locationOf)) run.erased.set(keyOf(spot), spot);
 }
 
 /** What stands where the bodies of a batch are, once this record vouches for it. */
-function erasuresOf({ workspace, by, reason }: Run, batch: readonly Body[], record: string) {
+function erasuresOf({ workspace, by, reason }: Run, batch: readonly BodyFinding[], record: string) {
   const at = workspace.clock.now();
   const mark = { at, by: by.agent, reason, record };
   return { at, erasures: batch.flatMap(({ erase }) => erase(mark)) };
 }
 
 /** One batch: all of it, with the record that vouches for it, or nothing. */
-async function eraseBatch(run: Run, batch: readonly Body[]): Promise<boolean> {
+async function eraseBatch(run: Run, batch: readonly BodyFinding[]): Promise<boolean> {
   const { workspace, by, reason, secret } = run;
   const { store, ids, limits, name } = workspace;
   const record = ids.mint("memory");
   const { at, erasures } = erasuresOf(run, batch, record);
-  const isHidden = (spot: Spot) => secret?.isIn(spot.id) === true || run.hidden.has(keyOf(spot));
-  const redacts = erasures.map((erasure) => vouchedFor(erasure, isHidden));
+  const isHidden = (spot: RedactionLocation) =>
+    secret?.isIn(spot.id) === true || run.hidden.has(keyOf(spot));
+  const redacts = erasures.map((erasure) => redactedOf(erasure, isHidden));
   const count = erasures.length;
   const input = {
     id: record,
@@ -380,13 +391,14 @@ async function eraseBatch(run: Run, batch: readonly Body[]): Promise<boolean> {
     data: { reason },
   };
   const written = writeRecord(by, input, { ids, now: at, limits, hallmark: { redacts } });
-  const operation = { workspace: name, branch: TRUNK, memory: written.record, erasures };
+  const operation = { workspace: name, branch: MAIN_BRANCH, memory: written.record, erasures };
   const outcome = await store.redactBodies(operation);
-  if (outcome.kind !== "redacted" && !(await wasKept(workspace, written.record))) {
+  if (outcome.kind !== "redacted" && !(await wasStored(workspace, written.record))) {
     if (outcome.kind === "changed") return false;
     throw await refusalError(workspace, outcome);
   }
-  for (const { intent } of batch) if (intent !== undefined) await forgetWork(workspace, intent);
+  for (const { intent } of batch)
+    if (intent !== undefined) await deleteWorkEntry(workspace, intent);
   run.records.push(record);
   noteErased(run, erasures);
   if (secret === undefined) for (const { text } of batch) sample(run, text ?? "", erasures);
@@ -395,7 +407,7 @@ async function eraseBatch(run: Run, batch: readonly Body[]): Promise<boolean> {
 
 /** Parts of a body that a stub does not have: some of each, as long as there is room. */
 function sample({ samples }: Run, text: string, erasures: readonly Erasure[]): void {
-  for (let part = 0; part < SAMPLES_OF_EACH && samples.size < MOST_SAMPLES; part++) {
+  for (let part = 0; part < SAMPLES_OF_EACH && samples.size < MAX_SAMPLES; part++) {
     const at = Math.floor((part * text.length) / SAMPLES_OF_EACH);
     const piece = text.slice(at, at + SAMPLE);
     if (!erasures.some((erasure) => "text" in erasure && erasure.text.includes(piece))) {
@@ -405,12 +417,12 @@ function sample({ samples }: Run, text: string, erasures: readonly Erasure[]): v
 }
 
 /** The answer to a write can be lost, and the write tried again: then it was this one all the same. */
-async function wasKept({ store, name }: Workspace, record: NewMemory): Promise<boolean> {
+async function wasStored({ store, name }: Workspace, record: NewMemory): Promise<boolean> {
   const [row] = await store.readMemories(name, [record.id]);
   return row !== undefined && digestOf(row) === record.digest;
 }
 
-function unknown(workspace: Workspace, what: "memory" | "envelope", id: string): BatonError {
+function unknownTarget(workspace: Workspace, what: "memory" | "envelope", id: string): BatonError {
   return new BatonError(what === "memory" ? "unknown_memory" : "unknown_envelope", {
     message: `No ${what} has the id ${id} in workspace "${workspace.name}".`,
     path: "ids",

@@ -9,8 +9,8 @@
  */
 import * as z from "zod";
 import { assertNever, BatonError } from "../../base/errors.ts";
-import { type SecretAt, withoutSecrets } from "../../envelope/secrets-within.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { type DetectedSecret, maskSecrets } from "../../envelope/mask-secrets.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { parseText } from "../../store/rows.ts";
 import { changeEntry } from "../../workspace/entries.ts";
 import { SECRET_MODES, type SecretMode, type Workspace } from "../../workspace/workspace.ts";
@@ -32,31 +32,31 @@ export async function secretPolicy(workspace: Workspace): Promise<SecretMode> {
 /** Sets the workspace's rule, and answers with the one that counts here. */
 export async function setSecretPolicy(workspace: Workspace, mode: SecretMode): Promise<SecretMode> {
   const how = { code: "invalid_input", what: "The rule", prefix: "mode" } as const;
-  const checked = parseOr(SecretModeSchema, mode, how);
+  const checked = parseOrThrow(SecretModeSchema, mode, how);
   await changeEntry(workspace, SETTING, () => ({ value: { mode: checked } }));
   return secretPolicy(workspace);
 }
 
 /** Decisions under way, by the workspace's root: what is said after waits, so that writes keep their order. */
-const underWay = new WeakMap<object, Promise<unknown>>();
+const pendingDecisions = new WeakMap<object, Promise<unknown>>();
 
 /**
  * Goes on with what was said, without the secrets in it, and with word of them. Where there are none that
  * is in the same turn: a hub that is closed next still stores it.
  */
-export function hear<Said, Answer>(
+export function runWithoutSecrets<Said, Answer>(
   workspace: Workspace,
   said: Said,
-  go: (said: Said, secrets: readonly SecretAt[]) => Promise<Answer>,
+  go: (said: Said, secrets: readonly DetectedSecret[]) => Promise<Answer>,
 ): Promise<Answer> {
-  const { value, secrets } = withoutSecrets(said);
-  const before = underWay.get(workspace.root);
+  const { value, secrets } = maskSecrets(said);
+  const before = pendingDecisions.get(workspace.root);
   if (secrets.length === 0) {
     return before === undefined ? go(said, secrets) : before.then(() => go(said, secrets));
   }
   const policy = secretPolicy(workspace);
   const turn = Promise.allSettled([before, policy]);
-  underWay.set(workspace.root, turn);
+  pendingDecisions.set(workspace.root, turn);
   // At once when it is known, before what waits for this turn.
   const answer = turn.then(([, known]) => {
     if (known.status === "rejected") throw known.reason;
@@ -67,59 +67,64 @@ export function hear<Said, Answer>(
       case "redact":
         return go(value, secrets);
       case "refuse":
-        throw secretFound(secrets);
+        throw secretFoundError(secrets);
       default:
         return assertNever(mode);
     }
   });
   void turn.then(() => {
-    if (underWay.get(workspace.root) === turn) underWay.delete(workspace.root);
+    if (pendingDecisions.get(workspace.root) === turn) pendingDecisions.delete(workspace.root);
   });
   return answer;
 }
 
 /** What was said, without the secrets in it, where nobody minds another turn. */
-export const heard = <Said>(workspace: Workspace, said: Said): Promise<Said> =>
-  hear(workspace, said, async (clean) => clean);
+export const redactSecrets = <Said>(workspace: Workspace, said: Said): Promise<Said> =>
+  runWithoutSecrets(workspace, said, async (clean) => clean);
 
 /** The same of what has happened already and cannot be refused any more: it is redacted then. */
-export async function heardLate<Said>(workspace: Workspace, said: Said): Promise<Said> {
-  const { value, secrets } = withoutSecrets(said);
+export async function redactSecretsAfterwards<Said>(
+  workspace: Workspace,
+  said: Said,
+): Promise<Said> {
+  const { value, secrets } = maskSecrets(said);
   if (secrets.length === 0) return said;
   return (await secretPolicy(workspace)) === "allow" ? said : value;
 }
 
 /** What came of a call, and which secrets were taken out of what was said. */
-export type Told<T> = T & { readonly secrets?: readonly SecretAt[] };
+export type WithSecrets<T> = T & { readonly secrets?: readonly DetectedSecret[] };
 
 /** What each of several was without. One by itself is named as if it were alone. */
-export function hearEach<Said, Answer extends object>(
+export function runEachWithoutSecrets<Said, Answer extends object>(
   workspace: Workspace,
   said: readonly Said[],
   go: (said: readonly Said[]) => Promise<readonly Answer[]>,
-): Promise<Told<Answer>[]> {
+): Promise<WithSecrets<Answer>[]> {
   const isOne = Array.isArray(said) && said.length === 1;
   if (isOne) {
-    return hear(workspace, said[0] as Said, async (one, secrets) =>
-      (await go([one])).map((answer) => told(answer, secrets)),
+    return runWithoutSecrets(workspace, said[0] as Said, async (one, secrets) =>
+      (await go([one])).map((answer) => withSecrets(answer, secrets)),
     );
   }
-  return hear(workspace, said, async (all, secrets) =>
-    (await go(all)).map((answer, i) => told(answer, ofItem(secrets, i))),
+  return runWithoutSecrets(workspace, said, async (all, secrets) =>
+    (await go(all)).map((answer, i) => withSecrets(answer, ofItem(secrets, i))),
   );
 }
 
-function ofItem(secrets: readonly SecretAt[], i: number): SecretAt[] {
+function ofItem(secrets: readonly DetectedSecret[], i: number): DetectedSecret[] {
   const item = `[${i}]`;
   return secrets
     .filter(({ path }) => path.startsWith(item))
     .map(({ kind, path }) => ({ kind, path: path.slice(item.length + 1) }));
 }
 
-export const told = <T extends object>(answer: T, secrets: readonly SecretAt[]): Told<T> =>
-  secrets.length === 0 ? answer : { ...answer, secrets };
+export const withSecrets = <T extends object>(
+  answer: T,
+  secrets: readonly DetectedSecret[],
+): WithSecrets<T> => (secrets.length === 0 ? answer : { ...answer, secrets });
 
-export function secretFound(secrets: readonly SecretAt[]): BatonError {
+export function secretFoundError(secrets: readonly DetectedSecret[]): BatonError {
   const hint =
     "Take it out, and say where it is kept (a vault, a variable). If it was real, change it.";
   const violations = secrets.map(({ kind, path }) => ({

@@ -18,8 +18,8 @@ export class Secret {
 
   constructor(text: string) {
     this.#isShort = text.length < SHORT;
-    const once = [text, ...written(text)];
-    const forms = new Set([...once, ...once.flatMap(written)]);
+    const once = [text, ...jsonForms(text)];
+    const forms = new Set([...once, ...once.flatMap(jsonForms)]);
     this.#forms = [...forms].sort((a, b) => b.length - a.length);
     this.stored = [...new Set([...forms, ...this.#forms.map(escaped)])];
   }
@@ -60,7 +60,7 @@ export class Secret {
 }
 
 /** How JSON writers put a text into a string. */
-function written(text: string): string[] {
+function jsonForms(text: string): string[] {
   const plain = escaped(text);
   return [plain, plain.replaceAll("/", "\\/"), ascii(plain), ascii(plain).replaceAll("/", "\\/")];
 }

@@ -5,9 +5,9 @@
  *
  * An envelope's stub is an envelope: whoever gets it is told that it was redacted, by whom and why.
  */
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import { knownOf, unknownParts } from "../../envelope/unknown.ts";
+import { dropUnknownFields, unknownParts } from "../../envelope/unknown-fields.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { Redaction } from "../../store/redaction.ts";
 import { type EnvelopeRow, type MemoryRow, parseText } from "../../store/rows.ts";
@@ -50,7 +50,7 @@ export function envelopeStub(
 
 /** Of fields that are not known nobody can tell what is in them: none is kept. */
 function keptOfEnvelope(sealed: Envelope) {
-  const envelope = knownOf(sealed);
+  const envelope = dropUnknownFields(sealed);
   const { action, from, hop, id, joins, parents, path, policy, priority, run } = envelope;
   const { task, to, version, workspace, refs, results, metadata } = envelope;
   return {

@@ -5,12 +5,12 @@
  * next pruning goes on from there.
  */
 import * as z from "zod";
-import { parseOr } from "../../envelope/violations.ts";
-import { PRUNINGS, type Pruned } from "../../store/pruning.ts";
-import { everybodyOn } from "../../store/sight.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import { PRUNING_BRANCH, type PrunePoint } from "../../store/pruning.ts";
 import type { TraceBranch } from "../../store/store.ts";
+import { publicVisibility } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { refuseStranger, registerSystem, requireAgent, SYSTEM } from "../agents.ts";
+import { registerSystem, requireAgent, requireAgentKey, SYSTEM } from "../agents.ts";
 import { type Author, writeRecord } from "../record.ts";
 import { agentDisabled, refusalError } from "../refusals.ts";
 import { type RetentionRules, retentionRules } from "./retention.ts";
@@ -20,7 +20,7 @@ import { allTraces, sessionOf } from "./traces.ts";
 /** Rows that go in one transaction: about a millisecond in which others wait. */
 const SLICE = 200;
 /** Traces that one record vouches for: far less than a record may have. */
-const NAMED = 100;
+const MAX_TRACES_PER_RECORD = 100;
 const DAY_MS = 24 * 3_600_000;
 
 export const PruneSchema = z.strictObject({
@@ -74,7 +74,7 @@ export async function prune(
   by: Author | undefined,
   options: PruneOptions,
 ): Promise<PruneReport> {
-  const { dryRun, now, onProgress } = parseOr(PruneSchema, options, {
+  const { dryRun, now, onProgress } = parseOrThrow(PruneSchema, options, {
     code: "invalid_input",
     what: "The options",
     unwritten: "onProgress",
@@ -107,7 +107,7 @@ export async function prune(
 async function requireAuthor(workspace: Workspace, { agent, signer }: Author): Promise<void> {
   const known = await requireAgent(workspace, agent);
   if (known.status === "disabled") throw agentDisabled(known.id, "agent");
-  refuseStranger(known, signer);
+  requireAgentKey(known, signer);
 }
 
 /** What the rules say of each trace that is due, and what can go of it. */
@@ -134,7 +134,7 @@ async function planFor({ store, name }: Workspace, trace: TraceBranch): Promise<
   return { trace, upTo: steps === 0 ? 0 : first + steps - 1, steps, bytes, kept: heldBy > 0 };
 }
 
-interface Carrying {
+interface PruneContext {
   readonly by: Author | undefined;
   tell(more: number): void;
 }
@@ -142,14 +142,14 @@ interface Carrying {
 async function pruneTraces(
   workspace: Workspace,
   plans: readonly Plan[],
-  { by, tell }: Carrying,
+  { by, tell }: PruneContext,
 ): Promise<Pick<PruneReport, "steps" | "bytes">> {
   const going = plans.filter(({ upTo }) => upTo > 0);
   let steps = 0;
   let bytes = 0;
-  for (let from = 0; from < going.length; from += NAMED) {
-    const some = going.slice(from, from + NAMED);
-    await vouch(workspace, some, by ?? (await hubItself(workspace)));
+  for (let from = 0; from < going.length; from += MAX_TRACES_PER_RECORD) {
+    const some = going.slice(from, from + MAX_TRACES_PER_RECORD);
+    await recordPruning(workspace, some, by ?? (await hubItself(workspace)));
     for (const { trace, upTo } of some) {
       for (;;) {
         const slice = { workspace: workspace.name, branch: trace.branch, upTo, limit: SLICE };
@@ -170,10 +170,14 @@ async function hubItself(workspace: Workspace): Promise<Author> {
 }
 
 /** Says, before anything goes, what may be gone from now on, by whom, and where each chain goes on. */
-async function vouch(workspace: Workspace, plans: readonly Plan[], by: Author): Promise<void> {
+async function recordPruning(
+  workspace: Workspace,
+  plans: readonly Plan[],
+  by: Author,
+): Promise<void> {
   const { store, name, ids, clock, limits } = workspace;
-  const traces: Pruned[] = [];
-  for (const plan of plans) traces.push(await markOf(workspace, plan));
+  const traces: PrunePoint[] = [];
+  for (const plan of plans) traces.push(await prunedOf(workspace, plan));
   const written = writeRecord(
     by,
     {
@@ -184,7 +188,7 @@ async function vouch(workspace: Workspace, plans: readonly Plan[], by: Author): 
     { ids, now: clock.now(), limits },
   );
   const memories = [written.record];
-  const outcome = await store.appendMemories({ workspace: name, branch: PRUNINGS, memories });
+  const outcome = await store.appendMemories({ workspace: name, branch: PRUNING_BRANCH, memories });
   switch (outcome.kind) {
     case "appended":
       return;
@@ -197,12 +201,12 @@ async function vouch(workspace: Workspace, plans: readonly Plan[], by: Author): 
   }
 }
 
-async function markOf(workspace: Workspace, { trace, upTo }: Plan): Promise<Pruned> {
+async function prunedOf(workspace: Workspace, { trace, upTo }: Plan): Promise<PrunePoint> {
   const { branch, last, lastAt, link } = trace;
   if (upTo === last) return { branch, seq: last, storedAt: lastAt, link };
   const [row] = await workspace.store.recentMemories({
     workspace: workspace.name,
-    sight: { ...everybodyOn(branch), lines: [{ branch, upTo }] },
+    sight: { ...publicVisibility(branch), lines: [{ branch, upTo }] },
     filter: {},
     limit: 1,
   });
@@ -228,7 +232,7 @@ async function oldEvents(
 async function pruneEvents(
   { store, name }: Workspace,
   upTo: number,
-  tell: Carrying["tell"],
+  tell: PruneContext["tell"],
 ): Promise<number> {
   let events = 0;
   for (;;) {

@@ -4,7 +4,7 @@
  * rules nothing is pruned, and nobody prunes by himself.
  */
 import * as z from "zod";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import { parseText } from "../../store/rows.ts";
 import { changeEntry } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
@@ -48,7 +48,7 @@ export async function setRetention(
   workspace: Workspace,
   rules: RetentionRules,
 ): Promise<RetentionRules> {
-  const checked = parseOr(RetentionSchema, rules, {
+  const checked = parseOrThrow(RetentionSchema, rules, {
     code: "invalid_input",
     what: "The rules",
     prefix: "retention",

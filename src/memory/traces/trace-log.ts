@@ -5,14 +5,14 @@
  * together or not at all.
  */
 import { BatonError } from "../../base/errors.ts";
-import { traceBranch } from "../../store/sight.ts";
+import { traceBranch } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Author, type Memory, placedMemory, type WrittenRecord } from "../record.ts";
 import { refusalError } from "../refusals.ts";
-import { sameBefore } from "../remember.ts";
+import { findEarlierWrite } from "../remember.ts";
 
 /** How long a step waits for company. */
-const PAUSE_MS = 4;
+const FLUSH_DELAY_MS = 4;
 /** Steps of one batch: others who write wait for about a millisecond. */
 const BATCH = 64;
 
@@ -25,7 +25,7 @@ export interface WrittenStep {
   readonly refuse?: () => Promise<void>;
 }
 
-interface Waiting extends WrittenStep {
+interface QueuedStep extends WrittenStep {
   readonly author: Author;
   /** The call it came with. */
   readonly call: object;
@@ -42,7 +42,7 @@ export interface TraceCounts {
 
 export class TraceLog {
   readonly #workspace: Workspace;
-  readonly #waiting: Waiting[] = [];
+  readonly #waiting: QueuedStep[] = [];
   /** By session: why its first step since the last flush was not stored. */
   readonly #failures = new Map<string, unknown>();
   readonly #expected = new Set<Promise<void>>();
@@ -72,7 +72,7 @@ export class TraceLog {
         }),
     );
     if (this.#waiting.length >= BATCH) this.#write();
-    else this.#timer ??= setTimeout(() => this.#write(), PAUSE_MS);
+    else this.#timer ??= setTimeout(() => this.#write(), FLUSH_DELAY_MS);
     const all = Promise.all(stored);
     all.catch(() => {}); // Who does not wait is told by flush, not by the end of its process.
     return all;
@@ -144,7 +144,7 @@ export class TraceLog {
     return length;
   }
 
-  async #appendGood(steps: readonly Waiting[]): Promise<void> {
+  async #appendGood(steps: readonly QueuedStep[]): Promise<void> {
     const checks = await Promise.allSettled(steps.map(({ refuse }) => refuse?.()));
     const refused = new Map<object, unknown>();
     for (const [i, { call }] of steps.entries()) {
@@ -161,7 +161,7 @@ export class TraceLog {
     if (good.length > 0) await this.#append(good);
   }
 
-  #reject(steps: readonly Waiting[], error: unknown): void {
+  #reject(steps: readonly QueuedStep[], error: unknown): void {
     for (const { author, reject } of steps) {
       this.refused(author, 1, error);
       reject(error);
@@ -169,9 +169,9 @@ export class TraceLog {
   }
 
   /** Of a call with ids that were used before: those of the same steps are answered, the others stored. */
-  async #appendNew(steps: readonly Waiting[], refusal: BatonError): Promise<void> {
+  async #appendNew(steps: readonly QueuedStep[], refusal: BatonError): Promise<void> {
     const before = await Promise.all(
-      steps.map(async ({ written }) => (await sameBefore(this.#workspace, [written]))?.[0]),
+      steps.map(async ({ written }) => (await findEarlierWrite(this.#workspace, [written]))?.[0]),
     );
     const fresh = steps.filter((_, i) => before[i] === undefined);
     if (fresh.length === steps.length) throw refusal;
@@ -185,7 +185,7 @@ export class TraceLog {
   }
 
   /** In their order, all in one; or, when the store refuses one of them, each call by itself. */
-  async #append(steps: readonly Waiting[]): Promise<void> {
+  async #append(steps: readonly QueuedStep[]): Promise<void> {
     const { store, name } = this.#workspace;
     const branch = traceBranch(steps[0]?.author.instance ?? "");
     try {

@@ -7,15 +7,15 @@ import * as z from "zod";
 import { clip } from "../../base/clip.ts";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
-import { lazilyCompiled } from "../../envelope/compiled.ts";
+import { compileLazily } from "../../envelope/lazy-compile.ts";
 import { MemoryId, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { citedIn } from "../cited.ts";
-import { refuseInvisible } from "../invisible.ts";
+import { citationsOf } from "../citations.ts";
 import { refuseQuarantined } from "../quarantine/quarantine-mark.ts";
 import { type Author, type Memory, writeRecord } from "../record.ts";
-import { hearEach, type Told } from "../redaction/secret-policy.ts";
+import { runEachWithoutSecrets, type WithSecrets } from "../redaction/secret-policy.ts";
+import { refuseInvisibleReferences } from "../reference-visibility.ts";
 import { type TraceCounts, TraceLog, type WrittenStep } from "./trace-log.ts";
 
 export const TRACE = "trace";
@@ -24,7 +24,7 @@ export const TRACE = "trace";
 export const STEP_KINDS = ["tool", "prompt", "result", "error"] as const;
 
 /** What of an input or output can be read and searched; all of it stands in the data. */
-const SHOWN = 8_000;
+const MAX_RENDERED_LENGTH = 8_000;
 
 const Label = z.string().min(1).max(FORMAT_LIMITS.nameLength);
 
@@ -59,7 +59,7 @@ export type TraceData = Pick<
 >;
 
 /** The same schema, compiled: checked on every call, also by those who trace a lot. */
-const CompiledStep = lazilyCompiled(StepSchema);
+const CompiledStep = compileLazily(StepSchema);
 
 /** By the workspace's root: all agents of a hub share one, which the hub empties when it closes. */
 const logs = new WeakMap<object, TraceLog>();
@@ -72,12 +72,12 @@ export function traceSteps(
   workspace: Workspace,
   author: Author,
   steps: readonly TraceStep[],
-): Promise<Told<Memory>[]> {
+): Promise<WithSecrets<Memory>[]> {
   const log = logs.get(workspace.root) ?? new TraceLog(workspace);
   logs.set(workspace.root, log);
   let isHeard = false;
   let arrive = () => {};
-  const traced = hearEach(workspace, steps, async (heard) => {
+  const traced = runEachWithoutSecrets(workspace, steps, async (heard) => {
     isHeard = true;
     try {
       return log.add(author, writeSteps(workspace, author, heard)); // Told of by the log from here on.
@@ -127,7 +127,7 @@ function writeSteps(
   const pen = { ids, now: clock.now(), limits };
   return steps.map((step, i) => {
     const path = steps.length === 1 ? "" : `[${i}]`;
-    const checked = parseOr(CompiledStep, step, {
+    const checked = parseOrThrow(CompiledStep, step, {
       code: "invalid_memory",
       what: "The step",
       prefix: path,
@@ -136,11 +136,11 @@ function writeSteps(
     const actual = Buffer.byteLength(written.record.text);
     checkLimit(limits, "traceBytes", { actual, path: path || "step" });
     if (written.record.mentions.length === 0) return { written };
-    const cited = citedIn(recordOf(checked), path);
+    const cited = citationsOf(recordOf(checked), path);
     return {
       written,
       refuse: async () => {
-        await refuseInvisible(workspace, [written]);
+        await refuseInvisibleReferences(workspace, [written]);
         await refuseQuarantined(workspace, cited);
       },
     };
@@ -148,30 +148,30 @@ function writeSteps(
 }
 
 function recordOf({ id, refs, run, tags, task, ...data }: CheckedStep) {
-  return { id, type: TRACE, content: rendered(data), data: defined(data), refs, run, tags, task };
+  return { id, type: TRACE, content: renderStep(data), data: defined(data), refs, run, tags, task };
 }
 
 /** Keys nobody gave are not there: canonical text knows no undefined. */
 const defined = (data: TraceData): Record<string, unknown> =>
   Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
 
-function rendered({ kind, name, ok, ms, content, input, output }: TraceData): string {
+function renderStep({ kind, name, ok, ms, content, input, output }: TraceData): string {
   const head = [kind, name, ok === false ? "failed" : "", ms === undefined ? "" : `(${ms} ms)`];
   return [
     head.filter(Boolean).join(" "),
     content ?? "",
-    input === undefined ? "" : `input: ${shown(input)}`,
-    output === undefined ? "" : `output: ${shown(output)}`,
+    input === undefined ? "" : `input: ${renderValue(input)}`,
+    output === undefined ? "" : `output: ${renderValue(output)}`,
   ]
     .filter(Boolean)
     .join("\n");
 }
 
 /** What cannot be written is refused with its path when the data is: here it is left out. */
-function shown(value: unknown): string {
-  if (typeof value === "string") return clip(value, SHOWN);
+function renderValue(value: unknown): string {
+  if (typeof value === "string") return clip(value, MAX_RENDERED_LENGTH);
   try {
-    return clip(JSON.stringify(value) ?? "", SHOWN);
+    return clip(JSON.stringify(value) ?? "", MAX_RENDERED_LENGTH);
   } catch {
     return "";
   }

@@ -3,17 +3,17 @@
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
-import { nearestNames } from "../../base/nearest.ts";
+import { nearestNames } from "../../base/nearest-names.ts";
 import { type Page, pageOf } from "../../base/page.ts";
 import { AgentName, MemoryId, Name } from "../../envelope/schema.ts";
-import { parseOr } from "../../envelope/violations.ts";
-import { type Sight, TIP, traceBranch } from "../../store/sight.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
 import type { TraceBranch } from "../../store/store.ts";
+import { END_OF_BRANCH, traceBranch, type Visibility } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { requireAgent } from "../agents.ts";
-import { readOpen, unknownMemory } from "../read.ts";
+import { readVisible, unknownMemory } from "../read.ts";
 import { type Memory, memoryOf } from "../record.ts";
-import { sightOf } from "../sight.ts";
+import { visibilityOf } from "../visibility.ts";
 import { TRACE } from "./trace.ts";
 
 export const TracesSchema = z.strictObject({
@@ -29,7 +29,10 @@ export const TracesSchema = z.strictObject({
 export type TracesQuery = z.input<typeof TracesSchema>;
 
 /** The newest steps that fit, in the order they were stored. */
-export async function traces(workspace: Workspace, query: TracesQuery): Promise<Page<Memory>> {
+export async function listTraceSteps(
+  workspace: Workspace,
+  query: TracesQuery,
+): Promise<Page<Memory>> {
   const {
     agent,
     after: before,
@@ -37,18 +40,18 @@ export async function traces(workspace: Workspace, query: TracesQuery): Promise<
     session,
     tag,
     task,
-  } = parseOr(TracesSchema, query, {
+  } = parseOrThrow(TracesSchema, query, {
     code: "invalid_input",
     what: "The query",
   });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const author = agent === undefined ? undefined : (await requireAgent(workspace, agent)).id;
-  if (before !== undefined && (await readOpen(workspace, [before])).length === 0) {
+  if (before !== undefined && (await readVisible(workspace, [before])).length === 0) {
     throw unknownMemory(workspace, before, "after");
   }
   const rows = await workspace.store.recentMemories({
     workspace: workspace.name,
-    sight: await stepsSeen(workspace, session),
+    sight: await traceVisibility(workspace, session),
     filter: {
       type: TRACE,
       ...(author === undefined ? {} : { agent: author }),
@@ -64,11 +67,14 @@ export async function traces(workspace: Workspace, query: TracesQuery): Promise<
 }
 
 /** One session's steps, or those of all; and nothing else. */
-async function stepsSeen(workspace: Workspace, session: string | undefined): Promise<Sight> {
-  const { reader, quarantined } = await sightOf(workspace);
+async function traceVisibility(
+  workspace: Workspace,
+  session: string | undefined,
+): Promise<Visibility> {
+  const { reader, quarantined } = await visibilityOf(workspace);
   if (session === undefined) return { lines: [], reader, traces: true, quarantined };
   return {
-    lines: [{ branch: traceBranch(session), upTo: TIP }],
+    lines: [{ branch: traceBranch(session), upTo: END_OF_BRANCH }],
     reader,
     traces: false,
     quarantined,
@@ -120,14 +126,14 @@ export async function traceSessions(
   query: TraceSessionsQuery,
 ): Promise<Page<TraceInfo>> {
   const how = { code: "invalid_input", what: "The query" } as const;
-  const { after, limit } = parseOr(SessionsSchema, query, how);
+  const { after, limit } = parseOrThrow(SessionsSchema, query, how);
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const found = (await allTraces(workspace)).sort(newestFirst);
   const [at = "", ...name] = after?.split(":") ?? [];
   const last = { lastAt: Number(at), branch: traceBranch(name.join(":")) };
   const left = after === undefined ? found : found.filter((each) => newestFirst(each, last) > 0);
   const { items, ...rest } = pageOf(left, limit, (of) => `${of.lastAt}:${sessionOf(of)}`);
-  const sight = await stepsSeen(workspace, undefined);
+  const sight = await traceVisibility(workspace, undefined);
   return {
     ...rest,
     items: await Promise.all(items.map((branch) => infoOf(workspace, branch, sight))),
@@ -142,9 +148,9 @@ const newestFirst = (a: LastStep, b: LastStep): number =>
 async function infoOf(
   { store, name }: Workspace,
   of: TraceBranch,
-  every: Sight,
+  every: Visibility,
 ): Promise<TraceInfo> {
-  const sight = { ...every, lines: [{ branch: of.branch, upTo: TIP }], traces: false };
+  const sight = { ...every, lines: [{ branch: of.branch, upTo: END_OF_BRANCH }], traces: false };
   const [row] = await store.recentMemories({ workspace: name, sight, filter: {}, limit: 1 });
   const last = row && memoryOf(row);
   return {

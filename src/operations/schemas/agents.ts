@@ -1,14 +1,14 @@
 /** Agents and tokens, as they are described and answered. */
 import * as z from "zod";
-import { TokenSchema } from "../../access/issue.ts";
+import { TokenSchema } from "../../access/issue-token.ts";
 import { ACCESS_LEVELS } from "../../access/levels.ts";
 import type { IssuedToken, TokenInfo } from "../../access/tokens.ts";
 import { PolicyDraft } from "../../envelope/schema.ts";
 import type { WhoAmI } from "../../hub/groups/agents.ts";
 import { type AgentInfo, AgentProfileSchema } from "../../memory/agents.ts";
 import { AGENT_STATUSES } from "../../store/rows.ts";
+import { Count, Instant, Text, Texts } from "./common.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, Text, Texts } from "./plain.ts";
 
 /** Without a key: that of an agent stays where it is kept. */
 export const AgentProfileForm = AgentProfileSchema.omit({ key: true }).meta({

@@ -2,19 +2,17 @@
 import * as z from "zod";
 import type { BranchInfo } from "../../memory/branches/branches.ts";
 import type { BranchDiff, Conflict, Replacement } from "../../memory/branches/compare.ts";
-import type { Merged } from "../../memory/branches/merge.ts";
+import type { MergeResult } from "../../memory/branches/merge.ts";
+import { Count, Text, Texts } from "./common.ts";
 import type { Fields } from "./fields.ts";
 import { MemoryForm } from "./memories.ts";
-import { Count, Text, Texts } from "./plain.ts";
 
 const branch = {
   name: Text,
   base: Text.meta({ description: "The branch it left" }),
-  fork: z
-    .strictObject({ memory: Text.exactOptional(), seq: Count })
-    .meta({
-      description: "The last record of its base that it sees; memory is absent if none or private",
-    }),
+  fork: z.strictObject({ memory: Text.exactOptional(), seq: Count }).meta({
+    description: "The last record of its base that it sees; memory is absent if none or private",
+  }),
   state: z.enum(["open", "merged", "abandoned"]),
   by: Text.meta({ description: "Who began it" }),
   merged: Texts,
@@ -51,9 +49,11 @@ export const BranchDiffForm = z
   } satisfies Fields<BranchDiff>)
   .meta({ id: "BranchDiff" });
 
-type Of<Kind extends Merged["kind"]> = Fields<Extract<Merged, { readonly kind: Kind }>>;
+type Variant<Kind extends MergeResult["kind"]> = Fields<
+  Extract<MergeResult, { readonly kind: Kind }>
+>;
 
-export const MergedForm = z
+export const MergeResultForm = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("merged"),
@@ -61,14 +61,14 @@ export const MergedForm = z
       into: Text,
       tip: Count,
       memory: MemoryForm,
-    } satisfies Of<"merged">),
+    } satisfies Variant<"merged">),
     z.strictObject({
       kind: z.literal("conflicts"),
       branch: Text,
       conflicts: z.array(ConflictForm),
       hidden: Count,
       hint: Text.optional(),
-    } satisfies Of<"conflicts">),
+    } satisfies Variant<"conflicts">),
   ])
   .meta({
     id: "Merged",

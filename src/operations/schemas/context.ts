@@ -1,15 +1,15 @@
 /** The shared context: its items, what changed in it, and what is proposed. */
 import * as z from "zod";
-import type { Adopted } from "../../coordination/shared-context/adopt.ts";
+import type { AdoptResult } from "../../coordination/shared-context/adopt.ts";
 import { RetireSchema } from "../../coordination/shared-context/propose.ts";
 import type { ContextChange, ContextChanges } from "../../shared-context/changes.ts";
 import type { Contradiction } from "../../shared-context/contradictions.ts";
 import { CONTEXT_SECTIONS, ContextItemSchema } from "../../shared-context/items.ts";
-import type { ContextOmitted, SharedContextText } from "../../shared-context/read.ts";
+import type { ContextOmission, SharedContextText } from "../../shared-context/read.ts";
+import { Count, Instant, pageForm, Text, Texts } from "./common.ts";
 import { DeliveryForm, ErrorForm } from "./deliveries.ts";
 import { SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, pageForm, Text, Texts } from "./plain.ts";
 
 export const ContextInputForm = ContextItemSchema.meta({
   id: "ContextInput",
@@ -55,7 +55,7 @@ const OmittedForm = z.strictObject({
   key: Text,
   why: z.enum(["budget", "role", "weight", "redacted", "quarantined"]),
   tokens: Count,
-} satisfies Fields<ContextOmitted>);
+} satisfies Fields<ContextOmission>);
 
 export const SharedContextForm = z
   .strictObject({
@@ -107,20 +107,20 @@ export const ContradictionForm = z
   } satisfies Fields<Contradiction>)
   .meta({ id: "Contradiction", description: "A decision that holds and speaks against it." });
 
-type Of<Kind extends Adopted["kind"]> = Extract<Adopted, { readonly kind: Kind }>;
+type Variant<Kind extends AdoptResult["kind"]> = Extract<AdoptResult, { readonly kind: Kind }>;
 
-export const AdoptedForm = z
+export const AdoptResultForm = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("adopted"),
       version: Count,
       memory: Text,
       delivery: DeliveryForm,
-    } satisfies Fields<Of<"adopted">>),
+    } satisfies Fields<Variant<"adopted">>),
     z.strictObject({
       kind: z.literal("stale"),
       conflict: ErrorForm.meta({ description: "What has changed since it was proposed" }),
       delivery: DeliveryForm,
-    } satisfies Record<keyof Of<"stale">, z.ZodType>),
+    } satisfies Record<keyof Variant<"stale">, z.ZodType>),
   ])
   .meta({ id: "Adopted", description: "What came of a proposal." });

@@ -5,41 +5,41 @@ import { ERROR_CODES, type ErrorCode } from "../../base/errors.ts";
 import type { Repeat } from "../../context/lint/rule.ts";
 import type { ReservationConflict } from "../../coordination/reservations/conflicts.ts";
 import { MODES, type Reservation } from "../../coordination/reservations/reservation.ts";
-import type { Reserved } from "../../coordination/reservations/reserve.ts";
-import type { Asked } from "../../delivery/settle/ask.ts";
+import type { ReserveResult } from "../../coordination/reservations/reserve.ts";
 import type { DeadLetter } from "../../delivery/settle/dead-letters.ts";
-import type { TimedOut } from "../../delivery/watch/answers.ts";
-import type { Waiting } from "../../delivery/watch/inbox-listing.ts";
-import type { Shown } from "../../delivery/watch/show.ts";
-import type { Noted } from "../../delivery/work/note.ts";
-import type { Once } from "../../delivery/work/once.ts";
+import type { OpenQuestion } from "../../delivery/settle/questions.ts";
+import type { WaitTimeout } from "../../delivery/watch/await-outcome.ts";
+import type { DeliveryDetails } from "../../delivery/watch/delivery-details.ts";
+import type { DeliveryWithEnvelope } from "../../delivery/watch/inbox-listing.ts";
+import type { NoteResult } from "../../delivery/work/note.ts";
+import type { OnceResult } from "../../delivery/work/once.ts";
 import type { Warning } from "../../delivery/work/warnings.ts";
 import { FAILURE_CLASSES } from "../../envelope/schema.ts";
-import type { Deprecated } from "../../envelope/versions.ts";
+import type { DeprecatedField } from "../../envelope/versions.ts";
 import type { Attempt } from "../../history/attempt.ts";
 import type { Background } from "../../history/background.ts";
 import type { Delivery, HeldDelivery } from "../../history/delivery.ts";
 import type { AttemptNote, EarlierAttempt } from "../../history/earlier-attempts.ts";
-import type { TriedFailure } from "../../history/failure.ts";
-import { DECISIONS, type KeptDecision } from "../../history/failure-decisions.ts";
-import type { Ended, HandoffResult } from "../../history/outcome.ts";
+import type { AttemptFailure } from "../../history/failure.ts";
+import { DECISION_KINDS, type StoredFailureDecision } from "../../history/failure-decisions.ts";
+import type { DeliveryOutcome, HandoffResult } from "../../history/outcome.ts";
 import {
   ATTEMPT_OUTCOMES,
   DELIVERY_STATES,
-  type OfferForm as OfferFields,
-  type SentForm as SentFields,
-  type WorkForm as WorkFields,
-} from "../../hub/forms.ts";
-import type { Settled } from "../../hub/work.ts";
-import { MergedForm } from "./branches.ts";
+  type SerializedOffer as OfferFields,
+  type SerializedSent as SentFields,
+  type SerializedWork as WorkFields,
+} from "../../hub/serialized.ts";
+import type { SettleResult } from "../../hub/work.ts";
+import { MergeResultForm } from "./branches.ts";
+import { Count, Instant, Text, Texts } from "./common.ts";
 import { EnvelopeForm, FindingForm, GapForm, SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
 import { MemoryForm } from "./memories.ts";
-import { Count, Instant, Text, Texts } from "./plain.ts";
 import { ProgressForm } from "./progress.ts";
 
 /** One of several answers, told apart by its kind. */
-type Of<Answers extends { readonly kind: string }, Kind extends Answers["kind"]> = Fields<
+type Variant<Answers extends { readonly kind: string }, Kind extends Answers["kind"]> = Fields<
   Extract<Answers, { readonly kind: Kind }>
 >;
 
@@ -149,7 +149,7 @@ export const SentForm = z
       .meta({ description: "Handoffs since the line was here before with the same payload" }),
     stopped: z.boolean().meta({ description: "The line is longer than it may be: parked" }),
     deprecated: z.array(
-      z.strictObject({ path: Text, since: Text, use: Text } satisfies Fields<Deprecated>),
+      z.strictObject({ path: Text, since: Text, use: Text } satisfies Fields<DeprecatedField>),
     ),
     deliveries: z.array(DeliveryForm).meta({ description: "One for each receiver" }),
     secrets: SecretsForm,
@@ -208,10 +208,10 @@ export const ReservationConflictForm = z
   } satisfies Fields<ReservationConflict>)
   .meta({ id: "ReservationConflict", description: "Who else works there. Told, never enforced." });
 
-export const ReservedForm = z.strictObject({
+export const ReserveResultForm = z.strictObject({
   reserved: ReservationForm,
   conflicts: z.array(ReservationConflictForm),
-} satisfies Fields<Reserved>);
+} satisfies Fields<ReserveResult>);
 
 const background = {
   attempts: z
@@ -247,16 +247,16 @@ export const WorkForm = z
   } satisfies Fields<WorkFields>)
   .meta({ id: "Work", description: "Work that was accepted." });
 
-export const WaitingForm = z.strictObject({
+export const DeliveryWithEnvelopeForm = z.strictObject({
   delivery: DeliveryForm,
   envelope: EnvelopeForm,
-} satisfies Fields<Waiting>);
+} satisfies Fields<DeliveryWithEnvelope>);
 
-export const AskedForm = z.strictObject({
+export const OpenQuestionForm = z.strictObject({
   delivery: DeliveryForm,
   envelope: EnvelopeForm,
   question: Text,
-} satisfies Fields<Asked>);
+} satisfies Fields<OpenQuestion>);
 
 export const DeadLetterForm = z
   .strictObject({
@@ -300,13 +300,13 @@ export const TriedFailureForm = z
     hints: Texts,
     message: Text,
     type: Text,
-  } satisfies Fields<TriedFailure>)
+  } satisfies Fields<AttemptFailure>)
   .meta({ id: "TriedFailure", description: "What went wrong, as far as its try tells." });
 
-export const kept = {
+export const storedDecisionFields = {
   at: Instant,
   by: Text,
-  decision: z.enum(DECISIONS).exclude(["ask"]),
+  decision: z.enum(DECISION_KINDS).exclude(["ask"]),
   failure: z.strictObject({ class: z.enum(FAILURE_CLASSES), type: Text }),
   reason: Text,
   record: Text.meta({ description: "The memory that says so" }),
@@ -315,10 +315,10 @@ export const kept = {
   }),
   task: Text,
   to: Text.exactOptional().meta({ description: "Who has it tried from then on" }),
-} satisfies Fields<KeptDecision>;
+} satisfies Fields<StoredFailureDecision>;
 
-export const KeptDecisionForm = z
-  .strictObject(kept)
+export const StoredDecisionForm = z
+  .strictObject(storedDecisionFields)
   .meta({ id: "KeptDecision", description: "What was decided about a failure, for good." });
 
 const HandoffResultForm = z
@@ -333,45 +333,45 @@ const HandoffResultForm = z
   } satisfies Fields<HandoffResult>)
   .meta({ id: "HandoffResult", description: "What a receiver made of it." });
 
-const failed = { failure: TriedFailureForm, decision: KeptDecisionForm.exactOptional() };
+const failureFields = { failure: TriedFailureForm, decision: StoredDecisionForm.exactOptional() };
 
 const declined = z.strictObject({
   kind: z.literal("declined"),
   delivery: DeliveryForm,
   reason: Text,
-  ...failed,
-} satisfies Of<Ended, "declined">);
+  ...failureFields,
+} satisfies Variant<DeliveryOutcome, "declined">);
 
 const dead = z.strictObject({
   kind: z.literal("dead"),
   delivery: DeliveryForm,
   attempts: z.array(AttemptForm),
-  ...failed,
-} satisfies Of<Ended, "dead">);
+  ...failureFields,
+} satisfies Variant<DeliveryOutcome, "dead">);
 
 const cancelled = z.strictObject({
   kind: z.literal("cancelled"),
   delivery: DeliveryForm,
   reason: Text,
-} satisfies Of<Ended, "cancelled">);
+} satisfies Variant<DeliveryOutcome, "cancelled">);
 
 const expired = z.strictObject({
   kind: z.literal("expired"),
   delivery: DeliveryForm,
-  ...failed,
-} satisfies Of<Ended, "expired">);
+  ...failureFields,
+} satisfies Variant<DeliveryOutcome, "expired">);
 
 const superseded = z.strictObject({
   kind: z.literal("superseded"),
   delivery: DeliveryForm,
-} satisfies Of<Ended, "superseded">);
+} satisfies Variant<DeliveryOutcome, "superseded">);
 
 const timeout = z.strictObject({
   kind: z.literal("timeout"),
   delivery: DeliveryForm,
-} satisfies Fields<TimedOut>);
+} satisfies Fields<WaitTimeout>);
 
-export const AcceptedForm = z
+export const AcceptedOutcomeForm = z
   .discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("accepted"), delivery: DeliveryForm }),
     declined,
@@ -383,18 +383,18 @@ export const AcceptedForm = z
   ])
   .meta({ id: "Accepted", description: "Somebody has it, or never will, or the wait was over." });
 
-export const CompletedForm = z
+export const CompletedOutcomeForm = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("completed"),
       delivery: DeliveryForm,
       result: HandoffResultForm,
-    } satisfies Of<Ended, "completed">),
+    } satisfies Variant<DeliveryOutcome, "completed">),
     z.strictObject({
       kind: z.literal("asked"),
       delivery: DeliveryForm,
       question: Text,
-    } satisfies Of<Ended, "asked">),
+    } satisfies Variant<DeliveryOutcome, "asked">),
     declined,
     dead,
     cancelled,
@@ -404,7 +404,7 @@ export const CompletedForm = z
   ])
   .meta({ id: "Completed", description: "How it ended, or that the wait was over before." });
 
-export const ShownForm = z
+export const DeliveryDetailsForm = z
   .strictObject({
     delivery: DeliveryForm,
     envelope: EnvelopeForm,
@@ -415,15 +415,15 @@ export const ShownForm = z
     result: HandoffResultForm.exactOptional(),
     reason: Text.exactOptional(),
     question: Text.exactOptional(),
-  } satisfies Fields<Shown>)
+  } satisfies Fields<DeliveryDetails>)
   .meta({ id: "Shown", description: "One delivery, with every time, every try, what came of it." });
 
-export const ChangedForm = z.strictObject({
+export const DeliveryChangeForm = z.strictObject({
   delivery: DeliveryForm,
   digest: Text.meta({ description: "To be said back as seen" }),
 });
 
-export const NotedForm = z
+export const NoteResultForm = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("noted"),
@@ -437,41 +437,41 @@ export const NotedForm = z
       delivery: DeliveryForm.exactOptional(),
       secrets: SecretsForm.exactOptional(),
     }),
-  ] satisfies [z.ZodType<Extract<Noted, { kind: "noted" }>>, z.ZodType])
+  ] satisfies [z.ZodType<Extract<NoteResult, { kind: "noted" }>>, z.ZodType])
   .meta({ id: "Noted", description: "A note on a piece of work; kept also where that was lost." });
 
-export const SettledForm = z
+export const SettleResultForm = z
   .strictObject({
     kind: z.literal("settled"),
     delivery: DeliveryForm,
     merge: z
       .union([
-        MergedForm,
+        MergeResultForm,
         z.strictObject({ kind: z.literal("refused"), branch: Text, error: ErrorForm }),
       ])
       .exactOptional()
       .meta({ description: "What came of merging its branch" }),
     secrets: SecretsForm.exactOptional(),
-  } satisfies Record<keyof Settled, z.ZodType>)
+  } satisfies Record<keyof SettleResult, z.ZodType>)
   .meta({ id: "Settled" });
 
-export const OnceForm = z
+export const OnceResultForm = z
   .discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("begun") }),
     z.strictObject({
       kind: z.literal("done"),
       result: z.unknown().optional(),
       again: z.boolean(),
-    } satisfies Of<Once<unknown>, "done">),
+    } satisfies Variant<OnceResult<unknown>, "done">),
     z.strictObject({
       kind: z.literal("uncertain"),
       by: Text,
       since: Instant,
-    } satisfies Of<Once<unknown>, "uncertain">),
+    } satisfies Variant<OnceResult<unknown>, "uncertain">),
   ])
   .meta({ id: "Once", description: "Whether an effect may begin, or what is known of it." });
 
-export const WorkNewsForm = z
+export const WorkUpdatesForm = z
   .strictObject({
     lost: ErrorForm.exactOptional().meta({
       description: "There when it is no longer the caller's",

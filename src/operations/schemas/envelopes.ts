@@ -5,7 +5,7 @@ import { type Finding, RULE_NAMES } from "../../context/lint/rule.ts";
 import type { CheckedContext, CheckedReference } from "../../context/view/gaps.ts";
 import {
   type CheckedArtifact,
-  OMITTED_WHY,
+  OMISSION_REASONS,
   type OmittedMemory,
   type SectionUse,
   type ShownEarlier,
@@ -13,18 +13,23 @@ import {
   type View,
   type ViewBudget,
 } from "../../context/view/view.ts";
-import type { LintReport } from "../../delivery/send/lint.ts";
+import type { LintReport } from "../../delivery/send/lint-handoff.ts";
 import type { Preview } from "../../delivery/send/preview.ts";
 import type { ShownView } from "../../delivery/work/views.ts";
-import { DraftSchema, LEVELS, ReadEnvelope, STRATEGIES } from "../../envelope/schema.ts";
-import type { SecretAt } from "../../envelope/secrets-within.ts";
+import type { DetectedSecret } from "../../envelope/mask-secrets.ts";
+import {
+  DETAIL_LEVELS,
+  DraftSchema,
+  TolerantEnvelopeSchema,
+  VIEW_STRATEGIES,
+} from "../../envelope/schema.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
 import { SECTIONS } from "../../profiles/view-parts.ts";
+import { Count, Instant, Text } from "./common.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, Text } from "./plain.ts";
 
 /** As it is read: of any minor version, with fields that nobody here knows. */
-export const EnvelopeForm = ReadEnvelope.meta({
+export const EnvelopeForm = TolerantEnvelopeSchema.meta({
   id: "Envelope",
   description: "One handoff of a task from one agent to the next: immutable once sent.",
 });
@@ -35,7 +40,7 @@ export const DraftForm = DraftSchema.meta({
 });
 
 export const SecretsForm = z
-  .array(z.strictObject({ kind: Text, path: Text } satisfies Fields<SecretAt>))
+  .array(z.strictObject({ kind: Text, path: Text } satisfies Fields<DetectedSecret>))
   .meta({
     description: "Secrets that were taken out of what was said: what they look like, where",
   });
@@ -72,7 +77,7 @@ const BudgetForm = z.strictObject({
 const ShownMemoryForm = z.strictObject({
   id: Text,
   section: Section,
-  level: z.enum(LEVELS),
+  level: z.enum(DETAIL_LEVELS),
   tokens: Count,
   insteadOf: Text.exactOptional().meta({ description: "The record that was referred to" }),
   freshness: Freshness.exactOptional(),
@@ -89,10 +94,10 @@ const OmittedForm = z.strictObject({
   section: Section,
   tokens: Count.meta({ description: "What it would take to show it in full" }),
   shown: z
-    .enum(LEVELS)
+    .enum(DETAIL_LEVELS)
     .exactOptional()
     .meta({ description: "How much of it is shown, where that is not nothing" }),
-  why: z.enum(OMITTED_WHY),
+  why: z.enum(OMISSION_REASONS),
 } satisfies Fields<OmittedMemory>);
 
 export const GapForm = z.strictObject({ id: Text, reason: Text } satisfies Fields<ViewGap>);
@@ -115,7 +120,7 @@ const view = {
   task: Text,
   receiver: Text,
   role: Text.exactOptional().meta({ description: "The role it was composed for" }),
-  strategy: z.enum(STRATEGIES),
+  strategy: z.enum(VIEW_STRATEGIES),
   budget: BudgetForm,
   text: Text.meta({ description: "Ready to paste. Stored text is fenced as data." }),
   digest: Text.meta({ description: "SHA-256 of the text" }),

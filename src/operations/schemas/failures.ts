@@ -1,14 +1,19 @@
 /** Failures: what waits for a decision, what was decided, and by which rules. */
 import * as z from "zod";
-import { type DecisionAnswer, DecisionSchema } from "../../coordination/failures/decision.ts";
+import { type DecideResult, DecisionSchema } from "../../coordination/failures/decision.ts";
 import type { ListedFailure } from "../../coordination/failures/list.ts";
 import type { Proposal } from "../../coordination/failures/proposals.ts";
 import { FailureRuleSchema } from "../../coordination/failures/rules.ts";
 import { RedriveSchema } from "../../delivery/settle/dead-letters.ts";
-import { DECISIONS } from "../../history/failure-decisions.ts";
-import { DeliveryForm, KeptDecisionForm, kept, TriedFailureForm } from "./deliveries.ts";
+import { DECISION_KINDS } from "../../history/failure-decisions.ts";
+import { Count, Instant, Text, Texts } from "./common.ts";
+import {
+  DeliveryForm,
+  StoredDecisionForm,
+  storedDecisionFields,
+  TriedFailureForm,
+} from "./deliveries.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, Text, Texts } from "./plain.ts";
 
 /** What changes with another try, in full: the rooms take any object there, and look into it later. */
 const Changes = RedriveSchema.omit({ to: true }).partial();
@@ -26,7 +31,7 @@ export const FailureRuleInfoForm = FailureRuleSchema.extend({ name: Text }).meta
   id: "FailureRuleInfo",
 });
 
-const ReportedForm = z.strictObject({
+const ReportedFailureForm = z.strictObject({
   ...TriedFailureForm.shape,
   attempt: Count,
   delivery: Text,
@@ -37,7 +42,7 @@ const ProposalForm = z.strictObject({
   source: Text.meta({ description: "The hub's function, a rule, or what is done by default" }),
   decision: z.strictObject({
     changes: Changes.exactOptional(),
-    decision: z.enum(DECISIONS),
+    decision: z.enum(DECISION_KINDS),
     delayMs: Count.exactOptional(),
     reason: Text,
     to: Text.exactOptional(),
@@ -49,7 +54,7 @@ export const FailureForm = z
     task: Text,
     delivery: Text.meta({ description: "What was given up" }),
     attempt: Count,
-    failure: ReportedForm,
+    failure: ReportedFailureForm,
     intent: Text,
     from: Text,
     receiver: Text,
@@ -59,29 +64,36 @@ export const FailureForm = z
     with: Text.exactOptional().meta({ description: "Who has the report now" }),
     asked: Texts,
     before: z
-      .array(z.strictObject({ ...kept, attempt: Count }))
+      .array(z.strictObject({ ...storedDecisionFields, attempt: Count }))
       .meta({ description: "What was decided about the same delivery before" }),
-    decision: KeptDecisionForm.exactOptional(),
+    decision: StoredDecisionForm.exactOptional(),
     advice: ProposalForm.exactOptional().meta({ description: "What the rules would do" }),
   } satisfies Record<keyof ListedFailure, z.ZodType>)
   .meta({ id: "Failure", description: "A failure, as whoever decides about it sees it." });
 
-type Of<Kind extends DecisionAnswer["kind"]> = Fields<
-  Extract<DecisionAnswer, { readonly kind: Kind }>
+type Variant<Kind extends DecideResult["kind"]> = Fields<
+  Extract<DecideResult, { readonly kind: Kind }>
 >;
 
-export const DecisionAnswerForm = z
+export const DecideResultForm = z
   .discriminatedUnion("kind", [
     z.strictObject({
       kind: z.literal("decided"),
-      ...kept,
+      ...storedDecisionFields,
       delivery: DeliveryForm,
-    } satisfies Of<"decided">),
-    z.strictObject({ kind: z.literal("already"), ...kept } satisfies Of<"already">),
-    z.strictObject({ kind: z.literal("asked"), who: Text, report: Text } satisfies Of<"asked">),
+    } satisfies Variant<"decided">),
+    z.strictObject({
+      kind: z.literal("already"),
+      ...storedDecisionFields,
+    } satisfies Variant<"already">),
+    z.strictObject({
+      kind: z.literal("asked"),
+      who: Text,
+      report: Text,
+    } satisfies Variant<"asked">),
     z.strictObject({
       kind: z.literal("settled"),
       delivery: DeliveryForm,
-    } satisfies Of<"settled">),
+    } satisfies Variant<"settled">),
   ])
   .meta({ id: "DecisionAnswer", description: "What came of a decision about a failure." });

@@ -1,36 +1,36 @@
 /** Memories, and what is asked and answered about them. */
 
 import * as z from "zod";
-import type { DocumentReport, TakenEntry } from "../../archive/markdown/take.ts";
+import type { DocumentReport, ImportedEntry } from "../../archive/markdown/import-document.ts";
 import type { CatchUp } from "../../coordination/catch-up/catch-up.ts";
 import type { ReadMemory } from "../../delivery/work/read-record.ts";
-import { LEVELS } from "../../envelope/schema.ts";
-import type { Pinned } from "../../memory/pins.ts";
+import { DETAIL_LEVELS } from "../../envelope/schema.ts";
+import type { PinnedMemory } from "../../memory/pins.ts";
 import {
+  EXPOSURE_WAYS,
   type Impact,
   type ImpactAgent,
   type ImpactDelivery,
   type ImpactMemory,
-  WAYS,
 } from "../../memory/quarantine/blast-radius.ts";
-import type { Quarantined, QuarantinedMemory } from "../../memory/quarantine/quarantine.ts";
+import type { QuarantinedMemory, QuarantineResult } from "../../memory/quarantine/quarantine.ts";
 import type { QuarantineMark } from "../../memory/quarantine/quarantine-mark.ts";
 import type { RecentMemory, Relation } from "../../memory/read.ts";
 import type { HitHandoff } from "../../memory/recall/hit-handoff.ts";
-import type { Known, KnownOffer } from "../../memory/recall/known.ts";
-import type { Hit, Recalled } from "../../memory/recall/recall.ts";
-import type { Remembered } from "../../memory/recall/search-first.ts";
+import type { Hit, RecallResult } from "../../memory/recall/recall.ts";
+import type { RememberResult } from "../../memory/recall/remember-checked.ts";
+import type { RelationSuggestion, SimilarMemory } from "../../memory/recall/similar-memories.ts";
 import { type Memory, MemoryInputSchema, RELATION_KINDS } from "../../memory/record.ts";
-import type { Spot } from "../../memory/redaction/finding.ts";
 import type { RedactReport } from "../../memory/redaction/redact.ts";
-import type { Told } from "../../memory/redaction/secret-policy.ts";
-import type { Parts } from "../../search/rank.ts";
+import type { RedactionLocation } from "../../memory/redaction/redaction-finding.ts";
+import type { WithSecrets } from "../../memory/redaction/secret-policy.ts";
+import type { ScoreParts } from "../../search/rank.ts";
 import type { Redaction } from "../../store/redaction.ts";
 import { DELIVERY_STATES, type DeliveryStep, type PublishStep } from "../../store/rows.ts";
 import type { IndexState } from "../../store/search.ts";
+import { Count, Instant, pageForm, Text, Texts } from "./common.ts";
 import { SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, pageForm, Text, Texts } from "./plain.ts";
 
 export const MemoryInputForm = MemoryInputSchema.meta({
   id: "NewMemory",
@@ -87,14 +87,14 @@ const RedactionForm = z
   } satisfies Fields<Redaction>)
   .meta({ id: "Redaction", description: "A body was taken away: by whom, when and why." });
 
-const mark = {
+const quarantineMarkFields = {
   by: Text,
   at: Instant,
   reason: Text,
   record: Text.meta({ description: "The record on the chain that says so" }),
 } satisfies Fields<QuarantineMark>;
 
-const fields = {
+const memoryFields = {
   agent: Text,
   branch: Text,
   concepts: Texts.optional(),
@@ -112,7 +112,7 @@ const fields = {
   instance: Text,
   key: Text.optional(),
   link: Text.meta({ description: "Binds it to all that was stored on its branch before" }),
-  quarantined: z.strictObject(mark).exactOptional(),
+  quarantined: z.strictObject(quarantineMarkFields).exactOptional(),
   redacted: RedactionForm.optional(),
   redacts: z.array(RedactedForm).optional(),
   refs: Texts.optional(),
@@ -145,16 +145,16 @@ const fields = {
   validUntil: Instant.optional(),
 } satisfies Fields<Memory>;
 
-export const MemoryForm = z.strictObject(fields).meta({
+export const MemoryForm = z.strictObject(memoryFields).meta({
   id: "Memory",
   description: "A memory: what its author said, and its place on the chain.",
 });
 
 export const ReadMemoryForm = z
   .strictObject({
-    ...fields,
+    ...memoryFields,
     insteadOf: Text.optional().meta({ description: "The record that was asked for" }),
-    level: z.enum(LEVELS).optional(),
+    level: z.enum(DETAIL_LEVELS).optional(),
     text: Text.optional().meta({ description: "The text at the level that was asked for" }),
     textBy: z.enum(["record", "sender", "summary", "model", "extract"]).optional(),
     value: z
@@ -166,7 +166,7 @@ export const ReadMemoryForm = z
 
 export const RecentMemoryForm = z
   .strictObject({
-    ...fields,
+    ...memoryFields,
     superseded: z
       .strictObject({ by: Text.exactOptional() })
       .exactOptional()
@@ -174,43 +174,45 @@ export const RecentMemoryForm = z
   } satisfies Fields<RecentMemory>)
   .meta({ id: "RecentMemory", description: "A memory, and whether it is still current." });
 
-export const PinnedForm = z
+export const PinnedMemoryForm = z
   .strictObject({
-    ...fields,
+    ...memoryFields,
     insteadOf: Text.optional().meta({ description: "The record that was pinned" }),
-  } satisfies Fields<Pinned>)
+  } satisfies Fields<PinnedMemory>)
   .meta({ id: "Pinned", description: "A fact that travels with every handoff." });
 
-const KnownOfferForm = z.strictObject({
+const SimilarMemoryOfferForm = z.strictObject({
   relation: z.enum(["continues-from", "supersedes", "corrects"]),
   input: MemoryInputSchema.extend({ type: Text.optional() }), // As it was asked: nothing is added.
-} satisfies Fields<KnownOffer>);
+} satisfies Fields<RelationSuggestion>);
 
-export const KnownForm = z
+export const SimilarMemoryForm = z
   .strictObject({
     memory: MemoryForm,
     verdict: z.enum(["same", "contradicts"]),
     likeness: z.number().min(0).max(1),
     why: Text,
     offers: z
-      .array(KnownOfferForm)
+      .array(SimilarMemoryOfferForm)
       .meta({ description: "What can be written instead; the fitting one first" }),
-  } satisfies Fields<Known>)
+  } satisfies Fields<SimilarMemory>)
   .meta({ id: "Known", description: "A record that holds, and what the new one is to it." });
 
-export const RememberedForm = z
+export const RememberResultForm = z
   .strictObject({
-    ...fields,
-    known: z.array(KnownForm).optional(),
+    ...memoryFields,
+    known: z.array(SimilarMemoryForm).optional(),
     secrets: SecretsForm.optional(),
-  } satisfies Fields<Remembered>)
+  } satisfies Fields<RememberResult>)
   .meta({
     id: "Remembered",
     description: "A memory that was written, what was known before, what was taken out of it.",
   });
 
-export const TracedForm = z
-  .strictObject({ ...fields, secrets: SecretsForm.optional() } satisfies Fields<Told<Memory>>)
+export const TraceResultForm = z
+  .strictObject({ ...memoryFields, secrets: SecretsForm.optional() } satisfies Fields<
+    WithSecrets<Memory>
+  >)
   .meta({ id: "Traced", description: "A step that was written, and what was taken out of it." });
 
 const Weight = z.number();
@@ -238,7 +240,7 @@ const HitForm = z
         graph: Weight,
         meaning: Weight,
         factor: Weight,
-      } satisfies Fields<Parts>)
+      } satisfies Fields<ScoreParts>)
       .meta({ description: "What the score is made of" }),
     why: Texts,
     said: Texts.meta({ description: "Words of the question that it says" }),
@@ -255,12 +257,12 @@ export const IndexStateForm = z
   .strictObject({ records: Count, indexed: Count } satisfies Fields<IndexState>)
   .meta({ id: "IndexState", description: "How far the index has come; the rest is scanned." });
 
-export const RecalledForm = z
+export const RecallResultForm = z
   .strictObject({
     ...pageForm(HitForm).shape,
     index: IndexStateForm,
     meaning: Text.meta({ description: "How meaning was compared, or why it was not" }),
-  } satisfies Fields<Recalled>)
+  } satisfies Fields<RecallResult>)
   .meta({ id: "Recalled" });
 
 export const RelationForm = z
@@ -305,7 +307,7 @@ const ImpactDeliveryForm = z.strictObject({
 
 const ImpactAgentForm = z.strictObject({
   agent: Text,
-  ways: z.array(z.enum(WAYS)),
+  ways: z.array(z.enum(EXPOSURE_WAYS)),
 } satisfies Fields<ImpactAgent>);
 
 export const ImpactForm = z
@@ -321,26 +323,26 @@ export const ImpactForm = z
   } satisfies Fields<Impact>)
   .meta({ id: "Impact", description: "All that came of a memory." });
 
-export const QuarantinedForm = z
+export const QuarantineResultForm = z
   .strictObject({
     memories: Texts,
     already: Texts,
     hidden: Count,
     records: Texts.meta({ description: "The records on the chain that say so" }),
     deliveries: Texts.meta({ description: "Open deliveries whose holder or receiver was told" }),
-  } satisfies Fields<Quarantined>)
+  } satisfies Fields<QuarantineResult>)
   .meta({ id: "Quarantined", description: "What was taken out of sight, or put back." });
 
 export const QuarantinedMemoryForm = z
-  .strictObject({ memory: Text, ...mark } satisfies Fields<QuarantinedMemory>)
+  .strictObject({ memory: Text, ...quarantineMarkFields } satisfies Fields<QuarantinedMemory>)
   .meta({ id: "QuarantinedMemory", description: "What is out of sight, by whom and why." });
 
-const place = {
+const spotFields = {
   kind: z.enum(["memory", "envelope", "attempt", "entry", "agent"]),
   id: Text,
-} satisfies Fields<Spot>;
+} satisfies Fields<RedactionLocation>;
 
-export const SpotForm = z.strictObject(place);
+export const SpotForm = z.strictObject(spotFields);
 
 export const RedactReportForm = z
   .strictObject({
@@ -348,7 +350,7 @@ export const RedactReportForm = z
     erased: z.array(SpotForm),
     left: z.array(
       z.strictObject({
-        ...place,
+        ...spotFields,
         why: z.enum(["already", "name", "vouches", "damaged", "version"]),
       }),
     ),
@@ -358,23 +360,23 @@ export const RedactReportForm = z
   } satisfies Fields<RedactReport>)
   .meta({ id: "RedactReport" });
 
-export const SqlAnswer = z
+export const SqlAnswerForm = z
   .strictObject({
     columns: Texts,
     rows: z.array(z.record(z.string(), z.unknown())),
   })
   .meta({ id: "SqlAnswer", description: "Columns and rows; bytes as { base64 }." });
 
-const TakenEntryForm = z.strictObject({
+const ImportedEntryForm = z.strictObject({
   line: Count,
   type: Text,
   memory: Text.exactOptional().meta({ description: "Absent after a dry run" }),
   supersedes: Texts,
-} satisfies Fields<TakenEntry>);
+} satisfies Fields<ImportedEntry>);
 
 export const DocumentReportForm = z
   .strictObject({
-    taken: z.array(TakenEntryForm),
+    taken: z.array(ImportedEntryForm),
     unchanged: Count,
     redacted: z.array(z.strictObject({ line: Count, memory: Text })),
   } satisfies Fields<DocumentReport>)

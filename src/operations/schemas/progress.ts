@@ -1,8 +1,8 @@
 /** Progress on a task's ledger: in the ledger itself, and with the work of a later receiver. */
 import * as z from "zod";
 import type { LedgerProgress } from "../../ledger/ledger.ts";
+import { Instant, Text } from "./common.ts";
 import type { Fields } from "./fields.ts";
-import { Instant, Text } from "./plain.ts";
 
 export const ProgressForm = z
   .strictObject({

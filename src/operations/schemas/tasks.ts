@@ -8,8 +8,8 @@ import type { TimelineDecision, TimelineStep } from "../../coordination/timeline
 import type { Timeline } from "../../coordination/timeline/timeline.ts";
 import type { LineStep } from "../../delivery/watch/task-line.ts";
 import { DraftSchema, PRIORITIES } from "../../envelope/schema.ts";
-import { DECISIONS } from "../../history/failure-decisions.ts";
-import { DELIVERY_STATES } from "../../hub/forms.ts";
+import { DECISION_KINDS } from "../../history/failure-decisions.ts";
+import { DELIVERY_STATES } from "../../hub/serialized.ts";
 import type {
   Ledger,
   LedgerConstraint,
@@ -17,11 +17,11 @@ import type {
   LedgerIntent,
   LedgerRelease,
 } from "../../ledger/ledger.ts";
-import type { KeptClosing, Saying } from "../../memory/ledger.ts";
+import type { Provenance, StoredClosing } from "../../memory/stored-ledger.ts";
+import { Count, Instant, pageForm, Text, Texts } from "./common.ts";
 import { DeliveryForm, TriedFailureForm } from "./deliveries.ts";
 import { EnvelopeForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, pageForm, Text, Texts } from "./plain.ts";
 import { ProgressForm } from "./progress.ts";
 
 export const NewTaskForm = z
@@ -44,7 +44,7 @@ const ClosingForm = z.strictObject({
   reason: Text,
   record: Text,
   repeats: Text.exactOptional().meta({ description: "The record whose words the reason has" }),
-} satisfies Fields<KeptClosing>);
+} satisfies Fields<StoredClosing>);
 
 const task = {
   task: Text,
@@ -94,7 +94,7 @@ export const LineStepForm = z
   .meta({ id: "LineStep", description: "An envelope of a task's line, and where it stands." });
 
 const TimelineDecisionForm = z.strictObject({
-  decision: z.enum(DECISIONS),
+  decision: z.enum(DECISION_KINDS),
   by: Text,
   reason: Text.exactOptional(),
   to: Text.exactOptional(),
@@ -128,32 +128,32 @@ export const TimelineForm = z
   } satisfies Record<keyof Timeline, z.ZodType>)
   .meta({ id: "Timeline", description: "What happened to a task, in order." });
 
-const saying = {
+const ledgerSourceFields = {
   at: Instant,
   by: Text,
   envelope: Text,
   record: Text.exactOptional(),
-} satisfies Fields<Saying>;
+} satisfies Fields<Provenance>;
 
-const of = { task: Text.meta({ description: "The task in whose ledger it is kept" }) };
+const taskField = { task: Text.meta({ description: "The task in whose ledger it is kept" }) };
 
 export const LedgerForm = z
   .strictObject({
     task: Text,
     intent: Text.meta({ description: "What was wanted when it began, word for word" }),
     brief: Text.exactOptional().meta({ description: "The record that holds all of a long one" }),
-    begun: z.strictObject(saying),
+    begun: z.strictObject(ledgerSourceFields),
     origins: z.array(
       z.strictObject({
-        ...of,
+        ...taskField,
         intent: Text,
         brief: Text.exactOptional(),
       } satisfies Fields<LedgerIntent>),
     ),
     constraints: z.array(
       z.strictObject({
-        ...of,
-        ...saying,
+        ...taskField,
+        ...ledgerSourceFields,
         id: Text,
         rule: Text,
         source: Text.exactOptional(),
@@ -161,8 +161,8 @@ export const LedgerForm = z
     ),
     decisions: z.array(
       z.strictObject({
-        ...of,
-        ...saying,
+        ...taskField,
+        ...ledgerSourceFields,
         id: Text,
         options: Texts,
         owner: Text.exactOptional(),
@@ -174,7 +174,7 @@ export const LedgerForm = z
       .meta({ description: "What is done, not to be redone, or blocked, until it is released" }),
     released: z.array(
       z.strictObject({
-        ...of,
+        ...taskField,
         at: Instant,
         by: Text,
         decided: Text.exactOptional(),

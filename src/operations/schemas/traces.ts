@@ -3,8 +3,8 @@ import * as z from "zod";
 import { StepSchema } from "../../memory/traces/trace.ts";
 import type { TraceCounts } from "../../memory/traces/trace-log.ts";
 import type { TraceInfo } from "../../memory/traces/traces.ts";
+import { Count, Instant, Text } from "./common.ts";
 import type { Fields } from "./fields.ts";
-import { Count, Instant, Text } from "./plain.ts";
 
 export const TraceStepForm = StepSchema.meta({
   id: "TraceStep",

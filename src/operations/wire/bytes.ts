@@ -1,10 +1,10 @@
 /** Bytes among the values of SQL, as JSON carries them: `{ base64 }`. */
 
-export const bytesWritten = (value: unknown): unknown =>
+export const encodeBytes = (value: unknown): unknown =>
   value instanceof Uint8Array ? { base64: toBase64(value) } : value;
 
 /** What does not have that form stays as it is, for the reader to refuse. */
-export function bytesRead(value: unknown): unknown {
+export function decodeBytes(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const [[name, text] = [], ...others] = Object.entries(value);
   if (name !== "base64" || typeof text !== "string" || others.length > 0) return value;

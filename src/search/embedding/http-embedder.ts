@@ -6,19 +6,19 @@
  * pauses, then reported as retryable. The key travels in its header and nowhere else.
  */
 import { BatonError } from "../../base/errors.ts";
-import { serverOf } from "../../base/server-options.ts";
-import { request } from "../../base/server-request.ts";
+import { modelServerOf } from "../../base/model-server-options.ts";
+import { request } from "../../base/model-server-request.ts";
 import { type Embedder, toUnit } from "./embedder.ts";
-import { vectorsIn } from "./http-answer.ts";
-import { EMBEDDING, type HttpEmbedderOptions, settingsOf } from "./http-options.ts";
+import { EMBEDDING_SERVER, type HttpEmbedderOptions, settingsOf } from "./http-options.ts";
+import { parseVectors } from "./http-response.ts";
 
 /** Throws at once for a wrong address, key or model, unless the dimensions are said: then later. */
 export async function httpEmbedder(options: HttpEmbedderOptions): Promise<Embedder> {
-  const server = serverOf(EMBEDDING, options);
+  const server = modelServerOf(EMBEDDING_SERVER, options);
   const settings = settingsOf(options);
   const ask = async (texts: readonly string[], signal?: AbortSignal) => {
     const body = { input: texts, encoding_format: "float" };
-    return vectorsIn(await request(server, { body, patience: settings, signal }), texts.length);
+    return parseVectors(await request(server, { body, patience: settings, signal }), texts.length);
   };
   const dimensions = options.dimensions ?? (await ask(["dimensions"]))[0]?.length ?? 0;
   return {

@@ -2,13 +2,13 @@
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import {
   checkCount,
-  countsOf,
-  PATIENCE,
-  type ServerKind,
-  type ServerOptions,
-} from "../../base/server-options.ts";
+  DEFAULT_REQUEST_POLICY,
+  type ModelServerKind,
+  type ModelServerOptions,
+  resolveCounts,
+} from "../../base/model-server-options.ts";
 
-export interface HttpEmbedderOptions extends ServerOptions {
+export interface HttpEmbedderOptions extends ModelServerOptions {
   /**
    * What the model's vectors have. When it is not said the server is asked at once, so it has to
    * be there when the embedder is made.
@@ -20,7 +20,7 @@ export interface HttpEmbedderOptions extends ServerOptions {
   readonly textLength?: number;
 }
 
-export const EMBEDDING: ServerKind = {
+export const EMBEDDING_SERVER: ModelServerKind = {
   name: "embedding server",
   option: "embedder",
   endpoint: "embeddings",
@@ -30,15 +30,15 @@ export const EMBEDDING: ServerKind = {
   lower: "batch or textLength",
 };
 
-const DEFAULTS = { ...PATIENCE, batch: 64, textLength: FORMAT_LIMITS.contentLength };
+const DEFAULTS = { ...DEFAULT_REQUEST_POLICY, batch: 64, textLength: FORMAT_LIMITS.contentLength };
 
-export type Settings = { readonly [Name in keyof typeof DEFAULTS]: number };
+export type HttpEmbedderSettings = { readonly [Name in keyof typeof DEFAULTS]: number };
 
-export function settingsOf(options: HttpEmbedderOptions): Settings {
-  const settings = countsOf(EMBEDDING, DEFAULTS, options);
+export function settingsOf(options: HttpEmbedderOptions): HttpEmbedderSettings {
+  const settings = resolveCounts(EMBEDDING_SERVER, DEFAULTS, options);
   if (options.dimensions !== undefined) {
     checkCount(
-      EMBEDDING,
+      EMBEDDING_SERVER,
       "dimensions",
       options.dimensions,
       "It is a property of the model, for instance 768.",

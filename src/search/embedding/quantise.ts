@@ -6,11 +6,11 @@
  */
 import { strict as assert } from "node:assert";
 
-export type Quantised = Uint8Array;
+export type QuantisedVector = Uint8Array;
 
 const SCALE_BYTES = 4;
 
-export function quantised(vector: Float32Array): Quantised {
+export function quantise(vector: Float32Array): QuantisedVector {
   let largest = 0;
   for (const value of vector) largest = Math.max(largest, Math.abs(value));
   assert(Number.isFinite(largest), "a vector has finite numbers");
@@ -28,7 +28,7 @@ export function quantised(vector: Float32Array): Quantised {
 }
 
 /** From -1 to 1; 0 when one of them is the zero vector. */
-export function cosine(a: Quantised, b: Quantised): number {
+export function cosine(a: QuantisedVector, b: QuantisedVector): number {
   assert.equal(a.length, b.length);
   let sum = 0;
   for (let d = SCALE_BYTES; d < a.length; d++) {
@@ -39,15 +39,15 @@ export function cosine(a: Quantised, b: Quantised): number {
 }
 
 /** The vector again, of length one. */
-export function restored(bytes: Quantised): Float32Array {
+export function dequantise(bytes: QuantisedVector): Float32Array {
   const scale = scaleOf(bytes);
   return Float32Array.from(valuesOf(bytes), (value) => value * scale);
 }
 
-const viewOf = (bytes: Quantised): DataView =>
+const viewOf = (bytes: QuantisedVector): DataView =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-const scaleOf = (bytes: Quantised): number => viewOf(bytes).getFloat32(0, true);
+const scaleOf = (bytes: QuantisedVector): number => viewOf(bytes).getFloat32(0, true);
 
-const valuesOf = (bytes: Quantised): Int8Array =>
+const valuesOf = (bytes: QuantisedVector): Int8Array =>
   new Int8Array(bytes.buffer, bytes.byteOffset + SCALE_BYTES, bytes.length - SCALE_BYTES);

@@ -122,6 +122,6 @@ function damaged(why: string): BatonError {
 
 /** FNV-1a, one character at a time: start with HASH_START, fold each byte in. */
 export const HASH_START = 0x811c_9dc5;
-export const hashed = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x0100_0193);
+export const hashStep = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x0100_0193);
 /** The last bits of FNV are weak; the table takes them after the high ones are mixed in. */
 export const slotOf = (hash: number, slots: number): number => (hash ^ (hash >>> 15)) & (slots - 1);

@@ -9,7 +9,7 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { BatonError } from "../../base/errors.ts";
 import { type Embedder, toUnit } from "./embedder.ts";
-import { HASH_START, hashed, readWordFile, slotOf, type WordFile } from "./word-file.ts";
+import { HASH_START, hashStep, readWordFile, slotOf, type WordFile } from "./word-file.ts";
 
 /** Raised when the same table would give other vectors, because texts are read differently. */
 const EDITION = 1;
@@ -48,7 +48,7 @@ export class WordVectors implements Embedder {
   /** The same for one text, at once. */
   vectorOf(text: string): Float32Array {
     this.#sum.fill(0);
-    this.#eachWord(plain(text), (word) => this.#add(word));
+    this.#eachWord(stripAccents(text), (word) => this.#add(word));
     return toUnit(Float32Array.from(this.#sum));
   }
 
@@ -62,7 +62,7 @@ export class WordVectors implements Embedder {
    * word the table does not know has none.
    */
   neighboursOf(word: string): readonly Neighbour[] {
-    const text = plain(word);
+    const text = stripAccents(word);
     const position = this.#find(text, 0, text.length);
     if (position === -1) return [];
     const { neighbours, near, similarities } = this.#file;
@@ -127,7 +127,7 @@ export class WordVectors implements Embedder {
   #find(text: string, start: number, end: number): number {
     const { slots, table } = this.#file;
     let hash = HASH_START;
-    for (let i = start; i < end; i++) hash = hashed(hash, lower(text.charCodeAt(i)));
+    for (let i = start; i < end; i++) hash = hashStep(hash, lower(text.charCodeAt(i)));
     for (let slot = slotOf(hash, slots); ; slot = (slot + 1) & (slots - 1)) {
       const position = (table[slot] as number) - 1;
       if (position === -1 || this.#isWord(position, { text, start, end })) return position;
@@ -153,7 +153,7 @@ export class WordVectors implements Embedder {
 const ASCII = /^\p{ASCII}*$/u;
 
 /** Without accents; the table has ASCII words only. */
-function plain(text: string): string {
+function stripAccents(text: string): string {
   return ASCII.test(text) ? text : text.normalize("NFKD").replace(/\p{M}+/gu, "");
 }
 
@@ -177,14 +177,14 @@ function startsPart(text: string, i: number, end: number): boolean {
 let bundled: WordVectors | undefined;
 
 /** Read at the first call, once for the process; give `data` to a thread so that it need not. */
-export function bundledWords(): WordVectors {
+export function bundledWordVectors(): WordVectors {
   bundled ??= new WordVectors(readShared(new URL("./words.bin", import.meta.url)));
   return bundled;
 }
 
 /** The nearest words of the bundled table. */
 export const neighboursOf = (word: string): readonly Neighbour[] =>
-  bundledWords().neighboursOf(word);
+  bundledWordVectors().neighboursOf(word);
 
 function readShared(file: URL): SharedArrayBuffer {
   try {

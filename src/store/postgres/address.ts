@@ -20,36 +20,39 @@ export interface PostgresAddress {
 }
 
 const DEFAULT_POOL = 4;
-const MOST_CONNECTIONS = 100;
+const MAX_POOL = 100;
 
 export function isPostgresAddress(address: unknown): address is string {
   return typeof address === "string" && /^postgres(ql)?:/.test(address);
 }
 
 export function parsePostgresAddress(address: string): PostgresAddress {
-  const url = parsed(address);
-  const schema = taken(url, "schema") ?? "baton";
+  const url = parseUrl(address);
+  const schema = takeParameter(url, "schema") ?? "baton";
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
-    throw wrong("schema", "must be a lower-case name of letters, digits and _, at most 63 long");
+    throw invalidAddressError(
+      "schema",
+      "must be a lower-case name of letters, digits and _, at most 63 long",
+    );
   }
-  const pool = Number(taken(url, "pool") ?? DEFAULT_POOL);
-  if (!Number.isInteger(pool) || pool < 1 || pool > MOST_CONNECTIONS) {
-    throw wrong("pool", `must be a whole number from 1 to ${MOST_CONNECTIONS}`);
+  const pool = Number(takeParameter(url, "pool") ?? DEFAULT_POOL);
+  if (!Number.isInteger(pool) || pool < 1 || pool > MAX_POOL) {
+    throw invalidAddressError("pool", `must be a whole number from 1 to ${MAX_POOL}`);
   }
-  const pgbouncer = taken(url, "pgbouncer") ?? "false";
+  const pgbouncer = takeParameter(url, "pgbouncer") ?? "false";
   if (pgbouncer !== "true" && pgbouncer !== "false") {
-    throw wrong("pgbouncer", "must be true or false");
+    throw invalidAddressError("pgbouncer", "must be true or false");
   }
   const name = `postgres ${url.host}${url.pathname} (${schema})`;
   return { url: url.href, schema, pool, pgbouncer: pgbouncer === "true", name };
 }
 
-function parsed(address: string): URL {
-  if (!URL.canParse(address)) throw wrong("address", "is no URL");
+function parseUrl(address: string): URL {
+  if (!URL.canParse(address)) throw invalidAddressError("address", "is no URL");
   const url = new URL(address);
   // What is left of a password that was not encoded would stand in the path, and be shown.
   const misplaced = !/^\w+:\/\//.test(address) || url.pathname.includes("@");
-  if (misplaced || !isEncoded(url)) throw wrong("address", "is no URL of a database");
+  if (misplaced || !isEncoded(url)) throw invalidAddressError("address", "is no URL of a database");
   return url;
 }
 
@@ -62,14 +65,14 @@ function isEncoded({ username, password, hostname, pathname }: URL): boolean {
   }
 }
 
-function taken(url: URL, name: string): string | undefined {
+function takeParameter(url: URL, name: string): string | undefined {
   const value = url.searchParams.get(name) ?? undefined;
   url.searchParams.delete(name);
   return value;
 }
 
 /** Shows nothing of the address itself: it may hold a password. */
-function wrong(path: string, what: string): BatonError {
+function invalidAddressError(path: string, what: string): BatonError {
   return new BatonError("invalid_input", {
     message: `The PostgreSQL address: ${path} ${what}.`,
     path,

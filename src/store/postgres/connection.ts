@@ -3,12 +3,12 @@ import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import type { PostgresAddress } from "./address.ts";
-import { isDisconnected, isPassing, storeFailure } from "./failures.ts";
+import { isDisconnected, isTransient, storeFailure } from "./failures.ts";
 
 const INT8 = 20;
 const CONNECT_MS = 10_000;
 const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 1_000;
+const MAX_PAUSE_MS = 1_000;
 
 /** Counters and times fit a number: they are made from numbers. */
 const types = {
@@ -49,14 +49,14 @@ export function poolFor(
 }
 
 /** Whether a connection keeps the process alive; the driver can, its types do not say so. */
-export function keepProcess(client: pg.ClientBase, alive: boolean): void {
+export function keepProcessAlive(client: pg.ClientBase, alive: boolean): void {
   const connected = client as pg.ClientBase & { ref(): void; unref(): void };
   if (alive) connected.ref();
   else connected.unref();
 }
 
 /** What is sent in one go leaves in one packet: each write to a socket costs about 50 µs. */
-export function atOnce<const T>(client: pg.Client, send: () => T): T {
+export function sendInOnePacket<const T>(client: pg.Client, send: () => T): T {
   const { stream } = (client as pg.Client & { connection: { stream: Duplex } }).connection;
   stream.cork();
   try {
@@ -74,7 +74,7 @@ export interface Statement {
 
 export type Row = readonly unknown[];
 
-export async function run(
+export async function runStatement(
   client: Pick<pg.ClientBase, "query">,
   { name, text }: Statement,
   values: readonly unknown[],
@@ -91,16 +91,16 @@ export async function run(
 }
 
 /** Tries again while the server is away or others are in the way; every try starts from nothing. */
-export async function persist<T>(
+export async function retryWhileUnavailable<T>(
   attempt: () => Promise<T>,
   options: { readonly forMs: number; readonly store: string },
 ): Promise<T> {
   const giveUpAt = performance.now() + options.forMs;
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
     try {
       return await attempt();
     } catch (error) {
-      const passing = isDisconnected(error) || isPassing(error);
+      const passing = isDisconnected(error) || isTransient(error);
       if (!passing || performance.now() + pause > giveUpAt) {
         throw storeFailure(error, options.store);
       }

@@ -4,13 +4,13 @@ import type { RowWithEnvelope } from "../search.ts";
 import type { Row } from "./connection.ts";
 
 /** Most records vouch for none, and need not be parsed to know that. */
-const MAY_VOUCH = '"envelope":{';
+const ENVELOPE_MARKER = '"envelope":{';
 
-export async function withEnvelopes(
+export async function withEnvelopeTexts(
   rows: readonly PositionedMemory[],
   read: (ids: readonly string[]) => Promise<readonly Row[]>,
 ): Promise<readonly RowWithEnvelope[]> {
-  const ids = rows.map(envelopeOf);
+  const ids = rows.map(envelopeIdOf);
   const wanted = ids.filter((id) => id !== undefined);
   if (wanted.length === 0) return rows;
   const texts = new Map((await read(wanted)) as readonly [string, string][]);
@@ -18,8 +18,8 @@ export async function withEnvelopes(
 }
 
 /** A damaged record vouches for nothing. */
-function envelopeOf({ text }: PositionedMemory): string | undefined {
-  if (!text.includes(MAY_VOUCH)) return undefined;
+function envelopeIdOf({ text }: PositionedMemory): string | undefined {
+  if (!text.includes(ENVELOPE_MARKER)) return undefined;
   try {
     return (JSON.parse(text) as { readonly envelope?: { readonly id: string } }).envelope?.id;
   } catch {

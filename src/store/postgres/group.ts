@@ -14,27 +14,27 @@ import {
   type NewEnvelope,
   type NewMemory,
 } from "../rows.ts";
-import { delayAfter, isFree, lapseAfter, stateAfter } from "../settlement.ts";
+import { delayAfter, isUncountedAttempt, lapseAfter, stateAfter } from "../settlement.ts";
 import type {
   AcceptDelivery,
   AppendMemories,
+  ChainPosition,
   ClaimDeliveries,
-  Claimed,
   ClaimOutcome,
+  DeliveryWithEnvelopeRow,
   Lease,
   Move,
   MoveDeliveries,
-  Place,
   PutEntry,
   SendHandoff,
   SettleDelivery,
   Settlement,
 } from "../store.ts";
-import type { Operation, Outcome, Put, Take } from "./operations.ts";
-import { encoded, PART_NAMES, type Part, type PartName } from "./parts.ts";
+import type { ClaimAcceptance, Operation, Outcome, PutOperation } from "./operations.ts";
+import { encodeParts, PART_NAMES, type Part, type PartName } from "./parts.ts";
 
 /** What the database answers (functions/write.ts). */
-export interface Answer {
+export interface GroupResponse {
   /** When it was written. */
   readonly at: number;
   readonly places: readonly (readonly [number, number, string])[] | null;
@@ -88,7 +88,7 @@ export class Group {
   readonly posts: (readonly [operation: number, delivery: string])[] = [];
   readonly moves: string[] = [];
 
-  add(i: number, operation: Operation, takes: readonly Take[] = []): void {
+  add(i: number, operation: Operation, takes: readonly ClaimAcceptance[] = []): void {
     switch (operation.kind) {
       case "append":
         this.#append(i, operation.of);
@@ -132,7 +132,7 @@ export class Group {
   /** The arguments that carry the group. */
   encoded(): readonly unknown[] {
     const texts = Buffer.concat(this.#texts, this.#bytes);
-    const parts = PART_NAMES.map((name) => encoded(name, this.#parts[name]));
+    const parts = PART_NAMES.map((name) => encodeParts(name, this.#parts[name]));
     return [this.#matures, this.#due, texts, ...parts];
   }
 
@@ -251,7 +251,7 @@ export class Group {
     });
   }
 
-  #put(i: number, entry: PutEntry, event?: Put["event"]): void {
+  #put(i: number, entry: PutEntry, event?: PutOperation["event"]): void {
     const { kind, name, value, basedOn } = entry;
     this.#part("put", {
       ...{ i, kind, name, value: value ?? null, based_on: basedOn },
@@ -312,7 +312,7 @@ export class Group {
     this.#part("settle", {
       ...{ i, ord, record, delivery, fence, reason, handed, outcome: settlement.kind },
       state: stateNumber(stateAfter(settlement)),
-      free: isFree(settlement),
+      free: isUncountedAttempt(settlement),
       delay: delayAfter(settlement) ?? null,
       lapse: lapseAfter(settlement),
       n: this.#parts.settle?.length ?? 0,
@@ -347,7 +347,7 @@ export class Group {
     this.#part("claim", claim);
   }
 
-  #take(i: number, operation: ClaimDeliveries, takes: readonly Take[]): void {
+  #take(i: number, operation: ClaimDeliveries, takes: readonly ClaimAcceptance[]): void {
     const { receiver, instance, process, leaseMs: lease, holdMs: hold, limit } = operation;
     if (takes.length < limit) this.#due = true;
     for (const { candidate, memory } of takes) {
@@ -362,7 +362,7 @@ export class Group {
   }
 
   /** Its share of what was claimed for all that claim alike. */
-  #dealt(i: number, { limit }: ClaimDeliveries, answer: Answer): Claimed[] {
+  #dealt(i: number, { limit }: ClaimDeliveries, answer: GroupResponse): DeliveryWithEnvelopeRow[] {
     const n = this.#claimOf.get(i) ?? 0;
     this.#unclaimed ??= Map.groupBy(answer.claimed ?? [], ([claim]) => claim);
     const share = this.#unclaimed.get(n)?.splice(0, limit) ?? [];
@@ -373,16 +373,21 @@ export class Group {
   }
 
   /** Where the records of an operation went. */
-  #places(i: number, ids: readonly string[], { places }: Answer): Place[] {
+  #places(i: number, ids: readonly string[], { places }: GroupResponse): ChainPosition[] {
     const first = (this.#recordOf.get(i) ?? 1) - 1;
     return ids.map((id, n) => {
-      const [seq, storedAt, link] = places?.[first + n] ?? missing();
+      const [seq, storedAt, link] = places?.[first + n] ?? throwMissingPlace();
       return { id, seq, storedAt, link };
     });
   }
 
   /** What came of one operation of the group that was written. */
-  outcome(i: number, operation: Operation, answer: Answer, takes: readonly Take[]): Outcome {
+  outcome(
+    i: number,
+    operation: Operation,
+    answer: GroupResponse,
+    takes: readonly ClaimAcceptance[],
+  ): Outcome {
     switch (operation.kind) {
       case "append": {
         const ids = operation.of.memories.map((memory) => memory.id);
@@ -392,7 +397,7 @@ export class Group {
       }
       case "send": {
         const { memory, extend } = operation.of;
-        const [place = missing()] = this.#places(i, [memory.id], answer);
+        const [place = throwMissingPlace()] = this.#places(i, [memory.id], answer);
         const superseded = extend?.held === false ? extend.delivery : "";
         this.#sent ??= Map.groupBy(answer.sent ?? [], ([of]) => of);
         const deliveries = (this.#sent.get(i) ?? []).map(([, row]) => deliveryOf(row));
@@ -402,7 +407,7 @@ export class Group {
         return { kind: "settled", delivery: deliveryOf(answer.settled?.[i]) };
       case "accept": {
         const { lease, memory } = operation.of;
-        const [place = missing()] = this.#places(i, [memory.id], answer);
+        const [place = throwMissingPlace()] = this.#places(i, [memory.id], answer);
         const delivery = deliveryOf(answer.accepted?.[lease.delivery]);
         if (!stillHeld(delivery, lease.fence)) return { kind: "lease_lost", delivery };
         return { kind: "accepted", place, delivery };
@@ -417,31 +422,37 @@ export class Group {
       case "move":
         return { kind: "moved", deliveries: (answer.moved ?? []).map(deliveryOf) };
       case "put":
-        return { kind: "put", entry: entryPut(operation.of.entry, answer) };
+        return { kind: "put", entry: putEntryRow(operation.of.entry, answer) };
       case "claim":
         return operation.of.accept === undefined
           ? claimOutcome(operation.of, this.#dealt(i, operation.of, answer), answer.due)
-          : claimOutcome(operation.of, takenBy(takes, answer), answer.due);
+          : claimOutcome(operation.of, acceptedClaims(takes, answer), answer.due);
     }
   }
 }
 
 export function claimOutcome(
   { limit }: ClaimDeliveries,
-  claimed: readonly Claimed[],
+  claimed: readonly DeliveryWithEnvelopeRow[],
   due: number | null,
 ): ClaimOutcome {
   const known = claimed.length < limit ? due : null;
   return { kind: "claimed", claimed, nextDueMs: known ?? Number.POSITIVE_INFINITY };
 }
 
-function entryPut({ kind, name, value, basedOn }: PutEntry, { at }: Answer): EntryRow | undefined {
+function putEntryRow(
+  { kind, name, value, basedOn }: PutEntry,
+  { at }: GroupResponse,
+): EntryRow | undefined {
   if (value === undefined) return undefined;
   const entry = { kind, name, value, revision: basedOn + 1 };
   return { ...entry, at, digest: entryDigest(entry) };
 }
 
-function takenBy(takes: readonly Take[], { taken }: Answer): Claimed[] {
+function acceptedClaims(
+  takes: readonly ClaimAcceptance[],
+  { taken }: GroupResponse,
+): DeliveryWithEnvelopeRow[] {
   return takes.flatMap(({ candidate }) => {
     const delivery = deliveryOf(taken?.[candidate.delivery.id]);
     const held = stillHeld(delivery, candidate.delivery.fence + 1);
@@ -457,6 +468,6 @@ export function stillHeld({ fence, state }: DeliveryRow, given: number): boolean
   return fence === given && HELD_STATES.some((held) => held === state);
 }
 
-function missing(): never {
+function throwMissingPlace(): never {
   throw new Error("the database's answer lacks a place");
 }

@@ -4,30 +4,33 @@
  */
 import { edgeOf, memoryOf } from "../codecs.ts";
 import type { RelationEdge } from "../rows.ts";
-import { isSeenBeyond, type Line, type Sight, TIP } from "../sight.ts";
 import type { FindRelations, FindTips, Tip } from "../store.ts";
+import { type BranchRange, END_OF_BRANCH, isEdgeVisible, type Visibility } from "../visibility.ts";
 import type { Row, Statement } from "./connection.ts";
 import type { Statements } from "./statements.ts";
 
-export interface Reader {
+export interface StatementRunner {
   readonly sql: Statements;
   read(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
 }
 
 /** With the traces' branches, when they are seen. */
 export async function linesIn(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   workspace: string,
-  sight: Sight,
-): Promise<readonly Line[]> {
+  sight: Visibility,
+): Promise<readonly BranchRange[]> {
   if (!sight.traces) return sight.lines;
   const traces = await read(sql.traceBranches, [workspace]);
-  return [...sight.lines, ...traces.map(([branch]) => ({ branch: branch as string, upTo: TIP }))];
+  return [
+    ...sight.lines,
+    ...traces.map(([branch]) => ({ branch: branch as string, upTo: END_OF_BRANCH })),
+  ];
 }
 
 /** Where a record is; undefined when there is none with that id. */
 export async function positionOf(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   workspace: string,
   memory: string,
 ): Promise<number | undefined> {
@@ -37,7 +40,7 @@ export async function positionOf(
 
 interface Lines {
   readonly workspace: string;
-  readonly lines: readonly Line[];
+  readonly lines: readonly BranchRange[];
   /** The last of each before this position. */
   readonly before?: number;
   /** The last of each stored by this time. */
@@ -45,7 +48,7 @@ interface Lines {
 }
 
 /** The last sequence number of each line; 0: there is none. */
-export async function lastOf({ sql, read }: Reader, of: Lines): Promise<number[]> {
+export async function lastSeqs({ sql, read }: StatementRunner, of: Lines): Promise<number[]> {
   const { workspace, lines, before = null, at = null } = of;
   const branches = lines.map((line) => line.branch);
   const upTo = lines.map((line) => line.upTo);
@@ -55,18 +58,18 @@ export async function lastOf({ sql, read }: Reader, of: Lines): Promise<number[]
 
 /** The last record of each branch, now or at a moment. */
 export async function findTips(
-  reader: Reader,
+  reader: StatementRunner,
   { workspace, branches, moment }: FindTips,
 ): Promise<Tip[]> {
   const { sql, read } = reader;
-  const lines = branches.map((branch) => ({ branch, upTo: TIP }));
-  const upTo = await upToThen(reader, { workspace, lines }, moment);
+  const lines = branches.map((branch) => ({ branch, upTo: END_OF_BRANCH }));
+  const upTo = await upToMoment(reader, { workspace, lines }, moment);
   const rows = await read(sql.tips, [workspace, branches, upTo]);
   return rows.map(([seq, memory]) => ({ seq: seq as number, memory: memory as string }));
 }
 
-async function upToThen(
-  reader: Reader,
+async function upToMoment(
+  reader: StatementRunner,
   of: Lines,
   moment: FindTips["moment"],
 ): Promise<readonly number[]> {
@@ -74,31 +77,35 @@ async function upToThen(
     case undefined:
       return of.lines.map((line) => line.upTo);
     case "time":
-      return lastOf(reader, { ...of, at: moment.at });
+      return lastSeqs(reader, { ...of, at: moment.at });
     case "memory": {
       const position = (await positionOf(reader, of.workspace, moment.id)) ?? 0;
-      return lastOf(reader, { ...of, before: position + 1 });
+      return lastSeqs(reader, { ...of, before: position + 1 });
     }
   }
 }
 
 const EDGE_WIDTH = 5;
 /** What is fetched at once, at most. */
-const MOST = 1_000;
+const MAX_PAGE_ROWS = 1_000;
 
 /** The edges at a record whose other end is seen, oldest first. */
 export async function findRelations(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   operation: FindRelations,
 ): Promise<RelationEdge[]> {
   const { workspace, memory, direction, kinds = null, at = null, limit, sight } = operation;
   const statement = direction === "in" ? sql.beyondIn : sql.beyondOut;
   const found: RelationEdge[] = [];
   let after: readonly unknown[] = [0, 0];
-  for (let size = limit; found.length < limit; size = Math.max(size, Math.min(size * 2, MOST))) {
+  for (
+    let size = limit;
+    found.length < limit;
+    size = Math.max(size, Math.min(size * 2, MAX_PAGE_ROWS))
+  ) {
     const rows = await read(statement, [workspace, memory, kinds, at, size, ...after]);
     const seen = rows.filter((row) =>
-      isSeenBeyond(memoryOf(row.slice(EDGE_WIDTH + 2)), direction, sight),
+      isEdgeVisible(memoryOf(row.slice(EDGE_WIDTH + 2)), direction, sight),
     );
     found.push(...seen.map(edgeOf));
     const last = rows.at(-1);

@@ -14,7 +14,7 @@ export const POSTGRES_STEPS: readonly SchemaStep[] = [
   { version: 1, name: "initial schema", sql: INITIAL },
 ];
 
-const OLDEST_SERVER = 150_000;
+const MIN_SERVER_VERSION = 150_000;
 
 export interface MigrateOptions {
   /** False: an error where there is no store yet. */
@@ -29,16 +29,16 @@ export async function migrate(
   address: PostgresAddress,
   { create, steps = POSTGRES_STEPS }: MigrateOptions,
 ): Promise<void> {
-  await refuseServer(client, address);
+  await requireSupportedServer(client, address);
   const version = await versionOf(client, address, steps);
   if (version === steps.length) return;
-  if (version === 0 && !create) throw missing(address);
+  if (version === 0 && !create) throw missingStoreError(address);
   await client.query("begin");
   try {
     const lock = `baton migrations of ${address.schema}`;
     await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [lock]);
     await client.query("set local synchronous_commit = on");
-    await bringUpToDate(client, address, steps);
+    await upgradeSchema(client, address, steps);
     await client.query("commit");
   } catch (error) {
     await client.query("rollback");
@@ -46,7 +46,7 @@ export async function migrate(
   }
 }
 
-async function bringUpToDate(
+async function upgradeSchema(
   client: pg.Client,
   address: PostgresAddress,
   steps: readonly SchemaStep[],
@@ -74,7 +74,7 @@ async function bringUpToDate(
   await client.query(functionsIn(schema));
 }
 
-function missing({ name }: PostgresAddress): BatonError {
+function missingStoreError({ name }: PostgresAddress): BatonError {
   return new BatonError("store_missing", {
     message: `${name}: there is no store yet.`,
     path: name,
@@ -114,13 +114,16 @@ async function versionOf(
   return schemaVersion(recorded.rows, { steps, store: name });
 }
 
-async function refuseServer(client: pg.Client, { name: path }: PostgresAddress): Promise<void> {
+async function requireSupportedServer(
+  client: pg.Client,
+  { name: path }: PostgresAddress,
+): Promise<void> {
   const { rows } = await client.query<{ version: string; encoding: string }>(
     `select current_setting('server_version_num') as version,
        current_setting('server_encoding') as encoding`,
   );
   const { version, encoding } = rows[0] ?? { version: "0", encoding: "" };
-  if (Number(version) < OLDEST_SERVER) {
+  if (Number(version) < MIN_SERVER_VERSION) {
     throw new BatonError("store_unsupported", {
       message: `The server is PostgreSQL ${Math.floor(Number(version) / 10_000)}; Baton needs 15.`,
       path,

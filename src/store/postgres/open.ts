@@ -7,8 +7,7 @@
 import pg from "pg";
 import type { Clock } from "../../base/clock.ts";
 import type { Limits } from "../../base/limits.ts";
-import type { Exported } from "../archive.ts";
-import { storeClosed } from "../closed.ts";
+import type { ExportItem } from "../archive.ts";
 import {
   agentOf,
   attemptOf,
@@ -25,8 +24,8 @@ import type { SchemaStep } from "../schema-steps.ts";
 import type {
   AcceptOutcome,
   AppendOutcome,
-  Books,
   ClaimOutcome,
+  DeliveryTotals,
   MoveOutcome,
   PutOutcome,
   RegisterOutcome,
@@ -35,31 +34,39 @@ import type {
   SettleOutcome,
   Store,
 } from "../store.ts";
+import { storeClosed } from "../store-closed.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
-import { WakeBell } from "../wake.ts";
+import { WakeNotifier } from "../wake-notifier.ts";
 import { type PostgresAddress, parsePostgresAddress } from "./address.ts";
-import { type Ask, exportWorkspace } from "./archive/export.ts";
+import { type ExecuteSql, exportWorkspace } from "./archive/export.ts";
 import { importWorkspace } from "./archive/import.ts";
 import { listTraces, pruneEvents, pruneTrace, surveyEvents, surveyTrace } from "./archive/prune.ts";
 import { redactBodies } from "./archive/redact.ts";
-import { forgetIndex, vacuum } from "./archive/scrub.ts";
+import { resetIndex, vacuum } from "./archive/scrub.ts";
 import { verifySource } from "./archive/verify-source.ts";
-import { clientConfig, persist, poolFor, type Row, run, type Statement } from "./connection.ts";
+import { Committer } from "./commit.ts";
+import {
+  clientConfig,
+  poolFor,
+  type Row,
+  retryWhileUnavailable,
+  runStatement,
+  type Statement,
+} from "./connection.ts";
 import { isUnknownHost, storeFailure } from "./failures.ts";
-import { recentMemories } from "./find.ts";
-import { findRelations, findTips, type Reader } from "./lines.ts";
+import { recentMemories } from "./find-memories.ts";
+import { findRelations, findTips, type StatementRunner } from "./lines.ts";
 import { migrate } from "./migrations.ts";
-import { Notices } from "./notices.ts";
+import { Notifier } from "./notifier.ts";
 import type { Operation } from "./operations.ts";
-import { claimedOf, explain, recover } from "./recover.ts";
+import { deliveryWithEnvelopeOf, explain, recover } from "./recover.ts";
+import { tryCreateExtension } from "./search/hnsw-table.ts";
 import { Indexer } from "./search/indexer.ts";
-import { Searcher } from "./search/search.ts";
-import { dropModel, findUnembedded, listModels, putVectors } from "./search/vectors.ts";
-import { tryExtension } from "./search/vectors-hnsw.ts";
-import { seekText } from "./seek.ts";
-import { SqlReader } from "./sql/sql.ts";
+import { Searcher } from "./search/searcher.ts";
+import { dropModel, findUnembedded, listModels, putVectors } from "./search/vector-search.ts";
+import { seekText } from "./seek-text.ts";
+import { SqlReader } from "./sql/sql-reader.ts";
 import { type Statements, statementsIn } from "./statements.ts";
-import { Writer } from "./writer.ts";
 
 export interface PostgresOptions {
   readonly address: string;
@@ -74,7 +81,7 @@ export interface PostgresOptions {
 
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   const address = parsePostgresAddress(options.address);
-  await persist(
+  await retryWhileUnavailable(
     async () => {
       const client = new pg.Client({
         ...clientConfig(address),
@@ -97,11 +104,11 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
 }
 
 /** Before everything: what is urgent may have a place below 0. */
-const FIRST = { place: Number.MIN_SAFE_INTEGER, id: "" };
+const START_CURSOR = { place: Number.MIN_SAFE_INTEGER, id: "" };
 /** Above every id. */
-const HIGHEST = "\u{10ffff}";
+const MAX_ID = "\u{10ffff}";
 /** More records than the index is let lie for. */
-const MANY = 1_000_000;
+const REINDEX_ALL = 1_000_000;
 /** How long opening waits for a server that is just starting. */
 const OPEN_MS = 2_000;
 
@@ -110,13 +117,13 @@ class PostgresStore implements Store {
   readonly #address: PostgresAddress;
   readonly #sql: Statements;
   readonly #pool: pg.Pool;
-  readonly #writer: Writer;
+  readonly #writer: Committer;
   readonly #indexer: Indexer;
   readonly #searcher = new Searcher();
-  readonly #notices: Notices;
+  readonly #notices: Notifier;
   readonly #sqlReader: SqlReader;
-  readonly #bell = new WakeBell();
-  readonly #reader: Reader;
+  readonly #bell = new WakeNotifier();
+  readonly #reader: StatementRunner;
   readonly #forMs: number;
   readonly #now: () => number | null;
   /** Whether pgvector could be had was tried once. */
@@ -133,14 +140,14 @@ class PostgresStore implements Store {
     this.#reader = { sql: this.#sql, read: (statement, values) => this.#read(statement, values) };
     this.#indexer = new Indexer({
       sql: this.#sql,
-      run: (client, statement, values) => run(client, statement, values, address),
+      run: (client, statement, values) => runStatement(client, statement, values, address),
       withClient: (use) => this.#withClient(use),
     });
-    const writing: Reader = {
+    const writing: StatementRunner = {
       sql: this.#sql,
       read: (statement, values) => this.#readToTheEnd(statement, values),
     };
-    this.#writer = new Writer({
+    this.#writer = new Committer({
       address,
       sql: this.#sql,
       forMs: limits.busyMs,
@@ -156,8 +163,8 @@ class PostgresStore implements Store {
       },
     });
     this.#sqlReader = new SqlReader(address, limits.busyMs);
-    this.#notices = new Notices(address, this.#bell, (channel, payload) =>
-      run(this.#pool, this.#sql.notify, [channel, payload], address),
+    this.#notices = new Notifier(address, this.#bell, (channel, payload) =>
+      runStatement(this.#pool, this.#sql.notify, [channel, payload], address),
     );
   }
 
@@ -225,11 +232,11 @@ class PostgresStore implements Store {
 
   putVectors: Store["putVectors"] = async (operation) => {
     this.#refuseClosed();
-    this.#extended ??= tryExtension((statement, values) => this.#read(statement, values)).catch(
-      () => {
-        this.#extended = undefined; // The server is away: tried again with the next ones.
-      },
-    );
+    this.#extended ??= tryCreateExtension((statement, values) =>
+      this.#read(statement, values),
+    ).catch(() => {
+      this.#extended = undefined; // The server is away: tried again with the next ones.
+    });
     await this.#extended;
     await this.#inOneGo((reader) => putVectors(reader, operation));
   };
@@ -255,32 +262,34 @@ class PostgresStore implements Store {
 
   findDelivery: Store["findDelivery"] = async (workspace, id) => {
     const [row] = await this.#read(this.#sql.delivery, [workspace, [id]]);
-    return row && claimedOf(row);
+    return row && deliveryWithEnvelopeOf(row);
   };
 
   listDeliveries: Store["listDeliveries"] = async (operation) => {
-    const { workspace, receivers, states, task, limit, after = FIRST } = operation;
+    const { workspace, receivers, states, task, limit, after = START_CURSOR } = operation;
     const where = [states.map(stateNumber), after.place, after.id, limit];
     const values = [workspace, receivers, ...where];
     const rows = await (task === undefined
       ? this.#read(this.#sql.openDeliveries, values)
       : this.#read(this.#sql.openOfTask, [...values, task]));
-    return rows.map(claimedOf);
+    return rows.map(deliveryWithEnvelopeOf);
   };
 
   listParked: Store["listParked"] = async (operation) => {
-    const { workspace, state, sender, receiver, task, limit, after = FIRST } = operation;
+    const { workspace, state, sender, receiver, task, limit, after = START_CURSOR } = operation;
     const where = [stateNumber(state), after.place, after.id, limit];
     const values = [workspace, ...where, sender, receiver, task];
-    return (await this.#read(this.#sql.parked, values)).map(claimedOf);
+    return (await this.#read(this.#sql.parked, values)).map(deliveryWithEnvelopeOf);
   };
 
   browseDeliveries: Store["browseDeliveries"] = async (operation) => {
-    const { workspace, before = HIGHEST, visits, limit, states } = operation;
+    const { workspace, before = MAX_ID, visits, limit, states } = operation;
     const { sender, receiver, task, sentAfter, sentBefore } = operation;
     const where = [states?.map(stateNumber), sender, receiver, task, sentAfter, sentBefore];
     const found = await this.#read(this.#sql.browse, [workspace, before, visits, limit, ...where]);
-    const rows = found.filter(([, state]) => state !== null).map((row) => claimedOf(row.slice(1)));
+    const rows = found
+      .filter(([, state]) => state !== null)
+      .map((row) => deliveryWithEnvelopeOf(row.slice(1)));
     const next = found[0]?.[0] as string | null;
     return next === null ? { rows } : { rows, next };
   };
@@ -290,7 +299,9 @@ class PostgresStore implements Store {
     const now = rows[0]?.[0] as number;
     return {
       now,
-      due: rows.filter(([, state]) => state !== null).map((row) => claimedOf(row.slice(1))),
+      due: rows
+        .filter(([, state]) => state !== null)
+        .map((row) => deliveryWithEnvelopeOf(row.slice(1))),
     };
   };
 
@@ -357,7 +368,7 @@ class PostgresStore implements Store {
   redactBodies: Store["redactBodies"] = async (operation) => {
     const outcome = await this.#transact((ask) => redactBodies(ask, operation, this.#now()));
     // All of the index is to be filled again.
-    if (outcome.kind === "redacted") this.#indexer.committed(operation.workspace, MANY);
+    if (outcome.kind === "redacted") this.#indexer.committed(operation.workspace, REINDEX_ALL);
     return outcome;
   };
 
@@ -369,15 +380,15 @@ class PostgresStore implements Store {
   };
 
   scrub: Store["scrub"] = async (workspace) => {
-    await this.#transact((ask) => forgetIndex(ask, workspace));
-    this.#indexer.committed(workspace, MANY); // All of it is to be filled again.
+    await this.#transact((ask) => resetIndex(ask, workspace));
+    this.#indexer.committed(workspace, REINDEX_ALL); // All of it is to be filled again.
     return this.#persist(async () => ({
       beyond: await this.#withClient((client) => vacuum(this.#asking(client))),
     }));
   };
 
   countDeliveries: Store["countDeliveries"] = (workspace) =>
-    this.#atOneMoment(async ({ sql, read }): Promise<Books> => {
+    this.#atOneMoment(async ({ sql, read }): Promise<DeliveryTotals> => {
       const byState = Object.fromEntries(DELIVERY_STATES.map((state) => [state, 0])) as Record<
         DeliveryState,
         number
@@ -407,7 +418,7 @@ class PostgresStore implements Store {
     return { records, indexed };
   };
 
-  async *exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined> {
+  async *exportWorkspace(workspace: string): AsyncGenerator<ExportItem, void, undefined> {
     this.#refuseClosed();
     const client = await this.#persist(() => this.#snapshot());
     let failed: Error | undefined;
@@ -448,9 +459,9 @@ class PostgresStore implements Store {
       return await this.#withClient(async (client) => {
         await client.query("begin");
         await client.query("set local synchronous_commit = on");
-        const reader: Reader = {
+        const reader: StatementRunner = {
           sql: this.#sql,
-          read: (statement, values) => run(client, statement, values, this.#address),
+          read: (statement, values) => runStatement(client, statement, values, this.#address),
         };
         const outcome = await importWorkspace({
           ...{ ask: this.#asking(client), workspace, archive, onProgress },
@@ -466,7 +477,7 @@ class PostgresStore implements Store {
     }
   };
 
-  #asking(client: pg.PoolClient): Ask {
+  #asking(client: pg.PoolClient): ExecuteSql {
     const { schema } = this.#address;
     return async (text, values) => {
       const query = { text: text.replaceAll("$schema", schema), values: [...values] };
@@ -510,11 +521,11 @@ class PostgresStore implements Store {
 
   /** For writes that were submitted before the store was closed: they still get their answer. */
   #readToTheEnd(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
-    return this.#persist(() => run(this.#pool, statement, values, this.#address));
+    return this.#persist(() => runStatement(this.#pool, statement, values, this.#address));
   }
 
   /** Everything that is read sees the same state, and nothing is written. */
-  async #atOneMoment<T>(look: (reader: Reader) => Promise<T>): Promise<T> {
+  async #atOneMoment<T>(look: (reader: StatementRunner) => Promise<T>): Promise<T> {
     this.#refuseClosed();
     return this.#persist(() =>
       this.#withClient(async (client) => {
@@ -522,7 +533,7 @@ class PostgresStore implements Store {
         try {
           return await look({
             sql: this.#sql,
-            read: (statement, values) => run(client, statement, values, this.#address),
+            read: (statement, values) => runStatement(client, statement, values, this.#address),
           });
         } finally {
           await client.query("rollback");
@@ -532,7 +543,7 @@ class PostgresStore implements Store {
   }
 
   /** The same, for statements that are made as they are needed. */
-  async #transact<T>(write: (ask: Ask) => Promise<T>): Promise<T> {
+  async #transact<T>(write: (ask: ExecuteSql) => Promise<T>): Promise<T> {
     this.#refuseClosed();
     return this.#persist(() =>
       this.#withClient(async (client) => {
@@ -550,7 +561,7 @@ class PostgresStore implements Store {
   }
 
   /** All of it is written, or nothing. What is tried again begins anew. */
-  async #inOneGo<T>(write: (reader: Reader) => Promise<T>): Promise<T> {
+  async #inOneGo<T>(write: (reader: StatementRunner) => Promise<T>): Promise<T> {
     this.#refuseClosed();
     return this.#persist(() =>
       this.#withClient(async (client) => {
@@ -558,7 +569,7 @@ class PostgresStore implements Store {
         try {
           const outcome = await write({
             sql: this.#sql,
-            read: (statement, values) => run(client, statement, values, this.#address),
+            read: (statement, values) => runStatement(client, statement, values, this.#address),
           });
           await client.query("commit");
           return outcome;
@@ -584,7 +595,7 @@ class PostgresStore implements Store {
   }
 
   #persist<T>(attempt: () => Promise<T>): Promise<T> {
-    return persist(attempt, { forMs: this.#forMs, store: this.name });
+    return retryWhileUnavailable(attempt, { forMs: this.#forMs, store: this.name });
   }
 
   #refuseClosed(): void {

@@ -9,8 +9,8 @@ import type {
   AppendMemories,
   AppendOutcome,
   ClaimDeliveries,
-  Claimed,
   ClaimOutcome,
+  DeliveryWithEnvelopeRow,
   Lease,
   MoveDeliveries,
   MoveOutcome,
@@ -31,11 +31,11 @@ export type Operation =
   | { readonly kind: "accept"; readonly of: AcceptDelivery }
   | { readonly kind: "claim"; readonly of: ClaimDeliveries }
   | { readonly kind: "move"; readonly of: MoveDeliveries }
-  | { readonly kind: "put"; readonly of: Put }
+  | { readonly kind: "put"; readonly of: PutOperation }
   | { readonly kind: "renew"; readonly of: { readonly workspace: string; readonly lease: Lease } }
   | { readonly kind: "session"; readonly of: Session & { readonly leaseMs: number } };
 
-export interface Put {
+export interface PutOperation {
   readonly workspace: string;
   readonly entry: PutEntry;
   readonly event: { readonly kind: EventKind; readonly agent: string } | undefined;
@@ -53,8 +53,8 @@ export type Outcome =
   | undefined;
 
 /** A delivery reserved for an operation that claims and accepts, and the record that accepts it. */
-export interface Take {
-  readonly candidate: Claimed;
+export interface ClaimAcceptance {
+  readonly candidate: DeliveryWithEnvelopeRow;
   readonly memory: NewMemory;
 }
 
@@ -107,7 +107,7 @@ export class Write {
   readonly #resolve: (outcome: Outcome) => void;
   readonly #reject: (error: unknown) => void;
   /** What it is about to take, when it claims and accepts. */
-  takes: readonly Take[] = [];
+  takes: readonly ClaimAcceptance[] = [];
   settled = false;
 
   constructor(
@@ -147,14 +147,14 @@ export class Write {
   }
 
   /** Makes the records that accept what it is about to take. */
-  prepare(claim: ClaimDeliveries, candidates: readonly Claimed[]): void {
+  prepare(claim: ClaimDeliveries, candidates: readonly DeliveryWithEnvelopeRow[]): void {
     try {
       this.takes = candidates.map((candidate) => ({
         candidate,
         memory: claim.accept?.({
-          delivery: asTaken(candidate.delivery, claim),
+          delivery: acceptedRow(candidate.delivery, claim),
           envelope: candidate.envelope,
-        }) as Take["memory"],
+        }) as ClaimAcceptance["memory"],
       }));
     } catch (error) {
       this.reject(error); // The caller's own.
@@ -173,7 +173,7 @@ export class Write {
 }
 
 /** The delivery as its new holder will have it, for the record that accepts it. */
-function asTaken(
+function acceptedRow(
   candidate: DeliveryRow,
   { receiver, instance, process }: ClaimDeliveries,
 ): DeliveryRow {

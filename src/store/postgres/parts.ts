@@ -191,7 +191,7 @@ export const PART_ARGUMENTS = PART_NAMES.map((name) => `p_${name}s ${typeName(na
 export const PART_TYPES = PART_NAMES.map((name) => `${typeName(name)}[]`).join(", ");
 
 /** Rows as the text of an array of composite values; null where there are none. */
-export function encoded<Name extends PartName>(
+export function encodeParts<Name extends PartName>(
   name: Name,
   rows: readonly Part<Name>[] | undefined,
 ): string | null {

@@ -5,18 +5,23 @@
 
 import { deliveryOf, entryOf, envelopeOf } from "../codecs.ts";
 import { BREAKER, type DeliveryRow, type EntryRow } from "../rows.ts";
-import type { AppendMemories, Claimed, MoveDeliveries, SendHandoff } from "../store.ts";
+import type {
+  AppendMemories,
+  DeliveryWithEnvelopeRow,
+  MoveDeliveries,
+  SendHandoff,
+} from "../store.ts";
 import type { Row } from "./connection.ts";
-import { type Answer, type Group, stillHeld } from "./group.ts";
-import type { Reader } from "./lines.ts";
+import { type Group, type GroupResponse, stillHeld } from "./group.ts";
+import type { OperationRefusal } from "./group-writer.ts";
+import type { StatementRunner } from "./lines.ts";
 import type { Operation, Outcome } from "./operations.ts";
-import type { Refusal } from "./pen.ts";
 
 const DELIVERY_WIDTH = 27;
 const DELIVERY_ID = 15;
 
 /** A delivery and, in the columns after it, its envelope. */
-export function claimedOf(row: Row): Claimed {
+export function deliveryWithEnvelopeOf(row: Row): DeliveryWithEnvelopeRow {
   return {
     delivery: deliveryOf(row),
     envelope: envelopeOf(row.slice(DELIVERY_WIDTH)),
@@ -24,14 +29,14 @@ export function claimedOf(row: Row): Claimed {
 }
 
 export async function explain(
-  reader: Reader,
+  reader: StatementRunner,
   operation: Operation,
-  [, why, what]: Refusal,
+  [, why, what]: OperationRefusal,
 ): Promise<Outcome> {
   switch (why) {
     case "lease_lost":
     case "extended": {
-      const found = await findClaimed(reader, operation.of.workspace, what);
+      const found = await findDeliveryWithEnvelope(reader, operation.of.workspace, what);
       if (why === "extended" && found !== undefined) {
         return { kind: "extended", envelope: found.envelope };
       }
@@ -45,7 +50,7 @@ export async function explain(
         return { kind: "changed", entry: await findEntry(reader, workspace, entry) };
       }
       const bringing = operation.of as AppendMemories | MoveDeliveries | SendHandoff;
-      return { kind: why, entry: await changed(reader, bringing) };
+      return { kind: why, entry: await findChangedEntry(reader, bringing) };
     }
     case "tip_moved":
       return { kind: why };
@@ -77,19 +82,19 @@ export async function explain(
 }
 
 async function explainChanged(
-  reader: Reader,
+  reader: StatementRunner,
   operation: Operation,
   what: string,
 ): Promise<Outcome> {
   if (operation.kind === "send") {
     return { kind: "changed", open: await findOpen(reader, operation.of) };
   }
-  const found = await findClaimed(reader, operation.of.workspace, what);
+  const found = await findDeliveryWithEnvelope(reader, operation.of.workspace, what);
   return { kind: "changed", delivery: found?.delivery };
 }
 
 async function findEntry(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   workspace: string,
   { kind, name }: Pick<EntryRow, "kind" | "name">,
 ): Promise<EntryRow | undefined> {
@@ -98,8 +103,8 @@ async function findEntry(
 }
 
 /** The first of the entries that is not as it was seen. */
-async function changed(
-  reader: Reader,
+async function findChangedEntry(
+  reader: StatementRunner,
   { workspace, entries = [] }: AppendMemories | MoveDeliveries | SendHandoff,
 ): Promise<EntryRow | undefined> {
   for (const entry of entries) {
@@ -109,35 +114,35 @@ async function changed(
   return undefined;
 }
 
-async function findClaimed(
-  { sql, read }: Reader,
+async function findDeliveryWithEnvelope(
+  { sql, read }: StatementRunner,
   workspace: string,
   id: string,
-): Promise<Claimed | undefined> {
+): Promise<DeliveryWithEnvelopeRow | undefined> {
   const [row] = await read(sql.delivery, [workspace, [id]]);
-  return row && claimedOf(row);
+  return row && deliveryWithEnvelopeOf(row);
 }
 
 /** The open piece of work that a handoff would have to extend; what is published is always new. */
-async function findOpen({ sql, read }: Reader, operation: SendHandoff) {
+async function findOpen({ sql, read }: StatementRunner, operation: SendHandoff) {
   const { workspace, deliveries, envelope, parent, settles } = operation;
   if (deliveries.length > 1) return undefined;
   const work = [deliveries[0]?.receiver, envelope.task, envelope.sender, parent];
   const [row] = await read(sql.openWork, [workspace, ...work, settles?.delivery ?? ""]);
   if (row === undefined) return undefined;
-  const found = claimedOf(row);
+  const found = deliveryWithEnvelopeOf(row);
   return { delivery: found.delivery, memory: found.envelope.memory };
 }
 
 /** A claim of a group: which, of what, with which fence. */
-type Kept = readonly [claim: number, delivery: string, fence: number];
+type RecordedClaim = readonly [claim: number, delivery: string, fence: number];
 
 /** Reads the rows a kept group has left, as the answer it would have been given. */
 export async function recover(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   workspace: string,
   lost: { readonly group: Group; readonly claimed: unknown },
-): Promise<Answer> {
+): Promise<GroupResponse> {
   const { group } = lost;
   const places = new Map(
     (await read(sql.places, [workspace, group.recordIds])).map((row) => {
@@ -145,7 +150,7 @@ export async function recover(
       return [id, [seq, storedAt, link] as const];
     }),
   );
-  const claims = (Array.isArray(lost.claimed) ? lost.claimed : []) as Kept[];
+  const claims = (Array.isArray(lost.claimed) ? lost.claimed : []) as RecordedClaim[];
   const named = [...group.posts, ...claims].map(([, id]) => id);
   const wanted = [...group.deliveries.values(), ...group.moves, ...named];
   const rows = new Map(
@@ -165,11 +170,11 @@ export async function recover(
       .filter(([, id, fence]) => stillHeld(deliveryOf(rows.get(id)), fence))
       .map(([n, id]) => [n, rows.get(id), rows.get(id)?.slice(DELIVERY_WIDTH)]),
     due: 0,
-    wakes: [...new Set([...rows.values()].map(deliveryOf).flatMap(concerned))],
+    wakes: [...new Set([...rows.values()].map(deliveryOf).flatMap(concernedAgents))],
   };
 }
 
 /** Somebody too many is called rather than somebody too few. */
-function concerned({ sender, receiver, holder }: DeliveryRow): string[] {
+function concernedAgents({ sender, receiver, holder }: DeliveryRow): string[] {
   return [sender, receiver, ...(holder === "" ? [] : [holder])];
 }

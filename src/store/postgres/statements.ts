@@ -14,10 +14,10 @@ import { PART_NAMES } from "./parts.ts";
 import { SEARCH_SQL } from "./search/search-statements.ts";
 
 /** The workspace's key; of one that nobody has written to, null, which no row has. */
-const HERE = "(select key from $schema.workspaces where name = $1)";
+const WORKSPACE_KEY = "(select key from $schema.workspaces where name = $1)";
 const MEMORIES = `$schema.memories m
   join $schema.chains c on c.workspace = m.workspace and c.key = m.chain`;
-const CHAIN = `(select key from $schema.chains where workspace = ${HERE} and branch = $2)`;
+const CHAIN = `(select key from $schema.chains where workspace = ${WORKSPACE_KEY} and branch = $2)`;
 const EDGES = `$schema.relations r
   join $schema.memories s on s.workspace = r.workspace and s.pos = r.source
   join $schema.memories t on t.workspace = r.workspace and t.pos = r.target`;
@@ -37,17 +37,17 @@ const DELIVERIES = `$schema.deliveries d ${WITH_ENVELOPE}`;
 /** Some that are due, as (place in the answer: rank, at), then to be merged. */
 const due = (rank: number, at: string, which: string): string =>
   `(select x.id, ${rank} as rank, ${at} as at, x.place from $schema.deliveries x
-      where x.workspace = ${HERE} and ${which} order by ${at}, x.place, x.id limit $4)`;
+      where x.workspace = ${WORKSPACE_KEY} and ${which} order by ${at}, x.place, x.id limit $4)`;
 /** Oldest deliveries of several inboxes: each by its index, so many of each as may be asked for. */
 const inboxes = (one: string): string => `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from (
       select f.* from (select distinct unnest($2::text[]) as receiver) r
       cross join lateral (select x.* from $schema.deliveries x
-        where x.workspace = ${HERE} and x.receiver = r.receiver and x.settled_at = 0 and ${one}
+        where x.workspace = ${WORKSPACE_KEY} and x.receiver = r.receiver and x.settled_at = 0 and ${one}
           and x.state = any ($3::int[]) and (x.place, x.id) > ($4, $5)
         order by x.place, x.id limit $6) f
       order by f.place, f.id limit $6) d
     ${WITH_ENVELOPE} order by d.place, d.id`;
-const POSITION = `(select pos from $schema.memories where workspace = ${HERE} and id = $2)`;
+const POSITION = `(select pos from $schema.memories where workspace = ${WORKSPACE_KEY} and id = $2)`;
 const VALID = `($3::text[] is null or r.kind = any ($3))
   and ($4::bigint is null or (r.valid_from <= $4 and (r.valid_until = 0 or $4 < r.valid_until)))`;
 
@@ -55,7 +55,7 @@ const VALID = `($3::text[] is null or r.kind = any ($3))
 const EACH_LINE = `(select u.n, u.upto, c.key as chain, c.seq as length
     from unnest($2::text[], $3::bigint[]) with ordinality as u(branch, upto, n)
     left join lateral (select y.key, y.seq from $schema.chains y
-      where y.workspace = ${HERE} and y.branch = u.branch limit 1) c on true) l`;
+      where y.workspace = ${WORKSPACE_KEY} and y.branch = u.branch limit 1) c on true) l`;
 
 const SQL = {
   // Writing
@@ -70,25 +70,25 @@ const SQL = {
   // Agents
   agentByName: `select ${AGENT_COLUMNS} from $schema.agent_names n
     join $schema.agents a on a.workspace = n.workspace and a.id = n.agent
-    where n.workspace = ${HERE} and n.name = $2`,
-  agents: `select ${AGENT_COLUMNS} from $schema.agents a where a.workspace = ${HERE} order by a.id`,
-  agentNames: `select name, agent from $schema.agent_names where workspace = ${HERE} order by name`,
+    where n.workspace = ${WORKSPACE_KEY} and n.name = $2`,
+  agents: `select ${AGENT_COLUMNS} from $schema.agents a where a.workspace = ${WORKSPACE_KEY} order by a.id`,
+  agentNames: `select name, agent from $schema.agent_names where workspace = ${WORKSPACE_KEY} order by name`,
 
   // Memories and relations
   memories: `select ${MEMORY_COLUMNS} from unnest($2::text[]) with ordinality as u(id, n)
-    join ${MEMORIES} on m.workspace = ${HERE} and m.id = u.id order by u.n`,
+    join ${MEMORIES} on m.workspace = ${WORKSPACE_KEY} and m.id = u.id order by u.n`,
   places: `select m.id, m.seq, m.stored_at, m.link from unnest($2::text[]) as u(id)
-    join $schema.memories m on m.workspace = ${HERE} and m.id = u.id`,
+    join $schema.memories m on m.workspace = ${WORKSPACE_KEY} and m.id = u.id`,
   /** Of each line so many as may be asked for, then the newest of them. */
   memoriesBackward: `select ${MEMORY_COLUMNS} from ${EACH_LINE}
     cross join lateral (select x.* from $schema.memories x
-      where x.workspace = ${HERE} and x.chain = l.chain and x.seq <= l.upto
+      where x.workspace = ${WORKSPACE_KEY} and x.chain = l.chain and x.seq <= l.upto
       order by x.seq desc limit $4) m
     join $schema.chains c on c.workspace = m.workspace and c.key = m.chain
     order by m.pos desc limit $4`,
   /** Of so many lines that most records are on one of them: the reader checks which. */
   memoriesBefore: `select ${MEMORY_COLUMNS} from ${MEMORIES}
-    where m.workspace = ${HERE} and m.pos < $2 order by m.pos desc limit $3`,
+    where m.workspace = ${WORKSPACE_KEY} and m.pos < $2 order by m.pos desc limit $3`,
   /** Where each line was before a position ($4), or at a time ($5): by halving. */
   lastOf: `select coalesce((
       with recursive half(least, most) as (
@@ -98,7 +98,7 @@ const SQL = {
           case when x.seq is null then (h.least + h.most + 1) / 2 - 1 else h.most end
         from half h
         left join lateral (select n.seq from (select y.* from $schema.memories y
-            where y.workspace = ${HERE} and y.chain = l.chain
+            where y.workspace = ${WORKSPACE_KEY} and y.chain = l.chain
               and y.seq >= (h.least + h.most + 1) / 2 and y.seq <= h.most
             order by y.seq limit 1) n
           where ($4::bigint is null or n.pos < $4) and ($5::bigint is null or n.stored_at <= $5)
@@ -108,71 +108,71 @@ const SQL = {
     from ${EACH_LINE} order by l.n`,
   position: `select ${POSITION}`,
   traceBranches: `select branch from $schema.chains
-    where workspace = ${HERE} and branch >= 'trace/' and branch < 'trace0'`,
+    where workspace = ${WORKSPACE_KEY} and branch >= 'trace/' and branch < 'trace0'`,
   tips: `select coalesce(m.seq, 0), coalesce(m.id, '') from ${EACH_LINE}
     left join lateral (select x.seq, x.id from $schema.memories x
-      where x.workspace = ${HERE} and x.chain = l.chain and x.seq <= l.upto
+      where x.workspace = ${WORKSPACE_KEY} and x.chain = l.chain and x.seq <= l.upto
       order by x.seq desc limit 1) m on true order by l.n`,
   /** Beyond the index: to be scanned, from there on (+ 0: and by no other index). */
   memoriesTail: `select ${MEMORY_COLUMNS} from ${MEMORIES}
-    where m.workspace = ${HERE} and m.pos > $2 and m.pos < $3
+    where m.workspace = ${WORKSPACE_KEY} and m.pos > $2 and m.pos < $3
     order by m.pos desc`,
   /** By one facet of each line, checked for the others (so many of each line: $6); newest first. */
   memoriesByFacet: `select ${MEMORY_COLUMNS} from (
       select f.pos from unnest($2::bigint[]) with ordinality as l(facet, n)
       cross join lateral (select f.pos from $schema.facets f
-        where f.workspace = ${HERE} and f.facet = l.facet and f.pos < $3
+        where f.workspace = ${WORKSPACE_KEY} and f.facet = l.facet and f.pos < $3
           and (select count(*) from $schema.facets g where g.workspace = f.workspace
             and g.facet = any (($4::bigint[])[(l.n - 1) * $6 + 1 : l.n * $6])
             and g.pos = f.pos) = $6
         order by f.pos desc limit $5) f
       order by f.pos desc limit $5) f
-    join ${MEMORIES} on m.workspace = ${HERE} and m.pos = f.pos
+    join ${MEMORIES} on m.workspace = ${WORKSPACE_KEY} and m.pos = f.pos
     order by f.pos desc`,
   edgesOut: `select ${EDGE_COLUMNS} from ${EDGES}
-    where r.workspace = ${HERE} and r.source = ${POSITION} and ${VALID} order by r.n limit $5`,
+    where r.workspace = ${WORKSPACE_KEY} and r.source = ${POSITION} and ${VALID} order by r.n limit $5`,
   /** From an edge on, with the record at the other end: the reader checks whether it is seen. */
   beyondOut: `select ${EDGE_COLUMNS}, r.source, r.n, ${MEMORY_COLUMNS} from ${EDGES_OUT}
-    where r.workspace = ${HERE} and r.source = ${POSITION} and ${VALID}
+    where r.workspace = ${WORKSPACE_KEY} and r.source = ${POSITION} and ${VALID}
       and (r.source, r.n) > ($6, $7) order by r.source, r.n limit $5`,
   beyondIn: `select ${EDGE_COLUMNS}, r.source, r.n, ${MEMORY_COLUMNS} from ${EDGES_IN}
-    where r.workspace = ${HERE} and r.target = ${POSITION} and ${VALID}
+    where r.workspace = ${WORKSPACE_KEY} and r.target = ${POSITION} and ${VALID}
       and (r.source, r.n) > ($6, $7) order by r.source, r.n limit $5`,
   edgesInto: `select ${EDGE_COLUMNS} from ${EDGES}
-    where r.workspace = ${HERE} and r.target in (select x.pos from $schema.memories x
-        where x.workspace = ${HERE} and x.id = any ($2::text[])) and r.kind = any ($3::text[])
+    where r.workspace = ${WORKSPACE_KEY} and r.target in (select x.pos from $schema.memories x
+        where x.workspace = ${WORKSPACE_KEY} and x.id = any ($2::text[])) and r.kind = any ($3::text[])
     order by r.source, r.n limit $4`,
 
   // The index
   workspaceKey: "select key from $schema.workspaces where name = $1",
   indexState: `select coalesce((select position from $schema.workspaces where name = $1), 0),
-    coalesce((select pos from $schema.indexed where workspace = ${HERE} and version = $2), 0)`,
+    coalesce((select pos from $schema.indexed where workspace = ${WORKSPACE_KEY} and version = $2), 0)`,
   indexTotals: `select coalesce(sum(w.position), 0)::bigint, coalesce(sum(i.pos), 0)::bigint
     from $schema.workspaces w left join $schema.indexed i on i.workspace = w.key`,
   memoriesAfter: `select ${MEMORY_COLUMNS} from ${MEMORIES}
-    where m.workspace = ${HERE} and m.pos > $2 order by m.pos limit $3`,
+    where m.workspace = ${WORKSPACE_KEY} and m.pos > $2 order by m.pos limit $3`,
   indexLock: `select pg_try_advisory_xact_lock(hashtextextended('baton index $schema ' || $1, 0))`,
   /** Waits for the hub that is filling the index. */
   awaitIndex: `select pg_advisory_xact_lock(hashtextextended('baton index $schema ' || $1, 0))`,
-  clearFacets: `delete from $schema.facets where workspace = ${HERE}`,
+  clearFacets: `delete from $schema.facets where workspace = ${WORKSPACE_KEY}`,
   addFacets: `insert into $schema.facets (workspace, facet, pos)
-    select ${HERE}, f, p from unnest($2::bigint[], $3::bigint[]) as u(f, p) on conflict do nothing`,
-  moveIndex: `insert into $schema.indexed (workspace, version, pos) values (${HERE}, $2, $3)
+    select ${WORKSPACE_KEY}, f, p from unnest($2::bigint[], $3::bigint[]) as u(f, p) on conflict do nothing`,
+  moveIndex: `insert into $schema.indexed (workspace, version, pos) values (${WORKSPACE_KEY}, $2, $3)
     on conflict (workspace) do update set version = excluded.version, pos = excluded.pos`,
 
   // Handoffs
   delivery: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from ${DELIVERIES}
-    where d.workspace = ${HERE} and d.id = any ($2::text[])`,
+    where d.workspace = ${WORKSPACE_KEY} and d.id = any ($2::text[])`,
   openWork: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from ${DELIVERIES}
-    where d.workspace = ${HERE} and d.receiver = $2 and d.task = $3 and d.settled_at = 0
+    where d.workspace = ${WORKSPACE_KEY} and d.receiver = $2 and d.task = $3 and d.settled_at = 0
       and d.sender = $4 and d.parent = $5 and d.id <> $6 order by d.place limit 1`,
   openDeliveries: inboxes("x.state < 5"),
   openOfTask: inboxes("x.task = $7"),
   countOpen: `select count(*) from (select from $schema.deliveries
-    where workspace = ${HERE} and receiver = $2 and settled_at = 0 and state < 5 limit $3) x`,
+    where workspace = ${WORKSPACE_KEY} and receiver = $2 and settled_at = 0 and state < 5 limit $3) x`,
   parked: `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from (
       select x.* from $schema.deliveries x
-      where x.workspace = ${HERE} and x.state in (4, 7) and x.state = $2
+      where x.workspace = ${WORKSPACE_KEY} and x.state in (4, 7) and x.state = $2
         and (x.place, x.id) > ($3, $4) and ($6::text is null or x.sender = $6)
         and ($7::text is null or x.receiver = $7) and ($8::text is null or x.task = $8)
       order by x.place, x.id limit $5) d
@@ -183,17 +183,17 @@ const SQL = {
    */
   browse: `with page as materialized (
       select x.* from (select y.* from $schema.deliveries y
-        where y.workspace = ${HERE} and y.id < $2 order by y.id desc limit $3) x
+        where y.workspace = ${WORKSPACE_KEY} and y.id < $2 order by y.id desc limit $3) x
       where ($5::int[] is null or x.state = any ($5)) and ($6::text is null or x.sender = $6)
         and ($7::text is null or x.receiver = $7) and ($8::text is null or x.task = $8)
         and ($9::bigint is null or x.sent_at >= $9) and ($10::bigint is null or x.sent_at < $10)
       order by x.id desc limit $4),
     last as materialized (
       select case when (select count(*) from page) = $4 then (select min(id) from page)
-        else (select y.id from $schema.deliveries y where y.workspace = ${HERE} and y.id < $2
+        else (select y.id from $schema.deliveries y where y.workspace = ${WORKSPACE_KEY} and y.id < $2
           order by y.id desc limit 1 offset $3 - 1) end as id)
     select (select last.id from last where exists (select from $schema.deliveries y
-        where y.workspace = ${HERE} and y.id < last.id)), ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS}
+        where y.workspace = ${WORKSPACE_KEY} and y.id < last.id)), ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS}
     from (select) one left join (page d ${EACH_WITH_ENVELOPE}) on true order by d.id desc`,
   /** Always one row, for the time; each delivery once, where it comes first. */
   due: `with clock as materialized (
@@ -210,37 +210,37 @@ const SQL = {
     select clock.now, ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from clock
     left join (each f
       cross join lateral (select x.* from $schema.deliveries x
-        where x.workspace = ${HERE} and x.id = f.id limit 1) d ${WITH_ENVELOPE}) on true
+        where x.workspace = ${WORKSPACE_KEY} and x.id = f.id limit 1) d ${WITH_ENVELOPE}) on true
     order by f.rank, f.at, f.place, f.id`,
   /** Newest first, so that a limit keeps the newest. */
   line: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
-    where e.workspace = ${HERE} and e.task = $2 order by e.pos desc limit $3`,
+    where e.workspace = ${WORKSPACE_KEY} and e.task = $2 order by e.pos desc limit $3`,
   /** Each record that vouches for an envelope tells (in its trail) which deliveries it is about. */
   deliveriesOf: `with told as materialized (
       select distinct coalesce(p.pair ->> 0, s.step ->> 'delivery') as id
       from unnest($2::text[]) as u(id)
       cross join lateral (select x.text from $schema.memories x
-        where x.workspace = ${HERE} and x.id = u.id limit 1) m
+        where x.workspace = ${WORKSPACE_KEY} and x.id = u.id limit 1) m
       cross join lateral json_array_elements(m.text::json -> 'trail') as s(step)
       left join lateral json_array_elements(s.step -> 'deliveries') as p(pair) on true)
     select ${DELIVERY_COLUMNS} from told
     cross join lateral (select x.* from $schema.deliveries x
-      where x.workspace = ${HERE} and x.id = told.id limit 1) d
+      where x.workspace = ${WORKSPACE_KEY} and x.id = told.id limit 1) d
     order by d.sent_at, d.id`,
   attempts: `select ${ATTEMPT_COLUMNS} from $schema.attempts
-    where workspace = ${HERE} and delivery = $2 order by attempt`,
+    where workspace = ${WORKSPACE_KEY} and delivery = $2 order by attempt`,
   /** A cursor never goes back, so nothing is shown that a crash could still take back. */
   events: `select ${EVENT_COLUMNS}, (select $schema.flushed()) from $schema.events
-    where workspace = ${HERE} and number > $2 order by number limit $3`,
+    where workspace = ${WORKSPACE_KEY} and number > $2 order by number limit $3`,
   processes: `select distinct process from $schema.deliveries
-    where workspace = ${HERE} and state in (2, 3) and process <> ''`,
+    where workspace = ${WORKSPACE_KEY} and state in (2, 3) and process <> ''`,
 
   // Entries
   entry: `select ${ENTRY_COLUMNS} from $schema.entries
-    where workspace = ${HERE} and kind = $2 and name = $3`,
+    where workspace = ${WORKSPACE_KEY} and kind = $2 and name = $3`,
   /** Names that begin so lie between the beginning itself and the last there can be. */
   entries: `select ${ENTRY_COLUMNS} from $schema.entries
-    where workspace = ${HERE} and kind = $2 and name > $4 and name >= $3
+    where workspace = ${WORKSPACE_KEY} and kind = $2 and name > $4 and name >= $3
       and name <= $3 || chr(1114111) and starts_with(name, $3) order by name limit $5`,
 
   // Retention. All names that begin with trace/ lie between that and trace0.
@@ -249,70 +249,70 @@ const SQL = {
   traces: `select c.branch, c.seq, c.stored_at, c.link, f.seq, f.stored_at from $schema.chains c
     left join lateral (select m.seq, m.stored_at from $schema.memories m
       where m.workspace = c.workspace and m.chain = c.key order by m.seq limit 1) f on true
-    where c.workspace = ${HERE} and c.branch collate "C" > greatest('trace/', $2::text collate "C")
+    where c.workspace = ${WORKSPACE_KEY} and c.branch collate "C" > greatest('trace/', $2::text collate "C")
       and c.branch collate "C" < 'trace0' order by c.branch collate "C" limit $3`,
   stepHeld: `select t.seq from $schema.memories t
-    where t.workspace = ${HERE} and t.chain = ${CHAIN} and t.seq <= $3 and exists (
+    where t.workspace = ${WORKSPACE_KEY} and t.chain = ${CHAIN} and t.seq <= $3 and exists (
       select from $schema.relations r
       join $schema.memories s on s.workspace = r.workspace and s.pos = r.source
       where r.workspace = t.workspace and r.target = t.pos and (s.chain <> t.chain or s.seq > $4))
     order by t.seq limit 1`,
   stepsFrom: `select max(x.seq), max(x.pos),
       (select position from $schema.workspaces where name = $1)
-    from (select m.seq, m.pos from $schema.memories m where m.workspace = ${HERE}
+    from (select m.seq, m.pos from $schema.memories m where m.workspace = ${WORKSPACE_KEY}
       and m.chain = ${CHAIN} and m.seq <= $3 order by m.seq limit $4) x`,
   sizeOfSteps: `select count(*), coalesce(sum(octet_length(m.text)), 0)::bigint
     from $schema.memories m
-    where m.workspace = ${HERE} and m.chain = ${CHAIN} and m.seq <= $3`,
+    where m.workspace = ${WORKSPACE_KEY} and m.chain = ${CHAIN} and m.seq <= $3`,
   /** With their edges and their words; in lists of the index their places lead to no row any more. */
   dropSteps: `with gone as (delete from $schema.memories m
-      where m.workspace = ${HERE} and m.chain = ${CHAIN} and m.seq <= $3
+      where m.workspace = ${WORKSPACE_KEY} and m.chain = ${CHAIN} and m.seq <= $3
       returning m.pos, octet_length(m.text) as bytes),
     edges as (delete from $schema.relations r using gone g
-      where r.workspace = ${HERE} and r.source = g.pos),
+      where r.workspace = ${WORKSPACE_KEY} and r.source = g.pos),
     said as (delete from $schema.found x using gone g
-      where x.workspace = ${HERE} and x.pos = g.pos)
+      where x.workspace = ${WORKSPACE_KEY} and x.pos = g.pos)
     select count(*), coalesce(sum(bytes), 0)::bigint from gone`,
   /** Older than a time, or more than so many; the newest stays. */
   surveyEvents: `with newest as (select event as number from $schema.workspaces where name = $1),
     bound as (select least(greatest(
-        coalesce((select number from $schema.events where workspace = ${HERE} and at >= $2
+        coalesce((select number from $schema.events where workspace = ${WORKSPACE_KEY} and at >= $2
           order by number limit 1), (select number from newest)) - 1,
         coalesce((select number from $schema.events
-          where workspace = ${HERE} and $3::bigint is not null
+          where workspace = ${WORKSPACE_KEY} and $3::bigint is not null
           order by number desc limit 1 offset coalesce($3::bigint, 0)), 0)),
       (select number from newest) - 1) as number)
     select coalesce(b.number, 0), (select count(*) from $schema.events
-      where workspace = ${HERE} and number <= b.number) from bound b`,
+      where workspace = ${WORKSPACE_KEY} and number <= b.number) from bound b`,
   dropEvents: `with gone as (delete from $schema.events
-      where workspace = ${HERE} and number in (select number from $schema.events
-        where workspace = ${HERE} and number <= least($2,
+      where workspace = ${WORKSPACE_KEY} and number in (select number from $schema.events
+        where workspace = ${WORKSPACE_KEY} and number <= least($2,
           (select event - 1 from $schema.workspaces where name = $1))
         order by number limit $3) returning number)
     select count(*) from gone`,
 
   // Everything, for verify and the books
-  countStates: `select state, count(*) from $schema.deliveries where workspace = ${HERE}
+  countStates: `select state, count(*) from $schema.deliveries where workspace = ${WORKSPACE_KEY}
     group by state`,
-  countEnvelopes: `select count(*) from $schema.envelopes where workspace = ${HERE}`,
-  totals: `select (select count(*) from $schema.memories where workspace = ${HERE}),
-    (select count(*) from $schema.relations where workspace = ${HERE}),
-    (select count(*) from $schema.envelopes where workspace = ${HERE}),
-    (select count(*) from $schema.deliveries where workspace = ${HERE})`,
-  chains: `select branch, seq, stored_at, link from $schema.chains where workspace = ${HERE}
+  countEnvelopes: `select count(*) from $schema.envelopes where workspace = ${WORKSPACE_KEY}`,
+  totals: `select (select count(*) from $schema.memories where workspace = ${WORKSPACE_KEY}),
+    (select count(*) from $schema.relations where workspace = ${WORKSPACE_KEY}),
+    (select count(*) from $schema.envelopes where workspace = ${WORKSPACE_KEY}),
+    (select count(*) from $schema.deliveries where workspace = ${WORKSPACE_KEY})`,
+  chains: `select branch, seq, stored_at, link from $schema.chains where workspace = ${WORKSPACE_KEY}
     order by key`,
   memoriesOfChain: `select ${MEMORY_COLUMNS} from ${MEMORIES}
-    where m.workspace = ${HERE} and m.chain = ${CHAIN} and m.seq > $3 order by m.seq limit $4`,
+    where m.workspace = ${WORKSPACE_KEY} and m.chain = ${CHAIN} and m.seq > $3 order by m.seq limit $4`,
   envelopesAfter: `select ${ENVELOPE_COLUMNS}, e.id from ${ENVELOPES}
-    where e.workspace = ${HERE} and e.id > $2 order by e.id limit $3`,
+    where e.workspace = ${WORKSPACE_KEY} and e.id > $2 order by e.id limit $3`,
   envelope: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
-    where e.workspace = ${HERE} and e.id = $2`,
+    where e.workspace = ${WORKSPACE_KEY} and e.id = $2`,
   deliveriesAfter: `select ${DELIVERY_COLUMNS} from $schema.deliveries d
-    where d.workspace = ${HERE} and d.id > $2 order by d.id limit $3`,
+    where d.workspace = ${WORKSPACE_KEY} and d.id > $2 order by d.id limit $3`,
   entriesAfter: `select ${ENTRY_COLUMNS} from $schema.entries
-    where workspace = ${HERE} and (kind, name) > ($2, $3) order by kind, name limit $4`,
+    where workspace = ${WORKSPACE_KEY} and (kind, name) > ($2, $3) order by kind, name limit $4`,
   deliveryRow: `select ${DELIVERY_COLUMNS} from $schema.deliveries d
-    where d.workspace = ${HERE} and d.id = $2`,
+    where d.workspace = ${WORKSPACE_KEY} and d.id = $2`,
 } as const;
 
 const ALL = { ...SQL, ...SEARCH_SQL } as const;

@@ -39,12 +39,12 @@ export function isBlank(text: string): boolean {
   return true;
 }
 
-export type Numbered =
+export type PlaceholderResult =
   | { readonly kind: "numbered"; readonly text: string; readonly used: ReadonlySet<number> }
   | { readonly kind: "named"; readonly placeholder: string };
 
 /** Every placeholder by its number: `?` counts on, `?2` and `$2` say which. */
-export function numberPlaceholders(text: string): Numbered {
+export function numberPlaceholders(text: string): PlaceholderResult {
   const used = new Set<number>();
   let largest = 0;
   let numbered = "";

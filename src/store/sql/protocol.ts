@@ -1,5 +1,5 @@
 /** What a store and the process that answers questions for it say to each other. */
-import type { QueryOutcome, RunQuery, SqlValue } from "../query.ts";
+import type { QueryOutcome, RunQuery, SqlValue } from "../sql-query.ts";
 
 /** A base table to be filled, for stores that have none. */
 export interface Table {
@@ -8,16 +8,16 @@ export interface Table {
   readonly rows: readonly (readonly SqlValue[])[];
 }
 
-export type Source =
+export type QuerySource =
   | { readonly kind: "file"; readonly file: string; readonly workspace: number }
   | { readonly kind: "tables"; readonly tables: readonly Table[]; readonly workspace: number };
 
-export interface Question {
-  readonly source: Source;
+export interface QueryRequest {
+  readonly source: QuerySource;
   readonly query: RunQuery;
 }
 
-export type FromProcess =
+export type ProcessResponse =
   | { readonly kind: "ready" }
   | { readonly kind: "answer"; readonly outcome: QueryOutcome }
   /** It had to be ended, or ended itself: said in its place. */
@@ -26,4 +26,4 @@ export type FromProcess =
   | { readonly kind: "broken"; readonly message: string };
 
 /** The signal a process ends itself with when it needs too much memory: nothing else sends it. */
-export const OUT_OF_MEMORY = "SIGUSR2";
+export const OUT_OF_MEMORY_SIGNAL = "SIGUSR2";

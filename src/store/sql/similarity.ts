@@ -6,11 +6,11 @@
  * NULL: one odd record must not spoil the answer about the others.
  */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import { restored } from "../../search/embedding/quantise.ts";
+import { dequantise } from "../../search/embedding/quantise.ts";
 
 /** A vector as the store keeps it, as JSON. */
-export function keptVector(bytes: SQLOutputValue): SQLInputValue {
-  return bytes instanceof Uint8Array ? JSON.stringify([...restored(bytes)]) : null;
+export function storedVectorJson(bytes: SQLOutputValue): SQLInputValue {
+  return bytes instanceof Uint8Array ? JSON.stringify([...dequantise(bytes)]) : null;
 }
 
 export function cosineSimilarity(a: SQLOutputValue, b: SQLOutputValue): SQLInputValue {

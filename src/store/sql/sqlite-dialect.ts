@@ -2,7 +2,7 @@
 import type { Dialect, Sql } from "./dialect.ts";
 
 /** A function of ours, made known to each connection. */
-export const KEPT_VECTOR = "kept_vector";
+export const STORED_VECTOR_FUNCTION = "kept_vector";
 
 export function sqliteDialect(workspace: number): Dialect {
   return {
@@ -16,7 +16,7 @@ export function sqliteDialect(workspace: number): Dialect {
     emptyList: "'[]'",
     vector: (column, ...path) =>
       `(case json_type(${column}, ${at(path)}) when 'array' then ${column} -> ${at(path)} end)`,
-    keptVector: (column) => `${KEPT_VECTOR}(${column})`,
+    keptVector: (column) => `${STORED_VECTOR_FUNCTION}(${column})`,
     together: () => "", // Positions and keys are of one workspace each.
   };
 }

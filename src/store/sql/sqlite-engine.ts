@@ -3,16 +3,16 @@
  * read-only, with the views as temporary ones bound to workspace and reader, under the guard.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import type { QueryOutcome, RunQuery, SqlValue } from "../query.ts";
-import { refuseCount } from "./counted.ts";
-import { definitionOf, quoted } from "./definitions.ts";
+import type { QueryOutcome, RunQuery, SqlValue } from "../sql-query.ts";
+import { refuseParameterCount } from "./parameter-count.ts";
 import { firstWord, isBlank, numberPlaceholders } from "./placeholders.ts";
-import type { Question, Source, Table } from "./protocol.ts";
-import { cosineSimilarity, keptVector } from "./similarity.ts";
-import { sizeOf } from "./size.ts";
-import { KEPT_VECTOR, sqliteDialect } from "./sqlite-dialect.ts";
-import { baseOf, Guard, namesBase } from "./sqlite-guard.ts";
-import { columnsOf, KNOWN_VIEWS, VIEW_NAMES } from "./views.ts";
+import type { QueryRequest, QuerySource, Table } from "./protocol.ts";
+import { sizeOf } from "./row-size.ts";
+import { cosineSimilarity, storedVectorJson } from "./similarity.ts";
+import { STORED_VECTOR_FUNCTION, sqliteDialect } from "./sqlite-dialect.ts";
+import { baseOf, containsBaseView, Guard } from "./sqlite-guard.ts";
+import { definitionOf, quoteName } from "./view-definitions.ts";
+import { columnsOf, VIEW_NAMES, VIEWS_HINT } from "./views.ts";
 
 /** The largest single value, on the way or in the answer. */
 const VALUE_BYTES = 64 * 1024 * 1024;
@@ -22,23 +22,23 @@ const BUSY_MS = 1_000;
 const TOO_BIG = 18;
 const NO_MEMORY = 7;
 
-export function answer({ source, query }: Question): QueryOutcome {
+export function runQuery({ source, query }: QueryRequest): QueryOutcome {
   const { text, params } = query;
   const numbered = numberPlaceholders(text);
   if (numbered.kind === "named") return refuseNamed(numbered.placeholder);
-  const unsound = refuseText(numbered.text) ?? refuseCount(numbered.used, params.length);
+  const unsound = refuseText(numbered.text) ?? refuseParameterCount(numbered.used, params.length);
   if (unsound !== undefined) return unsound;
   const db = open(source, query);
   try {
-    return ask(db, numbered.text, query);
+    return executeQuery(db, numbered.text, query);
   } finally {
     db.close();
   }
 }
 
-type Refused = Extract<QueryOutcome, { readonly kind: "refused" }>;
+type RefusedOutcome = Extract<QueryOutcome, { readonly kind: "refused" }>;
 
-function refuseNamed(placeholder: string): Refused {
+function refuseNamed(placeholder: string): RefusedOutcome {
   return {
     kind: "refused",
     reason: `it has the placeholder ${placeholder}, and parameters have numbers, not names`,
@@ -46,18 +46,18 @@ function refuseNamed(placeholder: string): Refused {
   };
 }
 
-function refuseText(text: string): Refused | undefined {
+function refuseText(text: string): RefusedOutcome | undefined {
   if (!["select", "with", "values"].includes(firstWord(text))) {
     const reason = "it is no select";
-    return { kind: "refused", reason, hint: `Write one select. ${KNOWN_VIEWS}` };
+    return { kind: "refused", reason, hint: `Write one select. ${VIEWS_HINT}` };
   }
-  if (namesBase(text)) {
-    return { kind: "refused", reason: "it names what views are made from", hint: KNOWN_VIEWS };
+  if (containsBaseView(text)) {
+    return { kind: "refused", reason: "it names what views are made from", hint: VIEWS_HINT };
   }
   return undefined;
 }
 
-function open(source: Source, { sight, vectors, bounds }: RunQuery): DatabaseSync {
+function open(source: QuerySource, { sight, vectors, bounds }: RunQuery): DatabaseSync {
   const db = new DatabaseSync(source.kind === "file" ? source.file : ":memory:", {
     readOnly: source.kind === "file",
     readBigInts: true,
@@ -68,13 +68,13 @@ function open(source: Source, { sight, vectors, bounds }: RunQuery): DatabaseSyn
   // In memory, which is watched, and not in files, which nobody would count.
   db.exec("pragma temp_store = memory; pragma trusted_schema = off");
   if (source.kind === "tables") for (const table of source.tables) fill(db, table);
-  db.function(KEPT_VECTOR, { deterministic: true }, keptVector);
+  db.function(STORED_VECTOR_FUNCTION, { deterministic: true }, storedVectorJson);
   db.function("cosine_similarity", { deterministic: true, directOnly: true }, cosineSimilarity);
   const dialect = sqliteDialect(source.workspace);
   for (const view of VIEW_NAMES) {
     // The limit is the fence: SQLite moves no condition into a select that has one.
     const definition = definitionOf(view, { dialect, sight, vectors, view: baseOf });
-    const columns = columnsOf(view).map(quoted).join(", ");
+    const columns = columnsOf(view).map(quoteName).join(", ");
     db.exec(`create temp view ${baseOf(view)} as ${definition} limit -1;
       create temp view ${view} as select ${columns} from temp.${baseOf(view)}`);
   }
@@ -87,10 +87,10 @@ function fill(db: DatabaseSync, { name, columns, rows }: Table): void {
   const insert = db.prepare(
     `insert into main.${name} values (${columns.map(() => "?").join(", ")})`,
   );
-  for (const row of rows) insert.run(...row.map(bound));
+  for (const row of rows) insert.run(...row.map(toBindValue));
 }
 
-function ask(db: DatabaseSync, text: string, { params, bounds }: RunQuery): QueryOutcome {
+function executeQuery(db: DatabaseSync, text: string, { params, bounds }: RunQuery): QueryOutcome {
   const guard = new Guard(db);
   try {
     const statement = db.prepare(text);
@@ -98,7 +98,7 @@ function ask(db: DatabaseSync, text: string, { params, bounds }: RunQuery): Quer
       const reason = "it has more than one statement";
       return { kind: "refused", reason, hint: "Ask one question at a time." };
     }
-    const named = Object.fromEntries(params.map((value, i) => [`$${i + 1}`, bound(value)]));
+    const named = Object.fromEntries(params.map((value, i) => [`$${i + 1}`, toBindValue(value)]));
     return collect(statement, named, bounds);
   } catch (error) {
     if (guard.denial !== undefined) return { kind: "refused", ...guard.denial };
@@ -110,7 +110,7 @@ function ask(db: DatabaseSync, text: string, { params, bounds }: RunQuery): Quer
 
 function collect(
   statement: StatementSync,
-  named: Record<string, ReturnType<typeof bound>>,
+  named: Record<string, ReturnType<typeof toBindValue>>,
   bounds: RunQuery["bounds"],
 ): QueryOutcome {
   const columns = statement.columns().map(({ name }) => name);
@@ -127,7 +127,7 @@ function collect(
 }
 
 /** Whole numbers as such: a number would be bound as a real. */
-function bound(value: SqlValue): string | number | bigint | null | Uint8Array {
+function toBindValue(value: SqlValue): string | number | bigint | null | Uint8Array {
   if (typeof value === "boolean") return value ? 1n : 0n;
   return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
 }

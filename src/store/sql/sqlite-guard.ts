@@ -7,14 +7,14 @@
  * name, also where the name is that of a subquery of the text: so no text may contain such a name.
  */
 import { constants, type DatabaseSync } from "node:sqlite";
-import { isViewName, KNOWN_VIEWS, type ViewName } from "./views.ts";
+import { isViewName, VIEWS_HINT, type ViewName } from "./views.ts";
 
 const BASE = "baton_base_";
 
 export const baseOf = (view: ViewName): string => `${BASE}${view}`;
 
 /** Names of bases are written out or they are not there: a quoted name in SQLite has no escapes. */
-export const namesBase = (text: string): boolean => text.toLowerCase().includes(BASE);
+export const containsBaseView = (text: string): boolean => text.toLowerCase().includes(BASE);
 
 /** Tables made from JSON. */
 const TABLE_FUNCTIONS = new Set(["json_each", "json_tree"]);
@@ -60,7 +60,7 @@ export class Guard {
       case constants.SQLITE_FUNCTION:
         return refuseFunction(about[1] ?? "");
       default:
-        return { reason: "it does something other than reading", hint: KNOWN_VIEWS };
+        return { reason: "it does something other than reading", hint: VIEWS_HINT };
     }
   }
 
@@ -74,7 +74,7 @@ export class Guard {
     if (TABLE_FUNCTIONS.has(name)) return undefined;
     // Of a subquery nothing is read but that it is there; of a table that would be told here too.
     if (column === "" && schema === null && !this.#tables.has(name)) return undefined;
-    return { reason: `it reads ${table}, which is none of the views`, hint: KNOWN_VIEWS };
+    return { reason: `it reads ${table}, which is none of the views`, hint: VIEWS_HINT };
   }
 }
 

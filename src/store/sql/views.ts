@@ -186,4 +186,4 @@ export const isViewName = (name: string): name is ViewName => Object.hasOwn(VIEW
 export const columnsOf = (view: ViewName): readonly string[] => Object.keys(VIEWS[view].columns);
 
 /** What to say to somebody who named something else. */
-export const KNOWN_VIEWS = `There are the views ${VIEW_NAMES.join(", ")}.`;
+export const VIEWS_HINT = `There are the views ${VIEW_NAMES.join(", ")}.`;

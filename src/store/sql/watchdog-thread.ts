@@ -4,11 +4,11 @@
  * Told how many milliseconds there are; 0: the question was answered.
  */
 import { parentPort } from "node:worker_threads";
-import { OUT_OF_MEMORY } from "./protocol.ts";
+import { OUT_OF_MEMORY_SIGNAL } from "./protocol.ts";
 
-const LOOK_MS = 20;
+const CHECK_INTERVAL_MS = 20;
 /** The whole process; with nothing to do it has about 60 MB. */
-const MOST_BYTES = 512 * 1024 * 1024;
+const MAX_RSS_BYTES = 512 * 1024 * 1024;
 
 let timer: NodeJS.Timeout | undefined;
 
@@ -17,7 +17,7 @@ parentPort?.on("message", (ms: number) => {
   if (ms === 0) return;
   const endAt = performance.now() + ms;
   timer = setInterval(() => {
-    if (process.memoryUsage.rss() > MOST_BYTES) process.kill(process.pid, OUT_OF_MEMORY);
+    if (process.memoryUsage.rss() > MAX_RSS_BYTES) process.kill(process.pid, OUT_OF_MEMORY_SIGNAL);
     if (performance.now() > endAt) process.kill(process.pid, "SIGKILL");
-  }, LOOK_MS);
+  }, CHECK_INTERVAL_MS);
 });

@@ -18,8 +18,8 @@ import { Refusal } from "./refusal.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** Bounds how long one transaction can get, and so everybody's latency. */
-const MOST_WRITES_PER_COMMIT = 512;
-const LONGEST_PAUSE_MS = 2;
+const MAX_WRITES_PER_COMMIT = 512;
+const MAX_PAUSE_MS = 2;
 
 /** Tells whoever subscribes how long each transaction waited for the file: `{ waitedMs }`. */
 const lockWaits = channel("batonpass:sqlite:lock");
@@ -30,7 +30,7 @@ interface Write {
   reject(error: unknown): void;
 }
 
-type Settled = () => void;
+type Acknowledgement = () => void;
 
 export interface CommitterOptions {
   readonly db: DatabaseSync;
@@ -74,7 +74,7 @@ export class Committer {
     await new Promise(setImmediate);
     try {
       while (this.#queue.length > 0) {
-        const group = this.#queue.splice(0, MOST_WRITES_PER_COMMIT);
+        const group = this.#queue.splice(0, MAX_WRITES_PER_COMMIT);
         const settle = await this.#writeGroup(group);
         for (const settled of settle) settled();
         if (this.#queue.length === 0) await new Promise(setImmediate);
@@ -84,7 +84,7 @@ export class Committer {
     }
   }
 
-  async #writeGroup(group: readonly Write[]): Promise<readonly Settled[]> {
+  async #writeGroup(group: readonly Write[]): Promise<readonly Acknowledgement[]> {
     try {
       await this.#lock();
       return this.#together(group) ?? (await this.#apart(group));
@@ -94,9 +94,9 @@ export class Committer {
   }
 
   /** The usual way. Undefined when one of them threw: nothing is kept then. */
-  #together(group: readonly Write[]): readonly Settled[] | undefined {
+  #together(group: readonly Write[]): readonly Acknowledgement[] | undefined {
     const transaction = this.#options.begin();
-    const settle: Settled[] = [];
+    const settle: Acknowledgement[] = [];
     try {
       for (const write of group) {
         const outcome = write.run(transaction);
@@ -111,11 +111,11 @@ export class Committer {
   }
 
   /** The careful way, after something threw: each write in a savepoint of its own. */
-  async #apart(group: readonly Write[]): Promise<readonly Settled[]> {
+  async #apart(group: readonly Write[]): Promise<readonly Acknowledgement[]> {
     const { db } = this.#options;
     await this.#lock();
     const transaction = this.#options.begin();
-    const settle: Settled[] = [];
+    const settle: Acknowledgement[] = [];
     for (const write of group) {
       db.exec("savepoint one");
       try {
@@ -133,17 +133,20 @@ export class Committer {
     return this.#finish(transaction, settle);
   }
 
-  #settledBy(write: Write, error: unknown): Settled {
+  #settledBy(write: Write, error: unknown): Acknowledgement {
     if (error instanceof Refusal) return () => write.resolve(error.outcome);
     return () => write.reject(storeFailure(error, this.#options.file));
   }
 
-  #finish(transaction: Transaction, settle: readonly Settled[]): readonly Settled[] {
+  #finish(
+    transaction: Transaction,
+    settle: readonly Acknowledgement[],
+  ): readonly Acknowledgement[] {
     this.#commit.run();
     return [...settle, () => this.#options.committed(transaction)];
   }
 
-  #failed(group: readonly Write[], error: unknown): readonly Settled[] {
+  #failed(group: readonly Write[], error: unknown): readonly Acknowledgement[] {
     try {
       this.#undo();
     } catch {
@@ -177,7 +180,7 @@ export async function retryWhileBusy<T>(
       if (!isBusy(error)) throw storeFailure(error, options.file);
       if (performance.now() > giveUpAt) throw tooBusy(options, error);
     }
-    await sleep(Math.random() * LONGEST_PAUSE_MS);
+    await sleep(Math.random() * MAX_PAUSE_MS);
   }
 }
 

@@ -12,7 +12,7 @@ import { DatabaseSync } from "node:sqlite";
 import { BatonError } from "../../base/errors.ts";
 
 /** Before this version concurrent checkpoints could lose commits (sqlite.org/wal.html). */
-export const OLDEST_SQLITE = [3, 51, 3] as const;
+export const MIN_SQLITE_VERSION = [3, 51, 3] as const;
 
 /** Opens the file and changes nothing in it: it may turn out to be somebody else's. */
 export function connect(file: string): DatabaseSync {
@@ -42,22 +42,22 @@ export function configure(db: DatabaseSync, maxBytes: number): void {
     pragma temp_store = memory;
   `);
   if (maxBytes > 0)
-    db.exec(`pragma max_page_count = ${Math.ceil(maxBytes / setting(db, "page_size"))}`);
+    db.exec(`pragma max_page_count = ${Math.ceil(maxBytes / readPragma(db, "page_size"))}`);
 }
 
-function setting(db: DatabaseSync, name: "page_count" | "page_size"): number {
+function readPragma(db: DatabaseSync, name: "page_count" | "page_size"): number {
   return db.prepare(`pragma ${name}`).get()?.[name] as number;
 }
 
 function refuseOldSqlite(db: DatabaseSync): void {
   const { version } = db.prepare("select sqlite_version() as version").get() as { version: string };
   const parts = version.split(".").map(Number);
-  for (const [i, least] of OLDEST_SQLITE.entries()) {
+  for (const [i, least] of MIN_SQLITE_VERSION.entries()) {
     const part = parts[i] ?? 0;
     if (part > least) return;
     if (part < least) {
       throw new BatonError("runtime_too_old", {
-        message: `This Node.js brings SQLite ${version}; Baton needs ${OLDEST_SQLITE.join(".")}.`,
+        message: `This Node.js brings SQLite ${version}; Baton needs ${MIN_SQLITE_VERSION.join(".")}.`,
         hint: "Install Node.js 24.15 or newer.",
       });
     }
@@ -76,19 +76,19 @@ function refuseOldSqlite(db: DatabaseSync): void {
 function refuseTruncated(db: DatabaseSync, file: string): void {
   db.exec("begin");
   try {
-    const expected = setting(db, "page_count") * setting(db, "page_size");
+    const expected = readPragma(db, "page_count") * readPragma(db, "page_size");
     // Beside the file itself, where a link to it was named.
     const log = statSync(`${db.location()}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     const { size } = statSync(file);
     if (log > 0) return;
-    if (size < expected) corrupt(file, `has ${size} of ${expected} bytes`);
-    if (expected === 0 && size > 0) corrupt(file, "is not SQLite"); // One byte, to SQLite, is none.
+    if (size < expected) throwCorrupt(file, `has ${size} of ${expected} bytes`);
+    if (expected === 0 && size > 0) throwCorrupt(file, "is not SQLite"); // One byte, to SQLite, is none.
   } finally {
     if (db.isTransaction) db.exec("rollback");
   }
 }
 
-function corrupt(file: string, what: string): never {
+function throwCorrupt(file: string, what: string): never {
   throw new BatonError("store_corrupt", {
     message: `${file} is damaged: it ${what}.`,
     path: file,

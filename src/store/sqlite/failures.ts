@@ -29,11 +29,11 @@ export function isBusy(error: unknown): boolean {
 }
 
 /** A row that the tables do not allow: its key is taken, or something in it is missing. */
-export const isConstraint = (error: unknown): boolean =>
+export const isConstraintViolation = (error: unknown): boolean =>
   isSqliteFailure(error) && (error.errcode & 0xff) === CONSTRAINT;
 
 /** It does not begin as a database does. */
-export const isNoDatabase = (error: unknown): boolean =>
+export const isNotADatabase = (error: unknown): boolean =>
   isSqliteFailure(error) && (error.errcode & 0xff) === NOTADB;
 
 /** A `BatonError` for what SQLite or the file system said; anything else is our bug, unchanged. */

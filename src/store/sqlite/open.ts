@@ -10,21 +10,21 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../base/clock.ts";
 import { BatonError } from "../../base/errors.ts";
 import type { Limits } from "../../base/limits.ts";
-import type { Exported } from "../archive.ts";
-import { storeClosed } from "../closed.ts";
+import type { ExportItem } from "../archive.ts";
 import { agentOf, attemptOf, deliveryOf, envelopeOf, eventOf, memoryOf } from "../codecs.ts";
 import type { DeliveryRow } from "../rows.ts";
 import type { SchemaStep } from "../schema-steps.ts";
 import type { SearchMemories } from "../search.ts";
-import { SqlProcesses } from "../sql/processes.ts";
+import { QueryProcessPool } from "../sql/query-process-pool.ts";
 import type { Store } from "../store.ts";
+import { storeClosed } from "../store-closed.ts";
 import { backupFile } from "./archive/backup.ts";
 import { exportWorkspace } from "./archive/export.ts";
 import { importWorkspace } from "./archive/import.ts";
 import { Committer, retryWhileBusy } from "./commit.ts";
 import { configure, connect } from "./connection.ts";
-import { Doorbell } from "./doorbell.ts";
 import { isBusy, storeFailure } from "./failures.ts";
+import { FileNotifier } from "./file-notifier.ts";
 import { isCurrent, migrate } from "./migrations.ts";
 import { acceptDelivery } from "./operations/accept.ts";
 import { findAgent, registerAgent } from "./operations/agents.ts";
@@ -34,7 +34,12 @@ import { findDelivery } from "./operations/deliveries.ts";
 import { dueDeliveries } from "./operations/due.ts";
 import { findEntry, listEntries, putEntry } from "./operations/entries.ts";
 import { withEnvelope } from "./operations/envelopes.ts";
-import { envelopesOf, type Finder, recentMemories, watermark } from "./operations/find.ts";
+import {
+  envelopePositionsOf,
+  type IndexContext,
+  recentMemories,
+  watermark,
+} from "./operations/find-memories.ts";
 import { findInbound } from "./operations/inbound.ts";
 import { renewLease, renewSession } from "./operations/lease.ts";
 import { findTips } from "./operations/lines.ts";
@@ -43,20 +48,20 @@ import {
   countOpen,
   openDeliveries,
   parkedDeliveries,
-} from "./operations/list.ts";
+} from "./operations/list-deliveries.ts";
 import { moveDeliveries } from "./operations/move.ts";
 import { listTraces, pruneEvents, pruneTrace } from "./operations/prune.ts";
 import { redactBodies } from "./operations/redact.ts";
-import { redactionsIn } from "./operations/redactions.ts";
+import { readRedactionCount } from "./operations/redaction-count.ts";
 import { findRelations } from "./operations/relations.ts";
 import { sendHandoff } from "./operations/send.ts";
 import { settleDelivery } from "./operations/settle.ts";
-import { single } from "./scalar.ts";
+import { scalarOf } from "./scalar.ts";
 import { dropModel, findUnembedded, listModels, putVectors } from "./search/embed.ts";
 import { Housekeeper } from "./search/housekeeper.ts";
 import { IndexFile } from "./search/index-file.ts";
 import { JobThread } from "./search/job-thread.ts";
-import type { Answer } from "./search/searcher-thread.ts";
+import type { SearchReply } from "./search/searcher-thread.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { Transaction } from "./transaction.ts";
 
@@ -79,7 +84,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   try {
     const current = await retryWhileBusy(() => isCurrent(db, file, options.steps), busy);
     await retryWhileBusy(() => configure(db, storeBytes), busy);
-    if (!current) await retryWhileBusy(() => bringUpToDate(db, file, options), busy);
+    if (!current) await retryWhileBusy(() => upgradeSchema(db, file, options), busy);
     return await retryWhileBusy(() => new SqliteStore(db, { ...options, file }), busy);
   } catch (error) {
     db.close();
@@ -87,7 +92,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   }
 }
 
-function bringUpToDate(db: DatabaseSync, file: string, { clock, steps }: SqliteOptions): void {
+function upgradeSchema(db: DatabaseSync, file: string, { clock, steps }: SqliteOptions): void {
   db.exec("begin immediate");
   try {
     migrate(db, file, { now: clock.now(), steps });
@@ -99,7 +104,7 @@ function bringUpToDate(db: DatabaseSync, file: string, { clock, steps }: SqliteO
 }
 
 /** Records beyond the index that make it worth opening it again. */
-const FAR_BEHIND = 10_000;
+const MAX_INDEX_LAG = 10_000;
 
 class SqliteStore implements Store {
   readonly name: string;
@@ -108,9 +113,9 @@ class SqliteStore implements Store {
   readonly #sql: Statements;
   readonly #committer: Committer;
   readonly #housekeeper: Housekeeper;
-  readonly #searcher: JobThread<SearchMemories, Answer>;
-  readonly #bell: Doorbell;
-  readonly #processes: SqlProcesses;
+  readonly #searcher: JobThread<SearchMemories, SearchReply>;
+  readonly #bell: FileNotifier;
+  readonly #processes: QueryProcessPool;
   /** Keys never change once they are committed. */
   readonly #workspaces = new Map<string, number>();
   #index: IndexFile | undefined;
@@ -128,8 +133,8 @@ class SqliteStore implements Store {
       module: "./search/searcher-thread",
       base: import.meta.url,
     });
-    this.#bell = new Doorbell(options.file);
-    this.#processes = new SqlProcesses(options.file);
+    this.#bell = new FileNotifier(options.file);
+    this.#processes = new QueryProcessPool(options.file);
     this.#committer = new Committer({
       db,
       file: options.file,
@@ -174,7 +179,7 @@ class SqliteStore implements Store {
 
   listProcesses: Store["listProcesses"] = (workspace) =>
     this.#read(workspace, (key) =>
-      this.#sql.processes.all(key).map((row) => single<string>(row) as string),
+      this.#sql.processes.all(key).map((row) => scalarOf<string>(row) as string),
     );
 
   findAgent: Store["findAgent"] = (workspace, name) =>
@@ -261,7 +266,7 @@ class SqliteStore implements Store {
 
   readLine: Store["readLine"] = (workspace, task, newest = Number.POSITIVE_INFINITY) =>
     this.#read(workspace, (key) =>
-      this.#find((finder) => envelopesOf(finder, key, task))
+      this.#find((finder) => envelopePositionsOf(finder, key, task))
         .slice(-newest)
         .map((position) => {
           const envelope = envelopeOf(this.#sql.envelopeAt.get(position));
@@ -336,7 +341,7 @@ class SqliteStore implements Store {
     return this.#indexState();
   };
 
-  async *exportWorkspace(workspace: string): AsyncGenerator<Exported, void, undefined> {
+  async *exportWorkspace(workspace: string): AsyncGenerator<ExportItem, void, undefined> {
     this.#refuseClosed();
     const { file, limits } = this.#options;
     const db = await retryWhileBusy(() => connect(file), { file, busyMs: limits.busyMs });
@@ -415,13 +420,13 @@ class SqliteStore implements Store {
   #workspaceKey(name: string): number {
     const known = this.#workspaces.get(name);
     if (known !== undefined) return known;
-    const key = single<number>(this.#sql.workspaceKey.get(name));
+    const key = scalarOf<number>(this.#sql.workspaceKey.get(name));
     if (key !== undefined && !this.#db.isTransaction) this.#workspaces.set(name, key);
     return key ?? 0;
   }
 
   /** Whatever is wrong with the index, it is derived: without it everything is scanned. */
-  #find<Found>(look: (finder: Finder) => Found): Found {
+  #find<Found>(look: (finder: IndexContext) => Found): Found {
     const sql = this.#sql;
     try {
       return look({ sql, index: this.#openIndex() });
@@ -447,7 +452,7 @@ class SqliteStore implements Store {
     if (this.#remaking !== undefined) return undefined;
     if (this.#index !== undefined) {
       const indexed = watermark({ sql: this.#sql, index: this.#index });
-      const isOld = indexed === 0 || this.#records() - indexed > FAR_BEHIND;
+      const isOld = indexed === 0 || this.#records() - indexed > MAX_INDEX_LAG;
       if (isOld || this.#hasRedactedWords(this.#index)) this.#closeIndex();
     }
     this.#index ??= IndexFile.openForReading(this.#options.file);
@@ -456,11 +461,11 @@ class SqliteStore implements Store {
   }
 
   #hasRedactedWords(index: IndexFile): boolean {
-    return index.redactions !== redactionsIn(this.#db);
+    return index.redactions !== readRedactionCount(this.#db);
   }
 
   #records(): number {
-    return single<number>(this.#sql.lastPosition.get()) ?? 0;
+    return scalarOf<number>(this.#sql.lastPosition.get()) ?? 0;
   }
 
   #closeIndex(): void {

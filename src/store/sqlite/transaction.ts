@@ -7,8 +7,8 @@
  */
 import { genesis } from "../chain.ts";
 import type { AgentStatus } from "../rows.ts";
-import type { Place, Wake } from "../store.ts";
-import { single } from "./scalar.ts";
+import type { ChainPosition, WakeTarget } from "../store.ts";
+import { scalarOf } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 
 export interface Head {
@@ -26,7 +26,7 @@ export interface KnownAgent {
 }
 
 /** What was read of one workspace in this transaction. */
-interface Seen {
+interface WorkspaceCache {
   readonly heads: Map<string, Head>;
   readonly agents: Map<string, KnownAgent | undefined>;
   readonly positions: Map<string, number>;
@@ -38,7 +38,7 @@ export class Transaction {
   readonly sql: Statements;
   /** Workspaces committed before this transaction; shared with the store. */
   readonly #workspaces: Map<string, number>;
-  readonly #seen = new Map<number, Seen>();
+  readonly #seen = new Map<number, WorkspaceCache>();
   readonly #wakes = new Map<string, Set<string>>();
   #appended = 0;
   #newWorkspace = false;
@@ -58,7 +58,7 @@ export class Transaction {
   workspace(name: string): number {
     const known = this.#workspaces.get(name);
     if (known !== undefined) return known;
-    const stored = single<number>(this.sql.workspaceKey.get(name));
+    const stored = scalarOf<number>(this.sql.workspaceKey.get(name));
     if (stored === undefined) {
       this.#newWorkspace = true;
       return Number(this.sql.addWorkspace.run(name).lastInsertRowid);
@@ -81,7 +81,7 @@ export class Transaction {
   }
 
   /** Moves a head on. Written to the file by `flush`. */
-  appended(head: Head, to: Omit<Place, "id">): void {
+  appended(head: Head, to: Omit<ChainPosition, "id">): void {
     head.seq = to.seq;
     head.storedAt = to.storedAt;
     head.link = to.link;
@@ -109,7 +109,7 @@ export class Transaction {
     const { positions } = this.#of(workspace);
     const known = positions.get(id);
     if (known !== undefined) return known;
-    const found = single<number>(this.sql.memoryPosition.get(workspace, id));
+    const found = scalarOf<number>(this.sql.memoryPosition.get(workspace, id));
     if (found !== undefined) positions.set(id, found);
     return found;
   }
@@ -133,7 +133,7 @@ export class Transaction {
     else agents.add(agent);
   }
 
-  *wakes(): Iterable<Wake> {
+  *wakes(): Iterable<WakeTarget> {
     for (const [workspace, agents] of this.#wakes) {
       for (const agent of agents) yield { workspace, agent };
     }
@@ -155,7 +155,7 @@ export class Transaction {
     this.#seen.clear();
   }
 
-  #of(workspace: number): Seen {
+  #of(workspace: number): WorkspaceCache {
     const known = this.#seen.get(workspace);
     if (known !== undefined) return known;
     const seen = { heads: new Map(), agents: new Map(), positions: new Map(), matured: false };

@@ -1,5 +1,5 @@
 /** What a verification looks at, and what it has found so far. */
-import type { Redacted, Redaction } from "../redaction.ts";
+import type { RedactedItem, Redaction } from "../redaction.ts";
 import type {
   AgentRow,
   AttemptRow,
@@ -13,8 +13,8 @@ import type {
 import type { ChainHead, Problem, VerifyProgress } from "../verify-report.ts";
 
 type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
-type Maybe<Row> = Row | undefined | Promise<Row | undefined>;
-type Some<Row> = readonly Row[] | Promise<readonly Row[]>;
+type OptionalRow<Row> = Row | undefined | Promise<Row | undefined>;
+type RowList<Row> = readonly Row[] | Promise<readonly Row[]>;
 
 /** How a store shows all it has of one workspace. Rows come as they are, even when they are wrong. */
 export interface VerifySource {
@@ -32,18 +32,18 @@ export interface VerifySource {
   heads(): Rows<ChainHead>;
   /** In chain order. */
   memories(branch: string): Rows<MemoryRow>;
-  memory(id: string): Maybe<MemoryRow>;
-  relations(source: string): Some<RelationEdge>;
+  memory(id: string): OptionalRow<MemoryRow>;
+  relations(source: string): RowList<RelationEdge>;
   envelopes(): Rows<EnvelopeRow>;
-  envelope(id: string): Maybe<EnvelopeRow>;
+  envelope(id: string): OptionalRow<EnvelopeRow>;
   deliveries(): Rows<DeliveryRow>;
-  delivery(id: string): Maybe<DeliveryRow>;
-  attempts(delivery: string): Some<AttemptRow>;
+  delivery(id: string): OptionalRow<DeliveryRow>;
+  attempts(delivery: string): RowList<AttemptRow>;
   entries(): Rows<EntryRow>;
 }
 
 /** The fields of a record that other rows must agree with. */
-export interface Authored {
+export interface RecordFields {
   readonly agent: string;
   readonly data?: unknown;
   readonly envelope?: { readonly digest: string; readonly id: string };
@@ -53,12 +53,12 @@ export interface Authored {
   readonly refs?: readonly string[];
   readonly relations?: readonly { kind: string; to: string; from?: number; until?: number }[];
   readonly redacted?: Redaction;
-  readonly redacts?: readonly Redacted[];
+  readonly redacts?: readonly RedactedItem[];
   readonly trail?: readonly TrailStep[];
 }
 
 /** A body that is gone, as a redaction record tells. */
-export interface Vouched {
+export interface RedactedBody {
   readonly kind: "memory" | "envelope";
   readonly digest: string;
   readonly stub: string;
@@ -76,7 +76,7 @@ export class Audit {
   /** Whom a delivery goes to, where the chain says something else than its envelope. */
   readonly receivers = new Map<string, string>();
   /** What redaction records vouch for, and the stubs that say they were redacted, by their ids. */
-  readonly vouched = new Map<string, Vouched>();
+  readonly vouched = new Map<string, RedactedBody>();
   readonly stubs = new Map<string, { readonly digest: string; readonly stub: string }>();
   readonly counts = { memories: 0, relations: 0, envelopes: 0, deliveries: 0 };
   readonly problems: Problem[] = [];
@@ -94,7 +94,7 @@ export class Audit {
   /** True when the field is what it was. */
   equal(record: string, field: string, values: { is: unknown; was: unknown }): boolean {
     if (values.is === values.was) return true;
-    this.found(record, field, `is ${short(values.is)}, was written as ${short(values.was)}`);
+    this.found(record, field, `is ${shorten(values.is)}, was written as ${shorten(values.was)}`);
     return false;
   }
 
@@ -116,7 +116,7 @@ export class Audit {
   }
 }
 
-function short(value: unknown): string {
+function shorten(value: unknown): string {
   const text = value === undefined ? "nothing" : JSON.stringify(value);
   return text.length > 40 ? `${text.slice(0, 37)}…` : text;
 }

@@ -1,16 +1,16 @@
 /** The chains: every record in its place, as its author wrote it, with the edges it names. */
-import { signatureHolds } from "../../base/keys.ts";
+import { verifySignature } from "../../base/signing-keys.ts";
 import { nextLink } from "../chain.ts";
 import { edgesOf } from "../edges.ts";
 import type { MemoryRow } from "../rows.ts";
 import type { ChainHead } from "../verify-report.ts";
-import type { Audit, Authored } from "./audit.ts";
-import { type Beginning, Prunings } from "./pruned.ts";
-import { auditStubs, noteRedactions, writtenDigest } from "./redactions.ts";
+import type { Audit, RecordFields } from "./audit.ts";
+import { type ChainStart, Prunings } from "./prunings.ts";
+import { auditStubs, collectRedactions, writtenDigest } from "./redactions.ts";
 import { auditTrail } from "./trail.ts";
 
 /** Links a record may follow from while the ones before it are in doubt. */
-const MOST_CANDIDATES = 16;
+const MAX_LINK_CANDIDATES = 16;
 
 export async function auditChains(audit: Audit): Promise<void> {
   const prunings = await Prunings.read(audit);
@@ -23,11 +23,11 @@ export async function auditChains(audit: Audit): Promise<void> {
 
 async function auditChain(audit: Audit, head: ChainHead, prunings: Prunings): Promise<void> {
   const going = prunings.upTo(head.branch);
-  let before: Beginning | undefined;
+  let before: ChainStart | undefined;
   for await (const row of audit.source.memories(head.branch)) {
     audit.count("memories");
     const { previous, links } = before ?? prunings.beginning(head, row);
-    before = { previous: row, links: follow(audit, { row, previous, links: links ?? [] }) };
+    before = { previous: row, links: checkLink(audit, { row, previous, links: links ?? [] }) };
     prunings.compare(audit, row);
     await auditMemory(audit, row, row.seq <= going);
   }
@@ -51,7 +51,7 @@ interface Step {
  * change names one record. A link that does follow settles it; so a whole chain costs one hash per
  * record, and a chain of nothing but wrong links a bounded number.
  */
-export function follow(audit: Audit, { row, previous, links }: Step): string[] {
+export function checkLink(audit: Audit, { row, previous, links }: Step): string[] {
   const expected = (previous?.seq ?? 0) + 1;
   if (row.seq !== expected) {
     const message = `is ${row.seq} where ${expected} was expected: moved or missing`;
@@ -62,15 +62,15 @@ export function follow(audit: Audit, { row, previous, links }: Step): string[] {
   const made = links.map((link) => nextLink(link, placed));
   if (made.includes(row.link)) return [row.link];
   audit.found(row.id, "link", "does not follow from the record before");
-  return [row.link, ...made].slice(0, MOST_CANDIDATES);
+  return [row.link, ...made].slice(0, MAX_LINK_CANDIDATES);
 }
 
 async function auditMemory(audit: Audit, row: MemoryRow, isGoing: boolean): Promise<void> {
-  const authored = audit.read<Authored>(row);
+  const authored = audit.read<RecordFields>(row);
   if (authored === undefined) return;
   audit.equal(row.id, "id", { is: row.id, was: authored.id });
   auditSignature(audit, row, authored);
-  noteRedactions(audit, row, authored);
+  collectRedactions(audit, row, authored);
   // Of a step that is to go, what it refers to may have gone before it.
   if (isGoing) audit.counts.relations += edgesOf(authored).length;
   else await auditEdges(audit, row.id, authored);
@@ -82,7 +82,11 @@ async function auditMemory(audit: Audit, row: MemoryRow, isGoing: boolean): Prom
 }
 
 /** A signed record names its key, under its own digest: neither can be taken off or swapped. */
-function auditSignature(audit: Audit, row: MemoryRow, { agent: author, key = "" }: Authored): void {
+function auditSignature(
+  audit: Audit,
+  row: MemoryRow,
+  { agent: author, key = "" }: RecordFields,
+): void {
   const agent = audit.agents.get(author);
   if (agent === undefined) {
     audit.found(row.id, "agent", `"${author}" is not registered`);
@@ -91,11 +95,11 @@ function auditSignature(audit: Audit, row: MemoryRow, { agent: author, key = "" 
   const forged = key === "" && agent.publicKey !== "" && row.storedAt > agent.keyedAt;
   const strange = key !== "" && key !== agent.publicKey;
   const holds =
-    key === "" ? row.signature === "" : signatureHolds(key, writtenDigest(row), row.signature);
+    key === "" ? row.signature === "" : verifySignature(key, writtenDigest(row), row.signature);
   if (forged || strange || !holds) audit.found(row.id, "signature", `is not ${author}'s`);
 }
 
-async function auditEdges(audit: Audit, id: string, authored: Authored): Promise<void> {
+async function auditEdges(audit: Audit, id: string, authored: RecordFields): Promise<void> {
   const stored = await audit.source.relations(id);
   const written = edgesOf(authored);
   audit.counts.relations += written.length;

@@ -11,22 +11,22 @@ import {
   roleInbox,
   type TrailStep,
 } from "../rows.ts";
-import type { Audit, Authored } from "./audit.ts";
+import type { Audit, RecordFields } from "./audit.ts";
 import { auditBody } from "./redactions.ts";
 
 /** States that only a record of this verb leads to. */
-const ENDINGS: ReadonlyMap<DeliveryState, readonly TrailStep["verb"][]> = new Map([
+const FINAL_VERBS: ReadonlyMap<DeliveryState, readonly TrailStep["verb"][]> = new Map([
   ["completed", ["complete"]],
   ["declined", ["decline"]],
   ["cancelled", ["cancel", "discard"]],
 ]);
 
 /** Records that leave a delivery open, or leave it to its policy. */
-const PASSING: readonly TrailStep["verb"][] = [
+const NON_FINAL_VERBS: readonly TrailStep["verb"][] = [
   ...(["fail", "ask", "answer", "redrive", "reroute", "reconstruct", "open"] as const),
 ];
 
-interface Sealed {
+interface EnvelopeFields {
   readonly id: string;
   readonly task: string;
   readonly from: { readonly agent: string };
@@ -41,7 +41,7 @@ interface Sealed {
 export async function auditEnvelopes(audit: Audit): Promise<void> {
   for await (const row of audit.source.envelopes()) {
     audit.count("envelopes");
-    const sealed = audit.read<Sealed>(row);
+    const sealed = audit.read<EnvelopeFields>(row);
     if (sealed !== undefined) {
       audit.equal(row.id, "id", { is: row.id, was: sealed.id });
       audit.equal(row.id, "task", { is: row.task, was: sealed.task });
@@ -54,9 +54,9 @@ export async function auditEnvelopes(audit: Audit): Promise<void> {
 }
 
 /** The handoff record on the chain, which has the envelope's digest. */
-async function handoffRecord(audit: Audit, row: EnvelopeRow): Promise<Authored | undefined> {
+async function handoffRecord(audit: Audit, row: EnvelopeRow): Promise<RecordFields | undefined> {
   const record = await audit.source.memory(row.memory);
-  return record && audit.read<Authored>(record);
+  return record && audit.read<RecordFields>(record);
 }
 
 export async function auditDeliveries(audit: Audit): Promise<void> {
@@ -68,7 +68,7 @@ export async function auditDeliveries(audit: Audit): Promise<void> {
     const envelope = await audit.source.envelope(row.envelope);
     if (envelope === undefined) audit.found(row.id, "envelope", `${row.envelope} is missing`);
     else await auditAddress(audit, row, envelope);
-    await auditTries(audit, row);
+    await auditAttempts(audit, row);
     await auditAcceptance(audit, row);
     await auditSettlement(audit, row);
   }
@@ -88,7 +88,7 @@ function auditTurns(audit: Audit, open: readonly DeliveryRow[]): void {
 }
 
 async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRow): Promise<void> {
-  const sealed = audit.read<Sealed>(envelope);
+  const sealed = audit.read<EnvelopeFields>(envelope);
   audit.equal(row.id, "task", { is: row.task, was: envelope.task });
   audit.equal(row.id, "sender", { is: row.sender, was: envelope.sender });
   const role = sealed?.to.role;
@@ -102,7 +102,7 @@ async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRo
   const trail = (await handoffRecord(audit, envelope))?.trail ?? [];
   const step = trail.find((each) => concerns(each, row.id));
   if (step === undefined) return audit.found(row.id, "id", `${envelope.memory} does not know it`);
-  if (!JOINING.includes(step.verb)) return; // It was put in line long before this envelope.
+  if (!SENDING_VERBS.includes(step.verb)) return; // It was put in line long before this envelope.
   // An envelope that joined open work names that first, and where it comes from after it.
   const joined = step.verb === "extend" || (step.verb === "send" && step.instead !== undefined);
   const isApart =
@@ -113,15 +113,18 @@ async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRo
 }
 
 /** Verbs whose envelope says where the delivery comes from. */
-const JOINING: readonly TrailStep["verb"][] = ["send", "extend", "publish"];
+const SENDING_VERBS: readonly TrailStep["verb"][] = ["send", "extend", "publish"];
 
 function concerns(step: TrailStep, delivery: string): boolean {
   if (step.verb === "publish") return step.deliveries.some(([id]) => id === delivery);
-  return step.delivery === delivery && (JOINING.includes(step.verb) || PASSING.includes(step.verb));
+  return (
+    step.delivery === delivery &&
+    (SENDING_VERBS.includes(step.verb) || NON_FINAL_VERBS.includes(step.verb))
+  );
 }
 
 /** Every claim is a try: ended ones have a row, the last may be under way or have completed. */
-async function auditTries(audit: Audit, row: DeliveryRow): Promise<void> {
+async function auditAttempts(audit: Audit, row: DeliveryRow): Promise<void> {
   const ended = await audit.source.attempts(row.id);
   for (const [i, { attempt }] of ended.entries()) {
     audit.equal(row.id, `attempts[${i}]`, { is: attempt, was: i + 1 });
@@ -145,7 +148,7 @@ async function auditTries(audit: Audit, row: DeliveryRow): Promise<void> {
 async function auditAcceptance(audit: Audit, row: DeliveryRow): Promise<void> {
   const record = row.acceptedBy === "" ? undefined : await audit.source.memory(row.acceptedBy);
   audit.equal(row.id, "acceptedAt", { is: row.acceptedAt, was: record?.storedAt ?? 0 });
-  const authored = record && audit.read<Authored>(record);
+  const authored = record && audit.read<RecordFields>(record);
   const step = authored?.trail?.find(
     (each): each is DeliveryStep => each.verb !== "publish" && each.delivery === row.id,
   );
@@ -165,15 +168,15 @@ async function auditSettlement(audit: Audit, row: DeliveryRow): Promise<void> {
   else if (row.settledAt === 0) audit.found(row.id, "settledAt", "is missing");
   const replaced = row.state === "superseded";
   if (replaced && !audit.replaced.has(row.id)) audit.found(row.id, "state", "nothing replaced it");
-  const endings = ENDINGS.get(row.state);
+  const endings = FINAL_VERBS.get(row.state);
   if (row.settledBy === "") {
     if (endings !== undefined) audit.found(row.id, "settledBy", "is missing");
     return;
   }
   const record = await audit.source.memory(row.settledBy);
-  const trail = (record && audit.read<Authored>(record))?.trail;
+  const trail = (record && audit.read<RecordFields>(record))?.trail;
   const step = trail?.find((each) => each.verb !== "publish" && each.delivery === row.id);
-  if (step === undefined || !(endings ?? PASSING).includes(step.verb)) {
+  if (step === undefined || !(endings ?? NON_FINAL_VERBS).includes(step.verb)) {
     audit.found(row.id, "settledBy", `${row.settledBy} settled something else`);
   }
   // What was replaced while it waited for another try keeps the record of the failed one.

@@ -3,18 +3,18 @@
  * can be followed. When all chains are read, each stub must be the very one that a redaction record
  * vouches for, and nothing that was redacted may be back.
  */
-import { sha256 } from "../../base/canonical.ts";
+import { sha256 } from "../../base/digest.ts";
 import { type Redaction, redactionOf } from "../redaction.ts";
 import type { EnvelopeRow, MemoryRow } from "../rows.ts";
-import type { Audit, Authored } from "./audit.ts";
+import type { Audit, RecordFields } from "./audit.ts";
 
 /** The digest a record was written with, as far as the record itself can tell. */
 export function writtenDigest(row: MemoryRow): string {
-  return readable(row)?.digest ?? sha256(row.text);
+  return readRedaction(row)?.digest ?? sha256(row.text);
 }
 
 /** A text that cannot be read is named elsewhere. */
-function readable(row: MemoryRow): Redaction | undefined {
+function readRedaction(row: MemoryRow): Redaction | undefined {
   try {
     return redactionOf(row);
   } catch {
@@ -23,13 +23,17 @@ function readable(row: MemoryRow): Redaction | undefined {
 }
 
 /** What a record says about redactions: that it is one, or was redacted itself. */
-export function noteRedactions(audit: Audit, row: MemoryRow, { redacts = [] }: Authored): void {
+export function collectRedactions(
+  audit: Audit,
+  row: MemoryRow,
+  { redacts = [] }: RecordFields,
+): void {
   for (const redacted of redacts) {
     if (redacted.kind !== "memory" && redacted.kind !== "envelope") continue;
     const { id, kind, digest, stub } = redacted;
     audit.vouched.set(id, { kind, digest, stub, record: row.id });
   }
-  const redaction = readable(row);
+  const redaction = readRedaction(row);
   if (redaction === undefined) return;
   audit.stubs.set(row.id, { digest: redaction.digest, stub: sha256(row.text) });
 }

@@ -2,13 +2,17 @@
  * The trail: each record that did something to a delivery names it, so the chain knows which
  * deliveries there must be and what became of them.
  */
-import { canonicalJson } from "../../base/canonical.ts";
+import { canonicalJson } from "../../base/digest.ts";
 import { assertNever } from "../../base/errors.ts";
 import { redactedReason } from "../redaction.ts";
 import type { DeliveryRow, DeliveryStep, MemoryRow, PublishStep } from "../rows.ts";
-import type { Audit, Authored } from "./audit.ts";
+import type { Audit, RecordFields } from "./audit.ts";
 
-export async function auditTrail(audit: Audit, row: MemoryRow, authored: Authored): Promise<void> {
+export async function auditTrail(
+  audit: Audit,
+  row: MemoryRow,
+  authored: RecordFields,
+): Promise<void> {
   for (const step of authored.trail ?? []) {
     if (step.verb === "publish") await auditPublication(audit, row, step);
     else await auditStep(audit, { row, authored, step });
@@ -17,13 +21,13 @@ export async function auditTrail(audit: Audit, row: MemoryRow, authored: Authore
 
 async function auditPublication(audit: Audit, row: MemoryRow, step: PublishStep): Promise<void> {
   for (const [id, receiver] of step.deliveries) {
-    const delivery = await known(audit, row, { delivery: id, verb: step.verb });
+    const delivery = await findDelivery(audit, row, { delivery: id, verb: step.verb });
     audit.receivers.set(id, receiver);
     if (delivery) audit.equal(id, "sentAt", { is: delivery.sentAt, was: row.storedAt });
   }
 }
 
-async function known(
+async function findDelivery(
   audit: Audit,
   row: MemoryRow,
   { delivery, verb }: { readonly delivery: string; readonly verb: string },
@@ -33,15 +37,15 @@ async function known(
   return found;
 }
 
-interface Taken {
+interface StepContext {
   readonly row: MemoryRow;
-  readonly authored: Authored;
+  readonly authored: RecordFields;
   readonly step: DeliveryStep;
 }
 
-async function auditStep(audit: Audit, taken: Taken): Promise<void> {
+async function auditStep(audit: Audit, taken: StepContext): Promise<void> {
   const { row, step } = taken;
-  const delivery = await known(audit, row, step);
+  const delivery = await findDelivery(audit, row, step);
   if (delivery === undefined) return;
   if (step.to !== undefined) audit.receivers.set(delivery.id, step.to);
   switch (step.verb) {
@@ -95,7 +99,7 @@ async function auditReplaced(audit: Audit, id: string, by: MemoryRow): Promise<v
 /** A try that failed or was declined is kept twice: as a record, and among the attempts. */
 async function auditAttempt(
   audit: Audit,
-  { row, authored, step }: Taken,
+  { row, authored, step }: StepContext,
   outcome: "failed" | "declined" | "asked",
 ): Promise<void> {
   const attempts = await audit.source.attempts(step.delivery);
@@ -107,7 +111,7 @@ async function auditAttempt(
   }
   const reason =
     authored.redacted === undefined
-      ? canonicalJson(reportedIn(authored), "store_corrupt")
+      ? canonicalJson(reportedReason(authored), "store_corrupt")
       : redactedReason(authored.redacted.record);
   audit.equal(step.delivery, `${field} outcome`, { is: attempt.outcome, was: outcome });
   audit.equal(step.delivery, `${field} holder`, { is: attempt.holder, was: authored.agent });
@@ -117,7 +121,7 @@ async function auditAttempt(
 }
 
 /** What was said of the try; what was then decided about it stands in the record alone. */
-function reportedIn({ data }: Authored): unknown {
+function reportedReason({ data }: RecordFields): unknown {
   const { decision: _, ...reported } = Object(data ?? null) as { readonly decision?: unknown };
   return data === undefined ? null : reported;
 }

@@ -2,8 +2,8 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { SendHandoff } from "../../../src/store/store.ts";
-import { only, outcomeOf } from "../expectations.ts";
-import { failedFor } from "../handovers.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
+import { failedWithDelay } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 /** As many as a channel may have. */
@@ -72,7 +72,7 @@ export function broadcasting(it: SceneTest): void {
     }) => {
       const { store, workspace } = scene;
       const handoff = scene.publication(["cyd", "ada", "ben"]);
-      const sent = outcomeOf(await store.sendHandoff(handoff), "sent");
+      const sent = expectOutcome(await store.sendHandoff(handoff), "sent");
       const receivers = sent.deliveries.map(({ id, receiver }) => [id, receiver]);
       expect(receivers).toEqual(handoff.deliveries.map(({ id, receiver }) => [id, receiver]));
       for (const delivery of sent.deliveries) {
@@ -97,7 +97,7 @@ export function broadcasting(it: SceneTest): void {
       await scene.register("dot");
       const { deliveries } = await scene.publish(["ada", "ben", "cyd", "dot"]);
       await scene.settle(await scene.acceptOne("ben"), { kind: "completed" });
-      await scene.settle(await scene.acceptOne("cyd"), failedFor(500));
+      await scene.settle(await scene.acceptOne("cyd"), failedWithDelay(500));
       await scene.claimOne("dot");
       const states = await Promise.all(
         deliveries.map(async ({ id }) => (await scene.deliveryNow(id)).state),
@@ -191,7 +191,7 @@ export function broadcasting(it: SceneTest): void {
         await scene.settle(await scene.acceptOne(name), { kind: "completed" });
       }
       expect(await scene.books()).toEqual({ completed: 3, ready: MANY - 3 });
-      expect(only(await store.readLine(workspace, "task")).deliveries).toHaveLength(MANY);
+      expect(expectSingle(await store.readLine(workspace, "task")).deliveries).toHaveLength(MANY);
     });
   });
 }

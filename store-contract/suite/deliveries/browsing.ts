@@ -2,8 +2,8 @@
 import { describe, expect } from "vitest";
 import type { DeliveryRow } from "../../../src/store/rows.ts";
 import type { BrowseDeliveries, DeliveryPage } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
-import { failedFor } from "../handovers.ts";
+import { expectSingle } from "../expectations.ts";
+import { failedWithDelay } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
@@ -23,7 +23,7 @@ export function browsing(it: SceneTest): void {
         await scene.settle(await scene.underWay({ task: "completed" }), { kind: "completed" }),
         await scene.settle(await scene.underWay({ task: "declined" }), { kind: "declined" }),
         await scene.settle(await scene.underWay({ task: "asked" }), { kind: "asked" }),
-        await scene.settle(await scene.underWay({ task: "failed" }), failedFor(5)),
+        await scene.settle(await scene.underWay({ task: "failed" }), failedWithDelay(5)),
         await scene.underWay({ task: "accepted" }),
         // An urgent delivery is first in its inbox, not here.
         await scene.send({ task: "urgent", ahead: 1_000_000 }),
@@ -165,7 +165,7 @@ export function browsing(it: SceneTest): void {
       const where = { workspace: ELSEWHERE };
       const there = await scene.send({ where });
       expect(await browse(scene)).toEqual({ rows: [] });
-      expect(only((await browse(scene, where)).rows).delivery).toEqual(there.delivery);
+      expect(expectSingle((await browse(scene, where)).rows).delivery).toEqual(there.delivery);
       const here = await scene.send();
       const page = await browse(scene, { limit: 1 });
       // Older ones elsewhere make no next page here.

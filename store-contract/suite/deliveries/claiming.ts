@@ -1,20 +1,20 @@
 /** Claiming: the oldest ready work of a receiver, each to exactly one holder. */
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../../src/base/keys.ts";
-import { everybodyOn } from "../../../src/store/sight.ts";
-import { only } from "../expectations.ts";
-import { failedFor, HOLD_MS, LEASE_MS } from "../handovers.ts";
+import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
+import { publicVisibility } from "../../../src/store/visibility.ts";
+import { expectSingle } from "../expectations.ts";
+import { failedWithDelay, HOLD_MS, LEASE_MS } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
-const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
+const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 
 export function claiming(it: SceneTest): void {
   describe("claiming", () => {
     it("the oldest come first, as many as asked for [DLV-13]", async ({ scene }) => {
       await sendAll(scene, ["one", "two", "three"]);
-      expect(await tasks(scene, "ben", { limit: 2 })).toEqual(["one", "two"]);
-      expect(await tasks(scene, "ben", { limit: 2 })).toEqual(["three"]);
-      expect(await tasks(scene, "ben", { limit: 2 })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { limit: 2 })).toEqual(["one", "two"]);
+      expect(await claimTasks(scene, "ben", { limit: 2 })).toEqual(["three"]);
+      expect(await claimTasks(scene, "ben", { limit: 2 })).toEqual([]);
     });
 
     it("a claim starts an attempt under a lease, with a fence of its own [DLV-6]", async ({
@@ -45,44 +45,44 @@ export function claiming(it: SceneTest): void {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
       await scene.send({ to: "cyd" });
       await scene.send({ where: { workspace: "elsewhere" } });
-      expect(await tasks(scene, "ben")).toEqual([]);
-      expect(await tasks(scene, "ada")).toEqual([]);
+      expect(await claimTasks(scene, "ben")).toEqual([]);
+      expect(await claimTasks(scene, "ada")).toEqual([]);
     });
 
     it("work can be claimed by task [DLV-13]", async ({ scene }) => {
       await sendAll(scene, ["one", "two"]);
-      expect(await tasks(scene, "ben", { task: "none", limit: 5 })).toEqual([]);
-      expect(await tasks(scene, "ben", { task: "two", limit: 5 })).toEqual(["two"]);
-      expect(await tasks(scene, "ben", { task: "two", limit: 5 })).toEqual([]);
-      expect(await tasks(scene, "ben", { limit: 5 })).toEqual(["one"]);
+      expect(await claimTasks(scene, "ben", { task: "none", limit: 5 })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { task: "two", limit: 5 })).toEqual(["two"]);
+      expect(await claimTasks(scene, "ben", { task: "two", limit: 5 })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { limit: 5 })).toEqual(["one"]);
     });
 
     it("one delivery can be claimed by its id, while it is ready and the receiver's own", async ({
       scene,
     }) => {
       await sendAll(scene, ["one", "two"]);
-      const [, second] = (await waiting(scene, "ben")) as [string, string];
-      expect(await tasks(scene, "cyd", { delivery: second })).toEqual([]);
-      expect(await tasks(scene, "ben", { delivery: "dlv_unknown" })).toEqual([]);
-      expect(await tasks(scene, "ben", { delivery: second, task: "one" })).toEqual([]);
-      expect(await tasks(scene, "ben", { delivery: second })).toEqual(["two"]);
-      expect(await tasks(scene, "ben", { delivery: second })).toEqual([]);
+      const [, second] = (await listReadyIds(scene, "ben")) as [string, string];
+      expect(await claimTasks(scene, "cyd", { delivery: second })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { delivery: "dlv_unknown" })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { delivery: second, task: "one" })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { delivery: second })).toEqual(["two"]);
+      expect(await claimTasks(scene, "ben", { delivery: second })).toEqual([]);
     });
 
     it.for<[string, (scene: Scene) => Promise<unknown>]>([
       ["claimed", (scene) => scene.claimOne("ben")],
       ["accepted", (scene) => scene.acceptOne("ben")],
-      ["completed", (scene) => settleAs(scene, { kind: "completed" })],
-      ["declined", (scene) => settleAs(scene, { kind: "declined" })],
-      ["dead", (scene) => settleAs(scene, { kind: "failed", becomes: "dead" })],
-      ["scheduled", (scene) => settleAs(scene, failedFor(1_000))],
+      ["completed", (scene) => acceptAndSettle(scene, { kind: "completed" })],
+      ["declined", (scene) => acceptAndSettle(scene, { kind: "declined" })],
+      ["dead", (scene) => acceptAndSettle(scene, { kind: "failed", becomes: "dead" })],
+      ["scheduled", (scene) => acceptAndSettle(scene, failedWithDelay(1_000))],
     ])("what is %s is not offered [DLV-6]", async ([state, make], { scene }) => {
       const { delivery } = await scene.send();
       await make(scene);
       expect((await scene.deliveryNow(delivery.id)).state).toBe(state);
-      expect(await tasks(scene, "ben", { limit: 5 })).toEqual([]);
-      expect(await tasks(scene, "ben", { task: "task", limit: 5 })).toEqual([]);
-      expect(await tasks(scene, "ben", { delivery: delivery.id })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { limit: 5 })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { task: "task", limit: 5 })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { delivery: delivery.id })).toEqual([]);
     });
 
     it("what was superseded is not offered, only what took its place [ENV-11]", async ({
@@ -90,8 +90,8 @@ export function claiming(it: SceneTest): void {
     }) => {
       const first = await scene.send();
       await scene.send({ extend: scene.extending(first) });
-      expect(await tasks(scene, "ben", { delivery: first.delivery.id })).toEqual([]);
-      expect(await tasks(scene, "ben", { limit: 5 })).toEqual(["task"]);
+      expect(await claimTasks(scene, "ben", { delivery: first.delivery.id })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { limit: 5 })).toEqual(["task"]);
     });
 
     it("many sessions that claim in the same turn never get the same work [DLV-6]", async ({
@@ -134,7 +134,7 @@ export function claiming(it: SceneTest): void {
         const outcome = await scene.unchanged(() => scene.store.claimDeliveries(operation));
         expect(outcome).toEqual({ kind: "key_changed", agent: "ben" });
       }
-      expect(await tasks(scene, "ben", { publicKey })).toEqual(["task"]);
+      expect(await claimTasks(scene, "ben", { publicKey })).toEqual(["task"]);
     });
 
     it("an agent that was disabled finds its work when it is enabled again [DLV-2]", async ({
@@ -143,7 +143,7 @@ export function claiming(it: SceneTest): void {
       await scene.send();
       await scene.register("ben", { status: "disabled" });
       await scene.register("ben", { status: "active" });
-      expect(await tasks(scene, "ben")).toEqual(["task"]);
+      expect(await claimTasks(scene, "ben")).toEqual(["task"]);
     });
 
     it("unclaimed work waits without limit [DLV-2]", async ({ scene }) => {
@@ -182,7 +182,7 @@ export function claiming(it: SceneTest): void {
           workspace,
           memory,
           direction: "in",
-          sight: everybodyOn("main"),
+          sight: publicVisibility("main"),
           limit: 5,
         }),
       ).toMatchObject([{ kind: "continues-from", source: latest?.id }]);
@@ -212,7 +212,7 @@ export function claiming(it: SceneTest): void {
         const [known] = await scene.remember([scene.record("ada")]);
         await sendAll(scene, ["one", "two", "three"]);
         const bad = {
-          missing_reference: () => scene.record("ben", { content: "see", refs: [NOWHERE] }),
+          missing_reference: () => scene.record("ben", { content: "see", refs: [UNKNOWN_MEMORY] }),
           unknown_agent: () => scene.record("nobody"),
           id_taken: () => scene.record("ben", { content: "again", id: known?.id }),
         }[kind] as () => ReturnType<Scene["record"]>;
@@ -225,7 +225,7 @@ export function claiming(it: SceneTest): void {
           ),
         );
         expect(outcome).toMatchObject({ kind });
-        expect(await tasks(scene, "ben", { limit: 5 })).toEqual(["one", "two", "three"]);
+        expect(await claimTasks(scene, "ben", { limit: 5 })).toEqual(["one", "two", "three"]);
       },
     );
 
@@ -311,10 +311,10 @@ export function claiming(it: SceneTest): void {
       await sendAll(scene, ["one", "two", "three"]);
       for (const delayMs of [400, 300]) {
         const held = await scene.acceptOne("ben");
-        await scene.settle(held, failedFor(delayMs));
+        await scene.settle(held, failedWithDelay(delayMs));
       }
       const { claimed, nextDueMs } = await scene.claim("ben", { limit: 2 });
-      expect(only(claimed).delivery.task).toBe("three");
+      expect(expectSingle(claimed).delivery.task).toBe("three");
       expect(nextDueMs).toBe(300);
     });
 
@@ -325,7 +325,7 @@ export function claiming(it: SceneTest): void {
       await scene.takeBack();
       const again = await scene.claim("ben", { limit: 2 });
       expect(again.nextDueMs).toBe(LEASE_MS);
-      await scene.settle(only(again.claimed), { kind: "declined" });
+      await scene.settle(expectSingle(again.claimed), { kind: "declined" });
       expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
     });
   });
@@ -335,7 +335,7 @@ async function sendAll(scene: Scene, names: readonly string[]): Promise<void> {
   for (const task of names) await scene.send({ task });
 }
 
-async function tasks(
+async function claimTasks(
   scene: Scene,
   receiver: string,
   change: Parameters<Scene["claim"]>[1] = {},
@@ -344,7 +344,7 @@ async function tasks(
   return claimed.map(({ delivery }) => delivery.task);
 }
 
-async function waiting(scene: Scene, receiver: string): Promise<string[]> {
+async function listReadyIds(scene: Scene, receiver: string): Promise<string[]> {
   const { store, workspace } = scene;
   const listed = await store.listDeliveries({
     workspace,
@@ -355,7 +355,7 @@ async function waiting(scene: Scene, receiver: string): Promise<string[]> {
   return listed.map(({ delivery }) => delivery.id);
 }
 
-async function settleAs(
+async function acceptAndSettle(
   scene: Scene,
   settlement: Parameters<Scene["settle"]>[1],
 ): Promise<unknown> {

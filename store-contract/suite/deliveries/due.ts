@@ -1,8 +1,8 @@
 /** What has to be decided about: past its time, past its lease, or held by a process that has ended. */
 import { describe, expect } from "vitest";
-import type { Claimed, ListDue } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
-import { failedFor, HOLD_MS, LEASE_MS, RELEASED } from "../handovers.ts";
+import type { DeliveryWithEnvelopeRow, ListDue } from "../../../src/store/store.ts";
+import { expectSingle } from "../expectations.ts";
+import { failedWithDelay, HOLD_MS, LEASE_MS, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
@@ -23,7 +23,9 @@ const ENDINGS: readonly [string, (scene: Scene) => Promise<unknown>][] = [
     async (scene) => {
       const { store, workspace } = scene;
       const which = { workspace, receivers: ["ben"], states: ["ready"] as const, limit: 1 };
-      return scene.send({ extend: scene.extending(only(await store.listDeliveries(which))) });
+      return scene.send({
+        extend: scene.extending(expectSingle(await store.listDeliveries(which))),
+      });
     },
   ],
 ];
@@ -61,7 +63,7 @@ export function due(it: SceneTest): void {
       expect(await scene.due({ gone: ["p1"] })).toEqual({ now: scene.now, due: [] });
       await scene.send({ task: "ready" });
       await scene.underWay({ task: "held" });
-      await scene.settle(await scene.underWay({ task: "failed" }), failedFor(500));
+      await scene.settle(await scene.underWay({ task: "failed" }), failedWithDelay(500));
       expect((await scene.due({ gone: ["p1"] })).due).toEqual([]);
     });
 
@@ -74,10 +76,12 @@ export function due(it: SceneTest): void {
         scene.clock.advance(1);
         const due = await scene.due();
         expect(due.now).toBe(scene.now);
-        const { delivery, envelope } = only(due.due);
+        const { delivery, envelope } = expectSingle(due.due);
         expect(delivery).toMatchObject({ state, lapseAt: scene.now });
         expect(envelope.id).toBe(delivery.envelope);
-        expect(await scene.store.findDelivery(scene.workspace, delivery.id)).toEqual(only(due.due));
+        expect(await scene.store.findDelivery(scene.workspace, delivery.id)).toEqual(
+          expectSingle(due.due),
+        );
       },
     );
 
@@ -100,7 +104,7 @@ export function due(it: SceneTest): void {
     );
 
     it("is not a retry whose time has come: that is claimed [DLV-7]", async ({ scene }) => {
-      await scene.settle(await scene.underWay(), failedFor(500));
+      await scene.settle(await scene.underWay(), failedWithDelay(500));
       scene.clock.advance(500);
       expect((await scene.due()).due).toEqual([]);
     });
@@ -115,7 +119,10 @@ export function due(it: SceneTest): void {
       const { delivery } = await scene.claimOne("ben");
       const lease = { delivery: delivery.id, fence: 1, envelope: delivery.envelope };
       const { workspace, branch } = scene;
-      const claimed = (await scene.store.findDelivery(workspace, delivery.id)) as Claimed;
+      const claimed = (await scene.store.findDelivery(
+        workspace,
+        delivery.id,
+      )) as DeliveryWithEnvelopeRow;
       await scene.store.acceptDelivery({
         workspace,
         branch,
@@ -147,12 +154,12 @@ export function due(it: SceneTest): void {
       await claim("all of it", 1, "p1");
       scene.clock.advance(1_000);
       const order = ["lapsed 1", "lapsed 2", "all of it", "silent 1", "silent 2"];
-      expect(await tasks(scene)).toEqual(order);
+      expect(await dueTasks(scene)).toEqual(order);
       const gone = ["p2", "p1"];
-      expect(await tasks(scene, { gone })).toEqual([...order, "gone 1", "gone 2"]);
+      expect(await dueTasks(scene, { gone })).toEqual([...order, "gone 1", "gone 2"]);
       for (const limit of [1, 3, 4, 6, 7]) {
         const first = [...order, "gone 1", "gone 2"].slice(0, limit);
-        expect(await tasks(scene, { gone, limit })).toEqual(first);
+        expect(await dueTasks(scene, { gone, limit })).toEqual(first);
       }
     });
 
@@ -161,7 +168,7 @@ export function due(it: SceneTest): void {
       for (const task of ["four", "five"]) await scene.send({ task });
       for (const task of ["five", "four"]) await scene.claimOne("ben", { task, leaseMs: 500 });
       scene.clock.advance(500);
-      expect(await tasks(scene)).toEqual(["one", "two", "three", "four", "five"]);
+      expect(await dueTasks(scene)).toEqual(["one", "two", "three", "four", "five"]);
     });
 
     it("is looked at only: nothing has happened to it [DLV-6]", async ({ scene }) => {
@@ -178,14 +185,14 @@ export function due(it: SceneTest): void {
       scene.clock.advance(500);
       expect((await scene.due()).due).toEqual([]);
       const { due } = await scene.due({ workspace: ELSEWHERE });
-      expect(only(due).delivery).toEqual(there.delivery);
+      expect(expectSingle(due).delivery).toEqual(there.delivery);
     });
 
     it("is all there is, however much, also after reopening [DLV-6]", async ({ scene }) => {
       for (let i = 0; i < MANY; i++) await scene.send({ task: `task ${i}`, lapseMs: 1 + i });
       await scene.reopen();
       scene.clock.advance(MANY);
-      expect(await tasks(scene)).toEqual(Array.from({ length: MANY }, (_, i) => `task ${i}`));
+      expect(await dueTasks(scene)).toEqual(Array.from({ length: MANY }, (_, i) => `task ${i}`));
     });
 
     it("does not tell a settlement's next time before it comes [DLV-2]", async ({ scene }) => {
@@ -197,13 +204,13 @@ export function due(it: SceneTest): void {
       expect((await scene.due()).due).toEqual([]);
       scene.clock.advance(1);
       expect((await scene.due()).due).toHaveLength(1);
-      const failed = { ...failedFor(5), lapseMs: HOLD_MS };
+      const failed = { ...failedWithDelay(5), lapseMs: HOLD_MS };
       const { delivery } = await scene.settle(await scene.acceptOne("ben"), failed);
       expect(delivery.lapseAt).toBe(deadline);
     });
   });
 }
 
-async function tasks(scene: Scene, change: Partial<ListDue> = {}): Promise<string[]> {
+async function dueTasks(scene: Scene, change: Partial<ListDue> = {}): Promise<string[]> {
   return (await scene.due(change)).due.map(({ delivery }) => delivery.task);
 }

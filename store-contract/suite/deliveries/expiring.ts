@@ -3,9 +3,9 @@
  * moved on; retries come due by themselves. No daemon is needed.
  */
 import { describe, expect } from "vitest";
-import type { Claimed } from "../../../src/store/store.ts";
-import { only, outcomeOf } from "../expectations.ts";
-import { FAILED, failedFor, LEASE_MS, RELEASED } from "../handovers.ts";
+import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
+import { FAILED, failedWithDelay, LEASE_MS, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 /** More than a store may look at in one go. */
@@ -13,7 +13,7 @@ const MANY = 150;
 
 export function expiring(it: SceneTest): void {
   describe("leases that run out", () => {
-    it.for<[string, (scene: Scene) => Promise<Claimed>]>([
+    it.for<[string, (scene: Scene) => Promise<DeliveryWithEnvelopeRow>]>([
       ["claimed", (scene: Scene) => scene.claimOne("ben")],
       ["accepted", (scene: Scene) => scene.acceptOne("ben")],
     ])(
@@ -160,7 +160,7 @@ export function expiring(it: SceneTest): void {
     it("a lease still runs after reopening, and runs out [DLV-6]", async ({ scene }) => {
       const held = await scene.underWay();
       await scene.reopen();
-      outcomeOf(await scene.store.renewLease(scene.workspace, scene.lease(held)), "renewed");
+      expectOutcome(await scene.store.renewLease(scene.workspace, scene.lease(held)), "renewed");
       scene.clock.advance(LEASE_MS);
       await scene.takeBack();
       expect((await scene.claimOne("ben")).delivery.attempt).toBe(2);
@@ -172,7 +172,7 @@ export function expiring(it: SceneTest): void {
       scene,
     }) => {
       const held = await scene.underWay();
-      await scene.settle(held, failedFor(250));
+      await scene.settle(held, failedWithDelay(250));
       scene.clock.advance(249);
       expect((await scene.claim("ben")).claimed).toEqual([]);
       expect((await scene.deliveryNow(held.delivery.id)).state).toBe("scheduled");
@@ -194,7 +194,7 @@ export function expiring(it: SceneTest): void {
       const where = { workspace: "elsewhere" };
       const there = await scene.send({ where, state: "scheduled", delayMs: 250 });
       const here = await scene.underWay();
-      await scene.settle(here, failedFor(250));
+      await scene.settle(here, failedWithDelay(250));
       scene.clock.advance(250);
       await scene.claim("cyd");
       expect((await scene.deliveryNow(here.delivery.id)).state).toBe("ready");
@@ -208,7 +208,7 @@ export function expiring(it: SceneTest): void {
       await scene.settle(first, FAILED, '{"n":1}');
       const second = await scene.acceptOne("ben", { instance: "ben-2" });
       await scene.settle(second, RELEASED);
-      const { id } = only((await scene.claim("ben")).claimed).delivery;
+      const { id } = expectSingle((await scene.claim("ben")).claimed).delivery;
       const tries = await scene.store.readAttempts(scene.workspace, id);
       expect(tries).toMatchObject([
         { attempt: 1, instance: "ben-1", outcome: "failed", reason: '{"n":1}' },

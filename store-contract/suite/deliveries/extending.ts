@@ -1,12 +1,12 @@
 /** Handing the same work over again: it is extended, never doubled. */
 import { describe, expect } from "vitest";
-import type { Claimed } from "../../../src/store/store.ts";
-import { only, outcomeOf } from "../expectations.ts";
-import { failedFor, type Handover, RELEASED } from "../handovers.ts";
+import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
+import { failedWithDelay, type HandoffInput, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 /** Two ways to hold work: offered by the inbox, or accepted. */
-const HELD: readonly [string, (scene: Scene) => Promise<Claimed>][] = [
+const HELD: readonly [string, (scene: Scene) => Promise<DeliveryWithEnvelopeRow>][] = [
   ["claimed", (scene) => scene.claimOne("ben")],
   ["accepted", (scene) => scene.acceptOne("ben")],
 ];
@@ -37,7 +37,7 @@ export function extending(it: SceneTest): void {
       scene,
     }) => {
       const held = await scene.underWay();
-      const failed = await scene.settle(held, failedFor(1_000));
+      const failed = await scene.settle(held, failedWithDelay(1_000));
       const again = await scene.send({ extend: scene.extending(failed) });
       expect(again).toMatchObject({ superseded: held.delivery.id, delivery: { state: "ready" } });
       expect(await scene.books()).toEqual({ ready: 1, superseded: 1 });
@@ -87,7 +87,7 @@ export function extending(it: SceneTest): void {
         await scene.send({ extend: scene.extending(held) });
         const operation = scene.settlement(held, { kind: "declined" });
         const outcome = await scene.unchanged(() => scene.store.settleDelivery(operation));
-        const { envelope } = outcomeOf(outcome, "extended");
+        const { envelope } = expectOutcome(outcome, "extended");
         expect(envelope).toEqual(
           (await scene.store.findDelivery(scene.workspace, held.delivery.id))?.envelope,
         );
@@ -102,15 +102,15 @@ export function extending(it: SceneTest): void {
       await scene.send();
       const claimed = await scene.claimOne("ben");
       await scene.send({ extend: scene.extending(claimed) });
-      const accept = (known: Claimed) =>
+      const accept = (known: DeliveryWithEnvelopeRow) =>
         store.acceptDelivery({
           workspace,
           branch,
           lease: scene.lease(known),
           memory: scene.continuing(known),
         });
-      const { envelope } = outcomeOf(await scene.unchanged(() => accept(claimed)), "extended");
-      outcomeOf(await accept({ ...claimed, envelope }), "accepted");
+      const { envelope } = expectOutcome(await scene.unchanged(() => accept(claimed)), "extended");
+      expectOutcome(await accept({ ...claimed, envelope }), "accepted");
     });
 
     it("a note and a renewal are not refused, and tell of the new envelope [ENV-11]", async ({
@@ -120,9 +120,9 @@ export function extending(it: SceneTest): void {
       const again = await scene.send({ extend: scene.extending(held) });
       const lease = scene.lease(held);
       const noted = await scene.append(scene.record("ben", "a step"), { lease });
-      expect(outcomeOf(noted, "appended").envelope).toBe(again.delivery.envelope);
+      expect(expectOutcome(noted, "appended").envelope).toBe(again.delivery.envelope);
       const renewed = await scene.store.renewLease(scene.workspace, lease);
-      expect(outcomeOf(renewed, "renewed").delivery.envelope).toBe(again.delivery.envelope);
+      expect(expectOutcome(renewed, "renewed").delivery.envelope).toBe(again.delivery.envelope);
     });
 
     it("work can be extended again and again [ENV-11]", async ({ scene }) => {
@@ -137,7 +137,7 @@ export function extending(it: SceneTest): void {
       expect(await scene.store.readLine(scene.workspace, "task", 9)).toEqual(line);
     });
 
-    it.for<[string, Handover]>([
+    it.for<[string, HandoffInput]>([
       ["sender", { from: "cyd" }],
       ["receiver", { to: "cyd" }],
       ["task", { task: "other" }],
@@ -187,7 +187,7 @@ export function extending(it: SceneTest): void {
       const parents = [origin.delivery.envelope];
       const held = await scene.underWay({ from: "ben", to: "ben", parents });
       const handoff = scene.handoff({ from: "ben", to: "ben", settles: held, parents });
-      outcomeOf(await scene.store.sendHandoff(handoff), "sent");
+      expectOutcome(await scene.store.sendHandoff(handoff), "sent");
       expect(await scene.books()).toEqual({ completed: 1, ready: 2 });
       const { envelope } = await scene.claimOne("ben");
       expect(envelope.id).toBe(handoff.envelope.id);
@@ -226,11 +226,11 @@ export function extending(it: SceneTest): void {
       const held = await scene.claimOne("ben");
       const early = scene.handoff({ extend: scene.extending(ready) });
       const claimed = await scene.unchanged(() => store.sendHandoff(early));
-      expect(outcomeOf(claimed, "changed").open?.delivery).toEqual(held.delivery);
+      expect(expectOutcome(claimed, "changed").open?.delivery).toEqual(held.delivery);
       const back = await scene.settle(held, RELEASED);
       const late = scene.handoff({ extend: scene.extending(held) });
       const returned = await scene.unchanged(() => store.sendHandoff(late));
-      expect(outcomeOf(returned, "changed").open?.delivery).toEqual(back.delivery);
+      expect(expectOutcome(returned, "changed").open?.delivery).toEqual(back.delivery);
     });
 
     it("a sender that extends what has ended is told that nothing is open [ENV-11]", async ({
@@ -249,7 +249,7 @@ export function extending(it: SceneTest): void {
         [1, 2].map(() => scene.store.sendHandoff(scene.handoff())),
       );
       expect(outcomes.map((outcome) => outcome.kind)).toEqual(["sent", "changed"]);
-      expect(only((await scene.claim("ben", { limit: 10 })).claimed)).toBeDefined();
+      expect(expectSingle((await scene.claim("ben", { limit: 10 })).claimed)).toBeDefined();
     });
   });
 }

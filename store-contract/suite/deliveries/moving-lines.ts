@@ -2,23 +2,30 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { DeliveryRow, DeliveryState } from "../../../src/store/rows.ts";
-import type { Claimed } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
+import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
+import { expectSingle } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
-import { ends, held, make, refused, reroute, STATES } from "./deliveries-to-move.ts";
-import { listen } from "./moving.ts";
+import {
+  attemptEnd,
+  expectRefusedMove,
+  listHeld,
+  makeDelivery,
+  reroute,
+  STATES,
+} from "./move-fixtures.ts";
+import { countWakes } from "./moving.ts";
 
 export function movingLines(it: SceneTest): void {
   describe("moving into another line", () => {
     it.for(STATES)(
       "what is %s can go to somebody else, the last in line there [DLV-7]",
       async (state, { scene }) => {
-        const before = await make(scene, state);
+        const before = await makeDelivery(scene, state);
         await scene.send({ to: "cyd", task: "earlier" });
         const memory = scene.decision("reroute", [before], { to: "cyd" });
         const change = { to: "ready", event: "rerouted", receiver: "cyd" } as const;
-        const move = scene.moveOf(before, { ...change, ...ends(state) });
-        const after = only((await scene.move([move], { memory })).deliveries);
+        const move = scene.moveOf(before, { ...change, ...attemptEnd(state) });
+        const after = expectSingle((await scene.move([move], { memory })).deliveries);
         expect(after).toEqual({
           ...before,
           state: "ready",
@@ -33,8 +40,8 @@ export function movingLines(it: SceneTest): void {
         });
         expect(await scene.deliveryNow(before.id)).toEqual(after);
         await scene.send({ to: "cyd", task: "later" });
-        expect(await tasks(scene, "cyd")).toEqual(["earlier", "task", "later"]);
-        expect(await tasks(scene, "ben")).toEqual([]);
+        expect(await listTasks(scene, "cyd")).toEqual(["earlier", "task", "later"]);
+        expect(await listTasks(scene, "ben")).toEqual([]);
       },
     );
 
@@ -44,7 +51,7 @@ export function movingLines(it: SceneTest): void {
       const first = await scene.send();
       const second = await scene.send({ from: "cyd" });
       const there = await scene.send({ from: "ben", to: "cyd" });
-      const calls = listen(scene, "ben");
+      const calls = countWakes(scene, "ben");
       const moved = await reroute(scene, first.delivery, "cyd");
       await turn();
       expect(calls.count).toBeGreaterThan(0);
@@ -76,7 +83,7 @@ export function movingLines(it: SceneTest): void {
     it("parked work that is sent off again is the last in line, with tries as named [DLV-7]", async ({
       scene,
     }) => {
-      const dead = await make(scene, "dead");
+      const dead = await makeDelivery(scene, "dead");
       const open = await scene.send({ from: "cyd" });
       await scene.send({ task: "other" });
       const memory = scene.decision("redrive", [dead]);
@@ -86,7 +93,7 @@ export function movingLines(it: SceneTest): void {
         maxAttempts: 4,
         lapseMs: 5,
       });
-      const after = only((await scene.move([move], { memory })).deliveries);
+      const after = expectSingle((await scene.move([move], { memory })).deliveries);
       expect(after).toEqual({
         ...dead,
         state: "ready",
@@ -97,20 +104,20 @@ export function movingLines(it: SceneTest): void {
         settledAt: 0,
         settledBy: memory.id,
       });
-      expect(await tasks(scene, "ben")).toEqual(["task", "other"]);
-      const [first] = await held(scene);
+      expect(await listTasks(scene, "ben")).toEqual(["task", "other"]);
+      const [first] = await listHeld(scene);
       expect(first?.delivery.id).toBe(open.delivery.id);
-      await scene.settle(first as Claimed, { kind: "declined" });
+      await scene.settle(first as DeliveryWithEnvelopeRow, { kind: "declined" });
       const again = await scene.claimOne("ben");
       expect(again.delivery).toMatchObject({ id: dead.id, attempt: 2, fence: 2 });
     });
 
     it("parked work that is alone is in turn at once [DLV-7 DLV-13]", async ({ scene }) => {
-      const dead = await make(scene, "dead");
+      const dead = await makeDelivery(scene, "dead");
       const later = await scene.send({ task: "other" });
       const memory = scene.decision("redrive", [dead]);
       const move = scene.moveOf(dead, { to: "ready", event: "redriven" });
-      const after = only((await scene.move([move], { memory })).deliveries);
+      const after = expectSingle((await scene.move([move], { memory })).deliveries);
       expect(after.inTurn).toBe(true);
       expect(after.place).toBeGreaterThan(later.delivery.place);
     });
@@ -118,7 +125,7 @@ export function movingLines(it: SceneTest): void {
     it("parked work can be sent off to somebody else, with another envelope [DLV-7]", async ({
       scene,
     }) => {
-      const dead = await make(scene, "dead");
+      const dead = await makeDelivery(scene, "dead");
       const { memory, envelope } = scene.rewriting("redrive", dead, { to: "cyd" });
       const change = { to: "ready", event: "redriven", receiver: "cyd" } as const;
       await scene.move([scene.moveOf(dead, change)], { memory, envelope });
@@ -130,12 +137,12 @@ export function movingLines(it: SceneTest): void {
     it("parked work can be sent off for later, and holds its line up until then [DLV-7 DLV-13]", async ({
       scene,
     }) => {
-      const dead = await make(scene, "dead");
+      const dead = await makeDelivery(scene, "dead");
       const memory = scene.decision("redrive", [dead]);
       const change = { to: "scheduled", event: "redriven", delayMs: 500 } as const;
       await scene.move([scene.moveOf(dead, change)], { memory });
       await scene.send({ from: "cyd" });
-      expect(await tasks(scene, "ben")).toEqual([]);
+      expect(await listTasks(scene, "ben")).toEqual([]);
       scene.clock.advance(500);
       expect((await scene.claimOne("ben", { limit: 9 })).delivery.id).toBe(dead.id);
     });
@@ -143,13 +150,13 @@ export function movingLines(it: SceneTest): void {
     it.for<DeliveryState>(["ready", "scheduled", "claimed", "accepted", "waiting"])(
       "when what is %s ends, the next of its task comes, and its receiver is woken [DLV-13 DLV-18]",
       async (state, { scene }) => {
-        const before = await make(scene, state);
+        const before = await makeDelivery(scene, state);
         const second = await scene.send({ from: "cyd" });
         expect(second.delivery.inTurn).toBe(false);
-        const calls = listen(scene, "ben");
+        const calls = countWakes(scene, "ben");
         const memory = scene.decision("cancel", [before]);
         const change = { to: "cancelled", event: "cancelled" } as const;
-        await scene.move([scene.moveOf(before, { ...change, ...ends(state) })], { memory });
+        await scene.move([scene.moveOf(before, { ...change, ...attemptEnd(state) })], { memory });
         await turn();
         expect(calls.count).toBeGreaterThan(0);
         expect(await scene.deliveryNow(second.delivery.id)).toEqual({
@@ -163,7 +170,7 @@ export function movingLines(it: SceneTest): void {
       const first = await scene.send();
       const second = await scene.send({ from: "cyd" });
       const later = scene.moveOf(first.delivery, { to: "scheduled", event: "expired", delayMs: 5 });
-      const after = only((await scene.move([later])).deliveries);
+      const after = expectSingle((await scene.move([later])).deliveries);
       expect(after).toMatchObject({ place: first.delivery.place, inTurn: true });
       expect(await scene.deliveryNow(second.delivery.id)).toEqual(second.delivery);
     });
@@ -179,7 +186,7 @@ export function movingLines(it: SceneTest): void {
       const rows = [third.delivery, first.delivery, second.delivery];
       const memory = scene.decision("cancel", rows);
       const moves = rows.map((row) =>
-        scene.moveOf(row, { to: "cancelled", event: "cancelled", ...ends(row.state) }),
+        scene.moveOf(row, { to: "cancelled", event: "cancelled", ...attemptEnd(row.state) }),
       );
       const { deliveries } = await scene.move(moves, { memory });
       expect(deliveries.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
@@ -249,7 +256,7 @@ export function movingLines(it: SceneTest): void {
           const move = scene.moveOf(row, { to: "cancelled", event: "cancelled" });
           return i === wrong ? { ...move, seen: { ...move.seen, fence: 1 } } : move;
         });
-        expect(await refused(scene, scene.moving(moves, { memory }))).toEqual({
+        expect(await expectRefusedMove(scene, scene.moving(moves, { memory }))).toEqual({
           kind: "changed",
           delivery: rows[wrong],
         });
@@ -264,7 +271,7 @@ export function movingLines(it: SceneTest): void {
       const change = { to: "ready", event: "reminded" } as const;
       const moves = [two, one].map(({ delivery }) => scene.moveOf(delivery, change));
       await scene.claim("ben", { limit: 2 });
-      expect(await refused(scene, scene.moving(moves))).toMatchObject({
+      expect(await expectRefusedMove(scene, scene.moving(moves))).toMatchObject({
         kind: "changed",
         delivery: { id: two.delivery.id, state: "claimed" },
       });
@@ -285,7 +292,7 @@ export function movingLines(it: SceneTest): void {
   });
 }
 
-async function tasks(scene: Scene, receiver: string): Promise<string[]> {
+async function listTasks(scene: Scene, receiver: string): Promise<string[]> {
   const { claimed } = await scene.claim(receiver, { limit: 9 });
   return claimed.map(({ delivery }) => delivery.task);
 }

@@ -1,14 +1,14 @@
 /** Moves that are refused: the delivery is not as it was seen, or what comes with the move is invalid. */
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../../src/base/keys.ts";
+import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import type { DeliveryRow } from "../../../src/store/rows.ts";
 import type { Move, MoveDeliveries } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
-import { LEASE_MS } from "../handovers.ts";
+import { expectSingle } from "../expectations.ts";
+import { LEASE_MS } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
-import { ends, NO_ENVELOPE, refused } from "./deliveries-to-move.ts";
+import { attemptEnd, expectRefusedMove, NO_ENVELOPE } from "./move-fixtures.ts";
 
-const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
+const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 
 /** What makes a delivery differ from what was seen. */
 const STALE: readonly [string, Partial<Move["seen"]>][] = [
@@ -25,9 +25,16 @@ export function refusingMoves(it: SceneTest): void {
       "%s is told, with what there is, and changes nothing [DLV-6]",
       async ([_case, change], { scene }) => {
         const { delivery } = await scene.underWay();
-        const move = scene.moveOf(delivery, { to: "ready", event: "expired", ...ends("accepted") });
+        const move = scene.moveOf(delivery, {
+          to: "ready",
+          event: "expired",
+          ...attemptEnd("accepted"),
+        });
         const stale = { ...move, seen: { ...move.seen, ...change } };
-        expect(await refused(scene, scene.moving([stale]))).toEqual({ kind: "changed", delivery });
+        expect(await expectRefusedMove(scene, scene.moving([stale]))).toEqual({
+          kind: "changed",
+          delivery,
+        });
       },
     );
 
@@ -38,11 +45,11 @@ export function refusingMoves(it: SceneTest): void {
       const move = scene.moveOf(held.delivery, {
         to: "ready",
         event: "expired",
-        ...ends("accepted"),
+        ...attemptEnd("accepted"),
       });
       const { leaseUntil } = held.delivery;
       const minded = { ...move, seen: { ...move.seen, leaseUntil } };
-      const outcome = await refused(scene, scene.moving([minded]));
+      const outcome = await expectRefusedMove(scene, scene.moving([minded]));
       expect(outcome).toEqual({
         kind: "changed",
         delivery: { ...held.delivery, leaseUntil: scene.now + LEASE_MS },
@@ -56,7 +63,7 @@ export function refusingMoves(it: SceneTest): void {
       scene.clock.advance(5);
       await scene.store.renewLease(scene.workspace, scene.lease(held));
       const memory = scene.decision("cancel", [held.delivery]);
-      const change = { to: "cancelled", event: "cancelled", ...ends("accepted") } as const;
+      const change = { to: "cancelled", event: "cancelled", ...attemptEnd("accepted") } as const;
       await scene.move([scene.moveOf(held.delivery, change)], { memory });
     });
 
@@ -65,7 +72,7 @@ export function refusingMoves(it: SceneTest): void {
       const there = await scene.send({ where: { workspace: "elsewhere" } });
       const move = scene.moveOf(there.delivery, { to: "ready", event: "reminded" });
       for (const delivery of [there.delivery.id, "dlv_unknown"]) {
-        expect(await refused(scene, scene.moving([{ ...move, delivery }]))).toEqual({
+        expect(await expectRefusedMove(scene, scene.moving([{ ...move, delivery }]))).toEqual({
           kind: "changed",
           delivery: undefined,
         });
@@ -76,20 +83,20 @@ export function refusingMoves(it: SceneTest): void {
       [
         "a receiver nobody knows",
         { kind: "unknown_receiver", receiver: "nobody" },
-        async (scene, row) => to(scene, row, "nobody"),
+        async (scene, row) => rerouteChange(scene, row, "nobody"),
       ],
       [
         "a receiver that is disabled",
         { kind: "receiver_disabled", receiver: "cyd" },
         async (scene, row) => {
           await scene.register("cyd", { status: "disabled" });
-          return to(scene, row, "cyd");
+          return rerouteChange(scene, row, "cyd");
         },
       ],
       [
         "a role nobody has",
         { kind: "unknown_receiver", receiver: "role:coder" },
-        async (scene, row) => to(scene, row, "role:coder"),
+        async (scene, row) => rerouteChange(scene, row, "role:coder"),
       ],
       [
         "an envelope whose parent does not exist",
@@ -128,14 +135,16 @@ export function refusingMoves(it: SceneTest): void {
       ],
       [
         "a record that refers to nothing",
-        { kind: "missing_reference", reference: NOWHERE },
-        async (scene) => ({ memory: scene.record("ada", { content: "see", refs: [NOWHERE] }) }),
+        { kind: "missing_reference", reference: UNKNOWN_MEMORY },
+        async (scene) => ({
+          memory: scene.record("ada", { content: "see", refs: [UNKNOWN_MEMORY] }),
+        }),
       ],
       [
         "a record whose id is taken",
         { kind: "id_taken" },
         async (scene) => {
-          const { id } = only(await scene.remember([scene.record("ada")]));
+          const { id } = expectSingle(await scene.remember([scene.record("ada")]));
           return { memory: scene.record("ada", { content: "again", id }) };
         },
       ],
@@ -145,7 +154,7 @@ export function refusingMoves(it: SceneTest): void {
         const { delivery } = await scene.send();
         const move = scene.moveOf(delivery, { to: "scheduled", event: "reminded", delayMs: 5 });
         const change = await given(scene, delivery);
-        expect(await refused(scene, scene.moving([move], change))).toMatchObject(refusal);
+        expect(await expectRefusedMove(scene, scene.moving([move], change))).toMatchObject(refusal);
       },
     );
 
@@ -153,13 +162,13 @@ export function refusingMoves(it: SceneTest): void {
       scene,
     }) => {
       const { delivery } = await scene.send();
-      const taken = only(await scene.remember([scene.record("ada")])).id;
+      const taken = expectSingle(await scene.remember([scene.record("ada")])).id;
       const good = scene.rewriting("reroute", delivery, { to: "cyd" });
       const change = { to: "ready", event: "rerouted", receiver: "nobody" } as const;
       const move = scene.moveOf(delivery, change);
       const parents = [NO_ENVELOPE];
       const kind = async (moves: Move, change: Partial<MoveDeliveries>) =>
-        (await refused(scene, scene.moving([moves], change))).kind;
+        (await expectRefusedMove(scene, scene.moving([moves], change))).kind;
       const memory = scene.record("ada", { content: "again", id: taken });
       const envelope = { ...good.envelope, id: delivery.envelope };
       const stale = { ...move, seen: { ...move.seen, fence: 9 } };
@@ -168,18 +177,18 @@ export function refusingMoves(it: SceneTest): void {
       expect(await kind(move, allWrong)).toBe("unknown_receiver");
       const known = { ...move, receiver: "cyd" };
       expect(await kind(known, allWrong)).toBe("missing_parent");
-      expect(await refused(scene, scene.moving([known], { memory, envelope }))).toEqual({
+      expect(await expectRefusedMove(scene, scene.moving([known], { memory, envelope }))).toEqual({
         kind: "id_taken",
         id: taken,
       });
-      const outcome = await refused(scene, scene.moving([known], { ...good, envelope }));
+      const outcome = await expectRefusedMove(scene, scene.moving([known], { ...good, envelope }));
       expect(outcome).toEqual({ kind: "id_taken", id: delivery.envelope });
     });
   });
 }
 
 /** To somebody else, as a change of the whole operation. */
-function to(scene: Scene, row: DeliveryRow, receiver: string): Partial<MoveDeliveries> {
+function rerouteChange(scene: Scene, row: DeliveryRow, receiver: string): Partial<MoveDeliveries> {
   const move = scene.moveOf(row, { to: "ready", event: "rerouted", receiver });
   return { moves: [move], memory: scene.decision("reroute", [row], { to: receiver }) };
 }

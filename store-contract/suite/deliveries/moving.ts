@@ -2,22 +2,34 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { type DeliveryRow, type DeliveryState, HELD_STATES } from "../../../src/store/rows.ts";
-import type { Claimed, Move } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
-import { ATTEMPTS, LEASE_MS } from "../handovers.ts";
+import type { DeliveryWithEnvelopeRow, Move } from "../../../src/store/store.ts";
+import { expectSingle } from "../expectations.ts";
+import { ATTEMPTS, LEASE_MS } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
-import { ends, make, refused, remind, reroute, STATES, WHY } from "./deliveries-to-move.ts";
+import {
+  attemptEnd,
+  expectRefusedMove,
+  makeDelivery,
+  REASON,
+  remind,
+  reroute,
+  STATES,
+} from "./move-fixtures.ts";
 
 export function moving(it: SceneTest): void {
   describe("moving what is as it was seen", () => {
     it.for(STATES)("what is %s can be cancelled [DLV-18]", async (state, { scene }) => {
       const { store, workspace } = scene;
-      const before = await make(scene, state);
+      const before = await makeDelivery(scene, state);
       scene.clock.advance(7);
       const memory = scene.decision("cancel", [before]);
-      const move = scene.moveOf(before, { to: "cancelled", event: "cancelled", ...ends(state) });
+      const move = scene.moveOf(before, {
+        to: "cancelled",
+        event: "cancelled",
+        ...attemptEnd(state),
+      });
       const { deliveries } = await scene.move([move], { memory, agent: "cyd" });
-      const after = only(deliveries);
+      const after = expectSingle(deliveries);
       expect(after).toEqual({
         ...before,
         state: "cancelled",
@@ -45,11 +57,11 @@ export function moving(it: SceneTest): void {
       "what is %s loses its holder: the try has ended, late answers are refused [DLV-6 DLV-18]",
       async (state, { scene }) => {
         const { store, workspace } = scene;
-        const before = await make(scene, state);
-        const held = (await store.findDelivery(workspace, before.id)) as Claimed;
+        const before = await makeDelivery(scene, state);
+        const held = (await store.findDelivery(workspace, before.id)) as DeliveryWithEnvelopeRow;
         scene.clock.advance(7);
-        const move = scene.moveOf(before, { to: "ready", event: "expired", ...ends(state) });
-        const after = only((await scene.move([move])).deliveries);
+        const move = scene.moveOf(before, { to: "ready", event: "expired", ...attemptEnd(state) });
+        const after = expectSingle((await scene.move([move])).deliveries);
         expect(after).toEqual({ ...before, state: "ready", leaseUntil: 0, holdUntil: 0 });
         expect(await store.readAttempts(workspace, before.id)).toEqual([
           {
@@ -59,7 +71,7 @@ export function moving(it: SceneTest): void {
             instance: "ben-1",
             endedAt: scene.now,
             outcome: "cancelled",
-            reason: WHY,
+            reason: REASON,
           },
         ]);
         const late = await scene.unchanged(() =>
@@ -75,15 +87,15 @@ export function moving(it: SceneTest): void {
       "a try of what is %s counts though nobody claimed it [DLV-2]",
       async (state, { scene }) => {
         const { store, workspace } = scene;
-        const before = await make(scene, state);
+        const before = await makeDelivery(scene, state);
         const attempt = before.attempt + 1;
         scene.clock.advance(7);
         const move = scene.moveOf(before, {
           to: "ready",
           event: "unaccepted",
-          ends: { outcome: "unaccepted", reason: WHY },
+          ends: { outcome: "unaccepted", reason: REASON },
         });
-        const after = only((await scene.move([move])).deliveries);
+        const after = expectSingle((await scene.move([move])).deliveries);
         expect(after).toMatchObject({ state: "ready", attempt, fence: attempt });
         expect((await store.readAttempts(workspace, before.id)).at(-1)).toEqual({
           delivery: before.id,
@@ -92,7 +104,7 @@ export function moving(it: SceneTest): void {
           instance: "",
           endedAt: scene.now,
           outcome: "unaccepted",
-          reason: WHY,
+          reason: REASON,
         });
         expect((await store.readEvents(workspace, 0, 100)).at(-1)).toMatchObject({
           kind: "unaccepted",
@@ -106,11 +118,11 @@ export function moving(it: SceneTest): void {
       scene,
     }) => {
       let { delivery } = await scene.send({ attempts: 2 });
-      const unaccepted = { outcome: "unaccepted", reason: WHY } as const;
+      const unaccepted = { outcome: "unaccepted", reason: REASON } as const;
       const again = scene.moveOf(delivery, { to: "ready", event: "unaccepted", ends: unaccepted });
-      delivery = only((await scene.move([again])).deliveries);
+      delivery = expectSingle((await scene.move([again])).deliveries);
       const over = scene.moveOf(delivery, { to: "dead", event: "dead", ends: unaccepted });
-      delivery = only((await scene.move([over])).deliveries);
+      delivery = expectSingle((await scene.move([over])).deliveries);
       expect(delivery).toMatchObject({ state: "dead", attempt: 2, settledAt: scene.now });
       const tries = await scene.store.readAttempts(scene.workspace, delivery.id);
       expect(tries.map(({ attempt }) => attempt)).toEqual([1, 2]);
@@ -119,29 +131,29 @@ export function moving(it: SceneTest): void {
 
     it("when a record tells it, the try ended when that was stored [DLV-7]", async ({ scene }) => {
       const { store, workspace } = scene;
-      const delivery = await make(scene, "accepted");
+      const delivery = await makeDelivery(scene, "accepted");
       const early = scene.now;
       scene.clock.set(early - 1_000); // The chain does not go back.
       const memory = scene.decision("cancel", [delivery]);
       const move = scene.moveOf(delivery, {
         to: "cancelled",
         event: "cancelled",
-        ...ends("accepted"),
+        ...attemptEnd("accepted"),
       });
-      const after = only((await scene.move([move], { memory })).deliveries);
+      const after = expectSingle((await scene.move([move], { memory })).deliveries);
       expect(after.settledAt).toBe(early);
       expect(await store.readAttempts(workspace, delivery.id)).toMatchObject([{ endedAt: early }]);
     });
 
     it("what is scheduled is ready after its delay, and not before [DLV-7]", async ({ scene }) => {
-      const before = await make(scene, "claimed");
+      const before = await makeDelivery(scene, "claimed");
       const move = scene.moveOf(before, {
         to: "scheduled",
         event: "expired",
         delayMs: 250,
-        ...ends("claimed"),
+        ...attemptEnd("claimed"),
       });
-      const after = only((await scene.move([move])).deliveries);
+      const after = expectSingle((await scene.move([move])).deliveries);
       expect(after).toMatchObject({ state: "scheduled", readyAt: scene.now + 250 });
       scene.clock.advance(249);
       expect((await scene.claim("ben")).claimed).toEqual([]);
@@ -153,7 +165,7 @@ export function moving(it: SceneTest): void {
       const { delivery } = await scene.send({ deadline: scene.now + 500 });
       scene.clock.advance(500);
       const move = scene.moveOf(delivery, { to: "expired", event: "lapsed" });
-      const after = only((await scene.move([move])).deliveries);
+      const after = expectSingle((await scene.move([move])).deliveries);
       expect(after).toEqual({ ...delivery, state: "expired", lapseAt: 0, settledAt: scene.now });
       expect((await scene.due()).due).toEqual([]);
       expect(await scene.books()).toEqual({ expired: 1 });
@@ -164,9 +176,9 @@ export function moving(it: SceneTest): void {
       const { delivery } = await scene.send({ deadline, lapseMs: 100 });
       const moved = async (from: DeliveryRow, change: Partial<Move>) => {
         const move = scene.moveOf(from, { to: "ready", event: "unaccepted", ...change });
-        return only((await scene.move([move])).deliveries);
+        return expectSingle((await scene.move([move])).deliveries);
       };
-      const unaccepted = { ends: { outcome: "unaccepted", reason: WHY } } as const;
+      const unaccepted = { ends: { outcome: "unaccepted", reason: REASON } } as const;
       const kept = await moved(delivery, unaccepted);
       expect(kept.lapseAt).toBe(delivery.lapseAt);
       const later = await moved(kept, { lapseMs: 400 });
@@ -193,7 +205,7 @@ export function moving(it: SceneTest): void {
         lapseMs: 0,
         followers: other.delivery.id,
       });
-      const after = only((await scene.move([move])).deliveries);
+      const after = expectSingle((await scene.move([move])).deliveries);
       expect(after).toEqual({
         ...delivery,
         maxAttempts: 9,
@@ -210,12 +222,12 @@ export function moving(it: SceneTest): void {
       async (state, { scene }) => {
         const { store, workspace } = scene;
         const other = await scene.send({ task: "other" });
-        const before = await make(scene, state);
+        const before = await makeDelivery(scene, state);
         const tries = await store.readAttempts(workspace, before.id);
         scene.clock.advance(7);
         const followers = other.delivery.id;
         const move = scene.moveOf(before, { to: state, event: "reminded", followers });
-        const after = only((await scene.move([move])).deliveries);
+        const after = expectSingle((await scene.move([move])).deliveries);
         expect(after).toEqual({ ...before, followers });
         expect(await scene.deliveryNow(before.id)).toEqual(after);
         expect(await store.readAttempts(workspace, before.id)).toEqual(tries);
@@ -226,7 +238,7 @@ export function moving(it: SceneTest): void {
     it("who holds what was only annotated goes on under its lease [DLV-6]", async ({ scene }) => {
       const held = await scene.underWay();
       const move = scene.moveOf(held.delivery, { to: "accepted", event: "reminded", lapseMs: 500 });
-      const after = only((await scene.move([move])).deliveries);
+      const after = expectSingle((await scene.move([move])).deliveries);
       expect(after).toEqual({ ...held.delivery, lapseAt: scene.now + 500 });
       await scene.settle(held, { kind: "completed" });
     });
@@ -235,11 +247,11 @@ export function moving(it: SceneTest): void {
       scene,
     }) => {
       const { store, workspace } = scene;
-      const asked = await make(scene, "waiting");
+      const asked = await makeDelivery(scene, "waiting");
       scene.clock.advance(7);
       const { memory, envelope } = scene.rewriting("answer", asked);
       const move = scene.moveOf(asked, { to: "ready", event: "answered" });
-      const after = only((await scene.move([move], { memory, envelope })).deliveries);
+      const after = expectSingle((await scene.move([move], { memory, envelope })).deliveries);
       expect(after).toEqual({
         ...asked,
         state: "ready",
@@ -345,7 +357,7 @@ export function moving(it: SceneTest): void {
       async ([_case, agent, prepare], { scene }) => {
         const act = await prepare(scene);
         await turn();
-        const calls = listen(scene, agent);
+        const calls = countWakes(scene, agent);
         await act();
         await turn();
         expect(calls.count).toBeGreaterThan(0);
@@ -357,10 +369,10 @@ export function moving(it: SceneTest): void {
     }) => {
       const { delivery } = await scene.send();
       await turn();
-      const [ada, ben, cyd] = ["ada", "ben", "cyd"].map((agent) => listen(scene, agent));
+      const [ada, ben, cyd] = ["ada", "ben", "cyd"].map((agent) => countWakes(scene, agent));
       const move = scene.moveOf(delivery, { to: "ready", event: "reminded" });
       const stale = { ...move, seen: { ...move.seen, fence: 1 } };
-      await refused(scene, scene.moving([stale]));
+      await expectRefusedMove(scene, scene.moving([stale]));
       await turn();
       expect([ada?.count, ben?.count, cyd?.count]).toEqual([0, 0, 0]);
       await scene.move([move]);
@@ -371,7 +383,7 @@ export function moving(it: SceneTest): void {
   });
 }
 
-export function listen({ store, workspace }: Scene, agent: string) {
+export function countWakes({ store, workspace }: Scene, agent: string) {
   const calls = { count: 0 };
   store.onWake({ workspace, agent }, () => {
     calls.count++;

@@ -2,15 +2,18 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { DeliveryRow } from "../../../src/store/rows.ts";
-import type { Claimed, Settlement } from "../../../src/store/store.ts";
-import { only, outcomeOf } from "../expectations.ts";
-import { FAILED, failedFor, LEASE_MS, RELEASED } from "../handovers.ts";
+import type { DeliveryWithEnvelopeRow, Settlement } from "../../../src/store/store.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
+import { FAILED, failedWithDelay, LEASE_MS, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 
 /** What ends a delivery for good. */
-const ENDINGS: readonly [string, (scene: Scene, held: Claimed) => Promise<unknown>][] = [
+const ENDINGS: readonly [
+  string,
+  (scene: Scene, held: DeliveryWithEnvelopeRow) => Promise<unknown>,
+][] = [
   ["completed", (scene, held) => scene.settle(held, { kind: "completed" })],
   ["declined", (scene, held) => scene.settle(held, { kind: "declined" })],
   ["parked", (scene, held) => scene.settle(held, { kind: "failed", becomes: "dead" })],
@@ -34,8 +37,8 @@ const PAUSES: readonly [string, (scene: Scene) => Promise<unknown>][] = [
   ["claimed", (scene) => scene.claimOne("ben")],
   ["accepted", (scene) => scene.acceptOne("ben")],
   ["extended", async (scene) => extendHeld(scene)],
-  ["waiting for another try", (scene) => settled(scene, failedFor(500))],
-  ["waiting for an answer", (scene) => settled(scene, { kind: "asked" })],
+  ["waiting for another try", (scene) => acceptAndSettle(scene, failedWithDelay(500))],
+  ["waiting for an answer", (scene) => acceptAndSettle(scene, { kind: "asked" })],
 ];
 
 export function order(it: SceneTest): void {
@@ -46,13 +49,13 @@ export function order(it: SceneTest): void {
       const [first, second] = await sendThree(scene);
       expect(first?.inTurn).toBe(true);
       expect(second?.inTurn).toBe(false);
-      expect(await claimed(scene, { delivery: second?.id ?? "" })).toEqual([]);
-      expect(await claimed(scene, { limit: 5 })).toEqual(["ada"]);
-      expect(await claimed(scene, { limit: 5 })).toEqual([]);
-      expect(await claimed(scene, { limit: 5, task: "task" })).toEqual([]);
-      const accept = (each: Claimed) => scene.continuing(each);
-      expect(await claimed(scene, { delivery: second?.id ?? "", accept })).toEqual([]);
-      expect(await claimed(scene, { limit: 5, task: "task", accept })).toEqual([]);
+      expect(await claimSenders(scene, { delivery: second?.id ?? "" })).toEqual([]);
+      expect(await claimSenders(scene, { limit: 5 })).toEqual(["ada"]);
+      expect(await claimSenders(scene, { limit: 5 })).toEqual([]);
+      expect(await claimSenders(scene, { limit: 5, task: "task" })).toEqual([]);
+      const accept = (each: DeliveryWithEnvelopeRow) => scene.continuing(each);
+      expect(await claimSenders(scene, { delivery: second?.id ?? "", accept })).toEqual([]);
+      expect(await claimSenders(scene, { limit: 5, task: "task", accept })).toEqual([]);
     });
 
     it.for(ENDINGS)(
@@ -70,7 +73,7 @@ export function order(it: SceneTest): void {
         expect(calls).toBeGreaterThan(0);
         expect(await scene.deliveryNow(second?.id ?? "")).toEqual({ ...second, inTurn: true });
         expect(await scene.deliveryNow(third?.id ?? "")).toEqual(third);
-        expect(await claimed(scene, { limit: 5 })).toEqual(["cyd"]);
+        expect(await claimSenders(scene, { limit: 5 })).toEqual(["cyd"]);
       },
     );
 
@@ -79,14 +82,14 @@ export function order(it: SceneTest): void {
       async ([_case, pause], { scene }) => {
         const [, second] = await sendThree(scene);
         await pause(scene);
-        expect(await claimed(scene, { limit: 5 })).toEqual([]);
-        expect(await claimed(scene, { delivery: second?.id ?? "" })).toEqual([]);
+        expect(await claimSenders(scene, { limit: 5 })).toEqual([]);
+        expect(await claimSenders(scene, { delivery: second?.id ?? "" })).toEqual([]);
       },
     );
 
     it.for<[string, (scene: Scene) => Promise<unknown>]>([
-      ["failed", (scene) => settled(scene, FAILED)],
-      ["given back", (scene) => settled(scene, RELEASED)],
+      ["failed", (scene) => acceptAndSettle(scene, FAILED)],
+      ["given back", (scene) => acceptAndSettle(scene, RELEASED)],
       [
         "lost",
         async (scene) => {
@@ -100,7 +103,7 @@ export function order(it: SceneTest): void {
       async ([_case, pause], { scene }) => {
         await sendThree(scene);
         await pause(scene);
-        expect(await claimed(scene, { limit: 5 })).toEqual(["ada"]);
+        expect(await claimSenders(scene, { limit: 5 })).toEqual(["ada"]);
       },
     );
 
@@ -193,7 +196,9 @@ export function order(it: SceneTest): void {
     it("of several handed over in one turn, one is in turn [DLV-13]", async ({ scene }) => {
       const handoffs = ["ada", "cyd", "ben"].map((from) => scene.handoff({ from }));
       const outcomes = await Promise.all(handoffs.map((each) => scene.store.sendHandoff(each)));
-      const turns = outcomes.map((outcome) => only(outcomeOf(outcome, "sent").deliveries).inTurn);
+      const turns = outcomes.map(
+        (outcome) => expectSingle(expectOutcome(outcome, "sent").deliveries).inTurn,
+      );
       expect(turns).toEqual([true, false, false]);
     });
 
@@ -202,12 +207,12 @@ export function order(it: SceneTest): void {
     }) => {
       await sendThree(scene);
       const claims = await Promise.all([1, 2, 3].map(() => scene.claim("ben", { limit: 3 })));
-      const held = only(claims.flatMap((each) => each.claimed));
+      const held = expectSingle(claims.flatMap((each) => each.claimed));
       const [, next] = await Promise.all([
         scene.settle(held, { kind: "declined" }),
         scene.claim("ben", { limit: 3 }),
       ]);
-      expect(only(next.claimed).delivery.sender).toBe("cyd");
+      expect(expectSingle(next.claimed).delivery.sender).toBe("cyd");
     });
   });
 }
@@ -222,7 +227,7 @@ async function sendThree(scene: Scene, change: { readonly attempts?: number } = 
 }
 
 /** The senders of what is claimed. */
-async function claimed(
+async function claimSenders(
   scene: Scene,
   change: Parameters<Scene["claim"]>[1] = {},
 ): Promise<string[]> {
@@ -234,7 +239,7 @@ async function claimed(
 async function drain(scene: Scene): Promise<string[]> {
   const senders: string[] = [];
   for (;;) {
-    const accept = (each: Claimed) => scene.continuing(each);
+    const accept = (each: DeliveryWithEnvelopeRow) => scene.continuing(each);
     const [work] = (await scene.claim("ben", { accept })).claimed;
     if (work === undefined) return senders;
     senders.push(work.delivery.sender);
@@ -242,7 +247,7 @@ async function drain(scene: Scene): Promise<string[]> {
   }
 }
 
-async function settled(scene: Scene, settlement: Settlement): Promise<unknown> {
+async function acceptAndSettle(scene: Scene, settlement: Settlement): Promise<unknown> {
   return scene.settle(await scene.acceptOne("ben"), settlement);
 }
 

@@ -1,8 +1,8 @@
 /** What stands still until somebody does something, and how much is open. */
 import { describe, expect } from "vitest";
-import type { Claimed, InboxCursor, ListParked } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
-import { failedFor, RELEASED } from "../handovers.ts";
+import type { DeliveryWithEnvelopeRow, InboxCursor, ListParked } from "../../../src/store/store.ts";
+import { expectSingle } from "../expectations.ts";
+import { failedWithDelay, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
@@ -20,7 +20,7 @@ export function parked(it: SceneTest): void {
       const stopped = await scene.send({ task: "stopped", state: "dead", reason: "{}" });
       await scene.settle(await scene.underWay({ task: "done" }), { kind: "completed" });
       await scene.settle(await scene.underWay({ task: "declined" }), { kind: "declined" });
-      await scene.settle(await scene.underWay({ task: "failed" }), failedFor(5));
+      await scene.settle(await scene.underWay({ task: "failed" }), failedWithDelay(5));
       await scene.send({ task: "ready" });
       await scene.underWay({ task: "held" });
       await scene.unchanged(async () => {
@@ -30,8 +30,8 @@ export function parked(it: SceneTest): void {
           expect(await store.findDelivery(workspace, each.delivery.id)).toEqual(each);
         }
         const questions = await list(scene, { state: "waiting" });
-        expect(only(questions).delivery).toEqual(asked.delivery);
-        expect(only(questions).envelope.id).toBe(asked.delivery.envelope);
+        expect(expectSingle(questions).delivery).toEqual(asked.delivery);
+        expect(expectSingle(questions).envelope.id).toBe(asked.delivery.envelope);
       });
     });
 
@@ -108,7 +108,7 @@ export function parked(it: SceneTest): void {
       const where = { workspace: ELSEWHERE };
       const there = await scene.send({ where, state: "dead", reason: "{}" });
       expect(await list(scene)).toEqual([]);
-      expect(only(await list(scene, where)).delivery).toEqual(there.delivery);
+      expect(expectSingle(await list(scene, where)).delivery).toEqual(there.delivery);
     });
   });
 
@@ -147,6 +147,6 @@ export function parked(it: SceneTest): void {
 function list(
   { store, workspace }: Scene,
   change: Partial<ListParked> = {},
-): Promise<readonly Claimed[]> {
+): Promise<readonly DeliveryWithEnvelopeRow[]> {
   return store.listParked({ workspace, state: "dead", limit: 100, ...change });
 }

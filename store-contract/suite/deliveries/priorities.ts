@@ -1,6 +1,6 @@
 /** Priorities and delays: what comes sooner or later than it was sent, and what is parked at once. */
 import { describe, expect } from "vitest";
-import { only, outcomeOf } from "../expectations.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 /** Further ahead than any test sends. */
@@ -19,10 +19,10 @@ export function priorities(it: SceneTest): void {
       await scene.send({ task: "most urgent", ahead: 2 * URGENT });
       await scene.send({ task: "third" });
       const order = ["most urgent", "urgent", "urgent too", "first", "second", "third", "some day"];
-      expect(await listed(scene)).toEqual(order);
-      expect(await claimed(scene, 2)).toEqual(order.slice(0, 2));
+      expect(await listReadyTasks(scene)).toEqual(order);
+      expect(await claimTasks(scene, 2)).toEqual(order.slice(0, 2));
       await scene.reopen();
-      expect(await claimed(scene, 9)).toEqual(order.slice(2));
+      expect(await claimTasks(scene, 9)).toEqual(order.slice(2));
     });
 
     it("a few places ahead are a few places [DLV-13]", async ({ scene }) => {
@@ -30,7 +30,7 @@ export function priorities(it: SceneTest): void {
       const { delivery } = await scene.send({ task: "four", ahead: 2 });
       const two = (await scene.store.readLine(scene.workspace, "two"))[0]?.deliveries[0];
       expect(delivery.place).toBe(two?.place);
-      expect((await claimed(scene, 9)).at(-1)).toBe("three");
+      expect((await claimTasks(scene, 9)).at(-1)).toBe("three");
     });
 
     it("not while earlier work of the same receiver and task is open: that comes first [DLV-13]", async ({
@@ -40,7 +40,7 @@ export function priorities(it: SceneTest): void {
       const urgent = await scene.send({ from: "cyd", ahead: URGENT });
       expect(urgent.delivery.inTurn).toBe(false);
       await scene.send({ task: "other" });
-      expect(await claimed(scene, 9)).toEqual(["task", "other"]);
+      expect(await claimTasks(scene, 9)).toEqual(["task", "other"]);
       const { store, workspace } = scene;
       const states = ["claimed", "ready"] as const;
       const all = await store.listDeliveries({ workspace, receivers: ["ben"], states, limit: 9 });
@@ -56,8 +56,8 @@ export function priorities(it: SceneTest): void {
       const turns = [first, second, third].map(({ delivery }) => delivery.inTurn);
       expect(turns).toEqual([true, false, false]);
       const { claimed: held } = await scene.claim("ben", { limit: 9 });
-      expect(only(held).delivery.id).toBe(first.delivery.id);
-      await scene.settle(only(held), { kind: "declined" });
+      expect(expectSingle(held).delivery.id).toBe(first.delivery.id);
+      await scene.settle(expectSingle(held), { kind: "declined" });
       expect((await scene.claimOne("ben", { limit: 9 })).delivery.id).toBe(second.delivery.id);
     });
 
@@ -68,7 +68,7 @@ export function priorities(it: SceneTest): void {
       await scene.send({ task: "other" });
       const again = await scene.send({ task: "urgent", extend: scene.extending(first) });
       expect(again.delivery.place).toBe(first.delivery.place);
-      expect(await claimed(scene, 9)).toEqual(["urgent", "other"]);
+      expect(await claimTasks(scene, 9)).toEqual(["urgent", "other"]);
     });
 
     it("what was put back has its priority still [DLV-7 DLV-13]", async ({ scene }) => {
@@ -76,7 +76,7 @@ export function priorities(it: SceneTest): void {
       await scene.send({ task: "urgent", ahead: URGENT });
       const held = await scene.acceptOne("ben");
       await scene.settle(held, { kind: "released", becomes: "ready", lapseMs: 0, counts: true });
-      expect(await claimed(scene, 9)).toEqual(["urgent", "first"]);
+      expect(await claimTasks(scene, 9)).toEqual(["urgent", "first"]);
     });
   });
 
@@ -90,10 +90,10 @@ export function priorities(it: SceneTest): void {
       expect((await scene.claim("cyd")).nextDueMs).toBe(500);
       await scene.send({ task: "now" });
       scene.clock.advance(499);
-      expect(await claimed(scene, 9)).toEqual(["now"]);
+      expect(await claimTasks(scene, 9)).toEqual(["now"]);
       scene.clock.advance(1);
       await scene.send({ task: "after" });
-      expect(await claimed(scene, 9)).toEqual(["later", "after"]);
+      expect(await claimTasks(scene, 9)).toEqual(["later", "after"]);
       expect(await scene.history()).toEqual([
         ...["sent", "sent", "claimed", "sent", "claimed", "claimed"],
       ]);
@@ -102,7 +102,7 @@ export function priorities(it: SceneTest): void {
     it("later work of the same task waits for it [DLV-13]", async ({ scene }) => {
       await scene.send({ state: "scheduled", delayMs: 500 });
       await scene.send({ from: "cyd" });
-      expect(await claimed(scene, 9)).toEqual([]);
+      expect(await claimTasks(scene, 9)).toEqual([]);
       scene.clock.advance(500);
       expect((await scene.claimOne("ben", { limit: 9 })).delivery.sender).toBe("ada");
     });
@@ -177,8 +177,10 @@ export function priorities(it: SceneTest): void {
         },
       ]);
       expect(await scene.history()).toEqual(["dead"]);
-      expect(await claimed(scene, 9)).toEqual([]);
-      expect(only(await store.readLine(workspace, "task")).deliveries).toEqual([sent.delivery]);
+      expect(await claimTasks(scene, 9)).toEqual([]);
+      expect(expectSingle(await store.readLine(workspace, "task")).deliveries).toEqual([
+        sent.delivery,
+      ]);
     });
 
     it("holds nobody up, and completes what it was handed on from [ENV-9 DLV-1]", async ({
@@ -205,18 +207,18 @@ export function priorities(it: SceneTest): void {
       scene,
     }) => {
       await scene.send({ state: "dead", reason: REASON });
-      outcomeOf(await scene.store.sendHandoff(scene.handoff()), "sent");
+      expectOutcome(await scene.store.sendHandoff(scene.handoff()), "sent");
       expect(await scene.books()).toEqual({ dead: 1, ready: 1 });
     });
   });
 }
 
-async function claimed(scene: Scene, limit: number): Promise<string[]> {
+async function claimTasks(scene: Scene, limit: number): Promise<string[]> {
   const taken = await scene.claim("ben", { limit });
   return taken.claimed.map(({ delivery }) => delivery.task);
 }
 
-async function listed({ store, workspace }: Scene): Promise<string[]> {
+async function listReadyTasks({ store, workspace }: Scene): Promise<string[]> {
   const which = { workspace, receivers: ["ben"], states: ["ready"] as const, limit: 100 };
   return (await store.listDeliveries(which)).map(({ delivery }) => delivery.task);
 }

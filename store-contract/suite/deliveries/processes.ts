@@ -1,8 +1,8 @@
 /** Leases bound to a process: when it has ended, its work is due at once. */
 import { describe, expect } from "vitest";
-import type { Claimed } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
-import { LEASE_MS, RELEASED } from "../handovers.ts";
+import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
+import { expectSingle } from "../expectations.ts";
+import { LEASE_MS, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
@@ -12,7 +12,7 @@ const MANY = 150;
 
 export function processes(it: SceneTest): void {
   describe("processes", () => {
-    it.for<[string, (scene: Scene) => Promise<Claimed>]>([
+    it.for<[string, (scene: Scene) => Promise<DeliveryWithEnvelopeRow>]>([
       ["claimed", (scene) => scene.claimOne("ben", { process: "p1" })],
       ["accepted", (scene) => scene.acceptOne("ben", { process: "p1" })],
     ])(
@@ -95,7 +95,7 @@ export function processes(it: SceneTest): void {
       await scene.send();
       const held = await scene.acceptOne("ben", { process: "p1" });
       scene.clock.advance(LEASE_MS);
-      expect(only((await scene.due({ gone: ["p1"] })).due)).toEqual(held);
+      expect(expectSingle((await scene.due({ gone: ["p1"] })).due)).toEqual(held);
     });
 
     it("however much it held, all of it is due, the oldest first [DLV-6]", async ({ scene }) => {

@@ -1,9 +1,9 @@
 /** The inbox of a role: whoever has the role may take from it, and exactly one does. */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
-import type { Claimed, InboxCursor } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
-import { LEASE_MS, RELEASED } from "../handovers.ts";
+import type { DeliveryWithEnvelopeRow, InboxCursor } from "../../../src/store/store.ts";
+import { expectSingle } from "../expectations.ts";
+import { LEASE_MS, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const CODER = "role:coder";
@@ -11,13 +11,13 @@ const CODER = "role:coder";
 export function roles(it: SceneTest): void {
   describe("roles", () => {
     it("one of the agents of a role gets its work, and holds it [DLV-5]", async ({ scene }) => {
-      await coders(scene);
+      await registerCoders(scene);
       const { delivery: sent } = await scene.send({ to: CODER });
       expect(sent).toMatchObject({ receiver: CODER, state: "ready", holder: "" });
       const { delivery } = await scene.acceptOne("cyd");
       expect(delivery).toMatchObject({ id: sent.id, receiver: CODER, holder: "cyd" });
-      expect(await claimed(scene, "ben")).toEqual([]);
-      await scene.settle(await found(scene, sent.id), { kind: "completed" });
+      expect(await claimTasks(scene, "ben")).toEqual([]);
+      await scene.settle(await findDelivery(scene, sent.id), { kind: "completed" });
       expect(await scene.books()).toEqual({ completed: 1 });
     });
 
@@ -33,17 +33,17 @@ export function roles(it: SceneTest): void {
     });
 
     it("others do not get it: another role, none, or only that name [DLV-5]", async ({ scene }) => {
-      await coders(scene);
+      await registerCoders(scene);
       await scene.register("dot", { role: "Coder" });
       await scene.register("coder");
       await scene.register("eve", { role: "coder " });
       const { delivery } = await scene.send({ to: CODER });
       for (const name of ["ada", "dot", "coder", "eve"]) {
-        expect(await claimed(scene, name)).toEqual([]);
-        expect(await claimed(scene, name, { delivery: delivery.id })).toEqual([]);
-        expect(await claimed(scene, name, { task: "task" })).toEqual([]);
+        expect(await claimTasks(scene, name)).toEqual([]);
+        expect(await claimTasks(scene, name, { delivery: delivery.id })).toEqual([]);
+        expect(await claimTasks(scene, name, { task: "task" })).toEqual([]);
       }
-      expect(await claimed(scene, "ben", { delivery: delivery.id })).toEqual(["task"]);
+      expect(await claimTasks(scene, "ben", { delivery: delivery.id })).toEqual(["task"]);
     });
 
     it("an agent without a role does not share an inbox with the others without one [DLV-5]", async ({
@@ -60,20 +60,20 @@ export function roles(it: SceneTest): void {
     it("own work and that of the role come in one order, the oldest first [DLV-5 DLV-13]", async ({
       scene,
     }) => {
-      await coders(scene);
+      await registerCoders(scene);
       const sent = ["a", "b", "c", "d", "e", "f"];
       for (const [i, task] of sent.entries()) {
         await scene.send({ to: i % 2 === 0 ? CODER : "ben", task });
       }
-      expect(await claimed(scene, "ben", { limit: 3 })).toEqual(["a", "b", "c"]);
-      expect(await claimed(scene, "cyd", { limit: 9 })).toEqual(["e"]);
-      expect(await claimed(scene, "ben", { limit: 9 })).toEqual(["d", "f"]);
+      expect(await claimTasks(scene, "ben", { limit: 3 })).toEqual(["a", "b", "c"]);
+      expect(await claimTasks(scene, "cyd", { limit: 9 })).toEqual(["e"]);
+      expect(await claimTasks(scene, "ben", { limit: 9 })).toEqual(["d", "f"]);
     });
 
     it("what was sent to both at once comes in the order of the ids [DLV-5 DLV-13]", async ({
       scene,
     }) => {
-      await coders(scene);
+      await registerCoders(scene);
       const [early, late] = [1, 2].map(() => scene.ids.mint("delivery")).sort() as [string, string];
       const { deliveries } = await scene.publish([
         [CODER, { id: late }],
@@ -87,25 +87,25 @@ export function roles(it: SceneTest): void {
     it("order per task is kept in the inbox of the role, whoever works [DLV-5 DLV-13]", async ({
       scene,
     }) => {
-      await coders(scene);
+      await registerCoders(scene);
       await scene.send({ to: CODER });
       const second = await scene.send({ to: CODER, from: "cyd" });
       const own = await scene.send({ to: "ben" });
       expect([second.delivery.inTurn, own.delivery.inTurn]).toEqual([false, true]);
       const held = await scene.acceptOne("cyd");
       expect((await scene.claimOne("ben")).delivery.id).toBe(own.delivery.id);
-      expect(await claimed(scene, "ben")).toEqual([]);
+      expect(await claimTasks(scene, "ben")).toEqual([]);
       await scene.settle(held, { kind: "completed" });
       expect((await scene.claimOne("ben")).delivery.id).toBe(second.delivery.id);
     });
 
     it("handing the same work to the role again extends it [DLV-5 ENV-11]", async ({ scene }) => {
-      await coders(scene);
+      await registerCoders(scene);
       const first = await scene.send({ to: CODER });
       const again = await scene.send({ to: CODER, extend: scene.extending(first) });
       expect(again.superseded).toBe(first.delivery.id);
       const held = await scene.acceptOne("cyd");
-      const calls = listen(scene, "cyd");
+      const calls = countWakes(scene, "cyd");
       await scene.send({ to: CODER, extend: scene.extending(held) });
       await turn();
       expect(calls.count).toBeGreaterThan(0);
@@ -148,30 +148,30 @@ export function roles(it: SceneTest): void {
       await scene.register("ben", { role: "coder", status: "disabled" });
       await scene.register("cyd", { role: "coder", status: "paused" });
       await scene.send({ to: CODER });
-      expect(await claimed(scene, "cyd")).toEqual([]);
+      expect(await claimTasks(scene, "cyd")).toEqual([]);
       await scene.register("cyd", { status: "active" });
-      expect(await claimed(scene, "cyd")).toEqual(["task"]);
+      expect(await claimTasks(scene, "cyd")).toEqual(["task"]);
     });
 
     it("whoever changes its role finds the new inbox, and keeps what it holds [DLV-5]", async ({
       scene,
     }) => {
-      await coders(scene);
+      await registerCoders(scene);
       await scene.register("dot", { role: "tester" });
       await scene.send({ to: CODER, task: "one" });
       const held = await scene.acceptOne("ben");
       await scene.send({ to: CODER, task: "two" });
       await scene.send({ to: "role:tester", task: "three" });
       await scene.register("ben", { role: "tester" });
-      expect(await claimed(scene, "ben", { limit: 9 })).toEqual(["three"]);
+      expect(await claimTasks(scene, "ben", { limit: 9 })).toEqual(["three"]);
       await scene.settle(held, { kind: "completed" });
-      expect(await claimed(scene, "cyd", { limit: 9 })).toEqual(["two"]);
+      expect(await claimTasks(scene, "cyd", { limit: 9 })).toEqual(["two"]);
     });
 
     it("work put back, or lost, goes to whoever of the role comes next [DLV-5 DLV-6]", async ({
       scene,
     }) => {
-      await coders(scene);
+      await registerCoders(scene);
       await scene.send({ to: CODER });
       await scene.settle(await scene.acceptOne("ben"), RELEASED);
       const lost = await scene.acceptOne("cyd");
@@ -184,13 +184,13 @@ export function roles(it: SceneTest): void {
     });
 
     it("the role is woken when work comes or comes back [DLV-5 DLV-13]", async ({ scene }) => {
-      await coders(scene);
-      const sent = listen(scene, CODER);
+      await registerCoders(scene);
+      const sent = countWakes(scene, CODER);
       await scene.send({ to: CODER });
       await turn();
       expect(sent.count).toBeGreaterThan(0);
       const held = await scene.claimOne("ben");
-      const back = listen(scene, CODER);
+      const back = countWakes(scene, CODER);
       await scene.settle(held, RELEASED);
       await turn();
       expect(back.count).toBeGreaterThan(0);
@@ -200,7 +200,7 @@ export function roles(it: SceneTest): void {
       scene,
     }) => {
       const { store, workspace } = scene;
-      await coders(scene);
+      await registerCoders(scene);
       const sent = ["a", "b", "c", "d", "e"];
       for (const [i, task] of sent.entries()) {
         await scene.send({ to: i % 2 === 0 ? CODER : "ben", task });
@@ -208,7 +208,8 @@ export function roles(it: SceneTest): void {
       const which = { workspace, states: ["ready"] as const };
       const list = async (receivers: string[], page: { limit: number; after?: InboxCursor }) =>
         store.listDeliveries({ ...which, receivers, ...page });
-      const tasks = (rows: readonly Claimed[]) => rows.map(({ delivery }) => delivery.task);
+      const tasks = (rows: readonly DeliveryWithEnvelopeRow[]) =>
+        rows.map(({ delivery }) => delivery.task);
       expect(tasks(await list(["ben", CODER], { limit: 9 }))).toEqual(sent);
       expect(tasks(await list([CODER], { limit: 9 }))).toEqual(["a", "c", "e"]);
       expect(await list([], { limit: 9 })).toEqual([]);
@@ -224,13 +225,13 @@ export function roles(it: SceneTest): void {
     }) => {
       await scene.register("ben", { status: "paused" });
       const { delivery } = await scene.send();
-      expect(await claimed(scene, "ben", { limit: 5 })).toEqual([]);
-      expect(await claimed(scene, "ben", { task: "task" })).toEqual([]);
-      expect(await claimed(scene, "ben", { delivery: delivery.id })).toEqual([]);
-      const accept = (each: Claimed) => scene.continuing(each);
-      expect(await claimed(scene, "ben", { accept })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { limit: 5 })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { task: "task" })).toEqual([]);
+      expect(await claimTasks(scene, "ben", { delivery: delivery.id })).toEqual([]);
+      const accept = (each: DeliveryWithEnvelopeRow) => scene.continuing(each);
+      expect(await claimTasks(scene, "ben", { accept })).toEqual([]);
       await scene.register("ben", { status: "active" });
-      expect(await claimed(scene, "ben")).toEqual(["task"]);
+      expect(await claimTasks(scene, "ben")).toEqual(["task"]);
     });
 
     it("are told when something falls due like everybody else", async ({ scene }) => {
@@ -254,11 +255,11 @@ export function roles(it: SceneTest): void {
   });
 }
 
-async function coders(scene: Scene): Promise<void> {
+async function registerCoders(scene: Scene): Promise<void> {
   for (const id of ["ben", "cyd"]) await scene.register(id, { role: "coder" });
 }
 
-async function claimed(
+async function claimTasks(
   scene: Scene,
   receiver: string,
   change: Parameters<Scene["claim"]>[1] = {},
@@ -267,12 +268,15 @@ async function claimed(
   return taken.claimed.map(({ delivery }) => delivery.task);
 }
 
-async function found({ store, workspace }: Scene, id: string): Promise<Claimed> {
+async function findDelivery(
+  { store, workspace }: Scene,
+  id: string,
+): Promise<DeliveryWithEnvelopeRow> {
   const claimed = await store.findDelivery(workspace, id);
-  return only(claimed === undefined ? [] : [claimed]);
+  return expectSingle(claimed === undefined ? [] : [claimed]);
 }
 
-function listen({ store, workspace }: Scene, agent: string) {
+function countWakes({ store, workspace }: Scene, agent: string) {
   const calls = { count: 0 };
   store.onWake({ workspace, agent }, () => {
     calls.count++;

@@ -1,14 +1,14 @@
 /** Sending: record, envelope, delivery and event, and the end of the sender's own work: all or none. */
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../../src/base/keys.ts";
-import { everybodyOn } from "../../../src/store/sight.ts";
+import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import type { SendHandoff } from "../../../src/store/store.ts";
-import { only, outcomeOf } from "../expectations.ts";
-import { ATTEMPTS, FAILED, type Handover } from "../handovers.ts";
+import { publicVisibility } from "../../../src/store/visibility.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
+import { ATTEMPTS, FAILED, type HandoffInput } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = { workspace: "elsewhere" };
-const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
+const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 const NO_ENVELOPE = "env_00000000-0000-7000-8000-000000000000";
 
 /** Why a handoff is refused: how to make one, and what the store says of it. */
@@ -72,13 +72,13 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>]
   [
     "that refers to nothing",
     "missing_reference",
-    async (scene) => scene.handoff({ refs: [NOWHERE] }),
+    async (scene) => scene.handoff({ refs: [UNKNOWN_MEMORY] }),
   ],
   [
     "whose record has an id that is taken",
     "id_taken",
     async (scene) => {
-      const { id } = only(await scene.remember([scene.record("ada")]));
+      const { id } = expectSingle(await scene.remember([scene.record("ada")]));
       const handoff = scene.handoff();
       return { ...handoff, memory: { ...handoff.memory, id } };
     },
@@ -164,14 +164,14 @@ export function sending(it: SceneTest): void {
   describe("sending", () => {
     it("record, envelope, delivery and event are stored together [DLV-1]", async ({ scene }) => {
       const { store, workspace, now: sentAt } = scene;
-      const known = only(await scene.remember([scene.record("ada")]));
+      const known = expectSingle(await scene.remember([scene.record("ada")]));
       const handoff = scene.handoff({ refs: [known.id], attempts: 5 });
-      const { deliveries, ...sent } = outcomeOf(await store.sendHandoff(handoff), "sent");
-      const delivery = only(deliveries);
+      const { deliveries, ...sent } = expectOutcome(await store.sendHandoff(handoff), "sent");
+      const delivery = expectSingle(deliveries);
       const { id, task, sender, text } = handoff.envelope;
       expect(sent).toMatchObject({ place: { id: handoff.memory.id, seq: 2 }, superseded: "" });
       expect(delivery).toEqual({
-        id: only(handoff.deliveries).id,
+        id: expectSingle(handoff.deliveries).id,
         envelope: id,
         task,
         sender,
@@ -213,13 +213,13 @@ export function sending(it: SceneTest): void {
 
     it("the handoff's record points to what it summarizes [DLV-10]", async ({ scene }) => {
       const { store, workspace } = scene;
-      const known = only(await scene.remember([scene.record("ada")]));
+      const known = expectSingle(await scene.remember([scene.record("ada")]));
       const { place } = await scene.send({ refs: [known.id] });
       const edges = await store.findRelations({
         workspace,
         memory: known.id,
         direction: "in",
-        sight: everybodyOn(scene.branch),
+        sight: publicVisibility(scene.branch),
         limit: 10,
       });
       expect(edges).toMatchObject([{ kind: "summarizes", source: place.id }]);
@@ -240,9 +240,9 @@ export function sending(it: SceneTest): void {
       const { store, workspace } = scene;
       for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE.workspace);
       const handoff = scene.handoff();
-      const here = only(outcomeOf(await store.sendHandoff(handoff), "sent").deliveries);
+      const here = expectSingle(expectOutcome(await store.sendHandoff(handoff), "sent").deliveries);
       const elsewhere = await store.sendHandoff({ ...handoff, ...ELSEWHERE });
-      const there = only(outcomeOf(elsewhere, "sent").deliveries);
+      const there = expectSingle(expectOutcome(elsewhere, "sent").deliveries);
       const { id } = here;
       expect(there).toEqual({ ...here, place: there.place });
       const held = await scene.acceptOne("ben");
@@ -273,7 +273,7 @@ export function sending(it: SceneTest): void {
     }) => {
       const handoffs = [
         scene.handoff({ task: "one" }),
-        scene.handoff({ task: "two", refs: [NOWHERE] }),
+        scene.handoff({ task: "two", refs: [UNKNOWN_MEMORY] }),
         scene.handoff({ task: "three", to: "nobody" }),
         scene.handoff({ task: "four" }),
       ];
@@ -321,7 +321,7 @@ export function sending(it: SceneTest): void {
       expect(outcome).toMatchObject({ kind: "lease_lost" });
     });
 
-    it.for<[string, string, Handover]>([
+    it.for<[string, string, HandoffInput]>([
       ["unknown", "unknown_receiver", { to: "nobody" }],
       ["disabled", "receiver_disabled", { to: "cyd" }],
     ])(

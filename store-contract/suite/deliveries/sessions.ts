@@ -1,7 +1,7 @@
 /** Leases of a session: whatever its agent does, it says that the session is alive. */
 import { describe, expect } from "vitest";
-import type { Claimed } from "../../../src/store/store.ts";
-import { LEASE_MS } from "../handovers.ts";
+import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
+import { LEASE_MS } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
@@ -25,7 +25,7 @@ export function sessions(it: SceneTest): void {
       expect((await scene.due()).due).toHaveLength(2);
     });
 
-    it.for<[string, (scene: Scene) => Promise<Claimed>]>([
+    it.for<[string, (scene: Scene) => Promise<DeliveryWithEnvelopeRow>]>([
       ["another session", (scene) => scene.acceptOne("ben", { instance: "ben-2" })],
       ["a process", (scene) => scene.acceptOne("ben", { process: "p1" })],
       [

@@ -2,12 +2,23 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { type DeliveryState, isOpen } from "../../../src/store/rows.ts";
-import type { Claimed, SettleDelivery, Settlement } from "../../../src/store/store.ts";
-import { only, outcomeOf } from "../expectations.ts";
-import { ATTEMPTS, FAILED, failedFor, HOLD_MS, RELEASED, RETURNED } from "../handovers.ts";
+import type {
+  DeliveryWithEnvelopeRow,
+  SettleDelivery,
+  Settlement,
+} from "../../../src/store/store.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
+import {
+  ATTEMPTS,
+  FAILED,
+  failedWithDelay,
+  HOLD_MS,
+  RELEASED,
+  RELEASED_UNCOUNTED,
+} from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
-const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
+const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 const REASON = '{"message":"no luck"}';
 
 interface Ending {
@@ -22,14 +33,14 @@ const ENDINGS: readonly Ending[] = [
   { settlement: { kind: "asked" }, state: "waiting", event: "asked" },
   { settlement: { kind: "failed", becomes: "dead" }, state: "dead", event: "dead" },
   {
-    settlement: failedFor(250),
+    settlement: failedWithDelay(250),
     state: "scheduled",
     event: "failed",
   },
   { settlement: RELEASED, state: "ready", event: "released" },
-  { settlement: RETURNED, state: "ready", event: "released" },
+  { settlement: RELEASED_UNCOUNTED, state: "ready", event: "released" },
   {
-    settlement: { ...failedFor(250), kind: "released" },
+    settlement: { ...failedWithDelay(250), kind: "released" },
     state: "scheduled",
     event: "released",
   },
@@ -38,7 +49,7 @@ const ENDINGS: readonly Ending[] = [
 
 /** They allow one more try. */
 const FREE: readonly Settlement[] = ENDINGS.map(({ settlement }) => settlement).filter(
-  (each) => each === RETURNED || each.kind === "asked",
+  (each) => each === RELEASED_UNCOUNTED || each.kind === "asked",
 );
 
 export function settling(it: SceneTest): void {
@@ -49,7 +60,7 @@ export function settling(it: SceneTest): void {
         const held = await scene.underWay();
         scene.clock.advance(7);
         const operation = scene.settlement(held, settlement, { reason: REASON });
-        const { delivery } = outcomeOf(await scene.store.settleDelivery(operation), "settled");
+        const { delivery } = expectOutcome(await scene.store.settleDelivery(operation), "settled");
         expect(delivery).toEqual({
           ...held.delivery,
           state,
@@ -100,7 +111,7 @@ export function settling(it: SceneTest): void {
         kind: "failed",
         becomes: "dead",
       });
-      const { delivery } = outcomeOf(await scene.store.settleDelivery(operation), "settled");
+      const { delivery } = expectOutcome(await scene.store.settleDelivery(operation), "settled");
       expect(delivery).toMatchObject({ settledAt: scene.now, settledBy: "" });
       expect(await scene.everything()).toHaveLength(2);
     });
@@ -122,7 +133,9 @@ export function settling(it: SceneTest): void {
       expect(outcome).toEqual({ kind: "lease_lost", delivery: claimed.delivery });
     });
 
-    it.for<[string, (scene: Scene, held: Claimed) => Promise<Partial<SettleDelivery>>]>([
+    it.for<
+      [string, (scene: Scene, held: DeliveryWithEnvelopeRow) => Promise<Partial<SettleDelivery>>]
+    >([
       [
         "with an older fence",
         async (scene, held) => ({ lease: scene.lease(held, { fence: held.delivery.fence - 1 }) }),
@@ -192,13 +205,13 @@ export function settling(it: SceneTest): void {
     it.for(["unknown_agent", "agent_disabled", "missing_reference", "id_taken"] as const)(
       "a record refused with %s leaves the work with its holder [DLV-1]",
       async (kind, { scene }) => {
-        const known = only(await scene.remember([scene.record("ada")]));
+        const known = expectSingle(await scene.remember([scene.record("ada")]));
         await scene.register("dot", { status: "disabled" });
         const held = await scene.underWay();
         const memory = {
           unknown_agent: () => scene.record("nobody"),
           agent_disabled: () => scene.record("dot"),
-          missing_reference: () => scene.record("ben", { content: "see", refs: [NOWHERE] }),
+          missing_reference: () => scene.record("ben", { content: "see", refs: [UNKNOWN_MEMORY] }),
           id_taken: () => scene.record("ben", { content: "again", id: known.id }),
         }[kind]();
         const operation = scene.settlement(held, { kind: "completed" }, { memory });
@@ -264,7 +277,7 @@ export function settling(it: SceneTest): void {
     it("what was only looked at can be tried as often as before [DLV-7]", async ({ scene }) => {
       await scene.send({ attempts: 1 });
       for (let i = 1; i <= 5; i++) {
-        const { delivery } = await scene.settle(await scene.claimOne("ben"), RETURNED);
+        const { delivery } = await scene.settle(await scene.claimOne("ben"), RELEASED_UNCOUNTED);
         expect(delivery).toMatchObject({ state: "ready", attempt: i, maxAttempts: 1 + i });
       }
       const { delivery } = await scene.settle(await scene.claimOne("ben"), RELEASED);
@@ -275,8 +288,8 @@ export function settling(it: SceneTest): void {
   describe("the next time to decide", () => {
     it.for<[string, Settlement]>([
       ["put back", { ...RELEASED, lapseMs: 700 }],
-      ["put back for a while", { ...failedFor(5), kind: "released", lapseMs: 700 }],
-      ["failed", { ...failedFor(5), lapseMs: 700 }],
+      ["put back for a while", { ...failedWithDelay(5), kind: "released", lapseMs: 700 }],
+      ["failed", { ...failedWithDelay(5), lapseMs: 700 }],
     ])(
       "of what is %s is named anew, or is its deadline [DLV-2]",
       async ([_case, settlement], { scene }) => {

@@ -1,48 +1,53 @@
 /** Everything a workspace holds, out of one store and into another: whole, verified, or nothing. */
 import { describe, expect } from "vitest";
-import type { Archive, ArchivedRow, ArchiveSummary, Exported } from "../../../src/store/archive.ts";
+import type {
+  Archive,
+  ArchivedRow,
+  ArchiveSummary,
+  ExportItem,
+} from "../../../src/store/archive.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { openReferenceStore } from "../../reference/open.ts";
-import { outcomeOf } from "../expectations.ts";
-import { HOLD_MS, LEASE_MS } from "../handovers.ts";
+import { expectOutcome } from "../expectations.ts";
+import { HOLD_MS, LEASE_MS } from "../handoff-input.ts";
 import { Scene, type SceneTest } from "../scene.ts";
 
 /** Not where the scene's own agents are. */
 const ELSEWHERE = "elsewhere";
 
-interface Whole {
+interface WorkspaceExport {
   readonly summary: ArchiveSummary;
   readonly rows: readonly ArchivedRow[];
 }
 
-async function wholeOf(store: Store, workspace: string): Promise<Whole> {
+async function exportAll(store: Store, workspace: string): Promise<WorkspaceExport> {
   const [first, ...rows] = await Array.fromAsync(store.exportWorkspace(workspace));
   if (first?.kind !== "summary") throw new Error("an export begins with its summary");
   return { summary: first.summary, rows: rows as ArchivedRow[] };
 }
 
-const archiveOf = ({ summary, rows }: Whole): Archive => ({
+const archiveOf = ({ summary, rows }: WorkspaceExport): Archive => ({
   summary,
   rows: (async function* () {
     yield* rows;
   })(),
 });
 
-const importInto = (store: Store, workspace: string, whole: Whole) =>
+const importInto = (store: Store, workspace: string, whole: WorkspaceExport) =>
   store.importWorkspace(workspace, archiveOf(whole));
 
 /** What a reference store exports that holds one of everything. */
-async function exported(): Promise<Whole> {
+async function exportSample(): Promise<WorkspaceExport> {
   const scene = await Scene.open(async ({ clock }) => ({ store: openReferenceStore({ clock }) }));
   try {
-    await fill(scene, ELSEWHERE);
-    return await wholeOf(scene.store, ELSEWHERE);
+    await fillWorkspace(scene, ELSEWHERE);
+    return await exportAll(scene.store, ELSEWHERE);
   } finally {
     await scene.end();
   }
 }
 
-async function fill(scene: Scene, workspace: string): Promise<void> {
+async function fillWorkspace(scene: Scene, workspace: string): Promise<void> {
   const { store } = scene;
   await scene.register("ada", { aliases: ["a", "A-1"], role: "planner" }, workspace);
   await scene.register("ben", {}, workspace);
@@ -56,12 +61,15 @@ async function fill(scene: Scene, workspace: string): Promise<void> {
   for (const task of ["ready", "held"]) {
     scene.clock.advance(10);
     const refs = [first.id];
-    outcomeOf(await store.sendHandoff(scene.handoff({ task, refs, where: { workspace } })), "sent");
+    expectOutcome(
+      await store.sendHandoff(scene.handoff({ task, refs, where: { workspace } })),
+      "sent",
+    );
   }
   const claim = { receiver: "ben", instance: "ben-1", publicKey: "", process: "host/1/2" };
   const times = { leaseMs: LEASE_MS, holdMs: HOLD_MS, limit: 1 };
   const branch = scene.branch;
-  const [taken] = outcomeOf(
+  const [taken] = expectOutcome(
     await store.claimDeliveries({ workspace, branch, task: "held", ...claim, ...times }),
     "claimed",
   ).claimed;
@@ -72,22 +80,22 @@ async function fill(scene: Scene, workspace: string): Promise<void> {
 export function archiving(it: SceneTest): void {
   describe("export and import", () => {
     it("an export is taken in by another store row for row", async ({ scene }) => {
-      await fill(scene, ELSEWHERE);
-      const whole = await wholeOf(scene.store, ELSEWHERE);
+      await fillWorkspace(scene, ELSEWHERE);
+      const whole = await exportAll(scene.store, ELSEWHERE);
       expect(whole.summary.counts).toEqual({
         ...{ agent: 2, memory: 4, envelope: 2, delivery: 2, attempt: 0, entry: 1, event: 3 },
       });
       const other = openReferenceStore({ clock: scene.clock });
       expect(await importInto(other, ELSEWHERE, whole)).toMatchObject({ kind: "imported" });
-      expect(await wholeOf(other, ELSEWHERE)).toEqual(whole);
+      expect(await exportAll(other, ELSEWHERE)).toEqual(whole);
       await other.close();
     });
 
     it("what another store exported is taken in row for row, and verified", async ({ scene }) => {
-      const whole = await exported();
-      const outcome = outcomeOf(await importInto(scene.store, ELSEWHERE, whole), "imported");
+      const whole = await exportSample();
+      const outcome = expectOutcome(await importInto(scene.store, ELSEWHERE, whole), "imported");
       expect(outcome.report).toMatchObject({ memories: 4, relations: 3, problems: [] });
-      expect(await wholeOf(scene.store, ELSEWHERE)).toEqual(whole);
+      expect(await exportAll(scene.store, ELSEWHERE)).toEqual(whole);
       expect((await scene.store.verify(ELSEWHERE)).problems).toEqual([]);
       const edges = await scene.store.findRelations({
         workspace: ELSEWHERE,
@@ -107,8 +115,8 @@ export function archiving(it: SceneTest): void {
     it("after an import everything goes on: chains, inboxes, numbers of events", async ({
       scene,
     }) => {
-      const whole = await exported();
-      outcomeOf(await importInto(scene.store, ELSEWHERE, whole), "imported");
+      const whole = await exportSample();
+      expectOutcome(await importInto(scene.store, ELSEWHERE, whole), "imported");
       scene.clock.advance(LEASE_MS); // Ids of another time than those that were imported.
       const { store } = scene;
       const where = { workspace: ELSEWHERE };
@@ -116,7 +124,7 @@ export function archiving(it: SceneTest): void {
       const head = whole.summary.heads.find(({ branch }) => branch === scene.branch);
       expect(placed?.seq).toBe((head?.seq ?? 0) + 1);
       const sent = scene.handoff({ task: "later", where });
-      outcomeOf(await store.sendHandoff(sent), "sent");
+      expectOutcome(await store.sendHandoff(sent), "sent");
       const waiting = await store.listDeliveries({
         ...{ workspace: ELSEWHERE, receivers: ["ben"], states: ["ready"], limit: 10 },
       });
@@ -128,8 +136,8 @@ export function archiving(it: SceneTest): void {
     });
 
     it("an import twice finds everything there, also after more was added", async ({ scene }) => {
-      const whole = await exported();
-      outcomeOf(await importInto(scene.store, ELSEWHERE, whole), "imported");
+      const whole = await exportSample();
+      expectOutcome(await importInto(scene.store, ELSEWHERE, whole), "imported");
       expect(await importInto(scene.store, ELSEWHERE, whole)).toEqual({ kind: "already_there" });
       scene.clock.advance(LEASE_MS);
       await scene.remember([scene.record("ada", "later")], { workspace: ELSEWHERE });
@@ -138,10 +146,10 @@ export function archiving(it: SceneTest): void {
 
     it("a workspace with another history is left alone", async ({ scene }) => {
       await scene.register("zoe", {}, ELSEWHERE);
-      const before = await wholeOf(scene.store, ELSEWHERE);
-      const outcome = await importInto(scene.store, ELSEWHERE, await exported());
+      const before = await exportAll(scene.store, ELSEWHERE);
+      const outcome = await importInto(scene.store, ELSEWHERE, await exportSample());
       expect(outcome).toEqual({ kind: "not_empty", records: 1 });
-      expect(await wholeOf(scene.store, ELSEWHERE)).toEqual(before);
+      expect(await exportAll(scene.store, ELSEWHERE)).toEqual(before);
     });
 
     it.for([
@@ -152,30 +160,30 @@ export function archiving(it: SceneTest): void {
       ["an entry was changed", "entry", { value: "[2]" }],
       ["an agent was changed", "agent", { role: "owner" }],
     ] as const)("nothing is kept when %s", async ([, kind, change], { scene }) => {
-      const whole = await exported();
+      const whole = await exportSample();
       const at = whole.rows.findIndex((each) => each.kind === kind);
       const changed = whole.rows.map((each, i) =>
         i === at ? ({ ...each, row: { ...each.row, ...change } } as ArchivedRow) : each,
       );
       const rows = change === undefined ? whole.rows.toSpliced(at, 1) : changed;
       const outcome = await importInto(scene.store, ELSEWHERE, { ...whole, rows });
-      expect(outcomeOf(outcome, "unsound").problems).not.toEqual([]);
-      const left = await wholeOf(scene.store, ELSEWHERE);
+      expect(expectOutcome(outcome, "unsound").problems).not.toEqual([]);
+      const left = await exportAll(scene.store, ELSEWHERE);
       expect(left).toEqual({ summary: expect.anything(), rows: [] });
-      outcomeOf(await importInto(scene.store, ELSEWHERE, whole), "imported");
+      expectOutcome(await importInto(scene.store, ELSEWHERE, whole), "imported");
     });
 
     it("nothing is kept when a row is there twice", async ({ scene }) => {
-      const whole = await exported();
+      const whole = await exportSample();
       const rows = whole.rows.flatMap((each): ArchivedRow[] =>
         each.kind === "delivery" ? [each, each] : [each],
       );
-      outcomeOf(await importInto(scene.store, ELSEWHERE, { ...whole, rows }), "unsound");
-      expect((await wholeOf(scene.store, ELSEWHERE)).rows).toEqual([]);
+      expectOutcome(await importInto(scene.store, ELSEWHERE, { ...whole, rows }), "unsound");
+      expect((await exportAll(scene.store, ELSEWHERE)).rows).toEqual([]);
     });
 
     it("nothing is kept when the rows break off with an error", async ({ scene }) => {
-      const whole = await exported();
+      const whole = await exportSample();
       const torn = new Error("the file was torn");
       const rows = (async function* () {
         yield* whole.rows.slice(0, 5);
@@ -183,15 +191,15 @@ export function archiving(it: SceneTest): void {
       })();
       const archive = { summary: whole.summary, rows };
       await expect(scene.store.importWorkspace(ELSEWHERE, archive)).rejects.toBe(torn);
-      expect((await wholeOf(scene.store, ELSEWHERE)).rows).toEqual([]);
+      expect((await exportAll(scene.store, ELSEWHERE)).rows).toEqual([]);
       expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
     });
 
     it("an export is of one moment, whatever is written while it is read", async ({ scene }) => {
-      await fill(scene, ELSEWHERE);
-      const before = await wholeOf(scene.store, ELSEWHERE);
+      await fillWorkspace(scene, ELSEWHERE);
+      const before = await exportAll(scene.store, ELSEWHERE);
       const reading = scene.store.exportWorkspace(ELSEWHERE);
-      const read: Exported[] = [];
+      const read: ExportItem[] = [];
       for await (const item of reading) {
         if (read.length === 0) {
           await scene.remember([scene.record("ada", "meanwhile")], { workspace: ELSEWHERE });
@@ -200,12 +208,12 @@ export function archiving(it: SceneTest): void {
         read.push(item);
       }
       expect(read).toEqual([{ kind: "summary", summary: before.summary }, ...before.rows]);
-      const after = await wholeOf(scene.store, ELSEWHERE);
+      const after = await exportAll(scene.store, ELSEWHERE);
       expect(after.rows).toHaveLength(before.rows.length + 2);
     });
 
     it("who stops reading an export in the middle holds up nobody", async ({ scene }) => {
-      await fill(scene, ELSEWHERE);
+      await fillWorkspace(scene, ELSEWHERE);
       for await (const item of scene.store.exportWorkspace(ELSEWHERE)) {
         if (item.kind === "memory") break;
       }
@@ -213,7 +221,7 @@ export function archiving(it: SceneTest): void {
     });
 
     it("a workspace nobody has written to exports as nothing", async ({ scene }) => {
-      const { summary, rows } = await wholeOf(scene.store, "nobody");
+      const { summary, rows } = await exportAll(scene.store, "nobody");
       expect(rows).toEqual([]);
       expect(Object.values(summary.counts)).toEqual([0, 0, 0, 0, 0, 0, 0]);
     });

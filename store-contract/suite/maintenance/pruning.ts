@@ -1,15 +1,15 @@
 /** Pruning: beginnings of traces and the oldest events go; chains, cursors and references hold. */
 import { describe, expect } from "vitest";
-import { PRUNINGS, type Pruned } from "../../../src/store/pruning.ts";
-import { traceBranch } from "../../../src/store/sight.ts";
-import type { Place, PruneTrace, SurveyEvents } from "../../../src/store/store.ts";
+import { PRUNING_BRANCH, type PrunePoint } from "../../../src/store/pruning.ts";
+import type { ChainPosition, PruneTrace, SurveyEvents } from "../../../src/store/store.ts";
+import { traceBranch } from "../../../src/store/visibility.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 const BRANCH = traceBranch("s1");
 
 /** A trace of so many steps, and something after it: the newest record of a store stays. */
-async function trace(scene: Scene, steps: number, branch = BRANCH): Promise<Place[]> {
+async function createTrace(scene: Scene, steps: number, branch = BRANCH): Promise<ChainPosition[]> {
   const records = Array.from({ length: steps }, (_, i) => scene.record("ada", `step ${i + 1}`));
   const places = await scene.remember(records, { branch });
   await scene.remember([scene.record("ada", "after")]);
@@ -17,17 +17,21 @@ async function trace(scene: Scene, steps: number, branch = BRANCH): Promise<Plac
 }
 
 /** Says that a trace may be gone up to a step. */
-async function vouch(scene: Scene, { seq, storedAt, link }: Place, branch = BRANCH): Promise<void> {
-  const traces: Pruned[] = [{ branch, seq, storedAt, link }];
+async function recordPruning(
+  scene: Scene,
+  { seq, storedAt, link }: ChainPosition,
+  branch = BRANCH,
+): Promise<void> {
+  const traces: PrunePoint[] = [{ branch, seq, storedAt, link }];
   const record = scene.record("ada", { type: "pruning", content: "pruned", data: { traces } });
-  await scene.remember([record], { branch: PRUNINGS });
+  await scene.remember([record], { branch: PRUNING_BRANCH });
 }
 
 function prune({ store, workspace }: Scene, change: Partial<PruneTrace> = {}) {
   return store.pruneTrace({ workspace, branch: BRANCH, upTo: 1_000, limit: 1_000, ...change });
 }
 
-const left = async (scene: Scene, branch = BRANCH): Promise<number[]> =>
+const remainingSteps = async (scene: Scene, branch = BRANCH): Promise<number[]> =>
   (await scene.everything({ branch })).map(({ seq }) => seq).reverse();
 
 export function pruning(it: SceneTest): void {
@@ -35,9 +39,9 @@ export function pruning(it: SceneTest): void {
     it("the oldest steps go, as many as asked for, and the chain goes on from the others [MEM-18]", async ({
       scene,
     }) => {
-      const places = await trace(scene, 5);
+      const places = await createTrace(scene, 5);
       const rows = await scene.everything({ branch: BRANCH });
-      await vouch(scene, places[3] as Place);
+      await recordPruning(scene, places[3] as ChainPosition);
       const bytes = (from: number, to: number) =>
         rows
           .filter(({ seq }) => seq >= from && seq <= to)
@@ -47,14 +51,14 @@ export function pruning(it: SceneTest): void {
         bytes: bytes(1, 3),
         heldBy: 0,
       });
-      expect(await left(scene)).toEqual([4, 5]);
+      expect(await remainingSteps(scene)).toEqual([4, 5]);
       expect(await prune(scene, { upTo: 4 })).toEqual({
         records: 1,
         bytes: bytes(4, 4),
         heldBy: 0,
       });
       expect(await prune(scene, { upTo: 4 })).toEqual({ records: 0, bytes: 0, heldBy: 0 });
-      expect(await left(scene)).toEqual([5]);
+      expect(await remainingSteps(scene)).toEqual([5]);
       await scene.reopen();
       const { store, workspace } = scene;
       const ids = places.map(({ id }) => id);
@@ -67,54 +71,54 @@ export function pruning(it: SceneTest): void {
     it("a trace that has gone altogether keeps its end, and can be added to [MEM-18]", async ({
       scene,
     }) => {
-      const places = await trace(scene, 3);
-      await vouch(scene, places[2] as Place);
+      const places = await createTrace(scene, 3);
+      await recordPruning(scene, places[2] as ChainPosition);
       expect(await prune(scene)).toMatchObject({ records: 3 });
       const { store, workspace } = scene;
-      const last = places[2] as Place;
+      const last = places[2] as ChainPosition;
       const gone = { branch: BRANCH, first: 4, last: 3, firstAt: 0 };
       const [listed] = await store.listTraces({ workspace, limit: 10 });
       expect(listed).toEqual({ ...gone, lastAt: last.storedAt, link: last.link });
       expect((await store.verify(workspace)).problems).toEqual([]);
       const [next] = await scene.remember([scene.record("ada", "step 4")], { branch: BRANCH });
       expect(next?.seq).toBe(4);
-      expect(await left(scene)).toEqual([4]);
+      expect(await remainingSteps(scene)).toEqual([4]);
       expect((await store.verify(workspace)).problems).toEqual([]);
     });
 
     it("what has gone and nobody vouched for is missed, by name [MEM-18]", async ({ scene }) => {
-      const places = await trace(scene, 4);
+      const places = await createTrace(scene, 4);
       await prune(scene, { upTo: 2 });
       const { store, workspace } = scene;
       const { problems } = await store.verify(workspace);
       const third = places[2]?.id;
       expect(problems).toContainEqual(expect.objectContaining({ record: third, field: "seq" }));
-      await vouch(scene, places[1] as Place);
+      await recordPruning(scene, places[1] as ChainPosition);
       expect((await store.verify(workspace)).problems).toEqual([]);
       await prune(scene, { upTo: 3 });
       expect((await store.verify(workspace)).problems).not.toEqual([]);
-      await vouch(scene, places[2] as Place);
+      await recordPruning(scene, places[2] as ChainPosition);
     });
 
     it("a link other than the one that was there is found, before and after it has gone [MEM-18]", async ({
       scene,
     }) => {
-      const places = await trace(scene, 4);
+      const places = await createTrace(scene, 4);
       const { store, workspace } = scene;
-      const forged = { ...(places[1] as Place), link: "0".repeat(64) };
-      await vouch(scene, forged);
+      const forged = { ...(places[1] as ChainPosition), link: "0".repeat(64) };
+      await recordPruning(scene, forged);
       const second = { record: places[1]?.id, field: "link" };
       expect((await store.verify(workspace)).problems).toMatchObject([second]);
       await prune(scene, { upTo: 2 });
       const third = { record: places[2]?.id, field: "link" };
       expect((await store.verify(workspace)).problems).toMatchObject([third]);
-      await vouch(scene, places[1] as Place);
+      await recordPruning(scene, places[1] as ChainPosition);
     });
 
     it.for(["relations", "refs"] as const)(
       "a step that a record outside names in its %s stays, with all after it [MEM-18]",
       async (field, { scene }) => {
-        const places = await trace(scene, 5);
+        const places = await createTrace(scene, 5);
         const id = places[2]?.id as string;
         const names =
           field === "refs"
@@ -124,10 +128,10 @@ export function pruning(it: SceneTest): void {
         const { store, workspace } = scene;
         const survey = { workspace, branch: BRANCH, upTo: 5 };
         expect(await store.surveyTrace(survey)).toMatchObject({ records: 2, heldBy: 3 });
-        await vouch(scene, places[1] as Place);
+        await recordPruning(scene, places[1] as ChainPosition);
         expect(await prune(scene, { upTo: 5 })).toMatchObject({ records: 2, heldBy: 3 });
         expect(await prune(scene, { upTo: 5 })).toMatchObject({ records: 0, heldBy: 3 });
-        expect(await left(scene)).toEqual([3, 4, 5]);
+        expect(await remainingSteps(scene)).toEqual([3, 4, 5]);
         expect((await store.verify(workspace)).problems).toEqual([]);
       },
     );
@@ -136,8 +140,8 @@ export function pruning(it: SceneTest): void {
       scene,
     }) => {
       const { store, workspace } = scene;
-      const [first, second] = await trace(scene, 2);
-      const naming = (to: Place | undefined) =>
+      const [first, second] = await createTrace(scene, 2);
+      const naming = (to: ChainPosition | undefined) =>
         scene.record("ada", { content: "see", refs: [to?.id as string] });
       await scene.remember([naming(first)], { branch: BRANCH });
       await scene.remember([naming(second)], { branch: BRANCH });
@@ -145,8 +149,8 @@ export function pruning(it: SceneTest): void {
       const survey = (upTo: number) => store.surveyTrace({ workspace, branch: BRANCH, upTo });
       expect(await survey(4)).toMatchObject({ records: 4, heldBy: 0 });
       expect(await survey(3)).toMatchObject({ records: 0, heldBy: 1 });
-      const last = (await scene.everything({ branch: BRANCH }))[0] as unknown as Place;
-      await vouch(scene, last);
+      const last = (await scene.everything({ branch: BRANCH }))[0] as unknown as ChainPosition;
+      await recordPruning(scene, last);
       // In the midst of it, steps that are to go have lost what they named: nothing else has.
       expect(await prune(scene, { upTo: 4, limit: 1 })).toMatchObject({ records: 1, heldBy: 0 });
       expect((await store.verify(workspace)).problems).toEqual([]);
@@ -158,7 +162,7 @@ export function pruning(it: SceneTest): void {
       scene,
     }) => {
       const other = traceBranch("s2");
-      const [named] = await trace(scene, 1, other);
+      const [named] = await createTrace(scene, 1, other);
       await scene.remember([scene.record("ada", { content: "see", refs: [named?.id as string] })], {
         branch: BRANCH,
       });
@@ -167,18 +171,18 @@ export function pruning(it: SceneTest): void {
       const survey = { workspace, branch: other, upTo: 1 };
       expect(await store.surveyTrace(survey)).toMatchObject({ records: 0, heldBy: 1 });
       const [row] = await scene.everything({ branch: BRANCH });
-      await vouch(scene, row as unknown as Place);
+      await recordPruning(scene, row as unknown as ChainPosition);
       await prune(scene);
       expect(await store.surveyTrace(survey)).toMatchObject({ records: 1, heldBy: 0 });
-      await vouch(scene, named as Place, other);
+      await recordPruning(scene, named as ChainPosition, other);
       await prune(scene, { branch: other });
     });
 
     it("among other writes of the same moment it disturbs none of them [MEM-18]", async ({
       scene,
     }) => {
-      const places = await trace(scene, 4);
-      await vouch(scene, places[1] as Place);
+      const places = await createTrace(scene, 4);
+      await recordPruning(scene, places[1] as ChainPosition);
       await prune(scene, { upTo: 0 }); // What has to be done first is done: now it is quick.
       const write = (branch = scene.branch) => scene.append(scene.record("ada"), { branch });
       const first = places[0]?.id as string;
@@ -198,7 +202,7 @@ export function pruning(it: SceneTest): void {
       // Whoever was first: the step has gone, or somebody refers to it; never both.
       const held = late.kind === "appended";
       expect(gone).toMatchObject(held ? { records: 0, heldBy: 1 } : { records: 2, heldBy: 0 });
-      expect(await left(scene)).toEqual(held ? [1, 2, 3, 4, 5] : [3, 4, 5]);
+      expect(await remainingSteps(scene)).toEqual(held ? [1, 2, 3, 4, 5] : [3, 4, 5]);
       expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
     });
 
@@ -207,14 +211,14 @@ export function pruning(it: SceneTest): void {
     }) => {
       const { store, workspace, branch: trunk } = scene;
       await scene.register("ada", {}, ELSEWHERE);
-      await trace(scene, 2);
-      for (const branch of [trunk, PRUNINGS, "trace", "Trace/s1", "trace/none", "side"]) {
+      await createTrace(scene, 2);
+      for (const branch of [trunk, PRUNING_BRANCH, "trace", "Trace/s1", "trace/none", "side"]) {
         const nothing = { records: 0, bytes: 0, heldBy: 0 };
         expect(await scene.unchanged(() => prune(scene, { branch }))).toEqual(nothing);
         expect(await store.surveyTrace({ workspace, branch, upTo: 9 })).toEqual(nothing);
       }
       await prune(scene, { workspace: ELSEWHERE });
-      expect(await left(scene)).toEqual([1, 2]);
+      expect(await remainingSteps(scene)).toEqual([1, 2]);
     });
 
     it("the newest record of the store stays: what comes after it comes after it [MEM-18]", async ({
@@ -224,10 +228,10 @@ export function pruning(it: SceneTest): void {
       const places = await scene.remember(records, { branch: BRANCH });
       const { store, workspace } = scene;
       await store.pruneTrace({ workspace, branch: BRANCH, upTo: 3, limit: 10 });
-      expect(await left(scene)).toEqual([3]);
-      await vouch(scene, places[1] as Place);
+      expect(await remainingSteps(scene)).toEqual([3]);
+      await recordPruning(scene, places[1] as ChainPosition);
       const { delivery: first } = await scene.send({ task: "one" });
-      await vouch(scene, places[2] as Place);
+      await recordPruning(scene, places[2] as ChainPosition);
       await prune(scene);
       const { delivery: second } = await scene.send({ task: "two" });
       expect(second.place).toBeGreaterThan(first.place);
@@ -241,9 +245,9 @@ export function pruning(it: SceneTest): void {
       await scene.remember([scene.record("ada")]);
       for (const name of ["b", "a", "é", "a/1", "Z"]) {
         scene.clock.advance(5);
-        await trace(scene, 2, traceBranch(name));
+        await createTrace(scene, 2, traceBranch(name));
         scene.clock.advance(5);
-        await trace(scene, 1, traceBranch(name));
+        await createTrace(scene, 1, traceBranch(name));
       }
       await scene.remember([scene.record("ada")], { branch: "trace" });
       await scene.remember([scene.record("ada")], { branch: "trace0" });

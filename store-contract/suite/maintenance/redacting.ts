@@ -1,17 +1,17 @@
 /** Redacting: bodies go together with the record that vouches for it, or not at all. */
 import { describe, expect } from "vitest";
-import { sha256 } from "../../../src/base/canonical.ts";
+import { sha256 } from "../../../src/base/digest.ts";
 import { resolveLimits } from "../../../src/base/limits.ts";
-import { SHIPPED } from "../../../src/envelope/versions.ts";
+import { DEFAULT_VERSIONS } from "../../../src/envelope/versions.ts";
 import { writeRecord } from "../../../src/memory/record.ts";
 import { envelopeStub, memoryStub } from "../../../src/memory/redaction/stub.ts";
-import type { MemoryFilter } from "../../../src/store/filter.ts";
-import type { Redacted } from "../../../src/store/redaction.ts";
+import type { MemoryFilter } from "../../../src/store/memory-filter.ts";
+import type { RedactedItem } from "../../../src/store/redaction.ts";
 import type { EnvelopeRow, MemoryRow, NewMemory } from "../../../src/store/rows.ts";
-import { everybodyOn } from "../../../src/store/sight.ts";
-import type { Erasure, Sighting } from "../../../src/store/store.ts";
-import { outcomeOf } from "../expectations.ts";
-import { RELEASED } from "../handovers.ts";
+import type { Erasure, TextOccurrence } from "../../../src/store/store.ts";
+import { publicVisibility } from "../../../src/store/visibility.ts";
+import { expectOutcome } from "../expectations.ts";
+import { RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const SECRET = "hunter2-hunter2";
@@ -41,14 +41,18 @@ export function redacting(it: SceneTest): void {
 
     it("an envelope goes, and its delivery goes on [MEM-18]", async ({ scene }) => {
       const { delivery } = await scene.send();
-      const { envelope: row } = await claimedOf(scene, delivery.id);
+      const { envelope: row } = await findWithEnvelope(scene, delivery.id);
       const digest = sha256(row.text);
       await redact(scene, (mark) => {
-        const text = envelopeStub({ versions: SHIPPED }, row, { ...mark, digest, id: row.id });
+        const text = envelopeStub({ versions: DEFAULT_VERSIONS }, row, {
+          ...mark,
+          digest,
+          id: row.id,
+        });
         return [{ kind: "envelope", id: row.id, digest, text }];
       });
       const held = await scene.acceptOne("ben");
-      expect(held.envelope.text).not.toContain(digestlessBody(row));
+      expect(held.envelope.text).not.toContain(intentJson(row));
       await scene.settle(held, { kind: "completed" });
       expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
     });
@@ -173,7 +177,7 @@ export function redacting(it: SceneTest): void {
       await redactMemory(scene, row as MemoryRow);
       await scene.store.scrub(scene.workspace, [SECRET]);
       const found = async (filter: MemoryFilter): Promise<string[]> => {
-        const sight = everybodyOn(scene.branch);
+        const sight = publicVisibility(scene.branch);
         const { workspace } = scene;
         const rows = await scene.store.recentMemories({ workspace, sight, filter, limit: 9 });
         expect(rows.some(({ text }) => text.includes(SECRET))).toBe(false);
@@ -197,7 +201,7 @@ export function redacting(it: SceneTest): void {
       await scene.put("key", "other", '"none"');
       const held = await scene.underWay();
       await scene.settle(held, { kind: "failed", becomes: "dead" }, `{"why":"${SECRET}"}`);
-      const found = (await seek(scene, [SECRET])).map(spot);
+      const found = (await seek(scene, [SECRET])).map(describeSighting);
       const [failed] = await store.readMemories(workspace, [
         (await scene.deliveryNow(held.delivery.id)).settledBy,
       ]);
@@ -272,7 +276,7 @@ export async function redact(scene: Scene, make: (mark: Omit<Mark, "digest" | "i
   const record = scene.ids.mint("memory");
   const mark = { at: scene.now, by: "ada", reason: "leaked", record };
   const erasures = make(mark);
-  const redacts = erasures.flatMap((erasure): Redacted[] =>
+  const redacts = erasures.flatMap((erasure): RedactedItem[] =>
     erasure.kind === "memory" || erasure.kind === "envelope"
       ? [
           {
@@ -291,7 +295,7 @@ export async function redact(scene: Scene, make: (mark: Omit<Mark, "digest" | "i
   ).record;
   const { workspace, branch } = scene;
   const outcome = await scene.store.redactBodies({ workspace, branch, memory, erasures });
-  return { erasures, place: outcomeOf(outcome, "redacted").place };
+  return { erasures, place: expectOutcome(outcome, "redacted").place };
 }
 
 async function redactMemory(scene: Scene, row: MemoryRow) {
@@ -303,18 +307,21 @@ async function redactMemory(scene: Scene, row: MemoryRow) {
   return { erasure: erasures[0] as Extract<Erasure, { kind: "memory" | "envelope" }>, place };
 }
 
-async function claimedOf(scene: Scene, delivery: string): Promise<{ envelope: EnvelopeRow }> {
+async function findWithEnvelope(
+  scene: Scene,
+  delivery: string,
+): Promise<{ envelope: EnvelopeRow }> {
   const found = await scene.store.findDelivery(scene.workspace, delivery);
   expect(found).toBeDefined();
   return found as { envelope: EnvelopeRow };
 }
 
 /** What the sender wanted, as it stands in the envelope. */
-const digestlessBody = (row: EnvelopeRow): string =>
+const intentJson = (row: EnvelopeRow): string =>
   JSON.stringify((JSON.parse(row.text) as { intent: string }).intent);
 
-async function seek(scene: Scene, forms: readonly string[], from = ""): Promise<Sighting[]> {
-  const found: Sighting[] = [];
+async function seek(scene: Scene, forms: readonly string[], from = ""): Promise<TextOccurrence[]> {
+  const found: TextOccurrence[] = [];
   let after: string | undefined = from;
   while (after !== undefined) {
     const page = await scene.store.seekText({ workspace: scene.workspace, forms, after });
@@ -325,7 +332,7 @@ async function seek(scene: Scene, forms: readonly string[], from = ""): Promise<
   return found;
 }
 
-function spot({ kind, row }: Sighting): string {
+function describeSighting({ kind, row }: TextOccurrence): string {
   if (kind === "attempt") return `attempt ${row.delivery}`;
   return kind === "entry" ? `entry ${row.name}` : `${kind} ${row.id}`;
 }

@@ -1,8 +1,8 @@
 /** The registry: who may write, under which names, with which key. */
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../../src/base/keys.ts";
+import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import { agentDigest } from "../../../src/store/rows.ts";
-import { outcomeOf } from "../expectations.ts";
+import { expectOutcome } from "../expectations.ts";
 import type { SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
@@ -17,7 +17,7 @@ export function agents(it: SceneTest): void {
         profile: '{"model":"m"}',
       });
       const outcome = await store.registerAgent({ workspace, agent, basedOn: 0 });
-      const registered = outcomeOf(outcome, "registered").agent;
+      const registered = expectOutcome(outcome, "registered").agent;
       const expected = { ...agent, keyedAt: 0, revision: 1 };
       expect(registered).toEqual({ ...expected, digest: agentDigest(expected) });
       expect(await store.findAgent(workspace, "dot")).toEqual(registered);

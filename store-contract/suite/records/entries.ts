@@ -2,7 +2,7 @@
 import { describe, expect } from "vitest";
 import { entryDigest } from "../../../src/store/rows.ts";
 import type { PutEntry } from "../../../src/store/store.ts";
-import { outcomeOf } from "../expectations.ts";
+import { expectOutcome } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
@@ -25,7 +25,7 @@ export function entries(it: SceneTest): void {
     it("a change counts up and is dated when it is made [DLV-9]", async ({ scene }) => {
       await put(scene, {});
       scene.clock.advance(5);
-      const { entry } = outcomeOf(await put(scene, { value: "2", basedOn: 1 }), "put");
+      const { entry } = expectOutcome(await put(scene, { value: "2", basedOn: 1 }), "put");
       expect(entry).toMatchObject({ revision: 2, value: "2", at: scene.now });
       expect(await scene.store.findEntry(scene.workspace, "key", "k")).toEqual(entry);
     });
@@ -40,7 +40,7 @@ export function entries(it: SceneTest): void {
       "a change based %s is told what there is, and changes nothing [DLV-9]",
       async ([_case, change], { scene }) => {
         await put(scene, {});
-        const { entry } = outcomeOf(await put(scene, { value: "2", basedOn: 1 }), "put");
+        const { entry } = expectOutcome(await put(scene, { value: "2", basedOn: 1 }), "put");
         const outcome = await scene.unchanged(() => put(scene, { value: "3", ...change }));
         expect(outcome).toEqual({ kind: "changed", entry });
       },
@@ -146,9 +146,9 @@ export function entries(it: SceneTest): void {
       const { store, workspace } = scene;
       const entry = { kind: "breaker", name: "ben", value: "1", basedOn: 0 };
       const told = { kind: "breaker_opened", agent: "ada" } as const;
-      outcomeOf(await store.putEntry(workspace, entry, told), "put");
-      outcomeOf(await store.putEntry(workspace, entry, told), "changed");
-      outcomeOf(await store.putEntry(workspace, { ...entry, basedOn: 1 }), "put");
+      expectOutcome(await store.putEntry(workspace, entry, told), "put");
+      expectOutcome(await store.putEntry(workspace, entry, told), "changed");
+      expectOutcome(await store.putEntry(workspace, { ...entry, basedOn: 1 }), "put");
       expect(await store.readEvents(workspace, 0, 10)).toEqual([
         {
           number: expect.any(Number),

@@ -5,13 +5,13 @@
 import { describe, expect } from "vitest";
 import type { AuthoredRecord } from "../../../src/memory/record.ts";
 import { wordsOf } from "../../../src/search/words.ts";
-import type { MemoryFilter } from "../../../src/store/filter.ts";
+import type { MemoryFilter } from "../../../src/store/memory-filter.ts";
 import type { NewMemory } from "../../../src/store/rows.ts";
-import { everybodyOn } from "../../../src/store/sight.ts";
 import type { FindRelations } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
+import { publicVisibility } from "../../../src/store/visibility.ts";
+import { expectSingle } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
-import { indexed, saying } from "./search.ts";
+import { findMatchingIds, waitUntilIndexed } from "./search.ts";
 
 type Facets = MemoryFilter;
 
@@ -28,10 +28,10 @@ export function finding(it: SceneTest): void {
     it("the newest come first, as many as asked for [MEM-7]", async ({ scene }) => {
       const places = await scene.remember([1, 2, 3].map((n) => scene.record("ada", `${n}`)));
       const ids = places.map((place) => place.id).reverse();
-      expect(await recent(scene, {})).toEqual(ids);
-      expect(await recent(scene, {}, { limit: 2 })).toEqual(ids.slice(0, 2));
-      expect(await recent(scene, {}, { limit: 2, before: ids[1] ?? "" })).toEqual(ids.slice(2));
-      expect(await recent(scene, {}, { before: "mem_unknown" })).toEqual([]);
+      expect(await findRecent(scene, {})).toEqual(ids);
+      expect(await findRecent(scene, {}, { limit: 2 })).toEqual(ids.slice(0, 2));
+      expect(await findRecent(scene, {}, { limit: 2, before: ids[1] ?? "" })).toEqual(ids.slice(2));
+      expect(await findRecent(scene, {}, { before: "mem_unknown" })).toEqual([]);
     });
 
     it.for<[string, Facets]>([
@@ -47,18 +47,22 @@ export function finding(it: SceneTest): void {
       ["a task nobody has", { task: "t9" }],
       ["part of a tag", { tag: "re" }],
     ])("records are found by %s [MEM-7]", async ([_case, facets], { scene }) => {
-      const records = assorted(scene, 60);
+      const records = assortedRecords(scene, 60);
       await scene.remember(records);
-      expect(await recent(scene, facets)).toEqual(expected(records, facets));
+      expect(await findRecent(scene, facets)).toEqual(expected(records, facets));
     });
 
     it("pages follow one another without a gap or a repeat [MEM-7]", async ({ scene }) => {
-      const records = assorted(scene, 50);
+      const records = assortedRecords(scene, 50);
       await scene.remember(records);
       const found: string[] = [];
       while (found.length < records.length) {
         const before = found.at(-1);
-        const page = await recent(scene, { task: "t1" }, { limit: 4, ...(before && { before }) });
+        const page = await findRecent(
+          scene,
+          { task: "t1" },
+          { limit: 4, ...(before && { before }) },
+        );
         if (page.length === 0) break;
         found.push(...page);
       }
@@ -66,7 +70,7 @@ export function finding(it: SceneTest): void {
     });
 
     it("what is found is what is read", async ({ scene }) => {
-      await scene.remember(assorted(scene, 3));
+      await scene.remember(assortedRecords(scene, 3));
       const found = await scene.everything();
       const ids = found.map((row) => row.id);
       expect(found).toEqual(await scene.store.readMemories(scene.workspace, ids));
@@ -74,11 +78,11 @@ export function finding(it: SceneTest): void {
 
     it("neither another branch nor another workspace is searched", async ({ scene }) => {
       await scene.register("ada", {}, "elsewhere");
-      const here = only(await scene.remember([scene.record("ada", "apple")]));
+      const here = expectSingle(await scene.remember([scene.record("ada", "apple")]));
       await scene.remember([scene.record("ada", "apple")], { branch: "side" });
       await scene.remember([scene.record("ada", "apple")], { workspace: "elsewhere" });
-      expect(await recent(scene, { agent: "ada" })).toEqual([here.id]);
-      expect(await saying(scene, "apple")).toEqual([here.id]);
+      expect(await findRecent(scene, { agent: "ada" })).toEqual([here.id]);
+      expect(await findMatchingIds(scene, "apple")).toEqual([here.id]);
       expect(await scene.everything({ branch: "nowhere" })).toEqual([]);
       expect(await scene.everything({ workspace: "nowhere" })).toEqual([]);
     });
@@ -86,19 +90,19 @@ export function finding(it: SceneTest): void {
     it("a record can be found the moment it was acknowledged, and after it was indexed [MEM-7]", async ({
       scene,
     }) => {
-      const aside = await scene.remember(assorted(scene, 3), { branch: "side" });
-      const sight = everybodyOn("side");
-      const records = assorted(scene, MANY);
+      const aside = await scene.remember(assortedRecords(scene, 3), { branch: "side" });
+      const sight = publicVisibility("side");
+      const records = assortedRecords(scene, MANY);
       for (let i = 0; i < MANY; i += BATCH) await scene.remember(records.slice(i, i + BATCH));
-      await findsAll(scene, records);
-      await indexed(scene, MANY - BATCH);
-      await findsAll(scene, records);
-      const more = [...records, ...assorted(scene, 30)];
+      await expectAllFound(scene, records);
+      await waitUntilIndexed(scene, MANY - BATCH);
+      await expectAllFound(scene, records);
+      const more = [...records, ...assortedRecords(scene, 30)];
       await scene.remember(more.slice(MANY));
-      await findsAll(scene, more);
+      await expectAllFound(scene, more);
       await scene.reopen();
-      await findsAll(scene, more);
-      expect((await saying(scene, "record", { sight, limit: FEW })).sort()).toEqual(
+      await expectAllFound(scene, more);
+      expect((await findMatchingIds(scene, "record", { sight, limit: FEW })).sort()).toEqual(
         aside.map((place) => place.id).sort(),
       );
     });
@@ -106,7 +110,7 @@ export function finding(it: SceneTest): void {
 
   describe("relations", () => {
     it("edges are found from both ends, oldest first [MEM-3]", async ({ scene }) => {
-      const [a, b, c, d] = (await related(scene)) as [string, string, string, string];
+      const [a, b, c, d] = (await createRelated(scene)) as [string, string, string, string];
       expect(await edges(scene, a, { direction: "out" })).toEqual([]);
       expect(await edges(scene, a, { direction: "in" })).toEqual([
         edge("supports", b, a),
@@ -120,7 +124,7 @@ export function finding(it: SceneTest): void {
     });
 
     it("edges are found by kind [MEM-3]", async ({ scene }) => {
-      const [a, b, c, d] = (await related(scene)) as [string, string, string, string];
+      const [a, b, c, d] = (await createRelated(scene)) as [string, string, string, string];
       const supports = [edge("supports", b, a), edge("supports", d, a, [150, 0])];
       expect(await edges(scene, a, { kinds: ["supports"] })).toEqual(supports);
       expect(await edges(scene, a, { kinds: ["corrects", "caused-by"] })).toEqual([
@@ -137,12 +141,12 @@ export function finding(it: SceneTest): void {
       [199, ["supports", "corrects", "supports"]],
       [200, ["supports", "supports"]],
     ])("edges are found as they were valid at %i [MEM-3]", async ([at, kinds], { scene }) => {
-      const [a] = (await related(scene)) as [string];
+      const [a] = (await createRelated(scene)) as [string];
       expect((await edges(scene, a, { at })).map((each) => each.kind)).toEqual(kinds);
     });
 
     it("no more edges come than asked for, counted after filtering [MEM-3]", async ({ scene }) => {
-      const [a, b, , d] = (await related(scene)) as [string, string, string, string];
+      const [a, b, , d] = (await createRelated(scene)) as [string, string, string, string];
       expect(await edges(scene, a, { kinds: ["supports"], limit: 1 })).toEqual([
         edge("supports", b, a),
       ]);
@@ -155,7 +159,7 @@ export function finding(it: SceneTest): void {
     it("a record without edges, an unknown one and another workspace's have none [MEM-3]", async ({
       scene,
     }) => {
-      const [a, , c] = (await related(scene)) as [string, string, string];
+      const [a, , c] = (await createRelated(scene)) as [string, string, string];
       expect(await edges(scene, c, { direction: "in" })).toEqual([]);
       expect(await edges(scene, "mem_unknown", { direction: "in" })).toEqual([]);
       expect(await edges(scene, a, { direction: "in", workspace: "elsewhere" })).toEqual([]);
@@ -164,7 +168,7 @@ export function finding(it: SceneTest): void {
 }
 
 /** Records with every combination of a few tasks, authors, sessions, types, tags and words. */
-function assorted(scene: Scene, count: number): NewMemory[] {
+function assortedRecords(scene: Scene, count: number): NewMemory[] {
   return Array.from({ length: count }, (_, n) =>
     scene.record(n % 3 === 0 ? "ben" : "ada", {
       content: `record ${n} of w${n % 7}${n % 1_000 === 17 ? ` seldom ${NEW_LETTER}` : ""}`,
@@ -191,18 +195,18 @@ const expected = (records: readonly NewMemory[], facets: Facets): string[] =>
     .map((record) => record.id)
     .reverse();
 
-async function recent(
+async function findRecent(
   scene: Scene,
   facets: Facets,
   page: { limit?: number; before?: string } = {},
 ): Promise<string[]> {
   const { workspace, branch } = scene;
-  const look = { workspace, sight: everybodyOn(branch), filter: facets, limit: 100_000 };
+  const look = { workspace, sight: publicVisibility(branch), filter: facets, limit: 100_000 };
   return (await scene.store.recentMemories({ ...look, ...page })).map((row) => row.id);
 }
 
 /** Every way of finding gives exactly what was written. */
-async function findsAll(scene: Scene, records: readonly NewMemory[]): Promise<void> {
+async function expectAllFound(scene: Scene, records: readonly NewMemory[]): Promise<void> {
   const facets: Facets[] = [
     {},
     { task: "t1" },
@@ -210,15 +214,17 @@ async function findsAll(scene: Scene, records: readonly NewMemory[]): Promise<vo
     { session: "s2", tag: "blue" },
     { tag: "none" },
   ];
-  for (const each of facets) expect(await recent(scene, each)).toEqual(expected(records, each));
+  for (const each of facets) expect(await findRecent(scene, each)).toEqual(expected(records, each));
   const middle = records.length >> 1;
   const before = records[middle]?.id ?? "";
-  expect(await recent(scene, { task: "t1" }, { before, limit: 5 })).toEqual(
+  expect(await findRecent(scene, { task: "t1" }, { before, limit: 5 })).toEqual(
     expected(records.slice(0, middle), { task: "t1" }).slice(0, 5),
   );
   for (const word of ["seldom", "w3", "never", NEW_LETTER]) {
     const said = records.filter((record) => wordsOf(record.text).includes(word));
-    expect((await saying(scene, word)).sort()).toEqual(said.map((record) => record.id).sort());
+    expect((await findMatchingIds(scene, word)).sort()).toEqual(
+      said.map((record) => record.id).sort(),
+    );
   }
   // A word that all have, where few and where many pass the filter.
   for (const [name, value] of [
@@ -229,15 +235,15 @@ async function findsAll(scene: Scene, records: readonly NewMemory[]): Promise<vo
     const passing = records.filter(({ text }) => text.includes(`"${name}":"${value}"`));
     const ids = passing.map((record) => record.id);
     const filter = { [`${name}s`]: [value] };
-    expect((await saying(scene, "record", { filter })).sort()).toEqual(ids.toSorted());
-    const best = await saying(scene, "record", { filter, limit: FEW });
+    expect((await findMatchingIds(scene, "record", { filter })).sort()).toEqual(ids.toSorted());
+    const best = await findMatchingIds(scene, "record", { filter, limit: FEW });
     expect(best).toHaveLength(Math.min(FEW, ids.length));
     expect(ids).toEqual(expect.arrayContaining(best));
   }
 }
 
 /** Four records; the later ones point to the earlier ones. */
-async function related(scene: Scene): Promise<string[]> {
+async function createRelated(scene: Scene): Promise<string[]> {
   const a = scene.record("ada", "a");
   const b = scene.record("ada", { content: "b", relations: [{ kind: "supports", to: a.id }] });
   const c = scene.record("ada", {
@@ -257,7 +263,7 @@ async function related(scene: Scene): Promise<string[]> {
 
 function edges(scene: Scene, memory: string, change: Partial<FindRelations>) {
   const { workspace, branch } = scene;
-  const look = { workspace, memory, sight: everybodyOn(branch), limit: 10 };
+  const look = { workspace, memory, sight: publicVisibility(branch), limit: 10 };
   return scene.store.findRelations({ ...look, direction: "in", ...change });
 }
 

@@ -1,43 +1,43 @@
 /** Who points at records, many at once: what following the consequences of a record stands on. */
 import { describe, expect } from "vitest";
 import type { FindInbound } from "../../../src/store/store.ts";
-import { only } from "../expectations.ts";
+import { expectSingle } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
-const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
+const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 const ELSEWHERE = "elsewhere";
 
 export function inbound(it: SceneTest): void {
   describe("who points at records", () => {
     it("is found for many at once, by kind, oldest edge first [MEM-16]", async ({ scene }) => {
-      const { first, second } = await two(scene);
-      const one = await pointing(scene, ["supports", second], ["derived-from", first]);
-      const other = await pointing(scene, ["corrects", first], ["supports", first]);
+      const { first, second } = await createTwo(scene);
+      const one = await createPointing(scene, ["supports", second], ["derived-from", first]);
+      const other = await createPointing(scene, ["corrects", first], ["supports", first]);
       const edge = (source: string, kind: string, target: string) => ({
         ...{ source, kind, target, validFrom: 0, validUntil: 0 },
       });
       const both = { memories: [first, second], kinds: ["supports", "derived-from"] };
-      expect(await find(scene, both)).toEqual([
+      expect(await findInbound(scene, both)).toEqual([
         edge(one, "supports", second),
         edge(one, "derived-from", first),
         edge(other, "supports", first),
       ]);
-      expect(await find(scene, { ...both, memories: [second] })).toEqual([
+      expect(await findInbound(scene, { ...both, memories: [second] })).toEqual([
         edge(one, "supports", second),
       ]);
-      expect(await find(scene, { ...both, kinds: ["corrects"] })).toEqual([
+      expect(await findInbound(scene, { ...both, kinds: ["corrects"] })).toEqual([
         edge(other, "corrects", first),
       ]);
-      expect(await find(scene, { ...both, limit: 2 })).toHaveLength(2);
+      expect(await findInbound(scene, { ...both, limit: 2 })).toHaveLength(2);
       await scene.reopen();
-      expect(await find(scene, both)).toHaveLength(3);
+      expect(await findInbound(scene, both)).toHaveLength(3);
     });
 
     it("includes who refers to them, once, unless a relation says the same [MEM-16]", async ({
       scene,
     }) => {
-      const { first, second } = await two(scene);
-      const { id } = only(
+      const { first, second } = await createTwo(scene);
+      const { id } = expectSingle(
         await scene.remember([
           scene.record("ada", {
             content: "see",
@@ -46,7 +46,7 @@ export function inbound(it: SceneTest): void {
           }),
         ]),
       );
-      const found = await find(scene, { memories: [first, second], kinds: ["references"] });
+      const found = await findInbound(scene, { memories: [first, second], kinds: ["references"] });
       expect(found.map(({ source, target }) => [source, target])).toEqual([
         [id, first],
         [id, second],
@@ -56,28 +56,32 @@ export function inbound(it: SceneTest): void {
     it("is nobody for what is not there, is asked of no record, or of no kind [MEM-16]", async ({
       scene,
     }) => {
-      const { first, second } = await two(scene);
-      await pointing(scene, ["supports", first]);
+      const { first, second } = await createTwo(scene);
+      await createPointing(scene, ["supports", first]);
       const kinds = ["supports"];
-      expect(await find(scene, { memories: [NOWHERE, second], kinds })).toEqual([]);
-      expect(await find(scene, { memories: [], kinds })).toEqual([]);
-      expect(await find(scene, { memories: [first], kinds: [] })).toEqual([]);
-      expect(await find(scene, { memories: [first], kinds, workspace: ELSEWHERE })).toEqual([]);
+      expect(await findInbound(scene, { memories: [UNKNOWN_MEMORY, second], kinds })).toEqual([]);
+      expect(await findInbound(scene, { memories: [], kinds })).toEqual([]);
+      expect(await findInbound(scene, { memories: [first], kinds: [] })).toEqual([]);
+      expect(await findInbound(scene, { memories: [first], kinds, workspace: ELSEWHERE })).toEqual(
+        [],
+      );
     });
 
     it("is found whoever may see it, and on every branch [MEM-16]", async ({ scene }) => {
-      const { first } = await two(scene);
+      const { first } = await createTwo(scene);
       const hidden = scene.record("ada", { content: "x", scope: "agent", refs: [first] });
       const aside = scene.record("ada", { content: "y", refs: [first] });
       await scene.remember([hidden]);
       await scene.remember([aside], { branch: "aside" });
-      const found = await find(scene, { memories: [first], kinds: ["references"] });
+      const found = await findInbound(scene, { memories: [first], kinds: ["references"] });
       expect(found.map(({ source }) => source)).toEqual([hidden.id, aside.id]);
     });
   });
 }
 
-async function two(scene: Scene): Promise<{ readonly first: string; readonly second: string }> {
+async function createTwo(
+  scene: Scene,
+): Promise<{ readonly first: string; readonly second: string }> {
   const list = [scene.record("ada", "first"), scene.record("ada", "second")];
   const [first, second] = await scene.remember(list);
   return { first: first?.id ?? "", second: second?.id ?? "" };
@@ -85,10 +89,10 @@ async function two(scene: Scene): Promise<{ readonly first: string; readonly sec
 
 type Kind = "supports" | "derived-from" | "corrects";
 
-async function pointing(scene: Scene, ...edges: readonly [Kind, string][]): Promise<string> {
+async function createPointing(scene: Scene, ...edges: readonly [Kind, string][]): Promise<string> {
   const relations = edges.map(([kind, to]) => ({ kind, to }));
-  return only(await scene.remember([scene.record("ada", { content: "x", relations })])).id;
+  return expectSingle(await scene.remember([scene.record("ada", { content: "x", relations })])).id;
 }
 
-const find = ({ store, workspace }: Scene, about: Partial<FindInbound>) =>
+const findInbound = ({ store, workspace }: Scene, about: Partial<FindInbound>) =>
   store.findInbound({ workspace, memories: [], kinds: [], limit: 100, ...about });

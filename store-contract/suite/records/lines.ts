@@ -3,39 +3,42 @@
  * not see everything; where a branch stood at a moment; and records that bring entries along, or none.
  */
 import { describe, expect } from "vitest";
-import type { MemoryFilter } from "../../../src/store/filter.ts";
+import type { MemoryFilter } from "../../../src/store/memory-filter.ts";
 import type { NewMemory } from "../../../src/store/rows.ts";
+import { CLOSED_BRANCH, type PutEntry } from "../../../src/store/store.ts";
 import {
-  everybodyOn,
+  END_OF_BRANCH,
+  publicVisibility,
   type Reader,
-  type Sight,
-  TIP,
   traceBranch,
-} from "../../../src/store/sight.ts";
-import { CLOSED, type PutEntry } from "../../../src/store/store.ts";
-import { only, outcomeOf } from "../expectations.ts";
+  type Visibility,
+} from "../../../src/store/visibility.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 export function lines(it: SceneTest): void {
   describe("finding on several lines", () => {
     it("the newest come first, whatever line they are on [MEM-10]", async ({ scene }) => {
-      const ids = await braided(scene, ["main", "side", "main", "third", "side", "main"]);
-      const sight = { ...everybodyOn("main"), lines: [all("main"), all("side")] };
+      const ids = await createInterleaved(scene, ["main", "side", "main", "third", "side", "main"]);
+      const sight = {
+        ...publicVisibility("main"),
+        lines: [wholeBranch("main"), wholeBranch("side")],
+      };
       const seen = [ids[0], ids[1], ids[2], ids[4], ids[5]].reverse();
-      expect(await found(scene, sight)).toEqual(seen);
-      expect(await found(scene, sight, { limit: 3 })).toEqual(seen.slice(0, 3));
-      expect(await found(scene, { ...sight, lines: [] })).toEqual([]);
+      expect(await findIds(scene, sight)).toEqual(seen);
+      expect(await findIds(scene, sight, { limit: 3 })).toEqual(seen.slice(0, 3));
+      expect(await findIds(scene, { ...sight, lines: [] })).toEqual([]);
     });
 
     it("a line ends where it is said to [MEM-10]", async ({ scene }) => {
-      const ids = await braided(scene, ["main", "side", "main", "side", "main"]);
+      const ids = await createInterleaved(scene, ["main", "side", "main", "side", "main"]);
       const cut = [
         { branch: "side", upTo: 1 },
         { branch: "main", upTo: 2 },
-        { branch: "none", upTo: TIP },
+        { branch: "none", upTo: END_OF_BRANCH },
       ];
-      const sight = { ...everybodyOn("main"), lines: cut };
-      expect(await found(scene, sight)).toEqual([ids[2], ids[1], ids[0]]);
+      const sight = { ...publicVisibility("main"), lines: cut };
+      expect(await findIds(scene, sight)).toEqual([ids[2], ids[1], ids[0]]);
     });
 
     it.for<[string, MemoryFilter]>([
@@ -44,16 +47,16 @@ export function lines(it: SceneTest): void {
       ["by two", { task: "t1", agent: "ada" }],
     ])("pages follow one another, %s [MEM-10]", async ([_case, filter], { scene }) => {
       const branches = Array.from({ length: 90 }, (_, n) => ["main", "side", "third"][(n * 7) % 3]);
-      const ids = await braided(scene, branches as string[]);
-      const lines = [all("main"), { branch: "side", upTo: 20 }];
-      const sight = { ...everybodyOn("main"), lines };
-      const whole = await found(scene, sight, { filter });
+      const ids = await createInterleaved(scene, branches as string[]);
+      const lines = [wholeBranch("main"), { branch: "side", upTo: 20 }];
+      const sight = { ...publicVisibility("main"), lines };
+      const whole = await findIds(scene, sight, { filter });
       expect(whole.length).toBeGreaterThan(40);
       expect(whole).toEqual(ids.filter((id) => whole.includes(id)).reverse());
       const paged: string[] = [];
       for (;;) {
         const before = paged.at(-1);
-        const page = await found(scene, sight, { filter, limit: 7, ...(before && { before }) });
+        const page = await findIds(scene, sight, { filter, limit: 7, ...(before && { before }) });
         paged.push(...page);
         if (page.length < 7) break;
       }
@@ -62,23 +65,28 @@ export function lines(it: SceneTest): void {
 
     it("of more lines than are merged one by one, too [MEM-10]", async ({ scene }) => {
       const names = Array.from({ length: 70 }, (_, n) => `b${n}`);
-      const ids = await braided(scene, [...names, "other", ...names]);
-      const lines = names.map((branch, n) => ({ branch, upTo: n === 3 ? 1 : TIP }));
-      const sight = { ...everybodyOn("main"), lines };
+      const ids = await createInterleaved(scene, [...names, "other", ...names]);
+      const lines = names.map((branch, n) => ({ branch, upTo: n === 3 ? 1 : END_OF_BRANCH }));
+      const sight = { ...publicVisibility("main"), lines };
       const seen = ids.filter((_, n) => n !== 70 && n !== 71 + 3).reverse();
-      expect(await found(scene, sight)).toEqual(seen);
+      expect(await findIds(scene, sight)).toEqual(seen);
       const filter = { task: "t1" };
-      expect(await found(scene, sight, { filter })).toEqual(seen);
-      expect(await found(scene, sight, { filter, before: seen[9] ?? "", limit: 5 })).toEqual(
+      expect(await findIds(scene, sight, { filter })).toEqual(seen);
+      expect(await findIds(scene, sight, { filter, before: seen[9] ?? "", limit: 5 })).toEqual(
         seen.slice(10, 15),
       );
     });
 
     it("traces are found when they are asked for [MEM-12]", async ({ scene }) => {
-      const ids = await braided(scene, ["main", traceBranch("s1"), "side", traceBranch("s2")]);
-      const sight = everybodyOn("main");
-      expect(await found(scene, sight)).toEqual([ids[0]]);
-      expect(await found(scene, { ...sight, traces: true })).toEqual([ids[3], ids[1], ids[0]]);
+      const ids = await createInterleaved(scene, [
+        "main",
+        traceBranch("s1"),
+        "side",
+        traceBranch("s2"),
+      ]);
+      const sight = publicVisibility("main");
+      expect(await findIds(scene, sight)).toEqual([ids[0]]);
+      expect(await findIds(scene, { ...sight, traces: true })).toEqual([ids[3], ids[1], ids[0]]);
     });
   });
 
@@ -107,10 +115,10 @@ export function lines(it: SceneTest): void {
           .filter(({ scope }) => scopes.includes(scope))
           .map(({ record }) => record.id)
           .reverse();
-        const sight = { ...everybodyOn("main"), reader: { ...NOBODY_AT_ALL, ...who } };
+        const sight = { ...publicVisibility("main"), reader: { ...ANONYMOUS_READER, ...who } };
         for (const filter of [{}, { tag: "x" }]) {
-          expect(await found(scene, sight, { filter })).toEqual(expected);
-          expect(await found(scene, sight, { filter, limit: 9 })).toEqual(expected.slice(0, 9));
+          expect(await findIds(scene, sight, { filter })).toEqual(expected);
+          expect(await findIds(scene, sight, { filter, limit: 9 })).toEqual(expected.slice(0, 9));
         }
       },
     );
@@ -118,15 +126,15 @@ export function lines(it: SceneTest): void {
     it("records that were taken out of sight are not found, pages stay full [MEM-16]", async ({
       scene,
     }) => {
-      const ids = await braided(
+      const ids = await createInterleaved(
         scene,
         Array.from({ length: 12 }, () => "main"),
       );
       const quarantined = ids.filter((_, n) => n % 3 === 0);
-      const sight = { ...everybodyOn("main"), quarantined };
+      const sight = { ...publicVisibility("main"), quarantined };
       const seen = ids.filter((id) => !quarantined.includes(id)).reverse();
-      expect(await found(scene, sight)).toEqual(seen);
-      expect(await found(scene, sight, { filter: { task: "t1" }, limit: 5 })).toEqual(
+      expect(await findIds(scene, sight)).toEqual(seen);
+      expect(await findIds(scene, sight, { filter: { task: "t1" }, limit: 5 })).toEqual(
         seen.slice(0, 5),
       );
     });
@@ -136,12 +144,12 @@ export function lines(it: SceneTest): void {
       const relations = [{ kind: "supersedes" as const, to: target.id }];
       const mine = scene.record("ada", { content: "mine", scope: "agent", relations });
       await scene.remember([target, mine]);
-      const sight: Sight = { ...everybodyOn("main"), unscoped: true };
-      expect(await found(scene, sight)).toEqual([mine.id, target.id]);
+      const sight: Visibility = { ...publicVisibility("main"), unscoped: true };
+      expect(await findIds(scene, sight)).toEqual([mine.id, target.id]);
       const { store, workspace } = scene;
       const of = { workspace, memory: target.id, direction: "in" as const, limit: 10 };
       expect(await store.findRelations({ ...of, sight })).toMatchObject([{ source: mine.id }]);
-      expect(await store.findRelations({ ...of, sight: everybodyOn("main") })).toEqual([]);
+      expect(await store.findRelations({ ...of, sight: publicVisibility("main") })).toEqual([]);
     });
 
     it("edges are left out whose other end is not seen, and pages stay full [MEM-11]", async ({
@@ -160,22 +168,21 @@ export function lines(it: SceneTest): void {
       await scene.remember([elsewhere], { branch: "side" });
       await scene.remember([...open, last]);
       const { store, workspace } = scene;
-      const sources = async (sight: Sight, limit = 10) =>
+      const sources = async (sight: Visibility, limit = 10) =>
         (
           await store.findRelations({
             ...{ workspace, memory: target.id, direction: "in", sight, limit },
           })
         ).map((edge) => edge.source);
-      const sight = everybodyOn("main");
+      const sight = publicVisibility("main");
       const seen = open.map(({ id }) => id);
       expect(await sources(sight)).toEqual(seen);
       expect(await sources(sight, 1)).toEqual(seen.slice(0, 1));
-      const ada = { ...sight, reader: { ...NOBODY_AT_ALL, agent: "ada" } };
+      const ada = { ...sight, reader: { ...ANONYMOUS_READER, agent: "ada" } };
       expect(await sources(ada)).toEqual([hidden.id, ...seen]);
-      expect(await sources({ ...sight, lines: [all("main"), all("side")] })).toEqual([
-        elsewhere.id,
-        ...seen,
-      ]);
+      expect(
+        await sources({ ...sight, lines: [wholeBranch("main"), wholeBranch("side")] }),
+      ).toEqual([elsewhere.id, ...seen]);
       const out = { workspace, memory: last.id, direction: "out", limit: 10 } as const;
       // Where a record points is read in the record, on whatever branch that is; not across scopes.
       expect(await store.findRelations({ ...out, sight })).toMatchObject([
@@ -193,7 +200,7 @@ export function lines(it: SceneTest): void {
       for (const [n, branch] of branches.entries()) {
         // Three records share each moment.
         if (n % 3 === 0) scene.clock.advance(1_000);
-        ids.push(...(await braided(scene, [branch])));
+        ids.push(...(await createInterleaved(scene, [branch])));
         times.push(scene.now);
       }
       const { store, workspace } = scene;
@@ -308,7 +315,7 @@ export function lines(it: SceneTest): void {
       const where = { branch: "side" };
       const held = await scene.underWay({ where });
       const last = scene.record("ada", "the last");
-      const closing = { ...where, entries: [{ ...put("side"), kind: CLOSED }] };
+      const closing = { ...where, entries: [{ ...put("side"), kind: CLOSED_BRANCH }] };
       expect(await scene.append(last, closing)).toMatchObject({ kind: "appended" });
       const before = await scene.everything(where);
       const closed = { kind: "branch_closed", branch: "side" };
@@ -324,11 +331,11 @@ export function lines(it: SceneTest): void {
       expect(await scene.everything(where)).toEqual(before);
       // Elsewhere everything goes on; an id that is taken is told first.
       expect(await scene.append(last, where)).toEqual({ kind: "id_taken", id: last.id });
-      outcomeOf(await scene.store.settleDelivery(settlement), "settled");
+      expectOutcome(await scene.store.settleDelivery(settlement), "settled");
     });
 
     it("is so for what comes in the same turn [MEM-10]", async ({ scene }) => {
-      const closing = { branch: "side", entries: [{ ...put("side"), kind: CLOSED }] };
+      const closing = { branch: "side", entries: [{ ...put("side"), kind: CLOSED_BRANCH }] };
       const last = scene.record("ada", "the last");
       const outcomes = await Promise.all([
         scene.append(scene.record("ada", "1"), { branch: "side" }),
@@ -344,8 +351,8 @@ export function lines(it: SceneTest): void {
 }
 
 const SCOPES = ["team", "agent", "session", "user"] as const;
-const NOBODY_AT_ALL: Reader = { agent: "", session: "", user: "" };
-const all = (branch: string) => ({ branch, upTo: TIP });
+const ANONYMOUS_READER: Reader = { agent: "", session: "", user: "" };
+const wholeBranch = (branch: string) => ({ branch, upTo: END_OF_BRANCH });
 const put = (name: string, basedOn = 0): PutEntry => ({
   kind: "branch",
   name,
@@ -354,18 +361,18 @@ const put = (name: string, basedOn = 0): PutEntry => ({
 });
 
 /** A record on each of the branches, in this order. */
-async function braided(scene: Scene, branches: readonly string[]): Promise<string[]> {
+async function createInterleaved(scene: Scene, branches: readonly string[]): Promise<string[]> {
   const ids: string[] = [];
   for (const branch of branches) {
     const record: NewMemory = scene.record("ada", { content: branch, task: "t1" });
-    ids.push(only(await scene.remember([record], { branch })).id);
+    ids.push(expectSingle(await scene.remember([record], { branch })).id);
   }
   return ids;
 }
 
-async function found(
+async function findIds(
   { store, workspace }: Scene,
-  sight: Sight,
+  sight: Visibility,
   page: { filter?: MemoryFilter; limit?: number; before?: string } = {},
 ): Promise<string[]> {
   const look = { workspace, sight, filter: {}, limit: 1_000, ...page };

@@ -1,13 +1,13 @@
 /** Appending: all or none, checked inside the write, each record in its place on the chain. */
 import { describe, expect } from "vitest";
-import { generateKey, signerOf } from "../../../src/base/keys.ts";
+import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import { genesis, nextLink } from "../../../src/store/chain.ts";
 import type { NewMemory } from "../../../src/store/rows.ts";
-import { only, outcomeOf } from "../expectations.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = { workspace: "elsewhere" };
-const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
+const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 
 /** Why a record is refused: how to make one, and what the store says of it. */
 const REFUSED: readonly [string, string, (scene: Scene) => Promise<NewMemory>][] = [
@@ -44,20 +44,20 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<NewMemory>][]
   [
     "that refers to nothing",
     "missing_reference",
-    async (scene) => scene.record("ada", { content: "see there", refs: [NOWHERE] }),
+    async (scene) => scene.record("ada", { content: "see there", refs: [UNKNOWN_MEMORY] }),
   ],
   [
     "related to nothing",
     "missing_reference",
     async (scene) =>
-      scene.record("ada", { content: "so", relations: [{ kind: "supports", to: NOWHERE }] }),
+      scene.record("ada", { content: "so", relations: [{ kind: "supports", to: UNKNOWN_MEMORY }] }),
   ],
   [
     "that refers to a record of another workspace",
     "missing_reference",
     async (scene) => {
       await scene.register("ada", {}, ELSEWHERE.workspace);
-      const there = only(await scene.remember([scene.record("ada")], ELSEWHERE));
+      const there = expectSingle(await scene.remember([scene.record("ada")], ELSEWHERE));
       return scene.record("ada", { content: "see there", refs: [there.id] });
     },
   ],
@@ -73,7 +73,7 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<NewMemory>][]
     "whose id is taken",
     "id_taken",
     async (scene) => {
-      const { id } = only(await scene.remember([scene.record("ada")]));
+      const { id } = expectSingle(await scene.remember([scene.record("ada")]));
       return scene.record("ada", { id, content: "another" });
     },
   ],
@@ -88,7 +88,7 @@ export function memories(it: SceneTest): void {
       scene.clock.advance(1);
       const input = { content: "Ünïcode\n\u{1f3c3}", task: "task", type: "decision", tags: ["x"] };
       const record = scene.record("dot", input, signer);
-      const place = only(await scene.remember([record]));
+      const place = expectSingle(await scene.remember([record]));
       const { id, text, signature } = record;
       const { branch, store, workspace } = scene;
       const [row] = await store.readMemories(workspace, [id]);
@@ -121,7 +121,8 @@ export function memories(it: SceneTest): void {
       scene,
     }) => {
       const start = scene.now;
-      const storedAt = async () => only(await scene.remember([scene.record("ada")])).storedAt;
+      const storedAt = async () =>
+        expectSingle(await scene.remember([scene.record("ada")])).storedAt;
       expect(await storedAt()).toBe(start);
       scene.clock.set(start - 10_000);
       expect(await storedAt()).toBe(start);
@@ -136,7 +137,7 @@ export function memories(it: SceneTest): void {
       const chains = [{}, { branch: "side" }, ELSEWHERE];
       for (let round = 1; round <= 3; round++) {
         for (const where of chains) {
-          const place = only(await scene.remember([scene.record("ada")], where));
+          const place = expectSingle(await scene.remember([scene.record("ada")], where));
           expect(place.seq).toBe(round);
         }
       }
@@ -148,7 +149,7 @@ export function memories(it: SceneTest): void {
 
     it("writes of the same turn follow one another [MEM-1]", async ({ scene }) => {
       const writes = Array.from({ length: 20 }, () => scene.remember([scene.record("ada")]));
-      const places = (await Promise.all(writes)).map(only);
+      const places = (await Promise.all(writes)).map(expectSingle);
       expect(places.map((place) => place.seq)).toEqual(places.map((_, i) => i + 1));
     });
 
@@ -161,7 +162,7 @@ export function memories(it: SceneTest): void {
         scene.remember([scene.record("ada", "after")]),
         scene.register("eve"),
       ]);
-      expect(only(await scene.remember([scene.record("dot", "then")])).seq).toBe(3);
+      expect(expectSingle(await scene.remember([scene.record("dot", "then")])).seq).toBe(3);
     });
 
     it("a list is stored in its order, and may refer back within itself [MEM-1]", async ({
@@ -202,12 +203,12 @@ export function memories(it: SceneTest): void {
         const outcome = await scene.unchanged(() => scene.append([good, bad]));
         expect(outcome).toMatchObject({ kind });
         const before = (await scene.everything()).length;
-        expect(only(await scene.remember([good])).seq).toBe(before + 1);
+        expect(expectSingle(await scene.remember([good])).seq).toBe(before + 1);
       },
     );
 
     it("a refusal names who or what is at fault [MEM-4]", async ({ scene }) => {
-      const lost = scene.record("ada", { content: "see there", refs: [NOWHERE] });
+      const lost = scene.record("ada", { content: "see there", refs: [UNKNOWN_MEMORY] });
       expect(await scene.append(scene.record("nobody"))).toEqual({
         kind: "unknown_agent",
         agent: "nobody",
@@ -215,9 +216,9 @@ export function memories(it: SceneTest): void {
       expect(await scene.append(lost)).toEqual({
         kind: "missing_reference",
         memory: lost.id,
-        reference: NOWHERE,
+        reference: UNKNOWN_MEMORY,
       });
-      const { id } = only(await scene.remember([scene.record("ada")]));
+      const { id } = expectSingle(await scene.remember([scene.record("ada")]));
       const again = scene.record("ada", { id, content: "again" });
       expect(await scene.append(again)).toEqual({ kind: "id_taken", id });
     });
@@ -247,9 +248,9 @@ export function memories(it: SceneTest): void {
 
     it("an agent that was enabled again writes again [MEM-4]", async ({ scene }) => {
       await scene.register("ada", { status: "disabled" });
-      outcomeOf(await scene.append(scene.record("ada")), "agent_disabled");
+      expectOutcome(await scene.append(scene.record("ada")), "agent_disabled");
       await scene.register("ada", { status: "active" });
-      outcomeOf(await scene.append(scene.record("ada")), "appended");
+      expectOutcome(await scene.append(scene.record("ada")), "appended");
     });
 
     it.for([
@@ -272,7 +273,13 @@ export function memories(it: SceneTest): void {
     }) => {
       const places = await scene.remember([1, 2, 3].map((n) => scene.record("ada", `${n}`)));
       const [one, two, three] = places.map((place) => place.id) as [string, string, string];
-      const rows = await scene.store.readMemories(scene.workspace, [three, NOWHERE, one, two, one]);
+      const rows = await scene.store.readMemories(scene.workspace, [
+        three,
+        UNKNOWN_MEMORY,
+        one,
+        two,
+        one,
+      ]);
       expect(rows.map((row) => row.id)).toEqual([three, one, two, one]);
     });
 
@@ -289,7 +296,7 @@ export function memories(it: SceneTest): void {
     });
 
     it("a record cannot be read from another workspace", async ({ scene }) => {
-      const { id } = only(await scene.remember([scene.record("ada")]));
+      const { id } = expectSingle(await scene.remember([scene.record("ada")]));
       expect(await scene.store.readMemories(ELSEWHERE.workspace, [id])).toEqual([]);
       await scene.register("ada", {}, ELSEWHERE.workspace);
       expect(await scene.store.readMemories(ELSEWHERE.workspace, [id])).toEqual([]);
@@ -302,7 +309,7 @@ export function memories(it: SceneTest): void {
       const before = await scene.everything();
       await scene.reopen();
       expect(await scene.everything()).toEqual(before);
-      expect(only(await scene.remember([scene.record("ada", "three")])).seq).toBe(3);
+      expect(expectSingle(await scene.remember([scene.record("ada", "three")])).seq).toBe(3);
     });
   });
 }

@@ -1,26 +1,30 @@
 /** Queries in SQL: one read over the views, as far as the reader sees, within bounds. */
 import { describe, expect } from "vitest";
-import type { QueryOutcome, RunQuery } from "../../../src/store/query.ts";
-import { everybodyOn, NOBODY } from "../../../src/store/sight.ts";
 import { columnsOf, VIEW_NAMES } from "../../../src/store/sql/views.ts";
-import { only, outcomeOf } from "../expectations.ts";
+import type { QueryOutcome, RunQuery } from "../../../src/store/sql-query.ts";
+import { ANONYMOUS_READER, publicVisibility } from "../../../src/store/visibility.ts";
+import { expectOutcome, expectSingle } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const BOUNDS = { rows: 1_000, bytes: 1_000_000, ms: 5_000 };
-const NOBODY_SEES = everybodyOn("main");
+const TEAM_VISIBILITY = publicVisibility("main");
 const CONTENT = "select content from memories order by content";
 
-function ask(scene: Scene, text: string, query: Partial<RunQuery> = {}): Promise<QueryOutcome> {
+function runQuery(
+  scene: Scene,
+  text: string,
+  query: Partial<RunQuery> = {},
+): Promise<QueryOutcome> {
   const { workspace } = scene;
   return scene.store.query({
-    ...{ workspace, text, params: [], sight: NOBODY_SEES, bounds: BOUNDS },
+    ...{ workspace, text, params: [], sight: TEAM_VISIBILITY, bounds: BOUNDS },
     vectors: { attached: true, model: "" },
     ...query,
   });
 }
 
 async function contents(scene: Scene, query: Partial<RunQuery> = {}): Promise<unknown[]> {
-  const { rows } = outcomeOf(await ask(scene, CONTENT, query), "answered");
+  const { rows } = expectOutcome(await runQuery(scene, CONTENT, query), "answered");
   return rows.map(([content]) => content);
 }
 
@@ -29,7 +33,7 @@ export function querying(it: SceneTest): void {
     it("every view can be read, with its columns in their order [MEM-14]", async ({ scene }) => {
       await scene.send();
       for (const view of VIEW_NAMES) {
-        const answer = outcomeOf(await ask(scene, `select * from ${view}`), "answered");
+        const answer = expectOutcome(await runQuery(scene, `select * from ${view}`), "answered");
         expect([view, answer.columns]).toEqual([view, columnsOf(view)]);
       }
     });
@@ -42,14 +46,17 @@ export function querying(it: SceneTest): void {
             { attached: true, model: "" },
             { attached: false, model: "m" },
           ]) {
-            const asked = { sight: { ...NOBODY_SEES, traces }, vectors };
-            const all = outcomeOf(await ask(scene, `select * from ${view}`, asked), "answered");
+            const asked = { sight: { ...TEAM_VISIBILITY, traces }, vectors };
+            const all = expectOutcome(
+              await runQuery(scene, `select * from ${view}`, asked),
+              "answered",
+            );
             for (const what of ["count(*)", ...columnsOf(view).map((name) => `count("${name}")`)]) {
-              const counted = await ask(scene, `select ${what}, 1 from ${view}`, asked);
-              expect([what, outcomeOf(counted, "answered").rows.length]).toEqual([what, 1]);
+              const counted = await runQuery(scene, `select ${what}, 1 from ${view}`, asked);
+              expect([what, expectOutcome(counted, "answered").rows.length]).toEqual([what, 1]);
             }
-            const once = await ask(scene, `select 1 from ${view}`, asked);
-            expect(outcomeOf(once, "answered").rows).toEqual(all.rows.map(() => [1]));
+            const once = await runQuery(scene, `select 1 from ${view}`, asked);
+            expect(expectOutcome(once, "answered").rows).toEqual(all.rows.map(() => [1]));
           }
         }
       }
@@ -59,7 +66,7 @@ export function querying(it: SceneTest): void {
       const { delivery } = await scene.send({ from: "ada", to: "ben", task: "auth" });
       const text = `select h.id, h.task, h.from_agent, h.to_agent, d.id, d.state, d.from_agent
         from handoffs h join deliveries d on d.handoff = h.id`;
-      expect(await ask(scene, text)).toEqual({
+      expect(await runQuery(scene, text)).toEqual({
         kind: "answered",
         columns: ["id", "task", "from_agent", "to_agent", "id", "state", "from_agent"],
         rows: [[delivery.envelope, "auth", "ada", "ben", delivery.id, "ready", "ada"]],
@@ -69,12 +76,12 @@ export function querying(it: SceneTest): void {
     it("parameters are values: nothing in one is read as SQL [MEM-14]", async ({ scene }) => {
       await scene.remember([scene.record("ada", "it's"), scene.record("ada", "other")]);
       const text = "select content from memories where content = ?";
-      const found = await ask(scene, text, { params: ["it's"] });
-      expect(outcomeOf(found, "answered").rows).toEqual([["it's"]]);
-      const none = await ask(scene, text, { params: ["x' or '1' = '1"] });
-      expect(outcomeOf(none, "answered").rows).toEqual([]);
-      outcomeOf(await ask(scene, text), "miscounted");
-      outcomeOf(await ask(scene, text, { params: ["a", "b"] }), "miscounted");
+      const found = await runQuery(scene, text, { params: ["it's"] });
+      expect(expectOutcome(found, "answered").rows).toEqual([["it's"]]);
+      const none = await runQuery(scene, text, { params: ["x' or '1' = '1"] });
+      expect(expectOutcome(none, "answered").rows).toEqual([]);
+      expectOutcome(await runQuery(scene, text), "miscounted");
+      expectOutcome(await runQuery(scene, text, { params: ["a", "b"] }), "miscounted");
     });
 
     it("private records are their reader's, other workspaces nobody's [MEM-14]", async ({
@@ -88,8 +95,10 @@ export function querying(it: SceneTest): void {
       const elsewhere = { workspace: "elsewhere" };
       await scene.register("ada", {}, elsewhere.workspace);
       await scene.remember([scene.record("ada", "there")], elsewhere);
-      const seenBy = (reader: Partial<typeof NOBODY>) =>
-        contents(scene, { sight: { ...NOBODY_SEES, reader: { ...NOBODY, ...reader } } });
+      const seenBy = (reader: Partial<typeof ANONYMOUS_READER>) =>
+        contents(scene, {
+          sight: { ...TEAM_VISIBILITY, reader: { ...ANONYMOUS_READER, ...reader } },
+        });
       expect(await seenBy({})).toEqual(["everybody's"]);
       expect(await seenBy({ agent: "ben" })).toEqual(["everybody's"]);
       expect(await seenBy({ agent: "ada" })).toEqual(["everybody's", "hers"]);
@@ -114,7 +123,7 @@ export function querying(it: SceneTest): void {
       ] as const) {
         const lines = [...many, { branch: "side", upTo }];
         const text = "select superseded from memories where content = 'old'";
-        const outcome = await ask(scene, text, { sight: { ...NOBODY_SEES, lines } });
+        const outcome = await runQuery(scene, text, { sight: { ...TEAM_VISIBILITY, lines } });
         expect(outcome).toMatchObject({ kind: "answered", rows: [[superseded]] });
       }
     });
@@ -122,16 +131,16 @@ export function querying(it: SceneTest): void {
     it("what was taken out of sight and traces are not shown, unless asked for [MEM-14]", async ({
       scene,
     }) => {
-      const gone = only(await scene.remember([scene.record("ada", "gone")]));
+      const gone = expectSingle(await scene.remember([scene.record("ada", "gone")]));
       await scene.remember([scene.record("ada", "a step")], { branch: "trace/s1" });
       await scene.remember([scene.record("ada", "aside")], { branch: "idea" });
       expect(await contents(scene)).toEqual(["aside", "gone"]);
-      expect(await contents(scene, { sight: { ...NOBODY_SEES, traces: true } })).toEqual([
+      expect(await contents(scene, { sight: { ...TEAM_VISIBILITY, traces: true } })).toEqual([
         ...["a step", "aside", "gone"],
       ]);
-      expect(await contents(scene, { sight: { ...NOBODY_SEES, quarantined: [gone.id] } })).toEqual([
-        "aside",
-      ]);
+      expect(
+        await contents(scene, { sight: { ...TEAM_VISIBILITY, quarantined: [gone.id] } }),
+      ).toEqual(["aside"]);
     });
 
     it.for([
@@ -143,20 +152,23 @@ export function querying(it: SceneTest): void {
       "select * from entries",
     ])("%s is not run [MEM-14]", async (text, { scene }) => {
       await scene.send();
-      const outcome = await scene.unchanged(() => ask(scene, text));
+      const outcome = await scene.unchanged(() => runQuery(scene, text));
       expect(["refused", "failed"]).toContain(outcome.kind);
     });
 
     it("a mistake is told in the engine's words [MEM-14]", async ({ scene }) => {
-      const { message } = outcomeOf(await ask(scene, "select nothing from memories"), "failed");
+      const { message } = expectOutcome(
+        await runQuery(scene, "select nothing from memories"),
+        "failed",
+      );
       expect(message).toContain("nothing");
     });
 
     it("an answer beyond its bounds is none [MEM-14]", async ({ scene }) => {
       await scene.remember(["a", "b", "c"].map((text) => scene.record("ada", text.repeat(900))));
       const bounded = (bounds: Partial<typeof BOUNDS>) =>
-        ask(scene, CONTENT, { bounds: { ...BOUNDS, ...bounds } });
-      outcomeOf(await bounded({ rows: 3, bytes: 3_000 }), "answered");
+        runQuery(scene, CONTENT, { bounds: { ...BOUNDS, ...bounds } });
+      expectOutcome(await bounded({ rows: 3, bytes: 3_000 }), "answered");
       expect(await bounded({ rows: 2 })).toEqual({ kind: "too_large", bound: "rows" });
       expect(await bounded({ bytes: 2_000 })).toEqual({ kind: "too_large", bound: "bytes" });
     });
@@ -165,7 +177,7 @@ export function querying(it: SceneTest): void {
       const endless =
         "with recursive t(n) as (select 1 union all select n + 1 from t) select count(*) from t";
       const bounds = { ...BOUNDS, ms: 200 };
-      expect(await ask(scene, endless, { bounds })).toEqual({ kind: "timeout" });
+      expect(await runQuery(scene, endless, { bounds })).toEqual({ kind: "timeout" });
       expect(await contents(scene)).toEqual([]);
     });
   });

@@ -10,7 +10,12 @@ import { queryOf } from "../../../src/search/query.ts";
 import { EFFORT } from "../../../src/search/rank.ts";
 import { WEIGHTS } from "../../../src/search/weights.ts";
 import type { SearchFilter, SearchHit, SearchMemories } from "../../../src/store/search.ts";
-import { everybodyOn, NOBODY, type Sight, TIP } from "../../../src/store/sight.ts";
+import {
+  ANONYMOUS_READER,
+  END_OF_BRANCH,
+  publicVisibility,
+  type Visibility,
+} from "../../../src/store/visibility.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const INDEX_WAIT_MS = 20_000;
@@ -23,7 +28,7 @@ export function searchOf(
 ): SearchMemories {
   return {
     workspace,
-    sight: everybodyOn(branch),
+    sight: publicVisibility(branch),
     filter: {},
     ranking: {
       query: queryOf(text),
@@ -39,7 +44,7 @@ export function searchOf(
 }
 
 /** What is found, best first, whether it says so itself or something beside it does. */
-export async function hits(
+export async function findHits(
   scene: Scene,
   text: string,
   change: Partial<SearchMemories> = {},
@@ -48,12 +53,12 @@ export async function hits(
 }
 
 /** The ids of those that say something of it themselves. */
-export async function saying(
+export async function findMatchingIds(
   scene: Scene,
   text: string,
   change: Partial<SearchMemories> = {},
 ): Promise<string[]> {
-  const found = await hits(scene, text, { limit: 100_000, ...change });
+  const found = await findHits(scene, text, { limit: 100_000, ...change });
   return found.filter(({ said }) => said.length > 0).map(({ row }) => row.id);
 }
 
@@ -86,7 +91,7 @@ export function searching(it: SceneTest): void {
       await scene.remember(
         inputs.map((input, n) => scene.record("ada", { ...input, session: `s${n}` })),
       );
-      expect((await hits(scene, words)).map(contentOf).sort()).toEqual(contents.toSorted());
+      expect((await findHits(scene, words)).map(contentOf).sort()).toEqual(contents.toSorted());
     });
 
     it("who says more of what was asked comes first, with the whole record [MEM-8]", async ({
@@ -98,7 +103,7 @@ export function searching(it: SceneTest): void {
         "the garden",
         "the red house on the hill",
       ]);
-      const found = await hits(scene, "red house hill");
+      const found = await findHits(scene, "red house hill");
       expect(found.map(contentOf)).toEqual([
         "the red house on the hill",
         "the red house",
@@ -121,7 +126,7 @@ export function searching(it: SceneTest): void {
         scene.record("ben", { content: "in the shed", session }),
         scene.record("ben", { content: "in the shed", session: "another" }),
       ]);
-      const found = await hits(scene, "anchor");
+      const found = await findHits(scene, "anchor");
       expect(found.map(({ row }) => row.id)).toEqual([question?.id, answer?.id]);
       expect(found[1]).toMatchObject({ said: [], heard: [0], nearest: question?.id });
     });
@@ -140,7 +145,7 @@ export function searching(it: SceneTest): void {
       await scene.remember([cause, effect]);
       const at = async (time: number) => {
         const { ranking } = searchOf(scene, "anchor");
-        const found = await hits(scene, "anchor", { ranking: { ...ranking, now: time } });
+        const found = await findHits(scene, "anchor", { ranking: { ...ranking, now: time } });
         return found.map(({ row, connected }) => [row.id, connected]);
       };
       expect(await at(now)).toEqual([
@@ -160,9 +165,9 @@ export function searching(it: SceneTest): void {
         relations: [{ kind: "supersedes", to: old.id }],
       });
       await scene.remember([old, now]);
-      expect((await hits(scene, "anchor")).map(({ row }) => row.id)).toEqual([now.id]);
+      expect((await findHits(scene, "anchor")).map(({ row }) => row.id)).toEqual([now.id]);
       const { ranking } = searchOf(scene, "anchor");
-      const marked = await hits(scene, "anchor", {
+      const marked = await findHits(scene, "anchor", {
         ranking: { ...ranking, superseded: "marked" },
       });
       expect(marked.map(({ row, supersededBy }) => [row.id, supersededBy])).toEqual([
@@ -203,7 +208,7 @@ export function searching(it: SceneTest): void {
       ];
       const records = inputs.map(([author, input]) => scene.record(author, input));
       await scene.remember(records);
-      const found = await saying(scene, "anchor", { filter });
+      const found = await findMatchingIds(scene, "anchor", { filter });
       expect(found.toSorted()).toEqual(places.map((n) => records[n]?.id ?? "").toSorted());
     });
 
@@ -212,8 +217,8 @@ export function searching(it: SceneTest): void {
       await scene.clock.advance(1_000);
       const since = scene.now;
       const [second] = await remember(scene, ["anchor two"]);
-      expect(await saying(scene, "anchor", { filter: { since } })).toEqual([second]);
-      expect(await saying(scene, "anchor", { filter: { until: since } })).toEqual([first]);
+      expect(await findMatchingIds(scene, "anchor", { filter: { since } })).toEqual([second]);
+      expect(await findMatchingIds(scene, "anchor", { filter: { until: since } })).toEqual([first]);
     });
 
     it("only what is on the lines is found, each up to where it goes [MEM-10]", async ({
@@ -222,14 +227,18 @@ export function searching(it: SceneTest): void {
       const main = await remember(scene, ["anchor 1", "anchor 2", "anchor 3"]);
       const side = await remember(scene, ["anchor 4", "anchor 5"], "side");
       const other = await remember(scene, ["anchor 6"], "other");
-      const look = (...lines: Sight["lines"]) => ({
-        sight: { ...everybodyOn("main"), lines },
+      const look = (...lines: Visibility["lines"]) => ({
+        sight: { ...publicVisibility("main"), lines },
       });
-      const tip = (branch: string) => ({ branch, upTo: TIP });
-      expect((await saying(scene, "anchor", look(tip("main")))).sort()).toEqual(main.toSorted());
-      expect((await saying(scene, "anchor", look(tip("other")))).sort()).toEqual(other);
+      const tip = (branch: string) => ({ branch, upTo: END_OF_BRANCH });
+      expect((await findMatchingIds(scene, "anchor", look(tip("main")))).sort()).toEqual(
+        main.toSorted(),
+      );
+      expect((await findMatchingIds(scene, "anchor", look(tip("other")))).sort()).toEqual(other);
       expect(
-        (await saying(scene, "anchor", look(tip("side"), { branch: "main", upTo: 2 }))).sort(),
+        (
+          await findMatchingIds(scene, "anchor", look(tip("side"), { branch: "main", upTo: 2 }))
+        ).sort(),
       ).toEqual([...side, ...main.slice(0, 2)].sort());
     });
 
@@ -241,10 +250,12 @@ export function searching(it: SceneTest): void {
         session: scene.record("ben", { content: "anchor", scope: "session", session: "s1" }),
       };
       await scene.remember(Object.values(records));
-      const as = async (reader: Sight["reader"]) =>
-        (await saying(scene, "anchor", { sight: { ...everybodyOn("main"), reader } })).sort();
+      const as = async (reader: Visibility["reader"]) =>
+        (
+          await findMatchingIds(scene, "anchor", { sight: { ...publicVisibility("main"), reader } })
+        ).sort();
       const { team, agent, session } = records;
-      expect(await as(NOBODY)).toEqual([team.id]);
+      expect(await as(ANONYMOUS_READER)).toEqual([team.id]);
       expect(await as(mine)).toEqual([team.id, agent.id, session.id].sort());
       expect(await as({ ...mine, session: "s2" })).toEqual([team.id, agent.id].sort());
       expect(await as({ agent: "ben", session: "s1", user: "" })).toEqual(
@@ -256,31 +267,33 @@ export function searching(it: SceneTest): void {
       scene,
     }) => {
       const [bad = "", good = ""] = await remember(scene, ["the anchor broke", "the anchor holds"]);
-      const sight = { ...everybodyOn("main"), quarantined: [bad] };
-      expect((await hits(scene, "anchor", { sight })).map(({ row }) => row.id)).toEqual([good]);
+      const sight = { ...publicVisibility("main"), quarantined: [bad] };
+      expect((await findHits(scene, "anchor", { sight })).map(({ row }) => row.id)).toEqual([good]);
     });
 
     it("traces are found by who asks for them only [MEM-12]", async ({ scene }) => {
       const [known = ""] = await remember(scene, ["the anchor"]);
       const [step = ""] = await remember(scene, ["lifted the anchor"], "trace/s1");
-      expect(await saying(scene, "anchor")).toEqual([known]);
-      const sight = { ...everybodyOn("main"), traces: true };
-      expect((await saying(scene, "anchor", { sight })).sort()).toEqual([known, step].sort());
+      expect(await findMatchingIds(scene, "anchor")).toEqual([known]);
+      const sight = { ...publicVisibility("main"), traces: true };
+      expect((await findMatchingIds(scene, "anchor", { sight })).sort()).toEqual(
+        [known, step].sort(),
+      );
     });
 
     it("another workspace is not searched, nor one that is not there", async ({ scene }) => {
       await scene.register("ada", {}, "elsewhere");
       const [here] = await remember(scene, ["anchor"]);
       await scene.remember([scene.record("ada", "anchor")], { workspace: "elsewhere" });
-      expect(await saying(scene, "anchor")).toEqual([here]);
-      expect(await hits(scene, "anchor", { workspace: "nowhere" })).toEqual([]);
+      expect(await findMatchingIds(scene, "anchor")).toEqual([here]);
+      expect(await findHits(scene, "anchor", { workspace: "nowhere" })).toEqual([]);
     });
 
     it("what cannot be found by words is not: records that only make others work", async ({
       scene,
     }) => {
       await scene.remember([scene.record("ada", { content: "anchor", type: "pin" })]);
-      expect(await hits(scene, "anchor")).toEqual([]);
+      expect(await findHits(scene, "anchor")).toEqual([]);
     });
 
     it("pages follow one another without a gap or a repeat, whatever is added meanwhile", async ({
@@ -326,7 +339,7 @@ async function remember(
 }
 
 /** Waits until an index covers at least so many records. */
-export async function indexed(scene: Scene, least: number): Promise<void> {
+export async function waitUntilIndexed(scene: Scene, least: number): Promise<void> {
   const giveUpAt = performance.now() + INDEX_WAIT_MS;
   for (;;) {
     const state = await scene.store.indexState();

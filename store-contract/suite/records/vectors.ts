@@ -3,16 +3,16 @@
  * and taken away.
  */
 import { describe, expect } from "vitest";
-import { sha256 } from "../../../src/base/canonical.ts";
+import { sha256 } from "../../../src/base/digest.ts";
 import { toUnit } from "../../../src/search/embedding/embedder.ts";
-import { signerFor } from "../../../src/search/embedding/signature.ts";
-import type { Meant, PutVectors } from "../../../src/store/search.ts";
+import { signatureFunctionFor } from "../../../src/search/embedding/vector-signature.ts";
+import type { PutVectors, QueryVector } from "../../../src/store/search.ts";
 import type { Scene, SceneTest } from "../scene.ts";
-import { hits, saying, searchOf } from "./search.ts";
+import { findHits, findMatchingIds, searchOf } from "./search.ts";
 
 const DIMENSIONS = 8;
 const MODEL = "test-model";
-const sign = signerFor({ dimensions: DIMENSIONS, balanced: false });
+const sign = signatureFunctionFor({ dimensions: DIMENSIONS, balanced: false });
 
 /** A direction between two axes: the further from 0, the less like the first. */
 export function direction(degrees: number, dimensions: number = DIMENSIONS): Float32Array {
@@ -22,7 +22,7 @@ export function direction(degrees: number, dimensions: number = DIMENSIONS): Flo
   return toUnit(vector);
 }
 
-const meant = (degrees: number, model = MODEL): Meant => ({
+const vectorQuery = (degrees: number, model = MODEL): QueryVector => ({
   model,
   vector: direction(degrees),
   signature: sign(direction(degrees)),
@@ -91,27 +91,27 @@ export function vectors(it: SceneTest): void {
         scene,
         [0, 70, 45, 180].map((degrees, n) => [positions[n] ?? 0, degrees]),
       );
-      const found = await hits(scene, "", { meant: meant(10) });
+      const found = await findHits(scene, "", { meant: vectorQuery(10) });
       expect(found.map(contentOf)).toEqual(["north", "north east", "east"]);
       for (const [n, degrees] of [10, 35, 60].entries()) {
         // A byte for each number: some thousandths are lost.
         expect(found[n]?.similarity).toBeCloseTo(Math.cos((degrees * Math.PI) / 180), 1);
       }
-      expect(await hits(scene, "")).toEqual([]);
-      expect(await hits(scene, "", { meant: meant(10, "unknown") })).toEqual([]);
+      expect(await findHits(scene, "")).toEqual([]);
+      expect(await findHits(scene, "", { meant: vectorQuery(10, "unknown") })).toEqual([]);
     });
 
     it("an answer says how vectors were compared [MEM-8]", async ({ scene }) => {
       const { store } = scene;
       const [one = 0] = await remember(scene, ["one"]);
-      const how = async (change: { meant?: Meant }) => {
+      const how = async (change: { meant?: QueryVector }) => {
         const answer = await store.search(searchOf(scene, "", change));
         return answer.vectors;
       };
-      expect(await how({ meant: meant(0) })).toBe("none");
+      expect(await how({ meant: vectorQuery(0) })).toBe("none");
       await put(scene, [[one, 0]]);
       expect(await how({})).toBe("none");
-      expect(["exact", "quantised", "hnsw"]).toContain(await how({ meant: meant(0) }));
+      expect(["exact", "quantised", "hnsw"]).toContain(await how({ meant: vectorQuery(0) }));
     });
 
     it("meaning adds to words, and does not replace them [MEM-8]", async ({ scene }) => {
@@ -120,7 +120,7 @@ export function vectors(it: SceneTest): void {
         scene,
         [180, 0, 0].map((degrees, n) => [positions[n] ?? 0, degrees]),
       );
-      const found = await hits(scene, "anchor", { meant: meant(0) });
+      const found = await findHits(scene, "anchor", { meant: vectorQuery(0) });
       expect(found.map(contentOf)).toEqual(["anchor and chain", "the anchor", "a chain"]);
       expect(found[0]?.parts.meaning).toBeGreaterThan(0);
       expect(found[1]?.parts.meaning).toBe(0);
@@ -140,7 +140,7 @@ export function vectors(it: SceneTest): void {
         scene,
         slice.records.map(({ pos }) => [pos, 0]),
       );
-      const found = await hits(scene, "", { meant: meant(0) });
+      const found = await findHits(scene, "", { meant: vectorQuery(0) });
       expect(found.map(({ row }) => row.id)).toEqual([open?.id]);
       expect(found.map(({ row }) => row.id)).not.toContain(hidden?.id);
     });
@@ -154,9 +154,13 @@ export function vectors(it: SceneTest): void {
         [turning, 0],
         [still, 90],
       ]);
-      expect((await hits(scene, "", { meant: meant(0) })).map(contentOf)[0]).toBe("turning");
+      expect((await findHits(scene, "", { meant: vectorQuery(0) })).map(contentOf)[0]).toBe(
+        "turning",
+      );
       await put(scene, [[turning, 180]]);
-      expect((await hits(scene, "", { meant: meant(80) })).map(contentOf)).toEqual(["still"]);
+      expect((await findHits(scene, "", { meant: vectorQuery(80) })).map(contentOf)).toEqual([
+        "still",
+      ]);
       const [model] = await scene.store.listModels(scene.workspace);
       expect(model).toMatchObject({ vectors: 2, done: still });
     });
@@ -185,7 +189,7 @@ export function vectors(it: SceneTest): void {
         const outcome = await store.redactBodies({
           ...{ workspace, branch },
           memory: scene.record("ada", { content: "taken away", type: "redaction" }),
-          erasures: [{ kind: "memory", id, digest: sha256(text), text: emptied(text) }],
+          erasures: [{ kind: "memory", id, digest: sha256(text), text: withoutContent(text) }],
         });
         expect(outcome).toMatchObject({ kind: "redacted" });
       };
@@ -198,7 +202,7 @@ export function vectors(it: SceneTest): void {
       expect(await store.listModels(workspace)).toMatchObject([{ vectors: 2 }]);
       await redact("two");
       expect(await store.listModels(workspace)).toMatchObject([{ vectors: 1 }]);
-      const found = await hits(scene, "", { meant: meant(0) });
+      const found = await findHits(scene, "", { meant: vectorQuery(0) });
       expect(found.filter(({ similarity = 0 }) => similarity > 0.5)).toEqual([]);
       await scene.close(); // Nothing vouches for what stands there now: that is not what this is about.
     });
@@ -213,8 +217,8 @@ export function vectors(it: SceneTest): void {
       await store.dropModel(workspace, MODEL);
       await store.dropModel(workspace, "unknown");
       expect((await store.listModels(workspace)).map(({ model }) => model)).toEqual(["another"]);
-      expect(await hits(scene, "", { meant: meant(0) })).toEqual([]);
-      expect(await hits(scene, "", { meant: meant(0, "another") })).toHaveLength(1);
+      expect(await findHits(scene, "", { meant: vectorQuery(0) })).toEqual([]);
+      expect(await findHits(scene, "", { meant: vectorQuery(0, "another") })).toHaveLength(1);
       const slice = await store.findUnembedded({ workspace, model: MODEL, limit: 10 });
       expect(slice).toMatchObject({ done: 0 });
       expect(slice.records).toHaveLength(1);
@@ -227,8 +231,10 @@ export function vectors(it: SceneTest): void {
         [positions[1] ?? 0, 90],
       ]);
       await scene.reopen();
-      expect((await hits(scene, "", { meant: meant(0) })).map(contentOf)[0]).toBe("north");
-      expect(await saying(scene, "north")).toHaveLength(1);
+      expect((await findHits(scene, "", { meant: vectorQuery(0) })).map(contentOf)[0]).toBe(
+        "north",
+      );
+      expect(await findMatchingIds(scene, "north")).toHaveLength(1);
     });
   });
 }
@@ -236,7 +242,7 @@ export function vectors(it: SceneTest): void {
 const contentOf = ({ row }: { readonly row: { readonly text: string } }): string =>
   (JSON.parse(row.text) as { content: string }).content;
 
-const emptied = (text: string): string =>
+const withoutContent = (text: string): string =>
   JSON.stringify({ ...(JSON.parse(text) as object), content: "" });
 
 /** Each in a session of its own; where each is. */

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import {
   type HttpSummarizerOptions,
   httpSummarizer,
-} from "../../../src/context/detail/summarize.ts";
+} from "../../../src/context/detail/http-summarizer.ts";
 import { type Agent, isBatonError, type Memory } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 import { tokenCounter } from "../../../src/text/tokens.ts";

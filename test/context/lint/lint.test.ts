@@ -1,6 +1,6 @@
 /** Lint: what is found in a handoff, with where and what to write instead; and rules that bind. */
 import { describe, expect, it } from "vitest";
-import { Versions } from "../../../src/envelope/versions.ts";
+import { EnvelopeVersions } from "../../../src/envelope/versions.ts";
 import type { Agent, Draft, Finding, Hub } from "../../../src/index.ts";
 import { contents, openFresh, openTwo, refusal, STORES, take } from "../../support/hub/support.ts";
 import { until } from "../../support/until.ts";
@@ -103,7 +103,7 @@ describe("linting a handoff", () => {
 
   it("tells of fields that go away, and what to say instead [ENV-12 ENV-7]", async () => {
     const deprecated = [{ path: "constraints[].source", since: "1.1", use: "history" }];
-    const hub = await openFresh("memory", { versions: new Versions({ deprecated }) });
+    const hub = await openFresh("memory", { versions: new EnvelopeVersions({ deprecated }) });
     const { ada } = await team(hub);
     const constraints = ["Stay small", { rule: "Keep the fixtures", source: "QA" }];
     expect((await ada.handoffs.lint({ ...GOOD, constraints })).findings).toMatchObject([

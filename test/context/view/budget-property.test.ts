@@ -2,14 +2,19 @@
 import assert from "node:assert/strict";
 import { expect, it } from "vitest";
 import { isBatonError } from "../../../src/base/errors.ts";
-import { roomIn } from "../../../src/context/view/budget.ts";
+import { usableTokens } from "../../../src/context/view/budget.ts";
 import { viewOf } from "../../../src/context/view/compose.ts";
 import { earlierParts } from "../../../src/context/view/earlier-parts.ts";
-import { partsOf } from "../../../src/context/view/parts.ts";
-import { expanded } from "../../../src/context/view/ranges.ts";
+import { partsOf } from "../../../src/context/view/envelope-parts.ts";
+import { expandRange } from "../../../src/context/view/part-ranges.ts";
 import type { View } from "../../../src/context/view/view.ts";
 import { SECTIONS } from "../../../src/profiles/view-parts.ts";
-import { ENCODINGS, exactly, type Tokenizer, tokenizerFor } from "../../../src/text/tokens.ts";
+import {
+  ENCODINGS,
+  exactTokenizer,
+  type Tokenizer,
+  tokenizerFor,
+} from "../../../src/text/tokens.ts";
 import { chosenSeed, type Random, randomFrom } from "../../support/random.ts";
 import { runs } from "../../support/runs.ts";
 import { randomEnvelope, randomGathered, randomProfile, randomStrategy } from "./random-view.ts";
@@ -22,7 +27,10 @@ it("no random view exceeds its budget by a token, loses what must travel, or los
   const seed = chosenSeed();
   console.log(`BATON_SEED=${seed}`);
   const random = randomFrom(seed);
-  const tokenizers = [...(await Promise.all(ENCODINGS.map(exactly))), await tokenizerFor("claude")];
+  const tokenizers = [
+    ...(await Promise.all(ENCODINGS.map(exactTokenizer))),
+    await tokenizerFor("claude"),
+  ];
   let refused = 0;
   let full = 0;
   for (let run = 0; run < RUNS; run++) {
@@ -70,7 +78,7 @@ function compose(random: Random, tokenizer: Tokenizer): View | "refused" {
   try {
     const view = viewOf(gathered, composing);
     assert.equal(tokenizer.count(view.text), view.tokens);
-    assert.ok(view.tokens <= roomIn(budget), `${view.tokens} of ${roomIn(budget)}`);
+    assert.ok(view.tokens <= usableTokens(budget), `${view.tokens} of ${usableTokens(budget)}`);
     for (const [id, text] of musts) assert.ok(view.text.includes(text), `${id} is in it`);
     checkManifest(view, [
       ...parts.map(({ id }) => id),
@@ -85,13 +93,13 @@ function compose(random: Random, tokenizer: Tokenizer): View | "refused" {
     if (!isBatonError(error)) throw error;
     assert.equal(error.code, "budget_too_small");
     const { needed, over, room, atLeast, items } = error.details as unknown as Refusal;
-    assert.equal(room, roomIn(budget));
+    assert.equal(room, usableTokens(budget));
     assert.ok(over > 0 && over === needed - room);
     assert.deepEqual(new Set(items.map(({ id }) => id)), new Set(musts.keys()));
     // What the error asks for is enough, and a token less would not be.
     const enough = { ...budget, tokens: atLeast };
-    assert.ok(viewOf(gathered, { ...composing, budget: enough }).tokens <= roomIn(enough));
-    assert.ok(roomIn({ ...budget, tokens: atLeast - 1 }) < needed);
+    assert.ok(viewOf(gathered, { ...composing, budget: enough }).tokens <= usableTokens(enough));
+    assert.ok(usableTokens({ ...budget, tokens: atLeast - 1 }) < needed);
     return "refused";
   }
 }
@@ -112,7 +120,7 @@ function checkManifest(
   { sections, shown, earlier, omitted, text, tokens }: View,
   considered: string[],
 ): void {
-  const left = omitted.flatMap((each) => (each.shown === undefined ? expanded(each.id) : []));
+  const left = omitted.flatMap((each) => (each.shown === undefined ? expandRange(each.id) : []));
   const places = [...left, ...[...shown, ...earlier].map(({ id }) => id)];
   assert.equal(new Set(places).size, places.length, "each is in one place");
   assert.equal(sum(sections.map((use) => use.tokens)), tokens);

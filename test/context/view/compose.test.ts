@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { ViewOptions } from "../../../src/context/view/compose.ts";
 import type { Agent, Draft, Hub, Memory, View } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
-import { exactly } from "../../../src/text/tokens.ts";
+import { exactTokenizer } from "../../../src/text/tokens.ts";
 import {
   contents,
   openFresh,
@@ -96,7 +96,7 @@ describe.each(STORES)("a view composed on %s", { timeout: 60_000 }, (store) => {
     expect(view).toMatchObject({ version: "1.0", receiver: "coder", role: "coder" });
     expect(view.completeness).toBe(1);
     expect(view.coverage).toBe(1);
-    const { count } = await exactly("o200k_base");
+    const { count } = await exactTokenizer("o200k_base");
     expect(view.tokens).toBe(count(view.text));
   });
 
@@ -170,7 +170,7 @@ describe.each(STORES)("a view composed on %s", { timeout: 60_000 }, (store) => {
     const refs = ids(notes.slice(0, 4));
     const pinned = await planner.remember({ type: "convention", content: "Use tabs." });
     await planner.memories.pin(pinned.id);
-    const { count } = await exactly("o200k_base");
+    const { count } = await exactTokenizer("o200k_base");
     for (const strategy of ["full", "summary", "priority", "lazy"] as const) {
       for (const tokens of [260, 420, 800, 1_600, 4_000]) {
         const view = await viewed(planner, { refs }, { tokens, strategy });

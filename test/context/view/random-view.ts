@@ -1,16 +1,16 @@
 /** Random handoffs and stores' worth of records, with everything in them that makes counting hard. */
 import type { Candidate } from "../../../src/context/view/candidates.ts";
-import type { Gathered } from "../../../src/context/view/gather.ts";
+import type { GatheredContext } from "../../../src/context/view/gather.ts";
 import {
   CONSTRAINT_LEVELS,
+  DETAIL_LEVELS,
   type Envelope,
   EnvelopeSchema,
-  LEVELS,
-  STRATEGIES,
+  VIEW_STRATEGIES,
 } from "../../../src/envelope/schema.ts";
 import type { EarlierAttempt } from "../../../src/history/earlier-attempts.ts";
 import { MEMORY_TYPES, type Memory } from "../../../src/memory/record.ts";
-import { NEUTRAL, ROLE_PROFILES } from "../../../src/profiles/role-profiles.ts";
+import { NEUTRAL_PROFILE, ROLE_PROFILES } from "../../../src/profiles/role-profiles.ts";
 import { profileOf } from "../../../src/profiles/workspace-profiles.ts";
 import { isTranscript } from "../../../src/text/transcript.ts";
 import type { Random } from "../../support/random.ts";
@@ -99,7 +99,7 @@ function randomCandidate(random: Random): Candidate {
     ...(section !== "pins" && isTranscript(memory.content) && { log: true as const }),
     ...(isNamed && { freshness: random.pick(["fresh", "stale"]) }),
     ...(isNamed && random.chance(0.3) && { summary: randomText(random, 20) }),
-    ...(isNamed && random.chance(0.3) && { level: random.pick(LEVELS) }),
+    ...(isNamed && random.chance(0.3) && { level: random.pick(DETAIL_LEVELS) }),
     ...(isNamed && random.chance(0.2) && { insteadOf: id(random, "mem") }),
   };
 }
@@ -164,7 +164,7 @@ const randomAttempt = (random: Random, attempt: number): EarlierAttempt => ({
   notes: times(random, 3, () => ({ id: id(random, "mem"), at: 0, text: randomText(random, 40) })),
 });
 
-export function randomGathered(random: Random): Gathered {
+export function randomGathered(random: Random): GatheredContext {
   const gaps = times(random, 3, () => ({ id: id(random, "mem"), reason: line(random) }));
   const candidates = times(random, 14, () => randomCandidate(random));
   const resolved = candidates.filter(({ freshness }) => freshness !== undefined).length;
@@ -193,7 +193,7 @@ export function randomGathered(random: Random): Gathered {
 
 export const randomProfile = (random: Random) =>
   random.chance(0.2)
-    ? NEUTRAL
+    ? NEUTRAL_PROFILE
     : profileOf(random.pick(Object.keys(ROLE_PROFILES) as [string, ...string[]]));
 
-export const randomStrategy = (random: Random) => random.pick(STRATEGIES);
+export const randomStrategy = (random: Random) => random.pick(VIEW_STRATEGIES);

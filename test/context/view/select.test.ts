@@ -1,11 +1,13 @@
 /** Choosing: what each strategy shows, and which goes first when there is little room. */
 
 import { describe, expect, it } from "vitest";
-import { type Item, type Room, select } from "../../../src/context/view/select.ts";
-import type { Level } from "../../../src/envelope/schema.ts";
+import { type Item, type SelectionBudget, select } from "../../../src/context/view/select.ts";
+import type { DetailLevel } from "../../../src/envelope/schema.ts";
 import { SECTIONS, type Section } from "../../../src/profiles/view-parts.ts";
 
-const headings = Object.fromEntries(SECTIONS.map((section) => [section, 0])) as Room["headings"];
+const headings = Object.fromEntries(
+  SECTIONS.map((section) => [section, 0]),
+) as SelectionBudget["headings"];
 
 /** A long record: a line, a summary, the gist and the whole of it. */
 const record = (id: string, more: Partial<Item> = {}): Item => ({
@@ -31,7 +33,7 @@ const short = (id: string, more: Partial<Item> = {}): Item =>
     ...more,
   });
 
-type Shown = Record<string, Level>;
+type Shown = Record<string, DetailLevel>;
 
 function shown(items: readonly Item[], tokens: number, strategy: Parameters<typeof select>[2]) {
   const chosen = select(items, { tokens, headings }, strategy);

@@ -1,8 +1,8 @@
 /** The same promises through real hubs: random workspaces, and views of random handoffs over them. */
 import { describe, expect, it } from "vitest";
-import { STRATEGIES } from "../../../src/envelope/schema.ts";
+import { VIEW_STRATEGIES } from "../../../src/envelope/schema.ts";
 import { type Agent, isBatonError, type MemoryInput } from "../../../src/index.ts";
-import { exactly } from "../../../src/text/tokens.ts";
+import { exactTokenizer } from "../../../src/text/tokens.ts";
 import { openFresh } from "../../support/hub/support.ts";
 import { chosenSeed, type Random, randomFrom } from "../../support/random.ts";
 import { runs } from "../../support/runs.ts";
@@ -92,7 +92,7 @@ describe.each(["memory", "sqlite"] as const)("views over random workspaces on %s
 
 /** One random handoff with a random budget; false: what must travel did not fit, and it said so. */
 async function keepsPromises(random: Random, ada: Agent, written: Written): Promise<boolean> {
-  const { count } = await exactly("o200k_base");
+  const { count } = await exactTokenizer("o200k_base");
   const tokens = Math.floor(2 ** (6 + 8 * random.next()));
   const [first, ...others] = written.open;
   const refs =
@@ -108,7 +108,7 @@ async function keepsPromises(random: Random, ada: Agent, written: Written): Prom
     constraints: [{ rule, level: "must" as const }],
     refs: [...new Set(refs)],
   };
-  const strategy = random.pick(STRATEGIES);
+  const strategy = random.pick(VIEW_STRATEGIES);
   const role = random.pick(["coder", "tester", "reviewer"]);
   const options = { tokens, strategy, role, tokenizer: "o200k_base" as const };
   const musts = [intent, rule, ...written.pins.values()];

@@ -1,6 +1,11 @@
 /** The task board, and how the state of a task is computed. */
 import { describe, expect, it } from "vitest";
-import { STANDS, type Stand, standOf, stateOf } from "../../../src/coordination/tasks/state.ts";
+import {
+  stateOf,
+  TASK_DELIVERY_STATUSES,
+  type TaskDeliveryStatus,
+  taskDeliveryStatusOf,
+} from "../../../src/coordination/tasks/state.ts";
 import type { Hub } from "../../../src/index.ts";
 import { DELIVERY_STATES, isOpen } from "../../../src/store/rows.ts";
 import { refusal, STORES, take } from "../../support/hub/support.ts";
@@ -95,8 +100,8 @@ describe.each(STORES)("the task queue on %s", (store) => {
 
 describe("the state of a task", () => {
   /** Every set of what its deliveries can be. */
-  const sets = Array.from({ length: 2 ** STANDS.length }, (_, bits) =>
-    STANDS.filter((_stand, i) => (bits >> i) % 2 === 1),
+  const sets = Array.from({ length: 2 ** TASK_DELIVERY_STATUSES.length }, (_, bits) =>
+    TASK_DELIVERY_STATUSES.filter((_stand, i) => (bits >> i) % 2 === 1),
   );
 
   it("follows from its closing, its deliveries and its parts, in every case [CRD-2]", () => {
@@ -104,7 +109,8 @@ describe("the state of a task", () => {
     for (const stands of sets) {
       for (const closed of [undefined, "done", "failed", "cancelled"] as const) {
         for (const hasOpenParts of [false, true]) {
-          const has = (...some: Stand[]): boolean => some.some((each) => stands.includes(each));
+          const has = (...some: TaskDeliveryStatus[]): boolean =>
+            some.some((each) => stands.includes(each));
           const { state } = stateOf({ closed, stands, hasOpenParts });
           const isAtWork = has("held", "asked", "offered", "waits");
           if (closed !== undefined && !isAtWork) expect(state).toBe(closed);
@@ -116,14 +122,14 @@ describe("the state of a task", () => {
         }
       }
     }
-    expect(cases).toBe(2 ** STANDS.length * 8);
+    expect(cases).toBe(2 ** TASK_DELIVERY_STATUSES.length * 8);
   });
 
   it("knows what a delivery in any state means for it [CRD-2]", () => {
-    const failure = {} as NonNullable<Parameters<typeof standOf>[1]["failure"]>;
-    const means = (says: Parameters<typeof standOf>[1], readyAt = 0) =>
+    const failure = {} as NonNullable<Parameters<typeof taskDeliveryStatusOf>[1]["failure"]>;
+    const means = (says: Parameters<typeof taskDeliveryStatusOf>[1], readyAt = 0) =>
       Object.fromEntries(
-        DELIVERY_STATES.map((state) => [state, standOf({ state, readyAt }, says)]),
+        DELIVERY_STATES.map((state) => [state, taskDeliveryStatusOf({ state, readyAt }, says)]),
       );
     const usual = {
       scheduled: "offered",
@@ -145,7 +151,7 @@ describe("the state of a task", () => {
     // Kept until somebody has been told of it.
     expect(means({}, 2 ** 53)).toEqual({ ...usual, scheduled: "given_up" });
     for (const state of DELIVERY_STATES) {
-      const stand = standOf({ state, readyAt: 0 }, { failure });
+      const stand = taskDeliveryStatusOf({ state, readyAt: 0 }, { failure });
       expect(stand).toBe(isOpen(state) ? "undecided" : "over");
     }
   });

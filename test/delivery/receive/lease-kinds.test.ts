@@ -1,7 +1,7 @@
 /** What a lease is bound to: a process, whose death ends it, or a session, which lives by calling. */
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { systemProcesses } from "../../../src/delivery/receive/process.ts";
+import { systemProcesses } from "../../../src/delivery/receive/process-identity.ts";
 import {
   type Agent,
   BatonError,

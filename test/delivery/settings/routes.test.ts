@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agent, DraftOf, HubOptions, Sent, Work } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
-import type { Leaving } from "../../../src/workspace/workspace.ts";
+import type { RouteInput } from "../../../src/workspace/workspace.ts";
 import {
   contents,
   openFresh,
@@ -110,7 +110,7 @@ describe.each(STORES)("a line on %s", (store) => {
   });
 
   it("asks the route function first, and the table when that does not know [DLV-4]", async () => {
-    const asked: Leaving[] = [];
+    const asked: RouteInput[] = [];
     const { hub, planner } = await team({
       route: async (leaving) => {
         asked.push(leaving);

@@ -1,6 +1,6 @@
 /** The list of deliveries of all receivers: filters, pages, and refused queries. */
 import { describe, expect, it } from "vitest";
-import { SHIPPED } from "../../../src/envelope/versions.ts";
+import { DEFAULT_VERSIONS } from "../../../src/envelope/versions.ts";
 import type { Hub, HubOptions } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { hubOn, sharedStore } from "../../support/hub/shared-store.ts";
@@ -185,7 +185,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     const reopen = sharedStore(store, { clock });
     const hubWith = async (versions: unknown) =>
       hubOn(store, await reopen(), { clock, versions } as HubOptions);
-    const [newer, old] = [await hubWith(MIGRATED), await hubWith(SHIPPED)];
+    const [newer, old] = [await hubWith(MIGRATED), await hubWith(DEFAULT_VERSIONS)];
     const ada = await newer.agent("ada", {});
     const ben = await old.agent("ben", {});
     const oldest = await ada.handoff({ to: "ben", task: "oldest", intent: "In 2.0" });

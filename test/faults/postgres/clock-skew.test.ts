@@ -8,7 +8,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
-import { BEATS_PER_LEASE } from "../../../src/hub/work-rules.ts";
+import { RENEWALS_PER_LEASE } from "../../../src/hub/work-helpers.ts";
 import { type Agent, type Hub, LocalHub, type SessionOptions } from "../../../src/index.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
 import type { EventRow } from "../../../src/store/rows.ts";
@@ -116,7 +116,7 @@ describe.concurrent.for([
       const store = await openPostgresStore({ address: schema.address, limits: LIMITS });
       const clock = { now: () => Date.now() + skewMs };
       const random = () => 0.001; // A retry comes back almost at once.
-      const limits = { ...LIMITS, leaseMs: BEAT_MS * BEATS_PER_LEASE };
+      const limits = { ...LIMITS, leaseMs: BEAT_MS * RENEWALS_PER_LEASE };
       const hub = new LocalHub(withLongLeases(store), { workspace, clock, limits, random });
       return { hub, agent: await hub.agent("ann", { role: "worker" }, session) };
     };

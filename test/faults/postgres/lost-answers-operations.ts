@@ -1,6 +1,6 @@
 /** The operations whose connection breaks in lost-answers.test.ts, each with the state it starts from. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { sha256 } from "../../../src/base/canonical.ts";
+import { sha256 } from "../../../src/base/digest.ts";
 import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
 import { type Agent, type Hub, isBatonError, type Sent, type Work } from "../../../src/index.ts";
 import type { Move, Store } from "../../../src/store/store.ts";

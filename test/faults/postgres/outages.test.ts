@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/base/clock.ts";
-import { randomIds } from "../../../src/base/ids.ts";
+import { randomIdGenerator } from "../../../src/base/ids.ts";
 import {
   type Agent,
   type Hub,
@@ -134,7 +134,7 @@ describe("connections that are ended", () => {
 
   it("in the middle of a transaction, because the hub was busy with something else", async () => {
     let stall = false;
-    const { mint, salt } = randomIds(systemClock);
+    const { mint, salt } = randomIdGenerator(systemClock);
     const ids = {
       salt,
       mint: (kind: Parameters<typeof mint>[0]) => {

@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { sha256 } from "../../../src/base/canonical.ts";
+import { sha256 } from "../../../src/base/digest.ts";
 import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
 import { type Hub, LocalHub, openHub } from "../../../src/index.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";

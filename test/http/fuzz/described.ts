@@ -1,7 +1,7 @@
 /** The hub's own description, read as a stranger reads it: every operation, and a request for it. */
 
 import { openApi } from "../../../src/http/openapi.ts";
-import { queryOf } from "../../../src/operations/wire/address.ts";
+import { queryOf } from "../../../src/operations/wire/request.ts";
 import type { Random } from "../../support/random.ts";
 import { exampleOf, type Making, type Schema } from "./example.ts";
 

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { type Agent, isBatonError, type Memory } from "../../../src/index.ts";
-import type { Merged } from "../../../src/memory/branches/merge.ts";
+import type { MergeResult } from "../../../src/memory/branches/merge.ts";
 import { twoHubs } from "../../support/hub/shared-store.ts";
 import { openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
 import { until } from "../../support/until.ts";
@@ -381,7 +381,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     await say(branch, "first");
     await until("a few writes", () => kept.length >= 3);
     // A merge that writers overtake again and again is refused as retryable, and tried again.
-    const merge = (): Promise<Merged | undefined> =>
+    const merge = (): Promise<MergeResult | undefined> =>
       one.branches.merge("try").catch((error: unknown) => {
         if (isBatonError(error) && error.code === "store_busy") return undefined;
         throw error;

@@ -13,10 +13,10 @@ import {
 import { writeRecord } from "../../../src/memory/record.ts";
 import type { PruneOptions } from "../../../src/memory/traces/prune.ts";
 import type { RetentionRules } from "../../../src/memory/traces/retention.ts";
-import { PRUNINGS } from "../../../src/store/pruning.ts";
-import { everybodyOn } from "../../../src/store/sight.ts";
+import { PRUNING_BRANCH } from "../../../src/store/pruning.ts";
 import { openSqliteStore } from "../../../src/store/sqlite/open.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { publicVisibility } from "../../../src/store/visibility.ts";
 import { seededIds, VirtualClock } from "../../../src/testing/index.ts";
 import { dyingAfter, hubOn, sharedStore } from "../../support/hub/shared-store.ts";
 import {
@@ -61,7 +61,12 @@ describe.each(STORES)("retention on %s", (store) => {
 
   /** What vouches for what is gone, the newest first. */
   const prunings = (shared: Store, { workspace }: Hub) =>
-    shared.recentMemories({ workspace, sight: everybodyOn(PRUNINGS), filter: {}, limit: 10 });
+    shared.recentMemories({
+      workspace,
+      sight: publicVisibility(PRUNING_BRANCH),
+      filter: {},
+      limit: 10,
+    });
 
   it("has no rules at first, and without rules nothing goes [MEM-18]", async () => {
     const { hub } = await threeDays();
@@ -455,7 +460,7 @@ describe("behind the hub's back", () => {
       { content: "pruned", data },
       { ids: seededIds(1, clock), now: clock.now(), limits: DEFAULT_LIMITS },
     );
-    const where = { workspace: hub.workspace, branch: PRUNINGS };
+    const where = { workspace: hub.workspace, branch: PRUNING_BRANCH };
     await store.appendMemories({ ...where, memories: [written.record] });
     await store.close();
     expect((await hub.verify()).problems).toEqual([]);

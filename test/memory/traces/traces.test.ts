@@ -1,7 +1,7 @@
 /** Traces: what agents did, step by step, attached to task and session, out of everybody's way. */
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/base/clock.ts";
-import { randomIds } from "../../../src/base/ids.ts";
+import { randomIdGenerator } from "../../../src/base/ids.ts";
 import type { Agent, Hub, HubOptions, Memory, TraceStep } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { dyingAfter, hubOn, sharedStore } from "../../support/hub/shared-store.ts";
@@ -144,7 +144,7 @@ describe.each(STORES)("a trace on %s", (store) => {
 
   it("takes the same step again under its id for the same, and no other [MEM-12]", async () => {
     const { hub, ada, ben } = await pair();
-    const id = randomIds(systemClock).mint("memory");
+    const id = randomIdGenerator(systemClock).mint("memory");
     const step = { id, kind: "tool", name: "grep", input: { n: 1 } };
     const first = await ada.trace(step);
     const { seq, link } = first;

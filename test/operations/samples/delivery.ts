@@ -7,7 +7,7 @@ import { deliveriesOperations } from "../../../src/operations/deliveries.ts";
 import { failuresOperations } from "../../../src/operations/failures.ts";
 import { handoffsOperations } from "../../../src/operations/handoffs.ts";
 import { inboxOperations } from "../../../src/operations/inbox.ts";
-import type { Acting } from "../../../src/operations/operation.ts";
+import type { OperationContext } from "../../../src/operations/operation.ts";
 import { tasksOperations } from "../../../src/operations/tasks.ts";
 import { workOperations } from "../../../src/operations/work.ts";
 import { type ActingAs, actingOn } from "../../http/acting.ts";
@@ -54,7 +54,7 @@ export class DeliveryWorld {
     return new DeliveryWorld({ hub, ada, bob, cleo, fact: fact.id });
   }
 
-  as(named: string, as: Omit<ActingAs, "named"> = {}): Acting {
+  as(named: string, as: Omit<ActingAs, "named"> = {}): OperationContext {
     return actingOn(this.hub, { named, ...as });
   }
 

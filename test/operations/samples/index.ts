@@ -1,12 +1,12 @@
 /** Sample calls: one of every operation, used by the tests and by scripts/operation-examples.ts. */
 import type { LocalHub } from "../../../src/hub/hub.ts";
-import type { Acting } from "../../../src/operations/operation.ts";
+import type { OperationContext } from "../../../src/operations/operation.ts";
 import { DELIVERY_SAMPLES, type DeliveryOperation, DeliveryWorld } from "./delivery.ts";
 import type { Input } from "./input.ts";
 import { MEMORY_SAMPLES, type MemoryOperation, memoryWorldOn } from "./memory.ts";
 
 export interface SampleCall {
-  readonly acting: Acting;
+  readonly acting: OperationContext;
   readonly input: Input;
 }
 

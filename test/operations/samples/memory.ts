@@ -4,7 +4,7 @@ import { agentsOperations } from "../../../src/operations/agents.ts";
 import { branchesOperations } from "../../../src/operations/branches.ts";
 import { hubOperations } from "../../../src/operations/hub.ts";
 import { memoriesOperations } from "../../../src/operations/memories.ts";
-import type { Acting } from "../../../src/operations/operation.ts";
+import type { OperationContext } from "../../../src/operations/operation.ts";
 import { settingsOperations } from "../../../src/operations/settings.ts";
 import { tracesOperations } from "../../../src/operations/traces.ts";
 import { actingOn } from "../../http/acting.ts";
@@ -24,7 +24,7 @@ export const MEMORY_OPERATIONS = Object.keys(DEFINED) as MemoryOperation[];
 
 export interface MemoryWorld {
   readonly hub: LocalHub;
-  readonly acting: Acting;
+  readonly acting: OperationContext;
   /** Ids of memories: a superseded one, a current one, a private one, a quarantined one. */
   readonly old: string;
   readonly fact: string;

@@ -1,8 +1,8 @@
 /** Vectors as bytes: what is kept of them, and what is lost. */
 import { describe, expect, it } from "vitest";
 import { toUnit } from "../../../src/search/embedding/embedder.ts";
-import { cosine, quantised, restored } from "../../../src/search/embedding/quantise.ts";
-import { gaussian } from "../../../src/search/embedding/signature.ts";
+import { cosine, dequantise, quantise } from "../../../src/search/embedding/quantise.ts";
+import { gaussian } from "../../../src/search/embedding/vector-signature.ts";
 
 const random = gaussian(7);
 const randomVector = (dimensions: number): Float32Array =>
@@ -12,51 +12,51 @@ const exact = (a: Float32Array, b: Float32Array): number =>
 
 describe("a vector stored as bytes", () => {
   it("takes one byte a dimension and four for its scale [MEM-8]", () => {
-    expect(quantised(randomVector(192))).toHaveLength(196);
+    expect(quantise(randomVector(192))).toHaveLength(196);
   });
 
   it("keeps its cosine with others to within two hundredths [MEM-8]", () => {
     for (let i = 0; i < 200; i++) {
       const [a, b] = [randomVector(192), randomVector(192)];
-      expect(Math.abs(cosine(quantised(a), quantised(b)) - exact(a, b))).toBeLessThan(0.02);
+      expect(Math.abs(cosine(quantise(a), quantise(b)) - exact(a, b))).toBeLessThan(0.02);
     }
   });
 
   it("is exactly like itself, and the opposite of its opposite [MEM-8]", () => {
     const a = randomVector(64);
-    expect(cosine(quantised(a), quantised(a))).toBeCloseTo(1, 6);
-    expect(cosine(quantised(a), quantised(a.map((value) => -value)))).toBeCloseTo(-1, 6);
+    expect(cosine(quantise(a), quantise(a))).toBeCloseTo(1, 6);
+    expect(cosine(quantise(a), quantise(a.map((value) => -value)))).toBeCloseTo(-1, 6);
   });
 
   it("does not depend on how long the vector was [MEM-8]", () => {
     const a = randomVector(64);
-    expect(quantised(a.map((value) => value * 1_000))).toEqual(quantised(a));
+    expect(quantise(a.map((value) => value * 1_000))).toEqual(quantise(a));
   });
 
   it("comes back nearly as it was, of length one [MEM-8]", () => {
     const a = randomVector(192);
-    const back = restored(quantised(a));
+    const back = dequantise(quantise(a));
     expect(exact(back, back)).toBeCloseTo(1, 5);
     expect(exact(a, back)).toBeGreaterThan(0.999);
   });
 
   it("is near to nothing when it is zero [MEM-8]", () => {
-    const zero = quantised(new Float32Array(64));
-    expect(cosine(zero, quantised(randomVector(64)))).toBe(0);
-    expect([...restored(zero)].every((value) => value === 0)).toBe(true);
+    const zero = quantise(new Float32Array(64));
+    expect(cosine(zero, quantise(randomVector(64)))).toBe(0);
+    expect([...dequantise(zero)].every((value) => value === 0)).toBe(true);
   });
 
   it("is read where it lies, at any place of a larger buffer [MEM-8]", () => {
-    const [a, b] = [quantised(randomVector(64)), quantised(randomVector(64))];
+    const [a, b] = [quantise(randomVector(64)), quantise(randomVector(64))];
     const larger = new Uint8Array(a.length + 3);
     larger.set(a, 3);
     expect(cosine(larger.subarray(3), b)).toBe(cosine(a, b));
-    expect(restored(larger.subarray(3))).toEqual(restored(a));
+    expect(dequantise(larger.subarray(3))).toEqual(dequantise(a));
   });
 
   it("is compared only with its like, and never made of what is no number [MEM-8]", () => {
-    expect(() => cosine(quantised(randomVector(64)), quantised(randomVector(65)))).toThrow();
-    expect(() => quantised(Float32Array.of(1, Number.NaN))).toThrow("finite");
-    expect(() => quantised(Float32Array.of(1, Number.POSITIVE_INFINITY))).toThrow("finite");
+    expect(() => cosine(quantise(randomVector(64)), quantise(randomVector(65)))).toThrow();
+    expect(() => quantise(Float32Array.of(1, Number.NaN))).toThrow("finite");
+    expect(() => quantise(Float32Array.of(1, Number.POSITIVE_INFINITY))).toThrow("finite");
   });
 });

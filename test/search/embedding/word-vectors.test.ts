@@ -6,13 +6,13 @@ import { describe, expect, it } from "vitest";
 import { isBatonError } from "../../../src/base/errors.ts";
 import { digestedPart, readWordFile } from "../../../src/search/embedding/word-file.ts";
 import {
-  bundledWords,
+  bundledWordVectors,
   neighboursOf,
   WordVectors,
 } from "../../../src/search/embedding/word-vectors.ts";
 
 const file = new URL("../../../src/search/embedding/words.bin", import.meta.url);
-const words = bundledWords();
+const words = bundledWordVectors();
 
 function likeness(a: string, b: string): number {
   const [x, y] = [words.vectorOf(a), words.vectorOf(b)];
@@ -63,7 +63,7 @@ describe("the file of word vectors", () => {
   });
 
   it("is read once, and serves a thread that is handed its memory [MEM-8]", async () => {
-    expect(bundledWords()).toBe(words);
+    expect(bundledWordVectors()).toBe(words);
     expect(words.data).toBeInstanceOf(SharedArrayBuffer);
     const code = `
       const { parentPort, workerData } = require("node:worker_threads");

@@ -1,7 +1,7 @@
 /** Everything a store can show of a workspace. */
 import { type MemoryRow, OPEN_STATES } from "../../../src/store/rows.ts";
-import { everybodyOn } from "../../../src/store/sight.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { publicVisibility } from "../../../src/store/visibility.ts";
 import { BRANCH, ENTRY_KINDS, NAMES, PROCESSES, ROLES, WORKSPACE } from "./side.ts";
 
 const ALL = 100_000;
@@ -21,7 +21,7 @@ export async function dumpOf(store: Store) {
   const workspace = WORKSPACE;
   const memories = await store.recentMemories({
     workspace,
-    sight: everybodyOn(BRANCH),
+    sight: publicVisibility(BRANCH),
     filter: {},
     limit: ALL,
   });
@@ -30,7 +30,13 @@ export async function dumpOf(store: Store) {
   const deliveries = [...new Set(events.map((event) => event.delivery).filter(Boolean))];
   const inboxes = [...NAMES, "dot", ...ROLES];
   const edges = (memory: string, direction: "in" | "out") =>
-    store.findRelations({ workspace, memory, direction, sight: everybodyOn(BRANCH), limit: ALL });
+    store.findRelations({
+      workspace,
+      memory,
+      direction,
+      sight: publicVisibility(BRANCH),
+      limit: ALL,
+    });
   return {
     agents: await store.listAgents(workspace),
     memories: memories.map(plain),

@@ -1,8 +1,8 @@
 /** Steps that claim, renew and settle with any lease, also with old fences and guessed envelopes. */
 import fc from "fast-check";
 import { type DeliveryState, type DeliveryStep, HELD_STATES } from "../../../src/store/rows.ts";
-import { isFree } from "../../../src/store/settlement.ts";
-import type { Claimed, Lease, Settlement } from "../../../src/store/store.ts";
+import { isUncountedAttempt } from "../../../src/store/settlement.ts";
+import type { DeliveryWithEnvelopeRow, Lease, Settlement } from "../../../src/store/store.ts";
 import { BRANCH, HERE, LIMITS, NAMES, PROCESSES, ROLES, type Side, WORKSPACE } from "./side.ts";
 import { idle, known, name, number, pick, recordOf, write } from "./step.ts";
 
@@ -22,7 +22,7 @@ const lease = fc.record({
 type LeaseChoice = typeof lease extends fc.Arbitrary<infer Choice> ? Choice : never;
 
 /** Mostly one that is held, else any. */
-async function leased(side: Side, n: number): Promise<Claimed | undefined> {
+async function leased(side: Side, n: number): Promise<DeliveryWithEnvelopeRow | undefined> {
   const inboxes = { workspace: WORKSPACE, receivers: [...NAMES, ...ROLES] };
   const held = await side.store.listDeliveries({ ...inboxes, states: HELD_STATES, limit: 50 });
   const chosen = n % 4 === 0 ? undefined : pick(held, n);
@@ -33,7 +33,7 @@ async function leased(side: Side, n: number): Promise<Claimed | undefined> {
 async function leaseOf(
   side: Side,
   { delivery, fence, envelope }: LeaseChoice,
-): Promise<{ lease: Lease; found: Claimed } | undefined> {
+): Promise<{ lease: Lease; found: DeliveryWithEnvelopeRow } | undefined> {
   const found = await leased(side, delivery);
   if (!found) return undefined;
   const known = {
@@ -83,10 +83,11 @@ const FROM: Readonly<Record<Settlement["kind"], readonly DeliveryState[]>> = {
 };
 
 /** After the last try there is no next one: a store does not check that, the policy decides it. */
-function withinPolicy(settlement: Settlement, { delivery }: Claimed): Settlement {
+function withinPolicy(settlement: Settlement, { delivery }: DeliveryWithEnvelopeRow): Settlement {
   const { kind } = settlement;
   const last = delivery.attempt >= delivery.maxAttempts;
-  const again = "becomes" in settlement && settlement.becomes !== "dead" && !isFree(settlement);
+  const again =
+    "becomes" in settlement && settlement.becomes !== "dead" && !isUncountedAttempt(settlement);
   return (kind === "failed" || kind === "released") && again && last
     ? { kind, becomes: "dead" }
     : settlement;

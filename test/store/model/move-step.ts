@@ -1,8 +1,8 @@
 /** The step that moves deliveries, also such as are not as they were seen, and deciding about all that is due. */
 import fc from "fast-check";
 import type { Envelope } from "../../../src/envelope/schema.ts";
-import { resealed } from "../../../src/envelope/seal.ts";
-import { SHIPPED } from "../../../src/envelope/versions.ts";
+import { reseal } from "../../../src/envelope/seal.ts";
+import { DEFAULT_VERSIONS } from "../../../src/envelope/versions.ts";
 import {
   type DeliveryRow,
   type DeliveryState,
@@ -11,7 +11,7 @@ import {
   isHeld,
   OPEN_STATES,
 } from "../../../src/store/rows.ts";
-import type { Claimed, Move, MoveDeliveries } from "../../../src/store/store.ts";
+import type { DeliveryWithEnvelopeRow, Move, MoveDeliveries } from "../../../src/store/store.ts";
 import { decisionOf, reachable } from "./send-step.ts";
 import { HERE, LIMITS, type Side, WORKSPACE } from "./side.ts";
 import { idle, known, number, pick, write } from "./step.ts";
@@ -167,8 +167,8 @@ async function decidedAbout(
   side: Side,
   { from, several }: Deciding,
   numbers: readonly number[],
-): Promise<Claimed[]> {
-  const newest: Claimed[] = [];
+): Promise<DeliveryWithEnvelopeRow[]> {
+  const newest: DeliveryWithEnvelopeRow[] = [];
   for (const id of side.deliveries.slice(-20)) {
     const claimed = await side.store.findDelivery(WORKSPACE, id);
     if (claimed) newest.push(claimed);
@@ -181,7 +181,7 @@ async function decidedAbout(
 
 function decisionAbout(
   side: Side,
-  found: readonly Claimed[],
+  found: readonly DeliveryWithEnvelopeRow[],
   about: { deciding: Deciding; by: string; to: string; stale: Stale },
 ): MoveDeliveries {
   const { deciding, by, to, stale } = about;
@@ -211,7 +211,10 @@ function decisionAbout(
   const from = JSON.parse(first.envelope.text) as Envelope;
   const parents = [from.id];
   const changes = { id: side.ids.mint("envelope"), parents };
-  const { envelope, text, digest } = resealed(from, changes, { limits: LIMITS, versions: SHIPPED });
+  const { envelope, text, digest } = reseal(from, changes, {
+    limits: LIMITS,
+    versions: DEFAULT_VERSIONS,
+  });
   return {
     ...operation,
     memory: decisionOf(side, by, { task, trail, envelope: { digest, id: envelope.id } }),

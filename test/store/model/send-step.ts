@@ -7,8 +7,8 @@ import {
   receiverOf,
 } from "../../../src/envelope/schema.ts";
 import { seal } from "../../../src/envelope/seal.ts";
-import { SHIPPED } from "../../../src/envelope/versions.ts";
-import { type Hallmark, writeRecord } from "../../../src/memory/record.ts";
+import { DEFAULT_VERSIONS } from "../../../src/envelope/versions.ts";
+import { type HubFields, writeRecord } from "../../../src/memory/record.ts";
 import {
   BREAKER,
   type DeliveryRow,
@@ -161,7 +161,7 @@ function sealFor(
     hop: 0,
     createdAt: side.clock.now(),
     limits: LIMITS,
-    versions: SHIPPED,
+    versions: DEFAULT_VERSIONS,
     policy: deadline === 0 ? undefined : { deadline },
   });
   return {
@@ -173,7 +173,7 @@ function sealFor(
 export function decisionOf(
   side: Side,
   agent: string,
-  { task, ...hallmark }: Hallmark & { readonly task: string },
+  { task, ...hallmark }: HubFields & { readonly task: string },
 ): NewMemory {
   const pen = { ids: side.ids, now: side.clock.now(), limits: LIMITS, hallmark };
   const content = hallmark.trail?.[0]?.verb ?? "decided";

@@ -4,7 +4,7 @@
  * ones whatever happened before.
  */
 import { BatonError } from "../../../src/base/errors.ts";
-import type { Ids } from "../../../src/base/ids.ts";
+import type { IdGenerator } from "../../../src/base/ids.ts";
 import { resolveLimits } from "../../../src/base/limits.ts";
 import { type Agent, type Hub, LocalHub, type Offer, type Work } from "../../../src/index.ts";
 import { openPostgresStore } from "../../../src/store/postgres/open.ts";
@@ -89,7 +89,7 @@ export class Side {
   readonly handovers: Handover[] = [];
   readonly #opening: Opening;
   #open: Store;
-  #ids: Ids;
+  #ids: IdGenerator;
   #random: () => number;
 
   private constructor(open: Store, clock: VirtualClock, opening: Opening) {
@@ -118,7 +118,7 @@ export class Side {
     return new Side(await opening.open(clock), clock, opening);
   }
 
-  get ids(): Ids {
+  get ids(): IdGenerator {
     return this.#ids;
   }
 

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { type Agent, generateKey } from "../../../src/index.ts";
 import { writeRecord } from "../../../src/memory/record.ts";
 import type { DeliveryStep, NewMemory } from "../../../src/store/rows.ts";
-import type { Claimed } from "../../../src/store/store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
 import { LIMITS, NAMES, ROLES, type Side } from "./side.ts";
 
 export interface Step {
@@ -123,7 +123,7 @@ export const idle = async () => NOTHING;
 /** A record as the hub would write it: with what it does to the delivery. */
 export function recordOf(
   side: Side,
-  { delivery }: Claimed,
+  { delivery }: DeliveryWithEnvelopeRow,
   { verb, data }: { verb?: DeliveryStep["verb"]; data?: Record<string, unknown> },
 ): NewMemory {
   const { holder, receiver, instance, id, attempt, task } = delivery;

@@ -4,7 +4,7 @@ import type { Waiting } from "../../../src/index.ts";
 import { queryOf } from "../../../src/search/query.ts";
 import { EFFORT } from "../../../src/search/rank.ts";
 import { WEIGHTS as RANKING_WEIGHTS } from "../../../src/search/weights.ts";
-import { everybodyOn } from "../../../src/store/sight.ts";
+import { publicVisibility } from "../../../src/store/visibility.ts";
 import { plain } from "./dump.ts";
 import { keep } from "./handoff-steps.ts";
 import { BRANCH, LIMITS, NAMES, type Side, WORKSPACE } from "./side.ts";
@@ -88,7 +88,7 @@ export const search = step(
   fc.record({ text: words, limit: fc.constantFrom(2, 100) }),
   async (side, { text, limit }) => {
     const { hits, more } = await side.store.search({
-      ...{ workspace: WORKSPACE, sight: everybodyOn(BRANCH), filter: {}, limit },
+      ...{ workspace: WORKSPACE, sight: publicVisibility(BRANCH), filter: {}, limit },
       ranking: {
         ...{
           query: queryOf(text),

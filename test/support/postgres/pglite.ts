@@ -7,8 +7,8 @@ import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import type pg from "pg";
 import { parsePostgresAddress } from "../../../src/store/postgres/address.ts";
-import type { Ask } from "../../../src/store/postgres/archive/export.ts";
-import type { Reader } from "../../../src/store/postgres/lines.ts";
+import type { ExecuteSql } from "../../../src/store/postgres/archive/export.ts";
+import type { StatementRunner } from "../../../src/store/postgres/lines.ts";
 import { migrate } from "../../../src/store/postgres/migrations.ts";
 import { statementsIn } from "../../../src/store/postgres/statements.ts";
 
@@ -17,10 +17,10 @@ const BYTEA = 17;
 const SCHEMA = "baton";
 
 export interface InProcess extends AsyncDisposable {
-  readonly reader: Reader;
-  readonly ask: Ask;
+  readonly reader: StatementRunner;
+  readonly ask: ExecuteSql;
   /** As the store runs operations that write. */
-  inOneGo<T>(act: (reader: Reader) => Promise<T>): Promise<T>;
+  inOneGo<T>(act: (reader: StatementRunner) => Promise<T>): Promise<T>;
 }
 
 /** With a store's tables, and the extension at hand but not created. */
@@ -39,7 +39,7 @@ export async function startPglite(): Promise<InProcess> {
   };
   const address = parsePostgresAddress(`postgres://127.0.0.1/postgres?schema=${SCHEMA}`);
   await migrate(client as unknown as pg.Client, address, { create: true });
-  const reader: Reader = {
+  const reader: StatementRunner = {
     sql: statementsIn(SCHEMA),
     read: ({ text }, values) => rowsOf(text, values),
   };

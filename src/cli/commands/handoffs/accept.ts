@@ -11,12 +11,12 @@ import {
   STORE_OPTIONS,
 } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
-import { sayConflicts } from "../../render/conflicts.ts";
-import { sayField } from "../../render/envelope.ts";
-import { sayWarnings } from "../../render/warnings.ts";
-import { LEASE_OPTION, openForWork } from "../../render/work.ts";
-import { bold, dim, localTime, printable, say, sayJson } from "../../terminal.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printField } from "../../render/envelope.ts";
+import { printReservationConflicts } from "../../render/reservation-conflicts.ts";
+import { printWarnings } from "../../render/warnings.ts";
+import { bold, dim, localTime, printable, printJson, printLine } from "../../terminal.ts";
+import { LEASE_OPTION, openForWork } from "../../work-by-handle.ts";
 
 const RECEIPT_OPTIONS = {
   "receipt-goal": { type: "text", value: "<text>", help: "says back what it is about" },
@@ -45,13 +45,13 @@ export const accept = command({
     const agent = await hub.agent(as, undefined, { lease: "session" });
     await hub.deliveries.runDue(); // This process looks once: what is due by now must not be taken.
     const work = await agent.accept({
-      ...given({ delivery, task, receipt: receiptOf(options) }),
+      ...omitUndefined({ delivery, task, receipt: receiptOf(options) }),
       ...(wait === undefined ? {} : { wait: true, signal: AbortSignal.timeout(wait) }),
     });
     if (work === undefined) {
-      if (delivery !== undefined) await sayWhyNot(hub, agent, delivery);
-      if (json) sayJson(null);
-      else say(dim(nothing(agent)));
+      if (delivery !== undefined) await throwNotAcceptable(hub, agent, delivery);
+      if (json) printJson(null);
+      else printLine(dim(nothingWaitingText(agent)));
       return OK;
     }
     const { delivery: row, envelope } = await hub.deliveries.get(work.id);
@@ -64,38 +64,38 @@ export const accept = command({
     const musts = await teamMusts(agent);
     if (json) {
       const shown = { delivery: row, envelope, warnings, conflicts, musts, primer };
-      sayJson({ handle, attempt, redelivered, attempts, progress, ...shown });
+      printJson({ handle, attempt, redelivered, attempts, progress, ...shown });
     } else {
-      say(bold(handle));
-      sayField("yours", [`until ${localTime(leaseUntil)}, and longer with every call`]);
-      sayField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
-      sayField("before", attempts.map(attemptLine));
-      say();
-      say(printable(primer.trimEnd()));
-      say();
-      sayField(
+      printLine(bold(handle));
+      printField("yours", [`until ${localTime(leaseUntil)}, and longer with every call`]);
+      printField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
+      printField("before", attempts.map(attemptLine));
+      printLine();
+      printLine(printable(primer.trimEnd()));
+      printLine();
+      printField(
         "team musts",
         musts.map(({ key, rule }) => `${key}: ${rule}`),
       );
-      sayWarnings(warnings);
-      sayConflicts(conflicts);
-      say(
+      printWarnings(warnings);
+      printReservationConflicts(conflicts);
+      printLine(
         dim(
           `With what it refers to: baton view ${handle}; every field: baton handoff show ${row.id}`,
         ),
       );
-      say(dim(`Go on with ${stepsFor(handle, agent.id, envelope)}`));
+      printLine(dim(`Go on with ${stepsFor(handle, agent.id, envelope)}`));
     }
     return OK;
   },
 });
 
 /** Room for whatever there is: people read it, and the work is theirs by now. */
-const ALL = Number.MAX_SAFE_INTEGER;
+const NO_TOKEN_LIMIT = Number.MAX_SAFE_INTEGER;
 
 /** What the team's shared context says that this agent must keep to: no handoff repeats it. */
 async function teamMusts({ context }: Agent): Promise<readonly { key: string; rule: string }[]> {
-  const { items } = await context.text({ sections: ["constraints"], tokens: ALL });
+  const { items } = await context.text({ sections: ["constraints"], tokens: NO_TOKEN_LIMIT });
   return items.flatMap((item) =>
     item.section === "constraints" && item.level === "must"
       ? [{ key: item.key, rule: item.rule }]
@@ -119,16 +119,16 @@ function receiptOf(options: OptionValues<typeof RECEIPT_OPTIONS>): Receipt | und
   const constraints = options["receipt-constraint"];
   if (goal === undefined && firstStep === undefined && constraints === undefined) return undefined;
   // What is missing is told by whoever checks the receipt.
-  return given({ goal, firstStep, constraints: constraints?.slice() }) as Receipt;
+  return omitUndefined({ goal, firstStep, constraints: constraints?.slice() }) as Receipt;
 }
 
-async function sayWhyNot(hub: Hub, agent: Agent, id: string): Promise<never> {
+async function throwNotAcceptable(hub: Hub, agent: Agent, id: string): Promise<never> {
   const { notAcceptable } = await import("../../../delivery/receive/not-acceptable.ts");
   const { delivery } = await hub.deliveries.get(id);
   throw notAcceptable({ agent: agent.id, role: agent.info.role }, delivery);
 }
 
-const nothing = ({ id, info }: Agent): string =>
+const nothingWaitingText = ({ id, info }: Agent): string =>
   info.status === "paused"
     ? `${id} is paused, and is given nothing: baton agent resume ${id}`
     : `Nothing waits for ${id} that can be taken now.`;

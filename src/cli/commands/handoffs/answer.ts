@@ -1,8 +1,8 @@
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { sayRow } from "../../render/delivery.ts";
-import { openForWork, SEEN_OPTION } from "../../render/work.ts";
-import { sayJson } from "../../terminal.ts";
+import { printDelivery } from "../../render/delivery.ts";
+import { printJson } from "../../terminal.ts";
+import { openForWork, SEEN_OPTION } from "../../work-by-handle.ts";
 
 export const answer = command({
   name: "answer",
@@ -17,8 +17,8 @@ export const answer = command({
     const row = await (delivery.state === "waiting"
       ? agent.questions.answer(id, text)
       : agent.approvals.reply(id, text, { seen }));
-    if (json) sayJson(row);
-    else sayRow(row);
+    if (json) printJson(row);
+    else printDelivery(row);
     return OK;
   },
 });

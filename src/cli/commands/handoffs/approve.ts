@@ -1,9 +1,9 @@
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { OUTPUT_OPTIONS, outputsOf } from "../../options/result.ts";
-import { sayRow } from "../../render/delivery.ts";
-import { openForWork, SEEN_OPTION } from "../../render/work.ts";
-import { sayJson } from "../../terminal.ts";
+import { printDelivery } from "../../render/delivery.ts";
+import { printJson } from "../../terminal.ts";
+import { openForWork, SEEN_OPTION } from "../../work-by-handle.ts";
 
 export const approve = command({
   name: "approve",
@@ -24,8 +24,8 @@ export const approve = command({
     const { envelope } = await hub.deliveries.get(id);
     const outputs = await outputsOf(envelope.expects, output);
     const row = await person.approvals.approve(id, { comment, outputs, seen });
-    if (json) sayJson(row);
-    else sayRow(row);
+    if (json) printJson(row);
+    else printDelivery(row);
     return OK;
   },
 });

@@ -2,7 +2,7 @@ import type { BreakerInfo } from "../../../delivery/settings/breaker.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, plural, say, sayJson } from "../../terminal.ts";
+import { bold, dim, localTime, plural, printJson, printLine } from "../../terminal.ts";
 
 const list = command({
   name: "breaker list",
@@ -13,19 +13,19 @@ const list = command({
   async run({ options }) {
     await using hub = await openExisting(options);
     const breakers = await hub.agents.breakers();
-    if (options.json) sayJson(breakers);
-    else if (breakers.length === 0) say(dim("No receiver has lost any work lately."));
-    else for (const breaker of breakers) sayBreaker(breaker);
+    if (options.json) printJson(breakers);
+    else if (breakers.length === 0) printLine(dim("No receiver has lost any work lately."));
+    else for (const breaker of breakers) printBreaker(breaker);
     return OK;
   },
 });
 
-function sayBreaker({ receiver, state, deliveries, passesAt }: BreakerInfo): void {
+function printBreaker({ receiver, state, deliveries, passesAt }: BreakerInfo): void {
   const when = passesAt === undefined ? "" : `, one may pass ${localTime(passesAt)}`;
-  say(
+  printLine(
     `${receiver}  ${bold(state)}, ${plural(deliveries.length, "handoff")} given up in a row${when}`,
   );
-  for (const delivery of deliveries) say(dim(`  ${delivery}`));
+  for (const delivery of deliveries) printLine(dim(`  ${delivery}`));
 }
 
 const reset = command({
@@ -38,8 +38,8 @@ const reset = command({
     await using hub = await openExisting(options);
     const receiver = name.startsWith("role:") ? name : (await hub.agent(name)).id;
     await hub.agents.resetBreaker(receiver);
-    if (options.json) sayJson({ receiver, state: "closed" });
-    else say(`${receiver}  ${bold("closed")}`);
+    if (options.json) printJson({ receiver, state: "closed" });
+    else printLine(`${receiver}  ${bold("closed")}`);
     return OK;
   },
 });

@@ -2,10 +2,10 @@ import { BatonError } from "../../../base/errors.ts";
 import type { Delivery } from "../../../history/delivery.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
-import { sayRow } from "../../render/delivery.ts";
+import { printDelivery } from "../../render/delivery.ts";
 import { openExisting } from "../../store.ts";
-import { dim, oneLine, say, sayJson } from "../../terminal.ts";
+import { dim, oneLine, printJson, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 export const cancel = command({
   name: "cancel",
@@ -20,7 +20,7 @@ export const cancel = command({
   },
 
   async run({ args: [delivery], options: { as, task, reason, json, ...choice } }) {
-    if ((delivery === undefined) === (task === undefined)) throw oneOfBoth();
+    if ((delivery === undefined) === (task === undefined)) throw deliveryOrTaskRequired();
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
     if (delivery !== undefined) await hub.deliveries.get(delivery); // An unknown id is told as such.
@@ -29,24 +29,25 @@ export const cancel = command({
         ? await agent.tasks.cancelHandoffs(task ?? "", reason)
         : await agent.deliveries.cancel(delivery, reason);
     if (delivery !== undefined && cancelled.length === 0) {
-      throw isOver((await hub.deliveries.get(delivery)).delivery);
+      throw alreadySettled((await hub.deliveries.get(delivery)).delivery);
     }
-    if (json) sayJson(cancelled);
-    else if (cancelled.length === 0) say(dim(`Nothing of task "${oneLine(task ?? "")}" is open.`));
-    else for (const row of cancelled) sayRow(row);
+    if (json) printJson(cancelled);
+    else if (cancelled.length === 0)
+      printLine(dim(`Nothing of task "${oneLine(task ?? "")}" is open.`));
+    else for (const row of cancelled) printDelivery(row);
     return OK;
   },
 });
 
-function oneOfBoth(): BatonError {
-  return mistake(
+function deliveryOrTaskRequired(): BatonError {
+  return usageError(
     "delivery",
     "baton cancel needs <delivery> or --task, one of them.",
     "Write baton cancel dlv_… for one handoff, --task <task> for all of a task.",
   );
 }
 
-function isOver({ id, state }: Delivery): BatonError {
+function alreadySettled({ id, state }: Delivery): BatonError {
   return new BatonError("not_open", {
     message: `${id} was over already: it is ${state}.`,
     path: "delivery",

@@ -1,7 +1,7 @@
 import { command } from "../../command.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { OUTPUT_OPTIONS, resultOf } from "../../options/result.ts";
-import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../render/work.ts";
+import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handle.ts";
 
 export const complete = command({
   name: "complete",
@@ -24,7 +24,7 @@ export const complete = command({
           output,
           met,
           result,
-          ...given({ summary, outcome }),
+          ...omitUndefined({ summary, outcome }),
         }),
       ),
     );

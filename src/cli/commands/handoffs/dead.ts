@@ -9,12 +9,12 @@ import {
 } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";
-import { given } from "../../options/given.ts";
-import { attemptOf, sayRow, sayTruth } from "../../render/delivery.ts";
-import { sayEnvelope, sayField } from "../../render/envelope.ts";
-import { sayMore } from "../../render/more.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { attemptOf, printDelivery, printDeliveryDetails } from "../../render/delivery.ts";
+import { printEnvelope, printField } from "../../render/envelope.ts";
+import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
-import { dim, say, sayJson } from "../../terminal.ts";
+import { dim, printJson, printLine } from "../../terminal.ts";
 
 const DEFAULT_LIMIT = 20;
 const { next, state, payload, "payload-type": payloadType } = CONTENT_OPTIONS;
@@ -35,19 +35,19 @@ const list = command({
 
   async run({ options: { limit = DEFAULT_LIMIT, after, json, store, workspace, ...filter } }) {
     await using hub = await openExisting({ store, workspace });
-    const page = await hub.deadLetters.list({ limit, ...given({ ...filter, after }) });
-    if (json) sayJson(page);
-    else if (page.items.length === 0) say(dim("No matching dead letters."));
-    else for (const letter of page.items) sayLetter(letter);
-    if (!json) sayMore(page.next);
+    const page = await hub.deadLetters.list({ limit, ...omitUndefined({ ...filter, after }) });
+    if (json) printJson(page);
+    else if (page.items.length === 0) printLine(dim("No matching dead letters."));
+    else for (const letter of page.items) printDeadLetter(letter);
+    if (!json) printMore(page.next);
     return OK;
   },
 });
 
-function sayLetter({ delivery, envelope, attempts }: DeadLetter): void {
-  sayRow(delivery);
-  sayField("intent", [envelope.intent]);
-  sayField("tries", attempts.map(attemptOf));
+function printDeadLetter({ delivery, envelope, attempts }: DeadLetter): void {
+  printDelivery(delivery);
+  printField("intent", [envelope.intent]);
+  printField("tries", attempts.map(attemptOf));
 }
 
 const show = command({
@@ -59,11 +59,11 @@ const show = command({
   async run({ args: [id = ""], options }) {
     await using hub = await openExisting(options);
     const shown = await hub.deliveries.get(id);
-    if (options.json) sayJson(shown);
+    if (options.json) printJson(shown);
     else {
-      sayTruth(shown);
-      say();
-      await sayEnvelope(hub, shown.envelope);
+      printDeliveryDetails(shown);
+      printLine();
+      await printEnvelope(hub, shown.envelope);
     }
     return OK;
   },
@@ -91,9 +91,9 @@ const redrive = command({
     const agent = await hub.agent(as);
     const content = contentOf(options);
     const changes = { next: content.next, state: content.state, payload: content.payload, to };
-    const row = await agent.deadLetters.redrive(id, given(changes));
-    if (json) sayJson(row);
-    else sayRow(row);
+    const row = await agent.deadLetters.redrive(id, omitUndefined(changes));
+    if (json) printJson(row);
+    else printDelivery(row);
     return OK;
   },
 });
@@ -109,8 +109,8 @@ const discard = command({
     await hub.deliveries.get(id); // An id that is none is told as such.
     const agent = await hub.agent(as);
     const row = await agent.deadLetters.discard(id, reason);
-    if (json) sayJson(row);
-    else sayRow(row);
+    if (json) printJson(row);
+    else printDelivery(row);
     return OK;
   },
 });

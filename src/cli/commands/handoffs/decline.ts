@@ -1,5 +1,5 @@
 import { command } from "../../command.ts";
-import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../render/work.ts";
+import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handle.ts";
 
 export const decline = command({
   name: "decline",

@@ -1,9 +1,9 @@
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";
-import { given } from "../../options/given.ts";
-import { saySent } from "../../render/sent.ts";
-import { openForWork, SEEN_OPTION } from "../../render/work.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printSent } from "../../render/sent.ts";
+import { openForWork, SEEN_OPTION } from "../../work-by-handle.ts";
 
 export const edit = command({
   name: "edit",
@@ -25,8 +25,8 @@ export const edit = command({
     await using hub = await openForWork({ store, workspace });
     const person = await hub.agent(as, undefined, { lease: "session" });
     await hub.deliveries.get(id); // An id that is none is told as such.
-    const changes = { ...contentOf(options), ...given({ intent, comment, to, seen }) };
-    await saySent(await person.approvals.edit(id, changes), json);
+    const changes = { ...contentOf(options), ...omitUndefined({ intent, comment, to, seen }) };
+    await printSent(await person.approvals.edit(id, changes), json);
     return OK;
   },
 });

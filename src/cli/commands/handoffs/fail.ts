@@ -1,6 +1,6 @@
 import { command } from "../../command.ts";
-import { given } from "../../options/given.ts";
-import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../render/work.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handle.ts";
 
 export const fail = command({
   name: "fail",
@@ -18,7 +18,7 @@ export const fail = command({
 
   run({ args: [handle = "", message = ""], options }) {
     const { permanent, type, attempted, hint, ...choice } = options;
-    const failure = { message, ...given({ type, attempted, hints: hint?.slice() }) };
+    const failure = { message, ...omitUndefined({ type, attempted, hints: hint?.slice() }) };
     return settleAt(handle, choice, (work) =>
       work.fail({ ...failure, class: permanent ? "permanent" : "retryable" }),
     );

@@ -1,5 +1,5 @@
-import { nearestNames } from "../../../base/nearest.ts";
-import type { Decision, DecisionAnswer } from "../../../coordination/failures/decision.ts";
+import { nearestNames } from "../../../base/nearest-names.ts";
+import type { DecideResult, Decision } from "../../../coordination/failures/decision.ts";
 import type { ListedFailure } from "../../../coordination/failures/list.ts";
 import type { FailureRule, FailureRuleInfo } from "../../../coordination/failures/rules.ts";
 import {
@@ -11,12 +11,10 @@ import {
   STORE_OPTIONS,
 } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { didYouMean, mistake } from "../../mistake.ts";
 import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";
-import { given } from "../../options/given.ts";
-import { sayField } from "../../render/envelope.ts";
-import { sayMore } from "../../render/more.ts";
-import { openForWork } from "../../render/work.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printField } from "../../render/envelope.ts";
+import { printMore } from "../../render/next-page.ts";
 import { openExisting, openStore } from "../../store.ts";
 import {
   bad,
@@ -26,10 +24,12 @@ import {
   localTime,
   oneLine,
   plural,
-  say,
-  sayJson,
+  printJson,
+  printLine,
   table,
 } from "../../terminal.ts";
+import { didYouMean, usageError } from "../../usage-error.ts";
+import { openForWork } from "../../work-by-handle.ts";
 
 const DEFAULT_LIMIT = 20;
 const DECISIONS = ["retry", "reroute", "ask", "abort"] as const;
@@ -57,33 +57,36 @@ const list = command({
 
   async run({ options: { task, undecided, limit = DEFAULT_LIMIT, after, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const page = await hub.failures.list({ limit, ...given({ task, undecided, after }) });
-    if (json) sayJson(page);
-    else if (page.items.length === 0) say(dim("No matching failures."));
-    else for (const failure of page.items) sayFailure(failure);
-    if (!json) sayMore(page.next);
+    const page = await hub.failures.list({ limit, ...omitUndefined({ task, undecided, after }) });
+    if (json) printJson(page);
+    else if (page.items.length === 0) printLine(dim("No matching failures."));
+    else for (const failure of page.items) printFailure(failure);
+    if (!json) printMore(page.next);
     return OK;
   },
 });
 
-function sayFailure(listed: ListedFailure): void {
+function printFailure(listed: ListedFailure): void {
   const { task, delivery, failure, asked, advice, decision, report } = listed;
   const by = failure.by === undefined ? "" : ` by ${failure.by}`;
   const mark = decision === undefined ? bad(failure.type) : failure.type;
   const tries = plural(failure.retries, "retry");
-  say(`${bold(oneLine(task))}  ${mark} (${failure.class})${by}, ${tries}  ${dim(delivery)}`);
-  sayField("message", [failure.message]);
-  sayField("hint", failure.hints);
-  sayField("attempted", failure.attempted === undefined ? [] : [failure.attempted]);
-  sayField("before", listed.before.map(decidedLine));
+  printLine(`${bold(oneLine(task))}  ${mark} (${failure.class})${by}, ${tries}  ${dim(delivery)}`);
+  printField("message", [failure.message]);
+  printField("hint", failure.hints);
+  printField("attempted", failure.attempted === undefined ? [] : [failure.attempted]);
+  printField("before", listed.before.map(decidedLine));
   if (decision !== undefined) {
-    sayField("decided", [decidedLine(decision)]);
+    printField("decided", [decidedLine(decision)]);
     return;
   }
   const since = localTime(listed.reportedAt);
-  sayField("with", listed.with === undefined ? [] : [`${listed.with} since ${since} (${report})`]);
-  sayField("asked", asked.length === 0 ? [] : [asked.join(", ")]);
-  sayField("would", advice === undefined ? [] : [adviceLine(advice)]);
+  printField(
+    "with",
+    listed.with === undefined ? [] : [`${listed.with} since ${since} (${report})`],
+  );
+  printField("asked", asked.length === 0 ? [] : [asked.join(", ")]);
+  printField("would", advice === undefined ? [] : [adviceLine(advice)]);
 }
 
 const decidedLine = (decision: NonNullable<ListedFailure["decision"]>): string => {
@@ -105,8 +108,8 @@ const show = command({
   async run({ args: [id = ""], options }) {
     await using hub = await openExisting(options);
     const failure = await hub.failures.get(id);
-    if (options.json) sayJson(failure);
-    else sayFailure(failure);
+    if (options.json) printJson(failure);
+    else printFailure(failure);
     return OK;
   },
 });
@@ -133,17 +136,25 @@ const decide = command({
     await using hub = await openForWork({ store, workspace });
     const agent = await hub.agent(as, undefined, { lease: "session" });
     const content = contentOf(options);
-    const said = given({ next: content.next, state: content.state, payload: content.payload });
+    const said = omitUndefined({
+      next: content.next,
+      state: content.state,
+      payload: content.payload,
+    });
     const changes = Object.keys(said).length === 0 ? undefined : said;
-    const decision = { decision: what, reason, ...given({ to, delayMs, changes }) } as Decision;
+    const decision = {
+      decision: what,
+      reason,
+      ...omitUndefined({ to, delayMs, changes }),
+    } as Decision;
     const answer = await agent.failures.decide(id, decision);
-    if (json) sayJson(answer);
-    else say(answerLine(answer));
+    if (json) printJson(answer);
+    else printLine(answerLine(answer));
     return OK;
   },
 });
 
-function answerLine(answer: DecisionAnswer): string {
+function answerLine(answer: DecideResult): string {
   switch (answer.kind) {
     case "decided":
       return `${bold(answer.decision)}  ${answer.delivery.id} is ${answer.delivery.state}`;
@@ -193,22 +204,26 @@ const rule = command({
 
   async run({ args: [name], options }) {
     const { type, class: kind, task, receiver, role, decided, json, store, workspace } = options;
-    if (name === undefined) return sayRules({ store, workspace }, json);
-    const when = given({ type, class: kind, task, receiver, role, decided });
+    if (name === undefined) return printRules({ store, workspace }, json);
+    const when = omitUndefined({ type, class: kind, task, receiver, role, decided });
     if (options.drop) {
-      if (Object.keys(when).length > 0 || saidThen(options).length > 0) throw onlyDrop();
+      if (Object.keys(when).length > 0 || listRuleActions(options).length > 0) throw onlyDrop();
       return dropRule(name, { store, workspace }, json);
     }
-    const made = { when, ...given({ reason: options.reason }), then: thenOf(options) };
+    const made = {
+      when,
+      ...omitUndefined({ reason: options.reason }),
+      then: ruleActionOf(options),
+    };
     await using hub = await openStore({ store, workspace });
     await hub.failures.setRule(name, made as FailureRule);
-    if (json) sayJson({ name, ...made });
-    else say(table([rowOf({ name, ...made } as FailureRuleInfo)]).join("\n"));
+    if (json) printJson({ name, ...made });
+    else printLine(table([rowOf({ name, ...made } as FailureRuleInfo)]).join("\n"));
     return OK;
   },
 });
 
-interface Then {
+interface RuleActionOptions {
   readonly retry?: boolean | undefined;
   readonly delay?: number | undefined;
   readonly reroute?: string | undefined;
@@ -216,27 +231,33 @@ interface Then {
   readonly abort?: boolean | undefined;
 }
 
-const saidThen = ({ retry, delay, reroute, ask, abort }: Then): FailureRule["then"][] => [
-  ...(retry ? [{ retry: given({ delayMs: delay }) }] : []),
+const listRuleActions = ({
+  retry,
+  delay,
+  reroute,
+  ask,
+  abort,
+}: RuleActionOptions): FailureRule["then"][] => [
+  ...(retry ? [{ retry: omitUndefined({ delayMs: delay }) }] : []),
   ...(reroute === undefined ? [] : [{ reroute }]),
   ...(ask === undefined ? [] : [{ ask }]),
   ...(abort ? [{ abort: true as const }] : []),
 ];
 
 const onlyDrop = () =>
-  mistake(
+  usageError(
     "--drop",
     "--drop takes the whole rule away.",
     "Say --drop alone; to change a rule, say all of it without --drop.",
   );
 
-function thenOf(options: Then): FailureRule["then"] {
+function ruleActionOf(options: RuleActionOptions): FailureRule["then"] {
   if (options.delay !== undefined && !options.retry) {
-    throw mistake("--delay", "--delay goes with --retry.", "Say --retry, or leave --delay out.");
+    throw usageError("--delay", "--delay goes with --retry.", "Say --retry, or leave --delay out.");
   }
-  const [then, ...more] = saidThen(options);
+  const [then, ...more] = listRuleActions(options);
   if (then !== undefined && more.length === 0) return then;
-  throw mistake(
+  throw usageError(
     "--retry",
     then === undefined ? "What then?" : "A rule says one thing.",
     "Say one of --retry, --reroute <name>, --ask <agent>, --abort.",
@@ -248,12 +269,12 @@ interface Choice {
   readonly workspace?: string | undefined;
 }
 
-async function sayRules(choice: Choice, json: boolean | undefined): Promise<number> {
+async function printRules(choice: Choice, json: boolean | undefined): Promise<number> {
   await using hub = await openExisting(choice);
   const rules = await hub.failures.rules();
-  if (json) sayJson(rules);
-  else if (rules.length === 0) say(dim("No rules: the hub decides by its defaults."));
-  else for (const row of table(rules.map(rowOf))) say(row);
+  if (json) printJson(rules);
+  else if (rules.length === 0) printLine(dim("No rules: the hub decides by its defaults."));
+  else for (const row of table(rules.map(rowOf))) printLine(row);
   return OK;
 }
 
@@ -275,15 +296,15 @@ async function dropRule(name: string, choice: Choice, json: boolean | undefined)
   await using hub = await openExisting(choice);
   const known = (await hub.failures.rules()).map((each) => each.name);
   if (!known.includes(name)) {
-    throw mistake(
+    throw usageError(
       "name",
       `There is no rule "${name}".`,
       didYouMean(nearestNames(name, known)) ?? "See baton failure rule.",
     );
   }
   await hub.failures.deleteRule(name);
-  if (json) sayJson({ name });
-  else say(`${bold(name)} is no more`);
+  if (json) printJson({ name });
+  else printLine(`${bold(name)} is no more`);
   return OK;
 }
 

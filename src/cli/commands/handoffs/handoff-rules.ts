@@ -1,11 +1,11 @@
 import type { HandoffRulesInput } from "../../../delivery/settings/handoff-rules.ts";
-import { UNREGISTERED, type Unregistered } from "../../../delivery/settings/registry.ts";
+import { UNREGISTERED_MODES, type UnregisteredMode } from "../../../delivery/settings/registry.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
-import { sayField } from "../../render/envelope.ts";
+import { printField } from "../../render/envelope.ts";
 import { openExisting, openStore } from "../../store.ts";
-import { sayJson } from "../../terminal.ts";
+import { printJson } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 export const handoffRules = command({
   name: "handoff rules",
@@ -18,7 +18,7 @@ export const handoffRules = command({
       type: "text",
       value: "<rule>",
       help: "accept or refuse payload types that are not registered",
-      choices: UNREGISTERED,
+      choices: UNREGISTERED_MODES,
     },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -26,23 +26,23 @@ export const handoffRules = command({
 
   async run({ options: { action, "any-action": any, unregistered, json, ...choice } }) {
     if (action !== undefined && any) {
-      throw mistake("--any-action", "--action and --any-action conflict.", "Pass one of them.");
+      throw usageError("--any-action", "--action and --any-action conflict.", "Pass one of them.");
     }
     const actions = any ? [] : action;
     const changes: HandoffRulesInput = {
       ...(actions && { actions: [...actions] }),
-      ...(unregistered && { unregistered: unregistered as Unregistered }),
+      ...(unregistered && { unregistered: unregistered as UnregisteredMode }),
     };
     const isChange = Object.keys(changes).length > 0;
     await using hub = isChange ? await openStore(choice) : await openExisting(choice);
     const rules = (await hub.settings.update({ handoffs: isChange ? changes : undefined }))
       .handoffs;
     if (json) {
-      sayJson(rules);
+      printJson(rules);
       return OK;
     }
-    sayField("actions", [rules.actions.length === 0 ? "any" : rules.actions.join(", ")]);
-    sayField("unregistered", [rules.unregistered]);
+    printField("actions", [rules.actions.length === 0 ? "any" : rules.actions.join(", ")]);
+    printField("unregistered", [rules.unregistered]);
     return OK;
   },
 });

@@ -4,22 +4,22 @@ import type { Sent } from "../../../hub/sent.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import {
-  draftedBy,
-  SENDING_OPTIONS,
-  type Sending,
-  saidOf,
-  sendingOf,
-} from "../../options/sending.ts";
-import { saySent } from "../../render/sent.ts";
-import { LEASE_OPTION, openForWork } from "../../render/work.ts";
-import { sayJson } from "../../terminal.ts";
+  draftFromOptions,
+  HANDOFF_OPTIONS,
+  type HandoffRequest,
+  handoffRequestOf,
+  standaloneDraftOf,
+} from "../../options/handoff-options.ts";
+import { printSent } from "../../render/sent.ts";
+import { printJson } from "../../terminal.ts";
+import { LEASE_OPTION, openForWork } from "../../work-by-handle.ts";
 
 export const handoffSend = command({
   name: "handoff send",
   summary: "Hand a task to another agent; stored once the command returns",
   args: [{ name: "intent", help: "what the user wants, in quotes", optional: true }],
   options: {
-    ...SENDING_OPTIONS,
+    ...HANDOFF_OPTIONS,
     preview: {
       type: "flag",
       help: "send nothing; show what the receiver would see, what stays out, and what could be better",
@@ -31,19 +31,23 @@ export const handoffSend = command({
 
   async run({ args: [intent], options }) {
     const { as, lease, store, workspace, json, preview } = options;
-    const said = saidOf(handoffSend, intent, options);
+    const said = draftFromOptions(handoffSend, intent, options);
     await using hub = await openForWork({ store, workspace, lease });
-    const sending = await sendingOf(hub, said, options);
+    const sending = await handoffRequestOf(hub, said, options);
     if (preview) {
       await showPreview(hub, { as, json }, sending);
       return OK;
     }
-    await saySent(await send(hub, as, sending), json);
+    await printSent(await send(hub, as, sending), json);
     return OK;
   },
 });
 
-async function send(hub: Hub, as: string | undefined, { draft, work }: Sending): Promise<Sent> {
+async function send(
+  hub: Hub,
+  as: string | undefined,
+  { draft, work }: HandoffRequest,
+): Promise<Sent> {
   if (work === undefined) return (await hub.agent(as ?? "")).handoff(draft as Draft);
   return work.handoff(draft as Draft);
 }
@@ -51,10 +55,10 @@ async function send(hub: Hub, as: string | undefined, { draft, work }: Sending):
 async function showPreview(
   hub: Hub,
   { as, json }: { readonly as?: string | undefined; readonly json?: boolean | undefined },
-  sending: Sending,
+  sending: HandoffRequest,
 ): Promise<void> {
-  const { sender, draft } = await draftedBy(hub, as, sending);
+  const { sender, draft } = await standaloneDraftOf(hub, as, sending);
   const [preview, lint] = [await sender.handoffs.preview(draft), await sender.handoffs.lint(draft)];
-  if (json) sayJson({ ...preview, lint });
-  else await (await import("../../render/preview.ts")).sayPreview(hub, preview, lint);
+  if (json) printJson({ ...preview, lint });
+  else await (await import("../../render/preview.ts")).printPreview(hub, preview, lint);
 }

@@ -1,10 +1,10 @@
 import { command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
-import { sayRow, sayTruth } from "../../render/delivery.ts";
-import { sayEnvelope } from "../../render/envelope.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printDelivery, printDeliveryDetails } from "../../render/delivery.ts";
+import { printEnvelope } from "../../render/envelope.ts";
 import { openExisting } from "../../store.ts";
-import { say, sayJson } from "../../terminal.ts";
+import { printJson, printLine } from "../../terminal.ts";
 
 export const handoffShow = command({
   name: "handoff show",
@@ -20,18 +20,18 @@ export const handoffShow = command({
   async run({ args: [id = ""], options: { follow, timeout, json, ...choice } }) {
     await using hub = await openExisting(choice);
     if (follow) {
-      for await (const row of hub.deliveries.watch(id, given({ timeoutMs: timeout }))) {
-        if (json) say(JSON.stringify(row));
-        else sayRow(row);
+      for await (const row of hub.deliveries.watch(id, omitUndefined({ timeoutMs: timeout }))) {
+        if (json) printLine(JSON.stringify(row));
+        else printDelivery(row);
       }
       return OK;
     }
     const shown = await hub.deliveries.get(id);
-    if (json) sayJson(shown);
+    if (json) printJson(shown);
     else {
-      sayTruth(shown);
-      say();
-      await sayEnvelope(hub, shown.envelope);
+      printDeliveryDetails(shown);
+      printLine();
+      await printEnvelope(hub, shown.envelope);
     }
     return OK;
   },

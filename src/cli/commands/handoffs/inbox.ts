@@ -1,14 +1,14 @@
-import type { Waiting } from "../../../delivery/watch/inbox-listing.ts";
+import type { DeliveryWithEnvelope } from "../../../delivery/watch/inbox-listing.ts";
 import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { notBefore } from "../../render/delivery.ts";
 import { expectedOf } from "../../render/envelope.ts";
-import { sayMore } from "../../render/more.ts";
-import { sayWarnings } from "../../render/warnings.ts";
+import { printMore } from "../../render/next-page.ts";
+import { printWarnings } from "../../render/warnings.ts";
 import { openExisting } from "../../store.ts";
-import { bad, bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
+import { bad, bold, dim, localTime, oneLine, printJson, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 export const inbox = command({
   name: "inbox",
@@ -24,7 +24,7 @@ export const inbox = command({
 
   async run({ args: [name = ""], options: { task, limit, after, json, ...choice } }) {
     if (name.startsWith("role:")) {
-      throw mistake(
+      throw usageError(
         "agent",
         "An inbox is an agent's; what is for a role is in those of all who have it.",
         "Name one of them: baton agents lists who has which role.",
@@ -32,37 +32,37 @@ export const inbox = command({
     }
     await using hub = await openExisting(choice);
     const agent = await hub.agent(name);
-    const page = await agent.deliveries.waiting(given({ task, limit, after }));
-    if (json) sayJson(page);
-    else if (page.items.length === 0) say(dim(`Nothing waits for ${agent.id}.`));
+    const page = await agent.deliveries.waiting(omitUndefined({ task, limit, after }));
+    if (json) printJson(page);
+    else if (page.items.length === 0) printLine(dim(`Nothing waits for ${agent.id}.`));
     else {
       for (const each of page.items) {
-        sayWaiting(each, agent.id);
-        sayWarnings(await hub.deliveries.warnings(each.delivery.id));
+        printInboxEntry(each, agent.id);
+        printWarnings(await hub.deliveries.warnings(each.delivery.id));
       }
-      sayMore(page.next);
+      printMore(page.next);
     }
     return OK;
   },
 });
 
-function sayWaiting({ delivery: row, envelope }: Waiting, agent: string): void {
+function printInboxEntry({ delivery: row, envelope }: DeliveryWithEnvelope, agent: string): void {
   const tries = row.attempt === 0 ? "" : `, attempt ${row.attempt} of ${row.maxAttempts}`;
   const shared = row.receiver === agent ? "" : ` for ${row.receiver}`;
   const until = row.deadline === undefined ? "" : `, until ${localTime(row.deadline)}`;
   const priority = envelope.priority === undefined ? "" : `, ${envelope.priority}`;
   const sent = dim(`, sent ${localTime(row.sentAt)}`);
-  say(
+  printLine(
     `${bold(row.state)}  ${row.task} from ${row.sender}${shared}${priority}${tries}${notBefore(row, envelope.after)}${until}${sent}`,
   );
-  say(`  ${oneLine(envelope.intent, 2)}`);
+  printLine(`  ${oneLine(envelope.intent, 2)}`);
   if (envelope.failure !== undefined) {
     const { type, class: kind, by, message } = envelope.failure;
     const who = by === undefined ? "" : ` by ${by}`;
-    say(bad(`  ${oneLine(`failed: ${type} (${kind})${who}: ${message}`, 2)}`));
+    printLine(bad(`  ${oneLine(`failed: ${type} (${kind})${who}: ${message}`, 2)}`));
   }
   if (envelope.expects.length > 0) {
-    say(`  ${oneLine(`asks for ${envelope.expects.map(expectedOf).join(", ")}`, 2)}`);
+    printLine(`  ${oneLine(`asks for ${envelope.expects.map(expectedOf).join(", ")}`, 2)}`);
   }
-  say(dim(`  ${row.id}`));
+  printLine(dim(`  ${row.id}`));
 }

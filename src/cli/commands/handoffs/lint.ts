@@ -1,19 +1,24 @@
-import { nearestNames } from "../../../base/nearest.ts";
-import type { LintRules } from "../../../context/lint/lint-rules.ts";
-import { BINDINGS, type Binding, type RuleName } from "../../../context/lint/rule.ts";
-import type { LintReport } from "../../../delivery/send/lint.ts";
+import { nearestNames } from "../../../base/nearest-names.ts";
+import type { LintRules } from "../../../context/lint/lint-settings.ts";
+import { RULE_MODES, type RuleMode, type RuleName } from "../../../context/lint/rule.ts";
+import type { LintReport } from "../../../delivery/send/lint-handoff.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../../command.ts";
-import { FLAWED, OK } from "../../exit.ts";
-import { didYouMean, mistake } from "../../mistake.ts";
-import { draftedBy, SENDING_OPTIONS, saidOf, sendingOf } from "../../options/sending.ts";
-import { sayFindings } from "../../render/findings.ts";
-import { LEASE_OPTION, openForWork } from "../../render/work.ts";
-import { bad, bold, dim, say, sayJson } from "../../terminal.ts";
+import { LINT_FAILED, OK } from "../../exit.ts";
+import {
+  draftFromOptions,
+  HANDOFF_OPTIONS,
+  handoffRequestOf,
+  standaloneDraftOf,
+} from "../../options/handoff-options.ts";
+import { printLintReport } from "../../render/findings.ts";
+import { bad, bold, dim, printJson, printLine } from "../../terminal.ts";
+import { didYouMean, usageError } from "../../usage-error.ts";
+import { LEASE_OPTION, openForWork } from "../../work-by-handle.ts";
 
 const OPTIONS = {
   rules: { type: "flag", help: "shows how each rule counts; <rule>=refuse, warn or off sets it" },
-  ...SENDING_OPTIONS,
+  ...HANDOFF_OPTIONS,
   ...LEASE_OPTION,
   ...STORE_OPTIONS,
   ...JSON_OPTION,
@@ -35,26 +40,26 @@ export const lint = command({
 
   async run({ args, options }) {
     const { lease, store, workspace, json, rules } = options;
-    const look = rules ? undefined : lookOf(args, options);
+    const look = rules ? undefined : lintCallOf(args, options);
     await using hub = await openForWork({ store, workspace, lease });
     if (look === undefined) {
       await showRules(hub, args, json);
       return OK;
     }
     const report = await look(hub);
-    if (json) sayJson(report);
-    else sayFindings(report);
-    return report.ok ? OK : FLAWED;
+    if (json) printJson(report);
+    else printLintReport(report);
+    return report.ok ? OK : LINT_FAILED;
   },
 });
 
 /** What is to be looked at: known before a store is opened for it. */
-function lookOf(
+function lintCallOf(
   [first, extra]: readonly string[],
   options: OptionValues<typeof OPTIONS>,
 ): (hub: Hub) => Promise<LintReport> {
   if (extra !== undefined) {
-    throw mistake(
+    throw usageError(
       extra,
       `baton lint does not know what to do with "${extra}".`,
       "Write the intent in quotes; rules are set with --rules.",
@@ -64,10 +69,10 @@ function lookOf(
   if (first?.startsWith("dlv_")) {
     return async (hub) => hub.handoffs.lintSent((await hub.deliveries.get(first)).envelope.id);
   }
-  const said = saidOf(lint, first, options);
+  const said = draftFromOptions(lint, first, options);
   return async (hub) => {
-    const sending = await sendingOf(hub, said, options);
-    const { sender, draft } = await draftedBy(hub, options.as, sending);
+    const sending = await handoffRequestOf(hub, said, options);
+    const { sender, draft } = await standaloneDraftOf(hub, options.as, sending);
     return sender.handoffs.lint(draft);
   };
 }
@@ -84,40 +89,42 @@ async function showRules(
       ? known
       : (await hub.settings.update({ lint: Object.fromEntries(wanted) })).lint;
   if (json) {
-    sayJson(rules);
+    printJson(rules);
     return;
   }
-  const { RULES } = await import("../../../context/lint/rules.ts");
+  const { RULE_TABLE: RULES } = await import("../../../context/lint/rule-table.ts");
   const names = Object.keys(RULES) as RuleName[];
   const width = Math.max(...names.map((name) => name.length));
   for (const rule of names) {
-    say(`${bold(rule.padEnd(width))}  ${painted(rules[rule])}  ${RULES[rule].meaning}`);
+    printLine(
+      `${bold(rule.padEnd(width))}  ${coloredBinding(rules[rule])}  ${RULES[rule].meaning}`,
+    );
   }
-  say(
+  printLine(
     dim(
       "refuse: a handoff that breaks it is not sent. warn: reported with the handoff. off: not checked.",
     ),
   );
 }
 
-function painted(counts: Binding): string {
+function coloredBinding(counts: RuleMode): string {
   const word = counts.padEnd("refuse".length);
   return counts === "refuse" ? bad(word) : counts === "off" ? dim(word) : word;
 }
 
 /** `no_next_step=refuse` */
-function settingOf(text: string, known: readonly string[]): [keyof LintRules, Binding] {
+function settingOf(text: string, known: readonly string[]): [keyof LintRules, RuleMode] {
   const [rule = "", value] = text.split("=", 2);
   if (!known.includes(rule)) {
-    throw mistake(
+    throw usageError(
       rule,
       `There is no rule "${rule}".`,
       didYouMean(nearestNames(rule, known)) ?? `Known: ${known.join(", ")}.`,
     );
   }
-  const binding = BINDINGS.find((each) => each === value);
+  const binding = RULE_MODES.find((each) => each === value);
   if (binding !== undefined) return [rule as keyof LintRules, binding];
-  throw mistake(
+  throw usageError(
     rule,
     `"${text}" does not say how ${rule} shall count.`,
     `Write ${rule}=refuse, ${rule}=warn or ${rule}=off.`,

@@ -1,12 +1,12 @@
 import { ERROR_CODES } from "../../../base/errors.ts";
-import type { Noted } from "../../../delivery/work/note.ts";
+import type { NoteResult } from "../../../delivery/work/note.ts";
 import { command } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
 import { MEMORY_OPTIONS, memoryInputOf } from "../../options/memory-options.ts";
-import { sayRedacted } from "../../render/redacted.ts";
-import { HANDLE, holderAt, openForWork, WORK_OPTIONS } from "../../render/work.ts";
-import { bad, dim, say, sayJson } from "../../terminal.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printRedactedSecrets } from "../../render/redacted-secrets.ts";
+import { bad, dim, printJson, printLine } from "../../terminal.ts";
+import { HANDLE, holderAt, openForWork, WORK_OPTIONS } from "../../work-by-handle.ts";
 
 export const note = command({
   name: "note",
@@ -20,23 +20,24 @@ export const note = command({
 
   async run({ args: [handle = "", content = ""], options }) {
     const { type, json, as, lease, store, workspace } = options;
-    const input = { ...memoryInputOf(content, options), ...given({ type }) };
+    const input = { ...memoryInputOf(content, options), ...omitUndefined({ type }) };
     await using hub = await openForWork({ lease, store, workspace });
     const agent = await holderAt(hub, handle, as);
     const noted = await agent.deliveries.note(handle, input);
-    if (json) sayJson(noted);
-    else sayNoted(noted);
+    if (json) printJson(noted);
+    else printNoteResult(noted);
     if (noted.kind === "kept") return ERROR_CODES.lease_lost.exit;
     const { delivery, envelope, sentAt } = await hub.deliveries.get(handle.replace(/#.*$/, ""));
     if (!json && sentAt > (delivery.acceptedAt ?? 0)) {
-      say(`The sender has added to it (${envelope.id}): baton handoff show ${delivery.id}`);
+      printLine(`The sender has added to it (${envelope.id}): baton handoff show ${delivery.id}`);
     }
     return OK;
   },
 });
 
-function sayNoted({ kind, memory, secrets }: Noted): void {
-  say(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);
-  sayRedacted(secrets);
-  if (kind === "kept") say(bad("The work is no longer yours: the note is kept, and marked. Stop."));
+function printNoteResult({ kind, memory, secrets }: NoteResult): void {
+  printLine(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);
+  printRedactedSecrets(secrets);
+  if (kind === "kept")
+    printLine(bad("The work is no longer yours: the note is kept, and marked. Stop."));
 }

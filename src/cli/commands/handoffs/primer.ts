@@ -1,7 +1,7 @@
 import { command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";
-import { printable, say, sayJson } from "../../terminal.ts";
+import { printable, printJson, printLine } from "../../terminal.ts";
 
 export const primer = command({
   name: "primer",
@@ -13,8 +13,8 @@ export const primer = command({
     await using hub = await openExisting(choice);
     const delivery = id.replace(/#\d+$/, ""); // By a handle too.
     const text = await hub.deliveries.primer(delivery);
-    if (json) sayJson({ delivery, primer: text });
-    else say(printable(text.trimEnd()));
+    if (json) printJson({ delivery, primer: text });
+    else printLine(printable(text.trimEnd()));
     return OK;
   },
 });

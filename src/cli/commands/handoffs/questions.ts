@@ -1,7 +1,7 @@
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, oneLine, say, sayJson } from "../../terminal.ts";
+import { bold, dim, oneLine, printJson, printLine } from "../../terminal.ts";
 
 export const questions = command({
   name: "questions",
@@ -13,12 +13,12 @@ export const questions = command({
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
     const asked = await agent.questions.list();
-    if (json) sayJson(asked);
-    else if (asked.length === 0) say(dim(`Nobody has asked ${agent.id} anything.`));
+    if (json) printJson(asked);
+    else if (asked.length === 0) printLine(dim(`Nobody has asked ${agent.id} anything.`));
     else {
       for (const { delivery, question } of asked) {
-        say(`${bold(oneLine(question))}  ${delivery.task}, asked by ${delivery.receiver}`);
-        say(dim(`  ${delivery.id}`));
+        printLine(`${bold(oneLine(question))}  ${delivery.task}, asked by ${delivery.receiver}`);
+        printLine(dim(`  ${delivery.id}`));
       }
     }
     return OK;

@@ -1,8 +1,8 @@
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { sayRow } from "../../render/delivery.ts";
-import { openForWork, SEEN_OPTION } from "../../render/work.ts";
-import { sayJson } from "../../terminal.ts";
+import { printDelivery } from "../../render/delivery.ts";
+import { printJson } from "../../terminal.ts";
+import { openForWork, SEEN_OPTION } from "../../work-by-handle.ts";
 
 export const reject = command({
   name: "reject",
@@ -15,8 +15,8 @@ export const reject = command({
     const person = await hub.agent(as, undefined, { lease: "session" });
     await hub.deliveries.get(id); // An id that is none is told as such.
     const row = await person.approvals.reject(id, reason, { seen });
-    if (json) sayJson(row);
-    else sayRow(row);
+    if (json) printJson(row);
+    else printDelivery(row);
     return OK;
   },
 });

@@ -1,8 +1,8 @@
 import { command } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { sayRow } from "../../render/delivery.ts";
-import { HANDLE, holderAt, openForWork, WORK_OPTIONS } from "../../render/work.ts";
-import { sayJson } from "../../terminal.ts";
+import { printDelivery } from "../../render/delivery.ts";
+import { printJson } from "../../terminal.ts";
+import { HANDLE, holderAt, openForWork, WORK_OPTIONS } from "../../work-by-handle.ts";
 
 export const release = command({
   name: "release",
@@ -14,8 +14,8 @@ export const release = command({
     await using hub = await openForWork(choice);
     const agent = await holderAt(hub, handle, as);
     const row = await (await agent.resume(handle)).release();
-    if (json) sayJson(row);
-    else sayRow(row);
+    if (json) printJson(row);
+    else printDelivery(row);
     return OK;
   },
 });

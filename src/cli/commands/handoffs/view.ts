@@ -1,16 +1,25 @@
 import type { ShownView } from "../../../delivery/work/views.ts";
-import type { Strategy } from "../../../envelope/schema.ts";
+import type { ViewStrategy } from "../../../envelope/schema.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
 import { STRATEGIES } from "../../options/draft.ts";
-import { given } from "../../options/given.ts";
-import { sayView } from "../../render/view.ts";
-import { LEASE_OPTION, openForWork, SEEN_OPTION, workAt } from "../../render/work.ts";
-import { bad, bold, dim, localTime, plural, printable, say, sayJson } from "../../terminal.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printView } from "../../render/view.ts";
+import {
+  bad,
+  bold,
+  dim,
+  localTime,
+  plural,
+  printable,
+  printJson,
+  printLine,
+} from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
+import { LEASE_OPTION, openForWork, SEEN_OPTION, workAt } from "../../work-by-handle.ts";
 
-const COMPOSING = {
+const COMPOSE_OPTIONS = {
   tokens: { type: "number", value: "<n>", help: "of work that is held: what it may take" },
   strategy: {
     type: "text",
@@ -28,7 +37,7 @@ const COMPOSING = {
 
 const OPTIONS = {
   as: { type: "text", value: "<agent>", help: "who does it; else who has the work" },
-  ...COMPOSING,
+  ...COMPOSE_OPTIONS,
   text: { type: "flag", help: "the text alone, ready to paste" },
   ...SEEN_OPTION,
   ...LEASE_OPTION,
@@ -48,49 +57,54 @@ export const view = command({
     const { store, workspace, lease, json, text } = options;
     await using hub = await openForWork({ store, workspace, lease });
     const views = id.includes("#")
-      ? [await composed(hub, id, options)]
-      : await seen(hub, id, options);
+      ? [await composeView(hub, id, options)]
+      : await listStoredViews(hub, id, options);
     const last = views.at(-1);
-    if (json) sayJson(views);
-    else if (last === undefined) say(dim(nobody(id)));
+    if (json) printJson(views);
+    else if (last === undefined) printLine(dim(noViewsText(id)));
     else if (text) process.stdout.write(printable(last.text));
     else {
-      for (const earlier of views.slice(0, -1)) say(dim(headOf(earlier)));
-      await sayShown(hub, last);
+      for (const earlier of views.slice(0, -1)) printLine(dim(headOf(earlier)));
+      await printStoredView(hub, last);
     }
     return OK;
   },
 });
 
-async function composed(hub: Hub, handle: string, options: Options): Promise<ShownView> {
+async function composeView(hub: Hub, handle: string, options: Options): Promise<ShownView> {
   const { as, seen, tokens, strategy, recent, anew } = options;
   const work = await workAt(hub, handle, { as, seen });
-  const asked = { tokens, recent, strategy: strategy as Strategy | undefined };
-  return work.view({ ...given(asked), ...(anew ? { anew } : {}) });
+  const asked = { tokens, recent, strategy: strategy as ViewStrategy | undefined };
+  return work.view({ ...omitUndefined(asked), ...(anew ? { anew } : {}) });
 }
 
-async function seen(hub: Hub, id: string, options: Options): Promise<readonly ShownView[]> {
-  const name = (Object.keys(COMPOSING) as (keyof typeof COMPOSING)[]).find(
+async function listStoredViews(
+  hub: Hub,
+  id: string,
+  options: Options,
+): Promise<readonly ShownView[]> {
+  const name = (Object.keys(COMPOSE_OPTIONS) as (keyof typeof COMPOSE_OPTIONS)[]).find(
     (each) => options[each] !== undefined,
   );
   if (name === undefined) return hub.deliveries.views(id);
-  throw mistake(
+  throw usageError(
     `--${name}`,
     `--${name} takes the handle of work that is held: ${id} names a delivery.`,
     `Write baton view ${id}#<n>, as baton accept gave it; without --${name} you see what was seen.`,
   );
 }
 
-const nobody = (id: string): string =>
+const noViewsText = (id: string): string =>
   `Nobody has looked at a view of ${id} yet. Its holder does: baton view ${id}#<n>`;
 
 const headOf = ({ receiver, at, tokens, omitted }: ShownView): string =>
   `${receiver}, ${localTime(at)}: ${tokens} tokens, ${plural(omitted.length, "record")} left out`;
 
-async function sayShown(hub: Hub, shown: ShownView): Promise<void> {
-  say(bold(headOf(shown)));
-  say(printable(shown.text.trimEnd()));
-  if (!shown.matches) say(bad("Something it showed was taken away since: this is what is left."));
-  say();
-  await sayView(hub, shown);
+async function printStoredView(hub: Hub, shown: ShownView): Promise<void> {
+  printLine(bold(headOf(shown)));
+  printLine(printable(shown.text.trimEnd()));
+  if (!shown.matches)
+    printLine(bad("Something it showed was taken away since: this is what is left."));
+  printLine();
+  await printView(hub, shown);
 }

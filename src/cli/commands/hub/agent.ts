@@ -2,9 +2,9 @@ import type { Hub } from "../../../hub/hub.ts";
 import type { AgentInfo } from "../../../memory/agents.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting, openStore } from "../../store.ts";
-import { bold, say, sayJson } from "../../terminal.ts";
+import { bold, printJson, printLine } from "../../terminal.ts";
 
 const AGENT = { name: "agent", help: "the agent's name or alias" } as const;
 
@@ -35,13 +35,20 @@ const add = command({
     const { role, alias, person, description, model, window, json, ...choice } = options;
     await using hub = await openStore(choice);
     const kind = person ? ("person" as const) : undefined;
-    const profile = given({ role, aliases: alias?.slice(), kind, description, model, window });
-    sayAgent((await hub.agent(name, profile)).info, json);
+    const profile = omitUndefined({
+      role,
+      aliases: alias?.slice(),
+      kind,
+      description,
+      model,
+      window,
+    });
+    printAgent((await hub.agent(name, profile)).info, json);
     return OK;
   },
 });
 
-const changing = (
+const statusCommand = (
   verb: string,
   summary: string,
   change: (hub: Hub, agent: string) => Promise<void>,
@@ -55,21 +62,23 @@ const changing = (
     async run({ args: [name = ""], options }) {
       await using hub = await openExisting(options);
       await change(hub, name);
-      sayAgent((await hub.agent(name)).info, options.json);
+      printAgent((await hub.agent(name)).info, options.json);
       return OK;
     },
   });
 
-const pause = changing("pause", "it keeps its inbox, and is given nothing from it", (hub, agent) =>
-  hub.agents.pause(agent),
+const pause = statusCommand(
+  "pause",
+  "it keeps its inbox, and is given nothing from it",
+  (hub, agent) => hub.agents.pause(agent),
 );
-const resume = changing("resume", "it is given work again", (hub, agent) =>
+const resume = statusCommand("resume", "it is given work again", (hub, agent) =>
   hub.agents.unpause(agent),
 );
 
-function sayAgent(info: AgentInfo, json: boolean | undefined): void {
-  if (json) sayJson(info);
-  else say(`${bold(info.id)}  ${info.role ?? "-"}  ${info.status}`);
+function printAgent(info: AgentInfo, json: boolean | undefined): void {
+  if (json) printJson(info);
+  else printLine(`${bold(info.id)}  ${info.role ?? "-"}  ${info.status}`);
 }
 
 export const agent = [add, pause, resume];

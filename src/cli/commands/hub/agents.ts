@@ -2,7 +2,7 @@ import type { AgentInfo } from "../../../memory/agents.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";
-import { dim, oneLine, say, sayJson, table } from "../../terminal.ts";
+import { dim, oneLine, printJson, printLine, table } from "../../terminal.ts";
 
 export const agents = command({
   name: "agents",
@@ -13,8 +13,8 @@ export const agents = command({
   async run({ options }) {
     await using hub = await openExisting(options);
     const known = await hub.agents.list();
-    if (options.json) sayJson(known);
-    else if (known.length === 0) say(dim(`No agents in workspace "${hub.workspace}" yet.`));
+    if (options.json) printJson(known);
+    else if (known.length === 0) printLine(dim(`No agents in workspace "${hub.workspace}" yet.`));
     else {
       const rows = known.map((agent) => {
         const { id, role, aliases, status, publicKey, description } = agent;
@@ -27,7 +27,7 @@ export const agents = command({
           oneLine(description ?? ""),
         ];
       });
-      for (const row of table(rows)) say(row);
+      for (const row of table(rows)) printLine(row);
     }
     return OK;
   },

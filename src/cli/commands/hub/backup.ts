@@ -3,7 +3,7 @@ import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { progressBar } from "../../progress.ts";
 import { openExisting } from "../../store.ts";
-import { dim, good, plural, say, sayJson } from "../../terminal.ts";
+import { dim, good, plural, printJson, printLine } from "../../terminal.ts";
 
 export const backup = command({
   name: "backup",
@@ -17,21 +17,23 @@ export const backup = command({
     const report = await hub.archive
       .backup(file, { onProgress: ({ done, total }) => bar.show(done, total) })
       .finally(() => bar.end());
-    if (json) sayJson({ store: hub.store, ...report });
-    else sayReport(report, hub.store);
+    if (json) printJson({ store: hub.store, ...report });
+    else printReport(report, hub.store);
     return OK;
   },
 });
 
-function sayReport(report: BackupReport, store: string): void {
+function printReport(report: BackupReport, store: string): void {
   const { file, bytes } = report;
   if (report.kind === "workspace") {
-    say(good(`Workspace ${report.workspace} of ${store} is in ${file}, as an export.`));
-    say(dim(`${plural(report.counts.memory, "memory")}, ${plural(bytes, "byte")}`));
+    printLine(good(`Workspace ${report.workspace} of ${store} is in ${file}, as an export.`));
+    printLine(dim(`${plural(report.counts.memory, "memory")}, ${plural(bytes, "byte")}`));
     return;
   }
-  say(good(`${store} is in ${file}, and was verified there.`));
+  printLine(good(`${store} is in ${file}, and was verified there.`));
   for (const { workspace, memories, deliveries } of report.workspaces) {
-    say(dim(`${workspace}: ${plural(memories, "memory")}, ${plural(deliveries, "delivery")}`));
+    printLine(
+      dim(`${workspace}: ${plural(memories, "memory")}, ${plural(deliveries, "delivery")}`),
+    );
   }
 }

@@ -2,13 +2,13 @@ import type { ChannelInfo, ChannelState } from "../../../delivery/settings/chann
 import type { Draft } from "../../../envelope/schema.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
 import { withFiles } from "../../options/artifacts.ts";
 import { DRAFT_OPTIONS, draftOf } from "../../options/draft.ts";
-import { given } from "../../options/given.ts";
-import { saySent } from "../../render/sent.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printSent } from "../../render/sent.ts";
 import { openExisting, openStore } from "../../store.ts";
-import { bold, dim, plural, say, sayJson, table } from "../../terminal.ts";
+import { bold, dim, plural, printJson, printLine, table } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 const CHANNEL = { name: "channel", help: "the channel's name" } as const;
 
@@ -26,17 +26,17 @@ const list = command({
         subscribers: await hub.channels.subscribers(each.name),
       })),
     );
-    if (options.json) sayJson(known);
-    else if (known.length === 0) say(dim(`No channels in workspace "${hub.workspace}" yet.`));
+    if (options.json) printJson(known);
+    else if (known.length === 0) printLine(dim(`No channels in workspace "${hub.workspace}" yet.`));
     else {
       const rows = known.map((each) => [each.name, each.state, each.subscribers.join(", ")]);
-      for (const row of table(rows)) say(row);
+      for (const row of table(rows)) printLine(row);
     }
     return OK;
   },
 });
 
-const sayState = ({ name, state }: ChannelInfo): void => say(`${bold(name)}  ${state}`);
+const printState = ({ name, state }: ChannelInfo): void => printLine(`${bold(name)}  ${state}`);
 
 const open = command({
   name: "channel open",
@@ -47,14 +47,14 @@ const open = command({
   async run({ args: [name = ""], options }) {
     await using hub = await openStore(options);
     const channel = await hub.channels.set(name, "open");
-    if (options.json) sayJson(channel);
-    else sayState(channel);
+    if (options.json) printJson(channel);
+    else printState(channel);
     return OK;
   },
 });
 
 /** Pausing or closing makes no channel: a name that is none is a slip. */
-const ending = (verb: string, state: ChannelState, summary: string) =>
+const stateCommand = (verb: string, state: ChannelState, summary: string) =>
   command({
     name: `channel ${verb}`,
     summary,
@@ -65,14 +65,18 @@ const ending = (verb: string, state: ChannelState, summary: string) =>
       await using hub = await openExisting(options);
       await hub.channels.subscribers(name);
       const channel = await hub.channels.set(name, state);
-      if (options.json) sayJson(channel);
-      else sayState(channel);
+      if (options.json) printJson(channel);
+      else printState(channel);
       return OK;
     },
   });
 
-const pause = ending("pause", "paused", "nothing is published on it until it is opened again");
-const close = ending("close", "closed", "nothing is published on it any more");
+const pause = stateCommand(
+  "pause",
+  "paused",
+  "nothing is published on it until it is opened again",
+);
+const close = stateCommand("close", "closed", "nothing is published on it any more");
 
 const subscribe = command({
   name: "channel subscribe",
@@ -88,10 +92,13 @@ const subscribe = command({
   async run({ args: [name = ""], options: { as, from, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    const { replayed } = await agent.channels.subscribe(name, given({ from: fromOf(from) }));
-    if (json) sayJson({ channel: name, agent: agent.id, replayed });
+    const { replayed } = await agent.channels.subscribe(
+      name,
+      omitUndefined({ from: fromOf(from) }),
+    );
+    if (json) printJson({ channel: name, agent: agent.id, replayed });
     else
-      say(
+      printLine(
         `${agent.id} gets ${bold(name)}${replayed > 0 ? `, and ${plural(replayed, "handoff")} from before` : ""}`,
       );
     return OK;
@@ -101,7 +108,11 @@ const subscribe = command({
 function fromOf(text: string | undefined): "start" | "now" | number | undefined {
   if (text === undefined || text === "start" || text === "now") return text;
   if (/^\d+$/.test(text)) return Number(text);
-  throw mistake("--from", `--from is "${text}".`, "Write start, now, or the number of a memory.");
+  throw usageError(
+    "--from",
+    `--from is "${text}".`,
+    "Write start, now, or the number of a memory.",
+  );
 }
 
 const unsubscribe = command({
@@ -115,8 +126,8 @@ const unsubscribe = command({
     await hub.channels.subscribers(name); // A channel that is none is told as such.
     const agent = await hub.agent(as);
     await agent.channels.unsubscribe(name);
-    if (json) sayJson({ channel: name, agent: agent.id });
-    else say(`${agent.id} gets nothing from ${bold(name)} any more`);
+    if (json) printJson({ channel: name, agent: agent.id });
+    else printLine(`${agent.id} gets nothing from ${bold(name)} any more`);
     return OK;
   },
 });
@@ -140,7 +151,7 @@ const publish = command({
     const draft = { ...(await withFiles(hub, said, options.file)), intent } as Draft;
     const agent = await hub.agent(as);
     const receivers = receiver === undefined ? {} : { receivers: receiver };
-    await saySent(await agent.channels.publish(name, draft, receivers), json);
+    await printSent(await agent.channels.publish(name, draft, receivers), json);
     return OK;
   },
 });

@@ -1,6 +1,6 @@
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { bold, say } from "../../terminal.ts";
+import { bold, printLine } from "../../terminal.ts";
 
 const relay = command({
   name: "demo",
@@ -9,11 +9,13 @@ const relay = command({
   options: STORE_OPTIONS,
 
   async run({ options }) {
-    say(bold("Baton carries a task from one AI agent to the next, and loses nothing on the way."));
-    say(
+    printLine(
+      bold("Baton carries a task from one AI agent to the next, and loses nothing on the way."),
+    );
+    printLine(
       "Told in prose, a handoff drops rules, repeats settled work and dies with its process. Watch:",
     );
-    const { tell } = await import("../../demo/story.ts"); // After the first line: it loads the library.
+    const { runDemo: tell } = await import("../../demo/relay-demo.ts"); // After the first line: it loads the library.
     await tell(options);
     return OK;
   },
@@ -33,7 +35,7 @@ const team = command({
   },
 
   async run({ options }) {
-    const { play } = await import("../../demo/team.ts");
+    const { runTeamDemo: play } = await import("../../demo/team-demo.ts");
     await play(options);
     return OK;
   },

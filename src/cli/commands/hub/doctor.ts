@@ -1,8 +1,8 @@
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
-import type { Finding } from "../../doctor/finding.ts";
+import { readConfigHomes } from "../../config-homes.ts";
+import type { CheckResult } from "../../doctor/check-result.ts";
 import { OK } from "../../exit.ts";
-import { homes } from "../../homes.ts";
-import { bad, bold, dim, good, printable, say, sayJson, styled } from "../../terminal.ts";
+import { bad, bold, dim, good, printable, printJson, printLine, styled } from "../../terminal.ts";
 
 export const doctor = command({
   name: "doctor",
@@ -16,38 +16,38 @@ export const doctor = command({
 
   async run({ options: { port, json, ...choice } }) {
     const { DEFAULT_PORT } = await import("../../../http/listen.ts");
-    const findings = await examine(choice, port ?? DEFAULT_PORT);
+    const findings = await runChecks(choice, port ?? DEFAULT_PORT);
     const failed = findings.find((finding) => finding.status === "fail");
-    if (json) sayJson({ healthy: failed === undefined, findings });
-    else for (const finding of findings) sayFinding(finding);
+    if (json) printJson({ healthy: failed === undefined, findings });
+    else for (const finding of findings) printCheckResult(finding);
     if (failed === undefined) return OK;
     const { ERROR_CODES } = await import("../../../base/errors.ts");
     return ERROR_CODES[failed.code].exit;
   },
 });
 
-async function examine(
+async function runChecks(
   choice: { readonly store?: string | undefined; readonly workspace?: string | undefined },
   port: number,
-): Promise<Finding[]> {
+): Promise<CheckResult[]> {
   const runtime = await import("../../doctor/runtime.ts");
-  const { store } = await import("../../doctor/store.ts");
-  const { clients } = await import("../../doctor/clients.ts");
-  const { placesFor } = await import("../../../harness/setup/places.ts");
+  const { checkStore: store } = await import("../../doctor/store.ts");
+  const { checkClients: clients } = await import("../../doctor/clients.ts");
+  const { settingsPathsFor: placesFor } = await import("../../../harness/setup/settings-paths.ts");
   const { findings, agents } = await store(choice);
   return [
-    runtime.node(),
-    runtime.sqlite(),
+    runtime.checkNode(),
+    runtime.checkSqlite(),
     ...findings,
-    await runtime.port(port),
-    ...clients(placesFor(process.cwd(), homes()), agents),
-    await runtime.hookStart(),
+    await runtime.checkPort(port),
+    ...clients(placesFor(process.cwd(), readConfigHomes()), agents),
+    await runtime.checkHookStart(),
   ];
 }
 
 const MARKS = { ok: good("ok  "), warn: styled("yellow", "warn"), fail: bad("fail") } as const;
 
-function sayFinding(finding: Finding): void {
-  say(`${MARKS[finding.status]}  ${bold(finding.check)}  ${printable(finding.found)}`);
-  if (finding.status !== "ok") say(dim(`      ${printable(finding.mend)}`));
+function printCheckResult(finding: CheckResult): void {
+  printLine(`${MARKS[finding.status]}  ${bold(finding.check)}  ${printable(finding.found)}`);
+  if (finding.status !== "ok") printLine(dim(`      ${printable(finding.mend)}`));
 }

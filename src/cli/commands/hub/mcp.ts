@@ -3,8 +3,8 @@ import type { Agent } from "../../../hub/agent.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { command, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
 import { openStore } from "../../store.ts";
+import { usageError } from "../../usage-error.ts";
 
 /** Of an agent that is registered by connecting, and whose role nobody said. */
 const ROLE = "agent";
@@ -26,7 +26,7 @@ export const mcp = command({
   async run({ options: { as, role, ...choice } }) {
     const name = as ?? process.env["BATON_AGENT"];
     if (name === undefined || name === "") {
-      throw mistake(
+      throw usageError(
         "--as",
         "baton mcp needs to know who the client is.",
         "Write --as <agent>, or set BATON_AGENT.",

@@ -1,4 +1,4 @@
-import { nearestNames } from "../../../base/nearest.ts";
+import { nearestNames } from "../../../base/nearest-names.ts";
 import type {
   PayloadTypeInfo,
   PayloadTypeVersion,
@@ -6,9 +6,9 @@ import type {
 import type { JsonSchema } from "../../../envelope/json-schema.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { didYouMean, mistake } from "../../mistake.ts";
 import { openExisting, openStore } from "../../store.ts";
-import { bold, dim, localTime, say, sayJson, table } from "../../terminal.ts";
+import { bold, dim, localTime, printJson, printLine, table } from "../../terminal.ts";
+import { didYouMean, usageError } from "../../usage-error.ts";
 
 const NAME = { name: "name", help: "the payload type's name" } as const;
 const AS = {
@@ -24,9 +24,10 @@ const list = command({
   async run({ options }) {
     await using hub = await openExisting(options);
     const types = await hub.payloadTypes.list();
-    if (options.json) sayJson(types);
-    else if (types.length === 0) say(dim(`No payload types in workspace "${hub.workspace}".`));
-    else for (const row of table(types.map((each) => [each.name, ...about(each)]))) say(row);
+    if (options.json) printJson(types);
+    else if (types.length === 0)
+      printLine(dim(`No payload types in workspace "${hub.workspace}".`));
+    else for (const row of table(types.map((each) => [each.name, ...about(each)]))) printLine(row);
     return OK;
   },
 });
@@ -53,20 +54,20 @@ const show = command({
       version === undefined ? versions.at(-1) : versions.find((each) => each.version === version);
     if (found === undefined) {
       const known = versions.map((each) => each.version).join(", ");
-      throw mistake("--version", `"${name}" has no version ${version}.`, `Known: ${known}.`);
+      throw usageError("--version", `"${name}" has no version ${version}.`, `Known: ${known}.`);
     }
     const types = await hub.payloadTypes.list();
     const isEnforced = types.some((each) => each.name === name && each.version === found.version);
-    if (json) sayJson({ name, ...found, enforced: isEnforced });
-    else sayVersion({ name, ...found }, isEnforced);
+    if (json) printJson({ name, ...found, enforced: isEnforced });
+    else printVersion({ name, ...found }, isEnforced);
     return OK;
   },
 });
 
-function sayVersion(info: PayloadTypeInfo, isEnforced: boolean): void {
+function printVersion(info: PayloadTypeInfo, isEnforced: boolean): void {
   const state = isEnforced ? [] : ["not enforced"];
-  say(`${bold(info.name)}  ${dim([...about(info), ...state].join(", "))}`);
-  say(JSON.stringify(info.schema, null, 2));
+  printLine(`${bold(info.name)}  ${dim([...about(info), ...state].join(", "))}`);
+  printLine(JSON.stringify(info.schema, null, 2));
 }
 
 const add = command({
@@ -88,8 +89,8 @@ const add = command({
   async run({ args: [name = ""], options: { schema, as, json, ...choice } }) {
     await using hub = await openStore(choice);
     const info = await hub.payloadTypes.set(name, schema as JsonSchema, { by: as });
-    if (json) sayJson(info);
-    else say(`${bold(name)}  version ${info?.version}`);
+    if (json) printJson(info);
+    else printLine(`${bold(name)}  version ${info?.version}`);
     return OK;
   },
 });
@@ -104,15 +105,15 @@ const remove = command({
     await using hub = await openExisting(options);
     const known = (await hub.payloadTypes.list()).map((each) => each.name);
     if (!known.includes(name)) {
-      throw mistake(
+      throw usageError(
         "name",
         `No payload type "${name}" is registered.`,
         didYouMean(nearestNames(name, known)) ?? "See baton payload-type list.",
       );
     }
     await hub.payloadTypes.delete(name);
-    if (options.json) sayJson({ name });
-    else say(`${bold(name)}  removed`);
+    if (options.json) printJson({ name });
+    else printLine(`${bold(name)}  removed`);
     return OK;
   },
 });

@@ -1,13 +1,13 @@
-import { nearestNames } from "../../../base/nearest.ts";
+import { nearestNames } from "../../../base/nearest-names.ts";
 import type { Hub } from "../../../hub/hub.ts";
-import { NEUTRAL, type RoleProfile } from "../../../profiles/role-profiles.ts";
+import { NEUTRAL_PROFILE, type RoleProfile } from "../../../profiles/role-profiles.ts";
 import type { RoleProfileInfo } from "../../../profiles/workspace-profiles.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { didYouMean, mistake } from "../../mistake.ts";
-import { sayField } from "../../render/envelope.ts";
+import { printField } from "../../render/envelope.ts";
 import { openStore } from "../../store.ts";
-import { bold, dim, say, sayJson, table } from "../../terminal.ts";
+import { bold, dim, printJson, printLine, table } from "../../terminal.ts";
+import { didYouMean, usageError } from "../../usage-error.ts";
 
 export const profile = command({
   name: "profile",
@@ -26,31 +26,35 @@ export const profile = command({
 
   async run({ args: [role], options: { set, reset, json, ...choice } }) {
     if (role === undefined && (set !== undefined || reset)) {
-      throw mistake("role", "Of which role?", "Write baton profile <role> --set types.decision=2.");
+      throw usageError(
+        "role",
+        "Of which role?",
+        "Write baton profile <role> --set types.decision=2.",
+      );
     }
     if (set !== undefined && reset) {
-      throw mistake("--reset", "--set and --reset do not go together.", "Say one of them.");
+      throw usageError("--reset", "--set and --reset do not go together.", "Say one of them.");
     }
     await using hub = await openStore(choice, { create: set !== undefined });
     if (role === undefined) {
-      await sayAll(hub, json);
+      await printProfiles(hub, json);
       return OK;
     }
     const change = set === undefined ? null : settingsOf(set);
     if (set !== undefined || reset) await hub.settings.update({ profiles: { [role]: change } });
     const known = await profilesOf(hub);
     const found = known.find((each) => each.role === role);
-    const shown = found ?? (await neutral(role));
+    const shown = found ?? (await defaultProfileOf(role));
     if (json) {
-      sayJson(shown);
+      printJson(shown);
       return OK;
     }
     const roles = await rolesOf(hub);
     const named = new Set([...roles, ...known.map((each) => each.role)]);
     const near = didYouMean(nearestNames(role, [...named]));
-    sayProfile(shown, found === undefined ? undescribed(near) : undefined);
+    printProfile(shown, found === undefined ? noProfileText(near) : undefined);
     if (set !== undefined && !roles.includes(role)) {
-      say(dim(`Nobody is registered with the role "${role}".`));
+      printLine(dim(`Nobody is registered with the role "${role}".`));
     }
     return OK;
   },
@@ -59,10 +63,10 @@ export const profile = command({
 const rolesOf = async (hub: Hub): Promise<string[]> =>
   (await hub.agents.list()).flatMap(({ role }) => role ?? []);
 
-const undescribed = (near: string | undefined): string =>
+const noProfileText = (near: string | undefined): string =>
   `is not described: as for any role.${near === undefined ? "" : ` ${near}`}`;
 
-async function neutral(role: string): Promise<RoleProfileInfo> {
+async function defaultProfileOf(role: string): Promise<RoleProfileInfo> {
   const { profileOf } = await import("../../../profiles/workspace-profiles.ts");
   return { role, changed: false, ...profileOf(role) };
 }
@@ -72,10 +76,10 @@ async function profilesOf(hub: Hub): Promise<RoleProfileInfo[]> {
   return Object.entries(profiles).map(([role, profile]) => ({ role, ...profile }));
 }
 
-async function sayAll(hub: Hub, json: boolean | undefined): Promise<void> {
+async function printProfiles(hub: Hub, json: boolean | undefined): Promise<void> {
   const all = await profilesOf(hub);
   if (json) {
-    sayJson(all);
+    printJson(all);
     return;
   }
   const rows = all.map(({ role, changed, types }) => [
@@ -83,22 +87,22 @@ async function sayAll(hub: Hub, json: boolean | undefined): Promise<void> {
     changed ? "changed" : "",
     `most: ${heaviest(types).slice(0, 4).join(", ")}`,
   ]);
-  for (const row of table(rows)) say(row);
+  for (const row of table(rows)) printLine(row);
 }
 
-function sayProfile({ role, changed, ...profile }: RoleProfileInfo, unknown?: string): void {
+function printProfile({ role, changed, ...profile }: RoleProfileInfo, unknown?: string): void {
   const whose = changed ? "as the team has said" : "as it comes with Baton";
-  say(`${bold(role)}  ${dim(unknown ?? whose)}`);
-  sayField("types", [weights(profile.types)]);
-  sayField("sections", [weights(profile.sections)]);
-  sayField("parts", [weights(profile.parts)]);
-  sayField("tags", Object.keys(profile.tags).length === 0 ? [] : [weights(profile.tags)]);
+  printLine(`${bold(role)}  ${dim(unknown ?? whose)}`);
+  printField("types", [weights(profile.types)]);
+  printField("sections", [weights(profile.sections)]);
+  printField("parts", [weights(profile.parts)]);
+  printField("tags", Object.keys(profile.tags).length === 0 ? [] : [weights(profile.tags)]);
   const { system, instructions, work } = profile.reserve;
-  sayField("kept free", [
+  printField("kept free", [
     `system ${system}, instructions ${instructions}, work ${work} of the window`,
   ]);
-  sayField("tokens", profile.tokens === undefined ? [] : [String(profile.tokens)]);
-  sayField("strategy", profile.strategy === undefined ? [] : [profile.strategy]);
+  printField("tokens", profile.tokens === undefined ? [] : [String(profile.tokens)]);
+  printField("strategy", profile.strategy === undefined ? [] : [profile.strategy]);
 }
 
 type Weights = Readonly<Record<string, number>>;
@@ -113,7 +117,7 @@ const weights = (weighed: Weights): string =>
     .map((name) => `${name} ${weighed[name]}`)
     .join(", ");
 
-const { sections, parts, reserve } = NEUTRAL;
+const { sections, parts, reserve } = NEUTRAL_PROFILE;
 /** Types and tags may be any; all else has names that are known. */
 const NAMED: Readonly<Record<string, object>> = { sections, parts, reserve };
 const GROUPS = ["types", "tags", ...Object.keys(NAMED), "tokens", "strategy"];
@@ -123,7 +127,7 @@ function requireKnown(group: string, name: string | undefined): void {
   const [wanted, known] = isNamed ? [name, Object.keys(NAMED[group] ?? {})] : [group, GROUPS];
   if (known.includes(wanted)) return;
   const place = isNamed ? `${group}.${name}` : group;
-  throw mistake(
+  throw usageError(
     `--set ${place}`,
     `A profile has no ${place}.`,
     didYouMean(nearestNames(wanted, known)) ?? `Known: ${known.join(", ")}.`,
@@ -136,7 +140,7 @@ function settingsOf(settings: readonly string[]): RoleProfile {
   for (const text of settings) {
     const [, group = "", name, value = ""] = /^([a-z]+)(?:\.([^=]+))?=(.+)$/.exec(text) ?? [];
     if (group === "") {
-      throw mistake(
+      throw usageError(
         "--set",
         `--set is "${text}", which is no setting and value.`,
         "Write --set types.decision=2, --set tokens=4000 or --set strategy=lazy.",

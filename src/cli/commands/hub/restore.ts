@@ -2,7 +2,7 @@ import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { progressBar } from "../../progress.ts";
 import { addressOf } from "../../store.ts";
-import { dim, good, plural, say, sayJson } from "../../terminal.ts";
+import { dim, good, plural, printJson, printLine } from "../../terminal.ts";
 
 export const restore = command({
   name: "restore",
@@ -21,18 +21,22 @@ export const restore = command({
     const onProgress = ({ done, total }: { done: number; total: number }) => bar.show(done, total);
     const restored = await restoreTo(file, address, { force, onProgress }).finally(() => bar.end());
     if (json) {
-      sayJson(restored);
+      printJson(restored);
       return OK;
     }
-    say(good(`${file} is restored, and was verified.`));
+    printLine(good(`${file} is restored, and was verified.`));
     if (restored.kind === "workspace") {
-      say(dim(`workspace ${restored.workspace}: ${plural(restored.counts.memory, "memory")}`));
+      printLine(
+        dim(`workspace ${restored.workspace}: ${plural(restored.counts.memory, "memory")}`),
+      );
       return OK;
     }
     for (const { workspace, memories, deliveries } of restored.workspaces) {
-      say(dim(`${workspace}: ${plural(memories, "memory")}, ${plural(deliveries, "delivery")}`));
+      printLine(
+        dim(`${workspace}: ${plural(memories, "memory")}, ${plural(deliveries, "delivery")}`),
+      );
     }
-    if (restored.kept !== undefined) say(`The store that was there is now ${restored.kept}`);
+    if (restored.kept !== undefined) printLine(`The store that was there is now ${restored.kept}`);
     return OK;
   },
 });

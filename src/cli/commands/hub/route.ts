@@ -1,10 +1,10 @@
-import { nearestNames } from "../../../base/nearest.ts";
+import { nearestNames } from "../../../base/nearest-names.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { didYouMean, mistake } from "../../mistake.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting, openStore } from "../../store.ts";
-import { bold, dim, say, sayJson, table } from "../../terminal.ts";
+import { bold, dim, printJson, printLine, table } from "../../terminal.ts";
+import { didYouMean, usageError } from "../../usage-error.ts";
 
 const ROUTE = { name: "name", help: "the route's name" } as const;
 
@@ -17,11 +17,11 @@ const list = command({
   async run({ options }) {
     await using hub = await openExisting(options);
     const routes = await hub.routes.list();
-    if (options.json) sayJson(routes);
-    else if (routes.length === 0) say(dim(`No routes in workspace "${hub.workspace}" yet.`));
+    if (options.json) printJson(routes);
+    else if (routes.length === 0) printLine(dim(`No routes in workspace "${hub.workspace}" yet.`));
     else {
       const rows = routes.map(({ name, to, when }) => [name, `→ ${to}`, conditionsOf(when)]);
-      for (const row of table(rows)) say(row);
+      for (const row of table(rows)) printLine(row);
     }
     return OK;
   },
@@ -49,10 +49,10 @@ const set = command({
 
   async run({ args: [name = ""], options: { to, json, store, workspace, ...when } }) {
     await using hub = await openStore({ store, workspace });
-    const route = { to, when: given(when) };
+    const route = { to, when: omitUndefined(when) };
     await hub.routes.set(name, route);
-    if (json) sayJson({ name, ...route });
-    else say(`${bold(name)}  → ${to}, ${conditionsOf(route.when)}`);
+    if (json) printJson({ name, ...route });
+    else printLine(`${bold(name)}  → ${to}, ${conditionsOf(route.when)}`);
     return OK;
   },
 });
@@ -67,15 +67,15 @@ const drop = command({
     await using hub = await openExisting(options);
     const known = (await hub.routes.list()).map((route) => route.name);
     if (!known.includes(name)) {
-      throw mistake(
+      throw usageError(
         "name",
         `There is no route "${name}".`,
         didYouMean(nearestNames(name, known)) ?? "See baton route list.",
       );
     }
     await hub.routes.delete(name);
-    if (options.json) sayJson({ name });
-    else say(`${bold(name)} is no more`);
+    if (options.json) printJson({ name });
+    else printLine(`${bold(name)} is no more`);
     return OK;
   },
 });

@@ -1,7 +1,7 @@
 import { BatonError } from "../../../base/errors.ts";
 import { command } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { sayJson } from "../../terminal.ts";
+import { printJson } from "../../terminal.ts";
 
 export const schema = command({
   name: "schema",
@@ -21,7 +21,7 @@ export const schema = command({
   async run({ args: [of], options }) {
     if (of === "context") {
       const { contextJsonSchema } = await import("../../../shared-context/items.ts");
-      sayJson(contextJsonSchema());
+      printJson(contextJsonSchema());
       return OK;
     }
     const { ENVELOPE_VERSION } = await import("../../../envelope/schema.ts");
@@ -37,7 +37,7 @@ export const schema = command({
         hint: `Known: ${ENVELOPE_VERSIONS.join(", ")}.`,
       });
     }
-    sayJson(envelopeJsonSchema(version));
+    printJson(envelopeJsonSchema(version));
     return OK;
   },
 });

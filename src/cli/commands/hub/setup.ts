@@ -1,13 +1,13 @@
 import { join, resolve } from "node:path";
 import { fileOf } from "../../../base/store-file.ts";
-import type { DiffLine, FileChange } from "../../../harness/setup/changes.ts";
+import type { DiffLine, FileChange } from "../../../harness/setup/file-changes.ts";
 import type { Launch } from "../../../harness/setup/launch.ts";
 import type { Client, Scope } from "../../../harness/setup/plan.ts";
 import { command, JSON_OPTION, type OptionValues, STORE_OPTIONS } from "../../command.ts";
+import { readConfigHomes } from "../../config-homes.ts";
 import { OK } from "../../exit.ts";
-import { homes } from "../../homes.ts";
-import { mistake } from "../../mistake.ts";
-import { bad, bold, dim, good, printable, say, sayJson } from "../../terminal.ts";
+import { bad, bold, dim, good, printable, printJson, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 const OPTIONS = {
   as: {
@@ -36,12 +36,18 @@ export const setup = command({
   async run({ args: [client = ""], options }) {
     const launch = launchOf(client, options);
     await checkName(launch);
-    if (client === "mcp") return sayConfiguration(launch, options);
+    if (client === "mcp") return printConfiguration(launch, options);
     const { filesOf, planSetup, planUndo } = await import("../../../harness/setup/plan.ts");
-    const { placesFor } = await import("../../../harness/setup/places.ts");
-    const { isChange, writeChanges } = await import("../../../harness/setup/changes.ts");
+    const { settingsPathsFor: placesFor } = await import(
+      "../../../harness/setup/settings-paths.ts"
+    );
+    const { isChange, writeChanges } = await import("../../../harness/setup/file-changes.ts");
     const { scope = "project", undo = false, "dry-run": isDry = false, json } = options;
-    const files = filesOf(client as Client, scope as Scope, placesFor(process.cwd(), homes()));
+    const files = filesOf(
+      client as Client,
+      scope as Scope,
+      placesFor(process.cwd(), readConfigHomes()),
+    );
     // All of them are worked out before the first is written: a broken file changes nothing.
     const planned = undo
       ? planUndo(client as Client, files)
@@ -51,10 +57,10 @@ export const setup = command({
       if (!undo && scope === "project") await register(launch, options);
       writeChanges(changes);
     }
-    const told = await toldOf(changes);
-    if (json) sayJson({ client, scope, undo, dryRun: isDry, changes: told });
-    else sayChanges(told, isDry);
-    if (!(json || undo || isDry)) sayNext(client, launch, scope);
+    const told = await fileDiffsOf(changes);
+    if (json) printJson({ client, scope, undo, dryRun: isDry, changes: told });
+    else printChanges(told, isDry);
+    if (!(json || undo || isDry)) printNextSteps(client, launch, scope);
     return OK;
   },
 });
@@ -76,7 +82,7 @@ function launchOf(client: string, { as, store, workspace }: Options): Launch {
 
 /** A name that is none would make every hook fail, and quietly. */
 async function checkName({ as }: Launch): Promise<void> {
-  const [{ AgentName }, { parseOr }] = await Promise.all([
+  const [{ AgentName }, { parseOrThrow: parseOr }] = await Promise.all([
     import("../../../envelope/schema.ts"),
     import("../../../envelope/violations.ts"),
   ]);
@@ -88,7 +94,7 @@ function addressFor(store: string): string {
   const file = fileOf(store);
   if (file !== undefined) return `sqlite:${resolve(file)}`;
   if (URL.canParse(store) && new URL(store).password !== "") {
-    throw mistake(
+    throw usageError(
       "--store",
       "The address has a password, which would stand in a settings file.",
       "Leave --store out, and set BATON_STORE where the client is started.",
@@ -112,15 +118,15 @@ async function register({ as }: Launch, { store, workspace }: Options): Promise<
   }
 }
 
-interface Told {
+interface FileDiff {
   readonly file: string;
   readonly what: "new" | "removed" | "changed";
   readonly lines: readonly DiffLine[];
 }
 
 /** What comes and goes; what else stands in the files is nobody's business. */
-async function toldOf(changes: readonly FileChange[]): Promise<Told[]> {
-  const { diffOf } = await import("../../../harness/setup/changes.ts");
+async function fileDiffsOf(changes: readonly FileChange[]): Promise<FileDiff[]> {
+  const { diffOf } = await import("../../../harness/setup/file-changes.ts");
   return changes.map((change) => {
     const { file, before, after } = change;
     const what = before === undefined ? "new" : after === undefined ? "removed" : "changed";
@@ -128,30 +134,30 @@ async function toldOf(changes: readonly FileChange[]): Promise<Told[]> {
   });
 }
 
-function sayChanges(changes: readonly Told[], isDry: boolean): void {
-  if (changes.length === 0) say("Nothing to change.");
+function printChanges(changes: readonly FileDiff[], isDry: boolean): void {
+  if (changes.length === 0) printLine("Nothing to change.");
   for (const { file, what, lines } of changes) {
-    say(`${bold(file)}${dim(`  ${isDry ? "would be " : ""}${what}`)}`);
+    printLine(`${bold(file)}${dim(`  ${isDry ? "would be " : ""}${what}`)}`);
     for (const { kind, text } of isDry ? lines : []) {
-      say(kind === "added" ? good(`+ ${printable(text)}`) : bad(`- ${printable(text)}`));
+      printLine(kind === "added" ? good(`+ ${printable(text)}`) : bad(`- ${printable(text)}`));
     }
   }
 }
 
-function sayNext(client: string, { as }: Launch, scope: string): void {
-  say();
+function printNextSteps(client: string, { as }: Launch, scope: string): void {
+  printLine();
   if (client === "claude-code") {
-    say(`Start Claude Code again here; /mcp and /hooks show Baton. It acts as ${bold(as)}.`);
+    printLine(`Start Claude Code again here; /mcp and /hooks show Baton. It acts as ${bold(as)}.`);
   } else {
-    say(`Start Codex again, and let it trust the hooks: /hooks. It acts as ${bold(as)}.`);
+    printLine(`Start Codex again, and let it trust the hooks: /hooks. It acts as ${bold(as)}.`);
     if (scope === "project")
-      say("Codex reads a project's settings only where the project is trusted.");
+      printLine("Codex reads a project's settings only where the project is trusted.");
   }
-  say(dim(`Give it work: baton handoff send --to ${as} …   Look after it: baton doctor`));
+  printLine(dim(`Give it work: baton handoff send --to ${as} …   Look after it: baton doctor`));
 }
 
-async function sayConfiguration(launch: Launch, { json, undo, store }: Options): Promise<number> {
-  if (undo) throw mistake("--undo", "baton setup mcp writes nothing.", "Leave --undo out.");
+async function printConfiguration(launch: Launch, { json, undo, store }: Options): Promise<number> {
+  if (undo) throw usageError("--undo", "baton setup mcp writes nothing.", "Leave --undo out.");
   const { mcpArguments } = await import("../../../harness/setup/launch.ts");
   const stdio = { command: launch.node, args: mcpArguments(launch) };
   const { DEFAULT_HOST, DEFAULT_PORT } = await import("../../../http/listen.ts");
@@ -160,14 +166,16 @@ async function sayConfiguration(launch: Launch, { json, undo, store }: Options):
   const http = { type: "http", url: `${address}/mcp/${encodeURIComponent(launch.as)}` };
   const [forStdio, forHttp] = [stdio, http].map((baton) => ({ mcpServers: { baton } }));
   if (json) {
-    sayJson({ stdio: forStdio, http: forHttp });
+    printJson({ stdio: forStdio, http: forHttp });
     return OK;
   }
-  say("A client that starts its servers itself (most do):");
-  sayJson(forStdio);
-  say();
-  say("A client that connects to a running hub (baton start):");
-  sayJson(forHttp);
-  say('Where the hub asks for a token: "headers": { "Authorization": "Bearer <token>" } besides.');
+  printLine("A client that starts its servers itself (most do):");
+  printJson(forStdio);
+  printLine();
+  printLine("A client that connects to a running hub (baton start):");
+  printJson(forHttp);
+  printLine(
+    'Where the hub asks for a token: "headers": { "Authorization": "Bearer <token>" } besides.',
+  );
   return OK;
 }

@@ -1,8 +1,8 @@
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
 import { openLocal } from "../../store.ts";
-import { bold, dim, say } from "../../terminal.ts";
+import { bold, dim, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 export const start = command({
   name: "start",
@@ -35,11 +35,11 @@ export const start = command({
   },
 
   async run({ options }) {
-    const rate = positive("--rate-limit", options["rate-limit"]);
-    const bodyBytes = positive("--body-limit", options["body-limit"]);
+    const rate = requirePositive("--rate-limit", options["rate-limit"]);
+    const bodyBytes = requirePositive("--body-limit", options["body-limit"]);
     const hub = await openLocal(options);
     const { listen } = await import("../../../http/listen.ts");
-    const { logAnswer, logBug } = await import("../../request-log.ts");
+    const { logRequest: logAnswer, logBug } = await import("../../request-log.ts");
     const listening = await listen(hub, {
       ...(options.port === undefined ? {} : { port: options.port }),
       ...(options.host === undefined ? {} : { host: options.host }),
@@ -54,19 +54,19 @@ export const start = command({
       await hub.close();
       throw error;
     });
-    const asked = stopped(); // Before the address is printed: its reader may send a signal at once.
+    const asked = untilSignal(); // Before the address is printed: its reader may send a signal at once.
     const told = { ...listening, store: hub.store, workspace: hub.workspace };
     if (options.json) {
       const { address, port, isOpen, store, workspace } = told;
-      say(JSON.stringify({ address, port, isOpen, store, workspace, pid: process.pid }));
-    } else welcome(told);
+      printLine(JSON.stringify({ address, port, isOpen, store, workspace, pid: process.pid }));
+    } else printWelcome(told);
     try {
       if (options.demo) {
-        const { tell } = await import("../../demo/story.ts");
+        const { runDemo: tell } = await import("../../demo/relay-demo.ts");
         await Promise.race([tell(options), asked]);
       }
       await asked;
-      if (!options.json) say(dim("Closing: what is under way is answered first."));
+      if (!options.json) printLine(dim("Closing: what is under way is answered first."));
     } finally {
       await listening.close();
     }
@@ -74,28 +74,28 @@ export const start = command({
   },
 });
 
-function positive(option: string, value: number | undefined): number | undefined {
+function requirePositive(option: string, value: number | undefined): number | undefined {
   if (value === undefined || value > 0) return value;
   const message = `${option} is ${value}, which lets nothing through.`;
-  throw mistake(option, message, "Write a number above 0, or leave it out.");
+  throw usageError(option, message, "Write a number above 0, or leave it out.");
 }
 
-interface Told {
+interface ServerInfo {
   readonly address: string;
   readonly isOpen: boolean;
   readonly store: string;
   readonly workspace: string;
 }
 
-function welcome({ address, isOpen, store, workspace }: Told): void {
+function printWelcome({ address, isOpen, store, workspace }: ServerInfo): void {
   const baton = process.env["npm_lifecycle_event"] === undefined ? "baton" : "npm run baton --";
   const bearer = isOpen ? `"baton-agent: claude"` : `"authorization: Bearer $BATON_TOKEN"`;
-  const line = (label: string, text: string) => say(`  ${label.padEnd(12)} ${text}`);
-  say(bold(`Baton is running at ${address}`) + dim("   Ctrl-C ends it."));
+  const line = (label: string, text: string) => printLine(`  ${label.padEnd(12)} ${text}`);
+  printLine(bold(`Baton is running at ${address}`) + dim("   Ctrl-C ends it."));
   line("data", `${store}, workspace "${workspace}"`);
   line("open to", isOpen ? "programs on this machine, without a token" : "whoever has a token");
   if (!isOpen) line("", `${baton} token add <agent> --access agent   makes one`);
-  say();
+  printLine();
   line("Claude Code", `claude mcp add --transport http baton ${address}/mcp --header ${bearer}`);
   line("", `${baton} setup claude-code   with hooks: what is open is there when a session starts`);
   line("Codex", `${baton} setup codex`);
@@ -104,13 +104,13 @@ function welcome({ address, isOpen, store, workspace }: Told): void {
     isOpen ? `MCP at ${address}/mcp/<agent>` : `MCP at ${address}/mcp, with a token`,
   );
   line("a program", `openHub("${address}"${isOpen ? "" : ", { token }"})`);
-  say();
+  printLine();
   line("see it work", `${baton} demo   in another terminal, or start with --demo`);
   line("reference", `${address}/reference`);
 }
 
 /** Until somebody asks it to stop; asked twice, it ends at once. */
-function stopped(): Promise<void> {
+function untilSignal(): Promise<void> {
   return new Promise((done) => {
     const stop = () => {
       for (const signal of SIGNALS) process.once(signal, () => process.exit(130));

@@ -2,9 +2,9 @@ import { ACCESS_LEVELS, type Access } from "../../../access/levels.ts";
 import type { TokenInfo } from "../../../access/tokens.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting, openStore } from "../../store.ts";
-import { bold, dim, localTime, oneLine, say, sayJson, table } from "../../terminal.ts";
+import { bold, dim, localTime, oneLine, printJson, printLine, table } from "../../terminal.ts";
 
 const ANYBODY = "*";
 
@@ -32,16 +32,16 @@ const add = command({
     const { token, info } = await hub.tokens.add({
       agent,
       access: access as Access,
-      ...given({ expiresInMs: expires, label }),
+      ...omitUndefined({ expiresInMs: expires, label }),
     });
-    if (json) sayJson({ token, workspace: hub.workspace, ...info });
+    if (json) printJson({ token, workspace: hub.workspace, ...info });
     else {
-      say(token);
-      say();
-      sayToken(info);
-      say(
+      printLine(token);
+      printLine();
+      printToken(info);
+      printLine(
         dim(
-          `Nobody can show it again: only its digest is kept. Set it as BATON_TOKEN where ${who(info)} runs.`,
+          `Nobody can show it again: only its digest is kept. Set it as BATON_TOKEN where ${agentLabel(info)} runs.`,
         ),
       );
     }
@@ -58,9 +58,9 @@ const list = command({
   async run({ options }) {
     await using hub = await openExisting(options);
     const tokens = await hub.tokens.list();
-    if (options.json) sayJson(tokens);
-    else if (tokens.length === 0) say(dim(`No tokens in workspace "${hub.workspace}".`));
-    else for (const row of table(tokens.map(columnsOf))) say(row);
+    if (options.json) printJson(tokens);
+    else if (tokens.length === 0) printLine(dim(`No tokens in workspace "${hub.workspace}".`));
+    else for (const row of table(tokens.map(columnsOf))) printLine(row);
     return OK;
   },
 });
@@ -78,28 +78,28 @@ const revoke = command({
   async run({ args: [id = ""], options: { reason, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const info = await hub.tokens.revoke(id, reason);
-    if (json) sayJson(info);
-    else sayToken(info);
+    if (json) printJson(info);
+    else printToken(info);
     return OK;
   },
 });
 
-const who = ({ agent }: TokenInfo): string => (agent === ANYBODY ? "the program" : agent);
+const agentLabel = ({ agent }: TokenInfo): string => (agent === ANYBODY ? "the program" : agent);
 
-const sayToken = (info: TokenInfo): void => {
+const printToken = (info: TokenInfo): void => {
   const [id = "", ...rest] = columnsOf(info);
-  say([bold(id), ...rest].filter((each) => each !== "").join("  "));
+  printLine([bold(id), ...rest].filter((each) => each !== "").join("  "));
 };
 
 const columnsOf = (info: TokenInfo): string[] => [
   info.id,
   info.agent === ANYBODY ? "any agent" : info.agent,
   info.access,
-  standing(info),
+  expiryText(info),
   oneLine(info.label ?? ""),
 ];
 
-function standing({ state, expiresAt, revokedAt, reason }: TokenInfo): string {
+function expiryText({ state, expiresAt, revokedAt, reason }: TokenInfo): string {
   if (state === "revoked") {
     const why = reason === undefined ? "" : `: ${oneLine(reason)}`;
     return `revoked ${localTime(revokedAt ?? 0)}${why}`;

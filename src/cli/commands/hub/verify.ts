@@ -1,9 +1,9 @@
 import type { VerifyReport } from "../../../store/verify-report.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
-import { OK, TAMPERED } from "../../exit.ts";
+import { OK, VERIFY_FAILED } from "../../exit.ts";
 import { progressBar } from "../../progress.ts";
 import { openExisting } from "../../store.ts";
-import { bad, dim, good, plural, printable, say, sayJson } from "../../terminal.ts";
+import { bad, dim, good, plural, printable, printJson, printLine } from "../../terminal.ts";
 
 export const verify = command({
   name: "verify",
@@ -18,13 +18,13 @@ export const verify = command({
       .verify(({ checked, total }) => bar.show(checked, total))
       .finally(() => bar.end());
     const whole = report.problems.length === 0;
-    if (options.json) sayJson({ store: hub.store, workspace: hub.workspace, whole, ...report });
-    else sayReport(report, `${hub.store}, workspace ${hub.workspace}`);
-    return whole ? OK : TAMPERED;
+    if (options.json) printJson({ store: hub.store, workspace: hub.workspace, whole, ...report });
+    else printReport(report, `${hub.store}, workspace ${hub.workspace}`);
+    return whole ? OK : VERIFY_FAILED;
   },
 });
 
-function sayReport(report: VerifyReport, where: string): void {
+function printReport(report: VerifyReport, where: string): void {
   const { memories, relations, envelopes, deliveries, agents, problems } = report;
   const read = [
     plural(memories, "memory"),
@@ -33,13 +33,13 @@ function sayReport(report: VerifyReport, where: string): void {
     plural(deliveries, "delivery"),
     plural(agents, "agent"),
   ].join(", ");
-  say(
+  printLine(
     problems.length === 0
       ? good("Everything is as it was written.")
       : bad(`${plural(problems.length, "problem")}: not everything is as it was written.`),
   );
   for (const { record, field, message } of problems) {
-    say(printable(`  ${record}  ${field}: ${message}`));
+    printLine(printable(`  ${record}  ${field}: ${message}`));
   }
-  say(dim(`${read}; ${where}`));
+  printLine(dim(`${read}; ${where}`));
 }

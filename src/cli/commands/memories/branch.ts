@@ -2,16 +2,16 @@ import type { BranchInfo } from "../../../memory/branches/branches.ts";
 import type { BranchDiff, Conflict } from "../../../memory/branches/compare.ts";
 import { AFTER_OPTION, AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
-import { given } from "../../options/given.ts";
-import { sayMore } from "../../render/more.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
-import { bad, bold, dim, oneLine, plural, say, sayJson, table } from "../../terminal.ts";
+import { bad, bold, dim, oneLine, plural, printJson, printLine, table } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 const BRANCH = { name: "branch", help: "the branch's name: run-42/planner" } as const;
 const DEFAULT_LIMIT = 100;
 /** What a merge that found conflicts exits with: data that does not fit. */
-const CONFLICTS = 65;
+const EXIT_CONFLICTS = 65;
 
 const list = command({
   name: "branch list",
@@ -33,11 +33,11 @@ const list = command({
 
   async run({ options: { json, store, workspace, limit = DEFAULT_LIMIT, ...query } }) {
     await using hub = await openExisting({ store, workspace });
-    const page = await hub.branches.list({ ...given(query), limit } as object);
-    if (json) sayJson(page);
-    else if (page.items.length === 0) say(dim("No matching branches."));
-    else for (const row of table(page.items.map(rowOf))) say(row);
-    if (!json) sayMore(page.next);
+    const page = await hub.branches.list({ ...omitUndefined(query), limit } as object);
+    if (json) printJson(page);
+    else if (page.items.length === 0) printLine(dim("No matching branches."));
+    else for (const row of table(page.items.map(rowOf))) printLine(row);
+    if (!json) printMore(page.next);
     return OK;
   },
 });
@@ -62,10 +62,10 @@ const create = command({
   async run({ args: [name = ""], options: { as, from, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    const { branch } = await agent.branches.create(name, given({ from }));
+    const { branch } = await agent.branches.create(name, omitUndefined({ from }));
     const { base } = await hub.branches.diff(branch, { limit: 1 });
-    if (json) sayJson({ name: branch, base, by: agent.id });
-    else say(`${bold(branch)}  from ${base}`);
+    if (json) printJson({ name: branch, base, by: agent.id });
+    else printLine(`${bold(branch)}  from ${base}`);
     return OK;
   },
 });
@@ -84,43 +84,43 @@ const diff = command({
   async run({ args: [name = ""], options: { as, limit, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const reader = as === undefined ? hub : await hub.agent(as);
-    const found = await reader.branches.diff(name, given({ limit }));
-    if (json) sayJson(found);
-    else sayDiff(found);
+    const found = await reader.branches.diff(name, omitUndefined({ limit }));
+    if (json) printJson(found);
+    else printDiff(found);
     return OK;
   },
 });
 
-function sayDiff(found: BranchDiff): void {
+function printDiff(found: BranchDiff): void {
   const { name, state, into, count, records, replacements, conflicts, hidden } = found;
-  say(`${bold(name)}  ${state}, ${plural(count, "record")} over ${into}`);
-  if (records.length < count) say(dim(`The newest ${records.length}:`));
+  printLine(`${bold(name)}  ${state}, ${plural(count, "record")} over ${into}`);
+  if (records.length < count) printLine(dim(`The newest ${records.length}:`));
   for (const { id, type, agent, content } of records) {
-    say(`  ${bold(type)}  ${agent}${dim(`, ${id}`)}`);
-    say(`      ${oneLine(content, 6)}`);
+    printLine(`  ${bold(type)}  ${agent}${dim(`, ${id}`)}`);
+    printLine(`      ${oneLine(content, 6)}`);
   }
-  for (const { kind, by, of } of replacements) say(`  ${by} ${kind} ${of}`);
-  sayConflicts(conflicts);
-  sayHidden(hidden);
+  for (const { kind, by, of } of replacements) printLine(`  ${by} ${kind} ${of}`);
+  printConflicts(conflicts);
+  printHidden(hidden);
 }
 
-function sayHidden(hidden: number): void {
-  if (hidden > 0) say(bad(`${plural(hidden, "conflict")} of private records`));
+function printHidden(hidden: number): void {
+  if (hidden > 0) printLine(bad(`${plural(hidden, "conflict")} of private records`));
 }
 
-const SAID: Readonly<Record<Conflict["kind"], string>> = {
+const CONFLICT_TEXTS: Readonly<Record<Conflict["kind"], string>> = {
   both_replaced: "both sides replaced it",
   base_replaced: "the base replaced it, the branch built on it",
   branch_replaced: "the branch replaced it, the base built on it",
 };
 
-function sayConflicts(conflicts: readonly Conflict[]): void {
+function printConflicts(conflicts: readonly Conflict[]): void {
   if (conflicts.length === 0) return;
-  say(bad(plural(conflicts.length, "conflict")));
+  printLine(bad(plural(conflicts.length, "conflict")));
   for (const { kind, about, branch, base } of conflicts) {
-    say(`  ${about}: ${SAID[kind]}`);
-    say(`      branch ${branch}`);
-    say(`      base   ${base}`);
+    printLine(`  ${about}: ${CONFLICT_TEXTS[kind]}`);
+    printLine(`      branch ${branch}`);
+    printLine(`      base   ${base}`);
   }
 }
 
@@ -144,26 +144,26 @@ const merge = command({
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
     const merged = await agent.branches.merge(name, { resolve });
-    if (json) sayJson(merged);
+    if (json) printJson(merged);
     else if (merged.kind === "merged") {
-      say(`${bold(merged.branch)} is part of ${merged.into}${dim(`  ${merged.memory.id}`)}`);
+      printLine(`${bold(merged.branch)} is part of ${merged.into}${dim(`  ${merged.memory.id}`)}`);
     } else {
-      say(`Nothing was changed: ${bold(merged.branch)} is in conflict.`);
-      sayConflicts(merged.conflicts);
-      sayHidden(merged.hidden);
-      if (merged.hint !== undefined) say(dim(merged.hint));
+      printLine(`Nothing was changed: ${bold(merged.branch)} is in conflict.`);
+      printConflicts(merged.conflicts);
+      printHidden(merged.hidden);
+      if (merged.hint !== undefined) printLine(dim(merged.hint));
       if (merged.conflicts.length > 0) {
-        say(dim("Say which record holds: --keep <memory>=<the other>, for each."));
+        printLine(dim("Say which record holds: --keep <memory>=<the other>, for each."));
       }
     }
-    return merged.kind === "merged" ? OK : CONFLICTS;
+    return merged.kind === "merged" ? OK : EXIT_CONFLICTS;
   },
 });
 
 function resolutionOf(text: string): { readonly keep: string; readonly over: string } {
   const [keep = "", over = ""] = text.split("=");
   if (keep !== "" && over !== "") return { keep, over };
-  throw mistake(
+  throw usageError(
     "--keep",
     `--keep is "${text}".`,
     "Write the record to keep, =, and the one it supersedes: --keep mem_…=mem_…",
@@ -185,8 +185,8 @@ const abandon = command({
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
     const memory = await agent.branches.abandon(name, reason);
-    if (json) sayJson(memory);
-    else say(`${bold(name)} is abandoned${dim(`  ${memory.id}`)}`);
+    if (json) printJson(memory);
+    else printLine(`${bold(name)} is abandoned${dim(`  ${memory.id}`)}`);
     return OK;
   },
 });

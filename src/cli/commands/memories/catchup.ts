@@ -1,8 +1,8 @@
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting } from "../../store.ts";
-import { dim, plural, printable, say, sayJson } from "../../terminal.ts";
+import { dim, plural, printable, printJson, printLine } from "../../terminal.ts";
 
 export const catchup = command({
   name: "catchup",
@@ -19,13 +19,13 @@ export const catchup = command({
   async run({ options: { as, tokens, task, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    const caughtUp = await agent.catchUp(given({ tokens, task }));
-    if (json) sayJson(caughtUp);
+    const caughtUp = await agent.catchUp(omitUndefined({ tokens, task }));
+    if (json) printJson(caughtUp);
     else {
-      say(printable(caughtUp.text));
+      printLine(printable(caughtUp.text));
       const left = caughtUp.omitted.length;
       const more = left === 0 ? "" : `, ${plural(left, "record")} left out`;
-      say(dim(`${plural(caughtUp.tokens, "token")}${more}`));
+      printLine(dim(`${plural(caughtUp.tokens, "token")}${more}`));
     }
     return OK;
   },

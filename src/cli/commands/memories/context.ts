@@ -4,9 +4,6 @@ import type { ContextInput, ContextItem, ContextSection } from "../../../shared-
 import type { SharedContextText } from "../../../shared-context/read.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
-import { given } from "../../options/given.ts";
-import { missingOption } from "../../parse.ts";
 import {
   BASED_ON,
   DECISION_OPTIONS,
@@ -16,10 +13,11 @@ import {
   refuseContent,
   SECTIONS,
   TEXT_ARG,
-} from "../../render/context-item.ts";
-import { sayMore } from "../../render/more.ts";
-import { saySent } from "../../render/sent.ts";
-import { HANDLE, openForWork, WORK_OPTIONS, workAt } from "../../render/work.ts";
+} from "../../options/context-item-options.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { missingOption } from "../../parse.ts";
+import { printMore } from "../../render/next-page.ts";
+import { printSent } from "../../render/sent.ts";
 import { openExisting, openStore } from "../../store.ts";
 import {
   bad,
@@ -29,9 +27,11 @@ import {
   oneLine,
   plural,
   printable,
-  say,
-  sayJson,
+  printJson,
+  printLine,
 } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
+import { HANDLE, openForWork, WORK_OPTIONS, workAt } from "../../work-by-handle.ts";
 
 const VERBS = [
   "show",
@@ -70,27 +70,28 @@ const show = command({
   async run({ options: { role, tokens, section, model, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const sections = section as ContextSection[] | undefined;
-    await sayContext(hub, given({ role, tokens, sections, model }), json);
+    await printContext(hub, omitUndefined({ role, tokens, sections, model }), json);
     return OK;
   },
 });
 
-async function sayContext(
+async function printContext(
   hub: Hub,
   query: Parameters<Hub["context"]["text"]>[0],
   json: boolean | undefined,
 ): Promise<void> {
   const read = await hub.context.text(query);
-  if (json) sayJson(read);
-  else if (read.version === 0) say(dim(`Nothing is shared in workspace "${hub.workspace}" yet.`));
-  else sayRead(read);
+  if (json) printJson(read);
+  else if (read.version === 0)
+    printLine(dim(`Nothing is shared in workspace "${hub.workspace}" yet.`));
+  else printContextText(read);
 }
 
-function sayRead({ text, tokens, items, omitted }: SharedContextText): void {
-  say(printable(text).trimEnd());
+function printContextText({ text, tokens, items, omitted }: SharedContextText): void {
+  printLine(printable(text).trimEnd());
   const left = omitted.map(({ section, key, why }) => `${section}/${key} (${why})`);
   const not = left.length === 0 ? "" : `; not shown: ${left.join(", ")}`;
-  say(dim(`${plural(items.length, "item")}, ${plural(tokens, "token")}${not}`));
+  printLine(dim(`${plural(items.length, "item")}, ${plural(tokens, "token")}${not}`));
 }
 
 const set = command({
@@ -133,7 +134,7 @@ const decide = command({
   },
 });
 
-interface Writing {
+interface WriteOptions {
   readonly as: string;
   readonly "based-on"?: number | undefined;
   readonly despite?: readonly string[] | undefined;
@@ -142,19 +143,22 @@ interface Writing {
   readonly workspace?: string | undefined;
 }
 
-async function writeItem(item: ContextInput, options: Writing): Promise<number> {
+async function writeItem(item: ContextInput, options: WriteOptions): Promise<number> {
   const { as, despite, json, store, workspace } = options;
   await using hub = await openForWork({ store, workspace });
   const agent = await hub.agent(as, undefined, { lease: "session" });
   const basedOn = options["based-on"];
-  const written = await agent.context.set(item, given({ basedOn, despite: despite?.slice() }));
-  if (json) sayJson(written);
-  else sayWritten(written);
+  const written = await agent.context.set(
+    item,
+    omitUndefined({ basedOn, despite: despite?.slice() }),
+  );
+  if (json) printJson(written);
+  else printItem(written);
   return OK;
 }
 
-const sayWritten = ({ section, key, version }: ContextItem): void =>
-  say(`${bold(`${section}/${key}`)}  version ${version}`);
+const printItem = ({ section, key, version }: ContextItem): void =>
+  printLine(`${bold(`${section}/${key}`)}  version ${version}`);
 
 const retire = command({
   name: "context retire",
@@ -173,8 +177,8 @@ const retire = command({
     await using hub = await openForWork(choice);
     const agent = await hub.agent(as, undefined, { lease: "session" });
     const retired = await agent.context.retire(section as ContextSection, key, { basedOn, reason });
-    if (json) sayJson(retired);
-    else say(`${bold(`${section}/${key}`)}  retired, version ${retired.version}`);
+    if (json) printJson(retired);
+    else printLine(`${bold(`${section}/${key}`)}  retired, version ${retired.version}`);
     return OK;
   },
 });
@@ -192,11 +196,11 @@ const changes = command({
 
   async run({ options: { after, limit, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const page = await hub.context.changes(given({ after, limit }));
-    if (json) sayJson(page);
-    else if (page.items.length === 0) say(dim(`No changes after version ${after ?? 0}.`));
-    else for (const change of page.items) sayChange(change);
-    if (!json) sayMore(page.next);
+    const page = await hub.context.changes(omitUndefined({ after, limit }));
+    if (json) printJson(page);
+    else if (page.items.length === 0) printLine(dim(`No changes after version ${after ?? 0}.`));
+    else for (const change of page.items) printChange(change);
+    if (!json) printMore(page.next);
     return OK;
   },
 });
@@ -218,29 +222,29 @@ const history = command({
 
   async run({ args: [section = "", key = ""], options: { limit, after, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const query = given({ limit, after });
+    const query = omitUndefined({ limit, after });
     const page = await hub.context.history(section as ContextSection, key, query);
-    if (json) sayJson(page);
+    if (json) printJson(page);
     else {
-      for (const change of page.items) sayChange(change);
-      sayMore(page.next);
+      for (const change of page.items) printChange(change);
+      printMore(page.next);
     }
     return OK;
   },
 });
 
-function sayChange(change: ContextChange): void {
+function printChange(change: ContextChange): void {
   const { version, section, key, kind, by, at, reason, hidden, despite = [] } = change;
   const what = `${version}  ${bold(`${section}/${key}`)}  ${kind === "set" ? (change.was === undefined ? "new" : "changed") : "retired"}`;
-  say(`${what}${dim(`, ${by}, ${localTime(at)}`)}`);
-  if (hidden !== undefined) say(bad(`  (${hidden})`));
-  if (change.item !== undefined) say(`  ${oneLine(saidIn(change.item), 2)}`);
-  if (reason !== undefined) say(dim(`  ${oneLine(reason, 2)}`));
-  if (change.replaced !== undefined) say(dim(`  in place of ${change.replaced}`));
-  if (despite.length > 0) say(dim(`  in spite of ${despite.join(", ")}`));
+  printLine(`${what}${dim(`, ${by}, ${localTime(at)}`)}`);
+  if (hidden !== undefined) printLine(bad(`  (${hidden})`));
+  if (change.item !== undefined) printLine(`  ${oneLine(itemText(change.item), 2)}`);
+  if (reason !== undefined) printLine(dim(`  ${oneLine(reason, 2)}`));
+  if (change.replaced !== undefined) printLine(dim(`  in place of ${change.replaced}`));
+  if (despite.length > 0) printLine(dim(`  in spite of ${despite.join(", ")}`));
 }
 
-function saidIn(item: NonNullable<ContextChange["item"]>): string {
+function itemText(item: NonNullable<ContextChange["item"]>): string {
   switch (item.section) {
     case "project":
       return item.content;
@@ -278,12 +282,12 @@ const propose = command({
     const basedOn = options["based-on"];
     const { sent, contradictions } = await agent.context.propose(
       change,
-      given({ reason, basedOn }) as { reason: string; basedOn?: number },
+      omitUndefined({ reason, basedOn }) as { reason: string; basedOn?: number },
     );
-    await saySent(sent, json, { contradictions });
+    await printSent(sent, json, { contradictions });
     if (json) return OK;
     for (const { key: other, choice, by, why } of contradictions) {
-      say(bad(`  ${oneLine(`speaks against ${other} ("${choice}", by ${by}): ${why}`, 2)}`));
+      printLine(bad(`  ${oneLine(`speaks against ${other} ("${choice}", by ${by}): ${why}`, 2)}`));
     }
     return OK;
   },
@@ -300,12 +304,13 @@ const adopt = command({
     const work = await workAt(hub, handle, { as: choice.as });
     const holder = choice.as ?? (await hub.deliveries.holder(handle));
     const agent = await hub.agent(holder, undefined, { lease: "session" });
-    const adopted = await agent.context.adopt(work, given({ despite: despite?.slice() }));
-    if (json) sayJson(adopted);
-    else if (adopted.kind === "adopted") say(`${bold("adopted")}  version ${adopted.version}`);
+    const adopted = await agent.context.adopt(work, omitUndefined({ despite: despite?.slice() }));
+    if (json) printJson(adopted);
+    else if (adopted.kind === "adopted")
+      printLine(`${bold("adopted")}  version ${adopted.version}`);
     else if (adopted.kind === "stale") {
-      say(`${bold("declined")}  ${oneLine(adopted.conflict.message, 10)}`);
-    } else say("The proposer has added to it: look at it again, then adopt it again.");
+      printLine(`${bold("declined")}  ${oneLine(adopted.conflict.message, 10)}`);
+    } else printLine("The proposer has added to it: look at it again, then adopt it again.");
     return OK;
   },
 });
@@ -324,23 +329,23 @@ const project = command({
   async run({ args: [folder], options: { as, json, "from-git": fromGit, ...choice } }) {
     if (!fromGit) {
       if (folder !== undefined) {
-        throw mistake(
+        throw usageError(
           folder,
           "A folder is for --from-git.",
           "Write baton context project --from-git …",
         );
       }
       await using hub = await openExisting(choice);
-      await sayContext(hub, { sections: ["project"] }, json);
+      await printContext(hub, { sections: ["project"] }, json);
       return OK;
     }
     if (as === undefined) throw missingOption(project, "as");
     await using hub = await openForWork(choice);
     const agent = await hub.agent(as, undefined, { lease: "session" });
     const written = await agent.context.project(folder ?? ".");
-    if (json) sayJson(written);
-    else if (written.length === 0) say(dim("All of it is as it was."));
-    else for (const item of written) sayWritten(item);
+    if (json) printJson(written);
+    else if (written.length === 0) printLine(dim("All of it is as it was."));
+    else for (const item of written) printItem(item);
     return OK;
   },
 });
@@ -356,8 +361,8 @@ const keepers = command({
     const roles = (
       await (args.length === 0 ? hub.settings.get() : hub.settings.update({ keepers: [...args] }))
     ).keepers;
-    if (options.json) sayJson(roles);
-    else for (const role of roles) say(role);
+    if (options.json) printJson(roles);
+    else for (const role of roles) printLine(role);
     return OK;
   },
 });

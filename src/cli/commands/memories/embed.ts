@@ -2,7 +2,7 @@ import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { progressBar } from "../../progress.ts";
 import { openExisting } from "../../store.ts";
-import { dim, plural, say, sayJson, table } from "../../terminal.ts";
+import { dim, plural, printJson, printLine, table } from "../../terminal.ts";
 
 export const embed = command({
   name: "embed",
@@ -23,8 +23,8 @@ export const embed = command({
       await hub.index.embed(({ done, total }) => bar.show(done, total)).finally(() => bar.end());
     }
     const models = await hub.index.models();
-    if (json) sayJson(models);
-    else if (models.length === 0) say(dim("No model has vectors here."));
+    if (json) printJson(models);
+    else if (models.length === 0) printLine(dim("No model has vectors here."));
     else {
       const rows = models.map(({ model, dimensions, vectors, done, total }) => [
         model,
@@ -32,7 +32,7 @@ export const embed = command({
         plural(dimensions, "dimension"),
         done >= total ? "up to date" : `${done} of ${total} records looked at`,
       ]);
-      for (const row of table(rows)) say(row);
+      for (const row of table(rows)) printLine(row);
     }
     return OK;
   },

@@ -1,17 +1,17 @@
 import { writeFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { KeepingQuery } from "../../../archive/query.ts";
+import type { MemoryExportQuery } from "../../../archive/memory-export-query.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { type Command, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { progressBar } from "../../progress.ts";
 import { openExisting } from "../../store.ts";
-import { dim, good, plural, say, sayJson } from "../../terminal.ts";
+import { dim, good, plural, printJson, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
-const CHOOSING = ["agent", "branch", "task", "type"] as const;
+const FILTER_OPTIONS = ["agent", "branch", "task", "type"] as const;
 
 export const exportCommand: Command = command({
   name: "export",
@@ -40,20 +40,20 @@ export const exportCommand: Command = command({
       ...chosen
     } = options;
     if (json && file === undefined) throw jsonWithoutFile();
-    const some = CHOOSING.find((name) => chosen[name] !== undefined);
-    if (some !== undefined && !markdown && !memories) throw chosenOfAll(some);
+    const some = FILTER_OPTIONS.find((name) => chosen[name] !== undefined);
+    if (some !== undefined && !markdown && !memories) throw filterNotAllowed(some);
     await using hub = await openExisting({ store, workspace });
     if (!markdown && !memories) return await exportAll(hub, { file, force, json });
     const { agent, ...query } = chosen;
     const reader = agent === undefined ? hub : await hub.agent(agent);
-    const wanted: KeepingQuery = given(query);
+    const wanted: MemoryExportQuery = omitUndefined(query);
     const text = markdown
       ? await reader.memories.exportMarkdown(wanted)
       : Readable.from(reader.memories.export(wanted));
     if (file === undefined) await print(text);
     else await writeText(file, { text, force });
-    if (file !== undefined && json) sayJson({ file, workspace: hub.workspace });
-    else if (file !== undefined) say(good(`Written to ${file}.`));
+    if (file !== undefined && json) printJson({ file, workspace: hub.workspace });
+    else if (file !== undefined) printLine(good(`Written to ${file}.`));
     return OK;
   },
 });
@@ -70,11 +70,11 @@ async function exportAll(
   const report = await hub.archive
     .exportTo(file, { force, onProgress: ({ done, total }) => bar.show(done, total) })
     .finally(() => bar.end());
-  if (json) sayJson(report);
+  if (json) printJson(report);
   else {
     const { counts, lines, bytes } = report;
-    say(good(`Workspace ${report.workspace} is in ${file}, whole.`));
-    say(
+    printLine(good(`Workspace ${report.workspace} is in ${file}, whole.`));
+    printLine(
       dim(`${plural(counts.memory, "memory")}, ${plural(lines, "line")}, ${plural(bytes, "byte")}`),
     );
   }
@@ -92,7 +92,7 @@ async function writeText(
   file: string,
   { text, force }: { readonly text: string | Readable; readonly force: boolean },
 ): Promise<void> {
-  const { fileFailure, stageFile } = await import("../../../base/staged-file.ts");
+  const { toFileError: fileFailure, stageFile } = await import("../../../base/staged-file.ts");
   const staged = stageFile(file, { replace: force });
   try {
     await writeFile(staged.path, text);
@@ -105,14 +105,14 @@ async function writeText(
 }
 
 const jsonWithoutFile = () =>
-  mistake(
+  usageError(
     "--json",
     "--json is about the report, and without a file the export itself is printed.",
     "Name a file: baton export <file> --json.",
   );
 
-const chosenOfAll = (option: string) =>
-  mistake(
+const filterNotAllowed = (option: string) =>
+  usageError(
     `--${option}`,
     `--${option} chooses among memories, and a full export has everything.`,
     "Add --memories or --markdown, or leave it out.",

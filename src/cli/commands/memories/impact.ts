@@ -5,10 +5,10 @@ import type {
 } from "../../../memory/quarantine/blast-radius.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
-import { sayField } from "../../render/envelope.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printField } from "../../render/envelope.ts";
 import { openExisting } from "../../store.ts";
-import { bad, bold, dim, good, oneLine, plural, say, sayJson } from "../../terminal.ts";
+import { bad, bold, dim, good, oneLine, plural, printJson, printLine } from "../../terminal.ts";
 
 export const impact = command({
   name: "impact",
@@ -25,25 +25,27 @@ export const impact = command({
   async run({ args: [id = ""], options: { as, depth, limit, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const who = as === undefined ? hub : await hub.agent(as);
-    const found = await who.memories.impact(id, given({ depth, limit }));
-    if (json) sayJson(found);
-    else sayImpact(found);
+    const found = await who.memories.impact(id, omitUndefined({ depth, limit }));
+    if (json) printJson(found);
+    else printImpact(found);
     return OK;
   },
 });
 
-function sayImpact(found: Impact): void {
+function printImpact(found: Impact): void {
   const { memory, downstream, deliveries, agents, hidden, cut } = found;
   const open = deliveries.filter((delivery) => delivery.open);
-  say(`${bold(memory.id)}  ${oneLine(`${memory.type} of ${memory.agent}: ${memory.content}`, 44)}`);
+  printLine(
+    `${bold(memory.id)}  ${oneLine(`${memory.type} of ${memory.agent}: ${memory.content}`, 44)}`,
+  );
   if (memory.quarantined) {
     const { by, reason } = memory.quarantined;
-    say(bad(oneLine(`  quarantined by ${by}: ${reason}`)));
+    printLine(bad(oneLine(`  quarantined by ${by}: ${reason}`)));
   }
-  sayTree(found);
-  if (deliveries.length > 0) say(dim("  handoffs"));
-  for (const delivery of deliveries) sayDelivery(delivery);
-  sayField(
+  printTree(found);
+  if (deliveries.length > 0) printLine(dim("  handoffs"));
+  for (const delivery of deliveries) printImpactDelivery(delivery);
+  printField(
     "seen by",
     agents.map(({ agent, ways }) => `${agent} (${ways.join(", ")})`),
   );
@@ -55,20 +57,20 @@ function sayImpact(found: Impact): void {
   ];
   if (hidden > 0) counts.push(`${plural(hidden, "more record")} that cannot be shown`);
   const isNothing = downstream.length + agents.length + hidden === 0;
-  say(isNothing ? good("Nothing came of it.") : bold(counts.join(", ")));
-  for (const { memory: at, why } of cut) say(dim(`More (${why}): baton impact ${at}`));
-  if (found.more && cut.length === 0) say(dim("More: see --depth and --limit."));
+  printLine(isNothing ? good("Nothing came of it.") : bold(counts.join(", ")));
+  for (const { memory: at, why } of cut) printLine(dim(`More (${why}): baton impact ${at}`));
+  if (found.more && cut.length === 0) printLine(dim("More: see --depth and --limit."));
 }
 
 /** Each record below the one it came of. */
-function sayTree({ memory, downstream }: Impact): void {
+function printTree({ memory, downstream }: Impact): void {
   const shown = new Set([memory.id, ...downstream.map(({ id }) => id)]);
   const children = Map.groupBy(downstream, ({ via }) =>
     via.memory !== undefined && shown.has(via.memory) ? via.memory : memory.id,
   );
   const below = (id: string, indent: string): void => {
     for (const child of children.get(id) ?? []) {
-      say(`${indent}${lineOf(child, indent.length)}`);
+      printLine(`${indent}${lineOf(child, indent.length)}`);
       below(child.id, `${indent}  `);
     }
   };
@@ -82,8 +84,16 @@ function lineOf({ id, type, agent, about, via, quarantined }: ImpactMemory, used
   return `${dim(id)}  ${mark}${oneLine(text, used + id.length + 2)}`;
 }
 
-function sayDelivery({ id, state, open, task, sender, receiver, holder }: ImpactDelivery): void {
+function printImpactDelivery({
+  id,
+  state,
+  open,
+  task,
+  sender,
+  receiver,
+  holder,
+}: ImpactDelivery): void {
   const who = holder === undefined ? "" : `, ${open ? "held" : "last held"} by ${holder}`;
   const line = oneLine(`${state} ${task} from ${sender} to ${receiver}${who}, ${id}`, 4);
-  say(`    ${open ? bold(line) : line}`);
+  printLine(`    ${open ? bold(line) : line}`);
 }

@@ -1,14 +1,14 @@
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { ImportReport } from "../../../archive/import.ts";
-import type { DocumentReport } from "../../../archive/markdown/take.ts";
+import type { DocumentReport } from "../../../archive/markdown/import-document.ts";
 import { type Command, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { missingOption } from "../../parse.ts";
 import { progressBar } from "../../progress.ts";
 import { openExisting, openStore, type StoreChoice } from "../../store.ts";
-import { dim, good, localTime, plural, say, sayJson } from "../../terminal.ts";
+import { dim, good, localTime, plural, printJson, printLine } from "../../terminal.ts";
 
 export const importCommand: Command = command({
   name: "import",
@@ -39,21 +39,24 @@ export const importCommand: Command = command({
     const text = await textOf(file);
     await using hub = await openExisting(choice);
     const author = await hub.agent(agent);
-    const report = await author.memories.importMarkdown(text, { dryRun, ...given({ task, type }) });
-    if (json) sayJson({ file, dryRun, ...report });
-    else sayDocument(report, dryRun);
+    const report = await author.memories.importMarkdown(text, {
+      dryRun,
+      ...omitUndefined({ task, type }),
+    });
+    if (json) printJson({ file, dryRun, ...report });
+    else printDocument(report, dryRun);
     return OK;
   },
 });
 
-interface How {
+interface ImportSettings {
   readonly dryRun: boolean;
   readonly json: boolean;
   readonly choice: StoreChoice;
 }
 
 /** Looked at before a store is opened for it: a bad file must not leave an empty one behind. */
-async function importAll(file: string, { dryRun, json, choice }: How): Promise<number> {
+async function importAll(file: string, { dryRun, json, choice }: ImportSettings): Promise<number> {
   const [{ checkFile }, { resolveLimits }] = await Promise.all([
     import("../../../archive/import.ts"),
     import("../../../base/limits.ts"),
@@ -65,56 +68,58 @@ async function importAll(file: string, { dryRun, json, choice }: How): Promise<n
     const { workspace, exportedAt, counts } = header;
     if (dryRun) {
       bar.end();
-      if (json) sayJson({ file, dryRun, workspace, exportedAt, counts });
+      if (json) printJson({ file, dryRun, workspace, exportedAt, counts });
       else
-        say(good(`${file} is whole: workspace ${workspace}, ${plural(counts.memory, "memory")}.`));
+        printLine(
+          good(`${file} is whole: workspace ${workspace}, ${plural(counts.memory, "memory")}.`),
+        );
       return OK;
     }
     await using hub = await openStore({ ...choice, workspace: choice.workspace ?? workspace });
     const report = await hub.archive.import(createReadStream(file), { onProgress });
     bar.end();
-    if (json) sayJson({ file, store: hub.store, ...report });
-    else sayImport(report, hub.store);
+    if (json) printJson({ file, store: hub.store, ...report });
+    else printImport(report, hub.store);
     return OK;
   } finally {
     bar.end();
   }
 }
 
-function sayImport({ kind, workspace, counts, exportedAt }: ImportReport, store: string): void {
+function printImport({ kind, workspace, counts, exportedAt }: ImportReport, store: string): void {
   const held = [
     plural(counts.agent, "agent"),
     plural(counts.memory, "memory"),
     plural(counts.envelope, "envelope"),
     plural(counts.delivery, "delivery"),
   ].join(", ");
-  say(
+  printLine(
     kind === "imported"
       ? good(`Workspace ${workspace} is in ${store}, and was verified.`)
       : good(`Workspace ${workspace} of ${store} has all of it already.`),
   );
-  say(dim(`${held}; exported ${localTime(exportedAt)}`));
+  printLine(dim(`${held}; exported ${localTime(exportedAt)}`));
 }
 
-function sayDocument({ taken, unchanged, redacted }: DocumentReport, dryRun: boolean): void {
+function printDocument({ taken, unchanged, redacted }: DocumentReport, dryRun: boolean): void {
   for (const { line, type, memory, supersedes } of taken) {
     const was = supersedes.length === 0 ? "new" : `supersedes ${supersedes.join(", ")}`;
-    say(
+    printLine(
       `${`line ${line}`.padEnd(10)} ${type}, ${was}${memory === undefined ? "" : dim(`  ${memory}`)}`,
     );
   }
   for (const { line, memory } of redacted) {
-    say(`${`line ${line}`.padEnd(10)} left alone: ${memory} was redacted`);
+    printLine(`${`line ${line}`.padEnd(10)} left alone: ${memory} was redacted`);
   }
   const what = dryRun ? "to take in" : "taken in";
-  say(good(`${taken.length} ${what}, ${unchanged} unchanged.`));
+  printLine(good(`${taken.length} ${what}, ${unchanged} unchanged.`));
 }
 
 async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    const { fileFailure } = await import("../../../base/staged-file.ts");
+    const { toFileError: fileFailure } = await import("../../../base/staged-file.ts");
     throw fileFailure(error, file);
   }
 }

@@ -1,7 +1,7 @@
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";
-import { dim, oneLine, say, sayJson, table } from "../../terminal.ts";
+import { dim, oneLine, printJson, printLine, table } from "../../terminal.ts";
 
 export const pin = command({
   name: "pin",
@@ -20,9 +20,9 @@ export const pin = command({
     if (memory !== undefined)
       await (off ? agent.memories.unpin(memory) : agent.memories.pin(memory));
     const pinned = await agent.memories.pins();
-    if (json) sayJson(pinned);
-    else if (pinned.length === 0) say(dim("Nothing is pinned."));
-    else for (const row of table(pinned.map(rowOf))) say(row);
+    if (json) printJson(pinned);
+    else if (pinned.length === 0) printLine(dim("Nothing is pinned."));
+    else for (const row of table(pinned.map(rowOf))) printLine(row);
     return OK;
   },
 });

@@ -3,7 +3,7 @@ import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { progressBar } from "../../progress.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, plural, say, sayJson } from "../../terminal.ts";
+import { bold, dim, plural, printJson, printLine } from "../../terminal.ts";
 
 export const prune = command({
   name: "prune",
@@ -26,24 +26,24 @@ export const prune = command({
         onProgress: ({ done, total }) => bar.show(done, total),
       })
       .finally(() => bar.end());
-    if (options.json) sayJson(report);
-    else sayReport(report);
+    if (options.json) printJson(report);
+    else printReport(report);
     return OK;
   },
 });
 
-function sayReport({ rules, dryRun, sessions, steps, events, bytes }: PruneReport): void {
+function printReport({ rules, dryRun, sessions, steps, events, bytes }: PruneReport): void {
   if (Object.keys(rules).length === 0) {
-    say(dim("There are no rules: everything is kept. Set some with baton retention."));
+    printLine(dim("There are no rules: everything is kept. Set some with baton retention."));
     return;
   }
   for (const { session, steps: gone, kept } of sessions) {
     const why = kept ? dim(", the rest is referred to") : "";
-    say(`  ${session}  ${plural(gone, "step")}${why}`);
+    printLine(`  ${session}  ${plural(gone, "step")}${why}`);
   }
   const what = `${plural(steps, "step")} and ${plural(events, "event")}`;
   const room = `${Math.ceil(bytes / 1024)} KB`;
-  say(
+  printLine(
     dryRun ? `${bold("Would go:")} ${what}, ${room}.` : `${bold("Gone:")} ${what}, ${room} free.`,
   );
 }

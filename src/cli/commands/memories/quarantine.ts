@@ -1,18 +1,18 @@
 import type { Hub } from "../../../hub/hub.ts";
 import type {
-  LiftWhat,
-  Quarantined,
-  QuarantineWhat,
+  LiftTarget,
+  QuarantineResult,
+  QuarantineTarget,
 } from "../../../memory/quarantine/quarantine.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
-import { given } from "../../options/given.ts";
-import { instant } from "../../options/instant.ts";
+import { parseInstant } from "../../options/instant.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { missingOption } from "../../parse.ts";
-import { sayMore } from "../../render/more.ts";
+import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, oneLine, plural, say, sayJson } from "../../terminal.ts";
+import { bold, dim, localTime, oneLine, plural, printJson, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 const DEFAULT_LIMIT = 100;
 
@@ -43,29 +43,29 @@ export const quarantine = command({
 
   async run({ args, options }) {
     const { as, reason, list, lift, downstream, json, store, workspace } = options;
-    if (list) return sayList(options);
+    if (list) return printList(options);
     if (as === undefined) throw missingOption(quarantine, "as");
     if (reason === undefined) throw missingOption(quarantine, "reason");
-    const what = whatOf(args, options);
-    if (lift && downstream) throw liftedAlone();
+    const what = targetOf(args, options);
+    if (lift && downstream) throw liftHasNoDownstream();
     await using hub = await openExisting({ store, workspace });
     const agent = await hub.agent(as);
     const dryRun = options["dry-run"];
     const done = lift
-      ? await agent.memories.lift(what, reason, given({ dryRun }))
+      ? await agent.memories.lift(what, reason, omitUndefined({ dryRun }))
       : await agent.memories.quarantine(
-          what as QuarantineWhat,
+          what as QuarantineTarget,
           reason,
-          given({ downstream, dryRun }),
+          omitUndefined({ downstream, dryRun }),
         );
     const how = lift ? "put back in sight" : "quarantined";
-    if (json) sayJson(done);
-    else sayDone(done, dryRun ? `would be ${how}` : how);
+    if (json) printJson(done);
+    else printQuarantineResult(done, dryRun ? `would be ${how}` : how);
     return OK;
   },
 });
 
-interface Which {
+interface TargetOptions {
   readonly "from-agent"?: string | undefined;
   readonly "from-session"?: string | undefined;
   readonly since?: string | undefined;
@@ -73,65 +73,65 @@ interface Which {
   readonly record?: string | undefined;
 }
 
-function whatOf(ids: readonly string[], options: Which): LiftWhat {
+function targetOf(ids: readonly string[], options: TargetOptions): LiftTarget {
   const { "from-agent": agent, "from-session": session, since, lift = false, record } = options;
-  if (record !== undefined && !lift) throw recordLifts();
+  if (record !== undefined && !lift) throw recordNeedsLift();
   const ways = [ids.length > 0, ...[agent, session, record].map((way) => way !== undefined)];
-  if (ways.filter(Boolean).length !== 1) throw oneOf(lift);
-  if (since !== undefined && agent === undefined && session === undefined) throw sinceOfSomebody();
+  if (ways.filter(Boolean).length !== 1) throw targetRequired(lift);
+  if (since !== undefined && agent === undefined && session === undefined) throw sinceNeedsOwner();
   if (record !== undefined) return { record };
-  const from = given({ since: instant("--since", since) });
+  const from = omitUndefined({ since: parseInstant("--since", since) });
   if (agent !== undefined) return { agent, ...from };
   return session === undefined ? ids : { session, ...from };
 }
 
-const oneOf = (lift: boolean) =>
-  mistake(
+const targetRequired = (lift: boolean) =>
+  usageError(
     "memory",
     `baton quarantine needs <memory>…, --from-agent or --from-session${lift ? ", or --record" : ""}, one of them.`,
     `Write baton quarantine${lift ? " --lift" : ""} mem_… --as <agent> --reason <text>.`,
   );
 
-const sinceOfSomebody = () =>
-  mistake(
+const sinceNeedsOwner = () =>
+  usageError(
     "--since",
     "--since goes with --from-agent or --from-session.",
     "Leave it out, or name whose memories are meant.",
   );
 
-const recordLifts = () =>
-  mistake(
+const recordNeedsLift = () =>
+  usageError(
     "--record",
     "--record goes with --lift: it names the quarantine that is undone.",
     "Write baton quarantine --lift --record mem_… --as <agent> --reason <text>.",
   );
 
-const liftedAlone = () =>
-  mistake(
+const liftHasNoDownstream = () =>
+  usageError(
     "--downstream",
     "--lift does not follow what came of a memory.",
     "Lift what one quarantine took, with all that came of it: --lift --record mem_…",
   );
 
-function sayDone(done: Quarantined, how: string): void {
+function printQuarantineResult(done: QuarantineResult, how: string): void {
   const { memories, already, hidden, records, deliveries } = done;
-  say(bold(`${plural(memories.length + hidden, "memory")} ${how}.`));
-  for (const id of memories) say(`  ${id}`);
-  if (hidden > 0) say(`  and ${hidden} that only others may see`);
+  printLine(bold(`${plural(memories.length + hidden, "memory")} ${how}.`));
+  for (const id of memories) printLine(`  ${id}`);
+  if (hidden > 0) printLine(`  and ${hidden} that only others may see`);
   if (already.length > 0)
-    say(
+    printLine(
       dim(
         `${plural(already.length, "memory")} ${already.length === 1 ? "was" : "were"} so before.`,
       ),
     );
   if (deliveries.length > 0) {
-    say(`${plural(deliveries.length, "open delivery")} told:`);
-    for (const id of deliveries) say(`  ${id}`);
+    printLine(`${plural(deliveries.length, "open delivery")} told:`);
+    for (const id of deliveries) printLine(`  ${id}`);
   }
-  for (const id of records) say(dim(`Recorded as ${id}`));
+  for (const id of records) printLine(dim(`Recorded as ${id}`));
 }
 
-interface Listing {
+interface ListOptions {
   readonly as?: string | undefined;
   readonly limit?: number | undefined;
   readonly after?: string | undefined;
@@ -140,19 +140,19 @@ interface Listing {
   readonly workspace?: string | undefined;
 }
 
-async function sayList(options: Listing): Promise<number> {
+async function printList(options: ListOptions): Promise<number> {
   const { as, limit = DEFAULT_LIMIT, after, json, ...choice } = options;
   await using hub: Hub = await openExisting(choice);
   const reader = as === undefined ? hub : await hub.agent(as);
-  const found = await reader.memories.quarantined({ limit, ...given({ after }) });
-  if (json) sayJson(found);
-  else if (found.items.length === 0) say(dim("Nothing is quarantined."));
+  const found = await reader.memories.quarantined({ limit, ...omitUndefined({ after }) });
+  if (json) printJson(found);
+  else if (found.items.length === 0) printLine(dim("Nothing is quarantined."));
   else {
     for (const { memory, by, at, reason } of found.items) {
-      say(`${bold(memory)}  ${localTime(at)}`);
-      say(oneLine(`  by ${by}: ${reason}`));
+      printLine(`${bold(memory)}  ${localTime(at)}`);
+      printLine(oneLine(`  by ${by}: ${reason}`));
     }
-    sayMore(found.next);
+    printMore(found.next);
   }
   return OK;
 }

@@ -1,14 +1,14 @@
 import type { ReadMemory } from "../../../delivery/work/read-record.ts";
-import type { Level } from "../../../envelope/schema.ts";
+import type { DetailLevel } from "../../../envelope/schema.ts";
 import { isShortId } from "../../../text/short-ids.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
 import { LEVELS } from "../../options/draft-forms.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { momentOf, READER_OPTIONS, readerOf } from "../../reader.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, printable, say, sayJson } from "../../terminal.ts";
+import { bold, dim, localTime, printable, printJson, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 export const read = command({
   name: "read",
@@ -31,41 +31,51 @@ export const read = command({
 
   async run({ args: [id = ""], options }) {
     const { as, "as-of": asOf, level, freshest, of, json, ...choice } = options;
-    if (isShortId(id) && of === undefined) throw whichView(id);
+    if (isShortId(id) && of === undefined) throw viewRequired(id);
     await using hub = await openExisting(choice);
     const reader = await readerOf(hub, as, undefined);
     const memory = await reader.memories.read(
       id,
-      given({ asOf: momentOf(asOf), level: level as Level | undefined, freshest, of }),
+      omitUndefined({
+        asOf: momentOf(asOf),
+        level: level as DetailLevel | undefined,
+        freshest,
+        of,
+      }),
     );
-    if (json) sayJson(memory);
-    else sayMemory(memory);
+    if (json) printJson(memory);
+    else printMemory(memory);
     return OK;
   },
 });
 
-const whichView = (id: string) =>
-  mistake("--of", `${id} is a short id, of one view.`, `Say of which: baton read ${id} --of dlv_…`);
+const viewRequired = (id: string) =>
+  usageError(
+    "--of",
+    `${id} is a short id, of one view.`,
+    `Say of which: baton read ${id} --of dlv_…`,
+  );
 
-const WORDS_OF: Readonly<Record<Exclude<ReadMemory["textBy"], "record" | undefined>, string>> = {
-  sender: "in its sender's words",
-  summary: "as a stored summary says it",
-  model: "in a model's words",
-  extract: "in its own sentences",
-};
+const TEXT_SOURCES: Readonly<Record<Exclude<ReadMemory["textBy"], "record" | undefined>, string>> =
+  {
+    sender: "in its sender's words",
+    summary: "as a stored summary says it",
+    model: "in a model's words",
+    extract: "in its own sentences",
+  };
 
-function sayMemory(memory: ReadMemory): void {
+function printMemory(memory: ReadMemory): void {
   const { type, agent, task, storedAt, branch, seq, scope, redacted, insteadOf, textBy } = memory;
   const about = task === undefined ? "" : ` on ${task}`;
   const place = `, ${localTime(storedAt)}, ${seq} of ${branch}`;
   const open = scope === undefined || scope === "team" ? "" : `, for the ${scope} only`;
-  say(`${bold(type)}  ${agent}${about}${dim(`${place}${open}`)}`);
-  if (insteadOf !== undefined) say(dim(`${memory.id} holds instead of ${insteadOf}`));
+  printLine(`${bold(type)}  ${agent}${about}${dim(`${place}${open}`)}`);
+  if (insteadOf !== undefined) printLine(dim(`${memory.id} holds instead of ${insteadOf}`));
   const text = memory.text ?? memory.content;
-  say(printable(redacted ? `(redacted by ${redacted.by}: ${redacted.reason})` : text));
+  printLine(printable(redacted ? `(redacted by ${redacted.by}: ${redacted.reason})` : text));
   if (textBy !== undefined && textBy !== "record") {
     const whole = memory.value === undefined ? `; all of it: baton read ${memory.id}` : "";
-    say(dim(`${WORDS_OF[textBy]}${whole}`));
+    printLine(dim(`${TEXT_SOURCES[textBy]}${whole}`));
   }
-  for (const { kind, to } of memory.relations ?? []) say(dim(`${kind} ${to}`));
+  for (const { kind, to } of memory.relations ?? []) printLine(dim(`${kind} ${to}`));
 }

@@ -1,4 +1,4 @@
-import type { Hit, Recalled, RecallQuery } from "../../../memory/recall/recall.ts";
+import type { Hit, RecallQuery, RecallResult } from "../../../memory/recall/recall.ts";
 import {
   AFTER_OPTION,
   command,
@@ -8,14 +8,14 @@ import {
   STORE_OPTIONS,
 } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
-import { instant } from "../../options/instant.ts";
+import { parseFraction } from "../../options/fraction.ts";
+import { parseInstant } from "../../options/instant.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { momentOf, READER_OPTIONS, readerOf } from "../../reader.ts";
 import { excerpt } from "../../render/excerpt.ts";
-import { fraction } from "../../render/fraction.ts";
-import { sayMore } from "../../render/more.ts";
+import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
-import { age, bad, bold, dim, printable, say, sayJson } from "../../terminal.ts";
+import { age, bad, bold, dim, printable, printJson, printLine } from "../../terminal.ts";
 
 const DEFAULT_LIMIT = 10;
 const WIDTH = 100;
@@ -75,8 +75,8 @@ export const recall = command({
     const reader = await readerOf(hub, as, branch);
     const found = await reader.recall(question, query);
     const offset = options.after === undefined ? 0 : -1;
-    if (json) sayJson(found);
-    else sayHits(found, { explain: explain ?? false, offset });
+    if (json) printJson(found);
+    else printHits(found, { explain: explain ?? false, offset });
     return OK;
   },
 });
@@ -86,16 +86,16 @@ function queryOf(options: OptionValues<typeof OPTIONS>): RecallQuery {
     options;
   const now = Date.now();
   return {
-    ...given({ task, agent, type, tag, concept, session, run, after, depth, visits }),
-    ...given({
+    ...omitUndefined({ task, agent, type, tag, concept, session, run, after, depth, visits }),
+    ...omitUndefined({
       scope: scope as RecallQuery["scope"],
       branch: options["from-branch"],
       asOf: momentOf(options["as-of"]),
-      minImportance: fraction("--min-importance", options["min-importance"]),
-      minConfidence: fraction("--min-confidence", options["min-confidence"]),
+      minImportance: parseFraction("--min-importance", options["min-importance"]),
+      minConfidence: parseFraction("--min-confidence", options["min-confidence"]),
       since: options.since === undefined ? undefined : now - options.since,
       until: options.until === undefined ? undefined : now - options.until,
-      validAt: instant("--valid-at", options["valid-at"]),
+      validAt: parseInstant("--valid-at", options["valid-at"]),
       traces: options.traces,
     }),
     limit: limit ?? DEFAULT_LIMIT,
@@ -104,47 +104,47 @@ function queryOf(options: OptionValues<typeof OPTIONS>): RecallQuery {
   };
 }
 
-function sayHits(
-  { items: hits, next, index, meaning }: Recalled,
+function printHits(
+  { items: hits, next, index, meaning }: RecallResult,
   { explain, offset }: { explain: boolean; offset: number },
 ): void {
-  if (hits.length === 0) say(dim("Nothing remembered answers this."));
+  if (hits.length === 0) printLine(dim("Nothing remembered answers this."));
   for (const [n, hit] of hits.entries()) {
-    sayHit(hit, offset < 0 ? "•" : String(n + 1));
-    if (explain) sayParts(hit);
+    printHit(hit, offset < 0 ? "•" : String(n + 1));
+    if (explain) printScoreParts(hit);
   }
-  sayMore(next);
+  printMore(next);
   if (index.records - index.indexed > 20_000) {
-    say(dim(`The index is being made: ${index.indexed} of ${index.records} records.`));
+    printLine(dim(`The index is being made: ${index.indexed} of ${index.records} records.`));
   }
-  if (explain) say(dim(`By meaning: ${meaning}.`));
+  if (explain) printLine(dim(`By meaning: ${meaning}.`));
 }
 
-function sayHit(hit: Hit, number: string): void {
+function printHit(hit: Hit, number: string): void {
   const { memory, supersededBy } = hit;
   const about = memory.task === undefined ? "" : ` on ${memory.task}`;
   const marked = supersededBy.length === 0 ? "" : `${bad("superseded")} `;
   const when = age(Date.now() - memory.storedAt);
-  say(
+  printLine(
     `${dim(number.padStart(2))}  ${marked}${bold(memory.type)}  ${memory.agent}${about}${dim(`, ${when} ago, ${memory.id}`)}`,
   );
   const width = Math.min(process.stdout.columns || WIDTH, 120) - 4;
   const words = [...hit.said, ...hit.heard];
   const text = memory.redacted === undefined ? memory.content : "(redacted)";
-  say(`    ${excerpt(text, words, width * LINES)}`);
-  if (hit.passage !== undefined) say(`    ${excerpt(hit.passage, words, width * LINES)}`);
+  printLine(`    ${excerpt(text, words, width * LINES)}`);
+  if (hit.passage !== undefined) printLine(`    ${excerpt(hit.passage, words, width * LINES)}`);
   const [delivery, ...others] = hit.handoff?.deliveries ?? [];
   if (delivery !== undefined) {
     const more = others.length === 0 ? "" : ` and ${others.length} more`;
-    say(dim(`    handoff ${delivery}${more}`));
+    printLine(dim(`    handoff ${delivery}${more}`));
   }
-  say(dim(`    ${printable(hit.why.join("; "))}`));
+  printLine(dim(`    ${printable(hit.why.join("; "))}`));
 }
 
-function sayParts({ score, parts }: Hit): void {
+function printScoreParts({ score, parts }: Hit): void {
   const { factor, ...sums } = parts;
   const told = Object.entries(sums)
     .filter(([, value]) => value > 0)
     .map(([name, value]) => `${name} ${value.toFixed(2)}`);
-  say(dim(`    ${score.toFixed(2)} = (${told.join(" + ")}) × ${factor.toFixed(2)}`));
+  printLine(dim(`    ${score.toFixed(2)} = (${told.join(" + ")}) × ${factor.toFixed(2)}`));
 }

@@ -1,11 +1,11 @@
 import type { RecentMemory } from "../../../memory/read.ts";
 import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { momentOf, READER_OPTIONS, readerOf } from "../../reader.ts";
-import { sayMore } from "../../render/more.ts";
+import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
+import { bold, dim, localTime, oneLine, printJson, printLine } from "../../terminal.ts";
 
 const DEFAULT_LIMIT = 20;
 const LAST_COLUMN = 4;
@@ -33,30 +33,30 @@ export const recent = command({
     await using hub = await openExisting({ store, workspace });
     const reader = await readerOf(hub, as, branch);
     const page = await reader.memories.recent({
-      ...given({ ...filter, asOf: momentOf(asOf) }),
+      ...omitUndefined({ ...filter, asOf: momentOf(asOf) }),
       limit,
     });
-    if (json) sayJson(page);
+    if (json) printJson(page);
     else {
-      sayMemories(page.items);
-      sayMore(page.next);
+      printMemories(page.items);
+      printMore(page.next);
     }
     return OK;
   },
 });
 
 /** Oldest first: the newest stands where the eye is, at the end. */
-function sayMemories(memories: readonly RecentMemory[]): void {
-  if (memories.length === 0) say(dim("Nothing remembered that fits."));
+function printMemories(memories: readonly RecentMemory[]): void {
+  if (memories.length === 0) printLine(dim("Nothing remembered that fits."));
   for (const memory of memories.toReversed()) {
     const { id, seq, type, agent, task, storedAt, content, redacted, superseded } = memory;
     const about = task === undefined ? "" : ` on ${task}`;
-    say(
+    printLine(
       `${dim(`${seq}`.padStart(LAST_COLUMN))}  ${bold(type)}  ${agent}${about}${dim(`, ${localTime(storedAt)}, ${id}`)}`,
     );
     const told = redacted && `(redacted by ${redacted.by}: ${redacted.reason})`;
-    say(`      ${oneLine(told ?? content, 6)}`);
+    printLine(`      ${oneLine(told ?? content, 6)}`);
     if (superseded !== undefined)
-      say(dim(`      superseded${superseded.by ? ` by ${superseded.by}` : ""}`));
+      printLine(dim(`      superseded${superseded.by ? ` by ${superseded.by}` : ""}`));
   }
 }

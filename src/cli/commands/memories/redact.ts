@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import type { RedactReport, RedactTarget } from "../../../memory/redaction/redact.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
 import { progressBar } from "../../progress.ts";
 import { openExisting } from "../../store.ts";
-import { bad, dim, good, plural, printable, say, sayJson } from "../../terminal.ts";
+import { bad, dim, good, plural, printable, printJson, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 export const redact = command({
   name: "redact",
@@ -34,36 +34,36 @@ export const redact = command({
         onProgress: ({ checked, total }) => bar.show(checked, total),
       })
       .finally(() => bar.end());
-    if (json) sayJson(report);
-    else sayReport(report);
+    if (json) printJson(report);
+    else printReport(report);
     return OK;
   },
 });
 
-interface Told {
+interface TargetOptions {
   readonly id?: readonly string[] | undefined;
   readonly text?: string | undefined;
   readonly stdin?: boolean | undefined;
 }
 
-function targetOf({ id, text, stdin }: Told): RedactTarget {
+function targetOf({ id, text, stdin }: TargetOptions): RedactTarget {
   if ([id, text, stdin].filter((given) => given !== undefined).length !== 1) {
-    throw mistake(
+    throw usageError(
       "--id",
       "baton redact needs --id, --text or --stdin, one of them.",
       "Write --id mem_… for what holds the secret, or pipe the secret into baton redact --stdin.",
     );
   }
   if (id !== undefined) return { ids: [...id] };
-  return { text: text ?? fromInput() };
+  return { text: text ?? readSecretFromStdin() };
 }
 
 /** A secret that is typed into a command line stands in the shell's history. */
-function fromInput(): string {
+function readSecretFromStdin(): string {
   return readFileSync(0, "utf8").replace(/\r?\n$/, "");
 }
 
-const WHY = {
+const NOT_ERASED_REASONS = {
   already: "was redacted before",
   name: "has it in a name, which other records stand on",
   vouches: "is a record that others are believed because of",
@@ -71,18 +71,19 @@ const WHY = {
   version: "is of a version that a newer Baton can read",
 } as const satisfies Record<RedactReport["left"][number]["why"], string>;
 
-function sayReport(report: RedactReport): void {
+function printReport(report: RedactReport): void {
   const { dryRun, erased, left, hidden, records, beyond } = report;
   const count = erased.length + hidden.erased;
   const what = plural(count, "text");
-  if (count === 0) say(dim("Nothing of it was found that is not redacted already."));
-  else say(dryRun ? `${what} would be erased:` : good(`${what} erased:`));
-  for (const { kind, id } of erased) say(printable(`  ${kind} ${id}`));
-  if (hidden.erased > 0) say(`  and ${hidden.erased} that only others may see`);
-  for (const { kind, id, why } of left) say(bad(printable(`  left: ${kind} ${id} ${WHY[why]}`)));
-  if (hidden.left > 0) say(bad(`  left: ${hidden.left} that only others may see`));
-  if (records.length > 0) say(dim(`recorded as ${records.join(", ")}`));
+  if (count === 0) printLine(dim("Nothing of it was found that is not redacted already."));
+  else printLine(dryRun ? `${what} would be erased:` : good(`${what} erased:`));
+  for (const { kind, id } of erased) printLine(printable(`  ${kind} ${id}`));
+  if (hidden.erased > 0) printLine(`  and ${hidden.erased} that only others may see`);
+  for (const { kind, id, why } of left)
+    printLine(bad(printable(`  left: ${kind} ${id} ${NOT_ERASED_REASONS[why]}`)));
+  if (hidden.left > 0) printLine(bad(`  left: ${hidden.left} that only others may see`));
+  if (records.length > 0) printLine(dim(`recorded as ${records.join(", ")}`));
   if (dryRun) return;
-  say("Out of reach, so change the secret as well:");
-  for (const each of beyond) say(`  ${each}`);
+  printLine("Out of reach, so change the secret as well:");
+  for (const each of beyond) printLine(`  ${each}`);
 }

@@ -3,13 +3,13 @@ import type { RelationKind } from "../../../memory/record.ts";
 import { AFTER_OPTION, AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { requireChoice } from "../../options/choice.ts";
-import { given } from "../../options/given.ts";
-import { instant } from "../../options/instant.ts";
+import { parseInstant } from "../../options/instant.ts";
 import { RELATION_KINDS } from "../../options/memory-options.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { momentOf, READER_OPTIONS } from "../../reader.ts";
-import { sayMore } from "../../render/more.ts";
+import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, say, sayJson } from "../../terminal.ts";
+import { bold, dim, localTime, printJson, printLine } from "../../terminal.ts";
 
 const DIRECTIONS = ["in", "out"] as const;
 
@@ -41,9 +41,9 @@ export const relations = command({
 
   async run({ args: [id = ""], options }) {
     const { as, branch, direction, limit, after, json, store, workspace } = options;
-    const query = given({
+    const query = omitUndefined({
       asOf: momentOf(options["as-of"]),
-      at: instant("--at", options.at),
+      at: parseInstant("--at", options.at),
       direction: direction as RelationsQuery["direction"],
       kinds: options.kind?.map(kindOf),
       limit,
@@ -53,10 +53,10 @@ export const relations = command({
     const agent = await hub.agent(as);
     const reader = branch === undefined ? agent : await agent.branches.use(branch);
     const page = await reader.memories.relations(id, query);
-    if (json) sayJson(page);
+    if (json) printJson(page);
     else {
-      sayRelations(page.items);
-      sayMore(page.next);
+      printRelations(page.items);
+      printMore(page.next);
     }
     return OK;
   },
@@ -68,11 +68,11 @@ function kindOf(kind: string): RelationKind {
   return kind as RelationKind;
 }
 
-function sayRelations(relations: readonly Relation[]): void {
-  if (relations.length === 0) say(dim("No relations."));
+function printRelations(relations: readonly Relation[]): void {
+  if (relations.length === 0) printLine(dim("No relations."));
   for (const { kind, source, target, validFrom, validUntil } of relations) {
     const since = validFrom === undefined ? "" : ` from ${localTime(validFrom)}`;
     const until = validUntil === undefined ? "" : ` until ${localTime(validUntil)}`;
-    say(`${source}  ${bold(kind)}  ${target}${dim(`${since}${until}`)}`);
+    printLine(`${source}  ${bold(kind)}  ${target}${dim(`${since}${until}`)}`);
   }
 }

@@ -1,12 +1,12 @@
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
-import { given } from "../../options/given.ts";
 import { MEMORY_OPTIONS, memoryInputOf } from "../../options/memory-options.ts";
-import { sayKnown } from "../../render/known.ts";
-import { sayRedacted } from "../../render/redacted.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printRedactedSecrets } from "../../render/redacted-secrets.ts";
+import { printSimilarMemories } from "../../render/similar-memories.ts";
 import { openExisting } from "../../store.ts";
-import { dim, say, sayJson } from "../../terminal.ts";
+import { dim, printJson, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 export const remember = command({
   name: "remember",
@@ -35,27 +35,27 @@ export const remember = command({
     const dryRun = options["dry-run"];
     if (force && (strict || dryRun)) {
       const other = strict ? "--strict" : "--dry-run";
-      throw mistake("--force", `${other} and --force exclude each other.`, "Leave one out.");
+      throw usageError("--force", `${other} and --force exclude each other.`, "Leave one out.");
     }
-    const input = { ...memoryInputOf(content, options), ...given({ task, type }) };
+    const input = { ...memoryInputOf(content, options), ...omitUndefined({ task, type }) };
     await using hub = await openExisting({ store, workspace });
     const author = await hub.agent(agent);
     const writer = branch === undefined ? author : await author.branches.use(branch);
     if (dryRun) {
       const known = await writer.memories.similar(input);
-      if (json) sayJson(known);
-      else if (known.length === 0) say("Nothing is known of it.");
-      else sayKnown(known);
+      if (json) printJson(known);
+      else if (known.length === 0) printLine("Nothing is known of it.");
+      else printSimilarMemories(known);
       return OK;
     }
     const memory = await writer.remember(input, {
       known: force ? "ignore" : strict ? "refuse" : "report",
     });
-    if (json) sayJson(memory);
+    if (json) printJson(memory);
     else {
-      say(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);
-      sayRedacted(memory.secrets);
-      sayKnown(memory.known ?? [], memory.id);
+      printLine(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);
+      printRedactedSecrets(memory.secrets);
+      printSimilarMemories(memory.known ?? [], memory.id);
     }
     return OK;
   },

@@ -2,7 +2,7 @@ import type { RetentionRules } from "../../../memory/traces/retention.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, say, sayJson } from "../../terminal.ts";
+import { bold, dim, printJson, printLine } from "../../terminal.ts";
 
 export const retention = command({
   name: "retention",
@@ -19,33 +19,38 @@ export const retention = command({
   },
 
   async run({ options }) {
-    const traces = some({ days: options["trace-days"], sessions: options["trace-sessions"] });
-    const events = some({ days: options["event-days"], keep: options["event-keep"] });
+    const traces = definedFieldsOf({
+      days: options["trace-days"],
+      sessions: options["trace-sessions"],
+    });
+    const events = definedFieldsOf({ days: options["event-days"], keep: options["event-keep"] });
     const given: RetentionRules = { ...(traces && { traces }), ...(events && { events }) };
     const sets = options.forever === true || traces !== undefined || events !== undefined;
     await using hub = await openExisting(options);
     const rules = (await hub.settings.update({ retention: sets ? given : undefined })).retention;
-    if (options.json) sayJson(rules);
-    else sayRules(rules);
+    if (options.json) printJson(rules);
+    else printRules(rules);
     return OK;
   },
 });
 
 /** Without what was not given; undefined when nothing was. */
-function some<T extends object>(given: T): { [Key in keyof T]: NonNullable<T[Key]> } | undefined {
+function definedFieldsOf<T extends object>(
+  given: T,
+): { [Key in keyof T]: NonNullable<T[Key]> } | undefined {
   const entries = Object.entries(given).filter(([, value]) => value !== undefined);
   return entries.length === 0
     ? undefined
     : (Object.fromEntries(entries) as { [Key in keyof T]: NonNullable<T[Key]> });
 }
 
-function sayRules({ traces = {}, events = {} }: RetentionRules): void {
-  say(`${bold("traces")}  ${said(traces.days, traces.sessions, "sessions")}`);
-  say(`${bold("events")}  ${said(events.days, events.keep, "events")}`);
-  say(dim("Carried out by baton prune."));
+function printRules({ traces = {}, events = {} }: RetentionRules): void {
+  printLine(`${bold("traces")}  ${retentionText(traces.days, traces.sessions, "sessions")}`);
+  printLine(`${bold("events")}  ${retentionText(events.days, events.keep, "events")}`);
+  printLine(dim("Carried out by baton prune."));
 }
 
-function said(days: number | undefined, most: number | undefined, what: string): string {
+function retentionText(days: number | undefined, most: number | undefined, what: string): string {
   const rules = [
     ...(days === undefined ? [] : [`${days} days`]),
     ...(most === undefined ? [] : [`${most} ${what} at most`]),

@@ -1,10 +1,19 @@
-import type { FoundSecrets } from "../../../memory/redaction/secrets-found.ts";
+import type { SecretsReport } from "../../../memory/redaction/secrets-report.ts";
 import { SECRET_MODES, type SecretMode } from "../../../workspace/workspace.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, oneLine, plural, say, sayJson, table } from "../../terminal.ts";
+import {
+  bold,
+  dim,
+  localTime,
+  oneLine,
+  plural,
+  printJson,
+  printLine,
+  table,
+} from "../../terminal.ts";
 
 export const secrets = command({
   name: "secrets",
@@ -27,23 +36,23 @@ export const secrets = command({
     const policy = (
       await hub.settings.update({ secrets: options.policy as SecretMode | undefined })
     ).secrets;
-    const report = await hub.memories.secretsFound(given({ limit: options.limit }));
-    if (options.json) sayJson({ policy, ...report });
-    else sayReport(policy, report);
+    const report = await hub.memories.secretsFound(omitUndefined({ limit: options.limit }));
+    if (options.json) printJson({ policy, ...report });
+    else printReport(policy, report);
     return OK;
   },
 });
 
-const DONE: Readonly<Record<SecretMode, string>> = {
+const POLICY_TEXTS: Readonly<Record<SecretMode, string>> = {
   allow: "are stored as they are",
   redact: "are replaced by what they are before anything is stored",
   refuse: "are refused: nothing of the call is stored",
 };
 
-function sayReport(policy: SecretMode, { total, byKind, found }: FoundSecrets): void {
-  say(`${bold(policy)}  ${dim(`keys, passwords and tokens ${DONE[policy]}`)}`);
+function printReport(policy: SecretMode, { total, byKind, found }: SecretsReport): void {
+  printLine(`${bold(policy)}  ${dim(`keys, passwords and tokens ${POLICY_TEXTS[policy]}`)}`);
   if (total === 0) {
-    say("None was found.");
+    printLine("None was found.");
     return;
   }
   const rows = found.map(({ kind, path, in: { kind: what, id }, at, by }) => [
@@ -52,7 +61,7 @@ function sayReport(policy: SecretMode, { total, byKind, found }: FoundSecrets): 
     kind,
     oneLine(`${what} ${id}${path === undefined ? "" : ` ${path}`}`),
   ]);
-  for (const row of table(rows)) say(row);
+  for (const row of table(rows)) printLine(row);
   const kinds = Object.entries(byKind).map(([kind, count]) => `${kind} ${count}`);
-  say(dim(`${plural(total, "place")}: ${kinds.join(", ")}`));
+  printLine(dim(`${plural(total, "place")}: ${kinds.join(", ")}`));
 }

@@ -1,9 +1,9 @@
-import type { SqlAnswer } from "../../../memory/sql.ts";
+import type { SqlResult } from "../../../memory/sql.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, oneLine, plural, say, sayJson, table } from "../../terminal.ts";
+import { bold, dim, oneLine, plural, printJson, printLine, table } from "../../terminal.ts";
 
 /** A cell of a table; the whole of it is in --json. */
 const CELL = 60;
@@ -36,17 +36,17 @@ export const sql = command({
     const { json = false, limit, timeout, traces, param = [], as } = options;
     const { isViewName } = await import("../../../store/sql/views.ts");
     if (query === undefined || isViewName(query)) {
-      await sayViews(query, json);
+      await printViews(query, json);
       return OK;
     }
     await using hub = await openExisting(options);
     const reader = as === undefined ? hub : await hub.agent(as);
     const answer = await reader.memories.sql(query, {
       params: param.map(parameterOf) as string[], // The library says what is wrong with one.
-      ...given({ limit, timeoutMs: timeout, traces }),
+      ...omitUndefined({ limit, timeoutMs: timeout, traces }),
     });
-    if (json) sayJson(answer);
-    else sayAnswer(answer);
+    if (json) printJson(answer);
+    else printAnswer(answer);
     return OK;
   },
 });
@@ -59,32 +59,32 @@ function parameterOf(text: string): unknown {
   }
 }
 
-async function sayViews(view: string | undefined, json: boolean): Promise<void> {
+async function printViews(view: string | undefined, json: boolean): Promise<void> {
   const { VIEWS } = await import("../../../store/sql/views.ts");
   const shown = Object.entries(VIEWS).filter(([name]) => view === undefined || name === view);
   if (json) {
-    sayJson(Object.fromEntries(shown));
+    printJson(Object.fromEntries(shown));
     return;
   }
   for (const [name, { meaning, columns }] of shown) {
-    say(`${bold(name)}  ${dim(meaning)}`);
+    printLine(`${bold(name)}  ${dim(meaning)}`);
     const rows = Object.entries(columns);
-    if (view === undefined) say(`  ${rows.map(([column]) => column).join(", ")}`);
+    if (view === undefined) printLine(`  ${rows.map(([column]) => column).join(", ")}`);
     else
       for (const line of table(rows.map(([column, of]) => [`  ${column}`, of.type, of.meaning])))
-        say(line);
+        printLine(line);
   }
 }
 
-function sayAnswer({ columns, rows }: SqlAnswer): void {
+function printAnswer({ columns, rows }: SqlResult): void {
   const cells = rows.map((row) => columns.map((name) => shownAs(row[name] ?? null)));
   const [head = "", ...lines] = table([columns, ...cells]);
-  if (columns.length > 0) say(bold(head));
-  for (const line of lines) say(line);
-  say(dim(`(${plural(rows.length, "row")})`));
+  if (columns.length > 0) printLine(bold(head));
+  for (const line of lines) printLine(line);
+  printLine(dim(`(${plural(rows.length, "row")})`));
 }
 
-function shownAs(value: SqlAnswer["rows"][number][string]): string {
+function shownAs(value: SqlResult["rows"][number][string]): string {
   if (value instanceof Uint8Array) return `(${plural(value.byteLength, "byte")})`;
   const text = oneLine(value === null ? "" : `${value}`);
   return text.length <= CELL ? text : `${[...text].slice(0, CELL - 1).join("")}…`;

@@ -3,9 +3,9 @@ import type { TraceData } from "../../../memory/traces/trace.ts";
 import type { TraceInfo } from "../../../memory/traces/traces.ts";
 import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { sayMore } from "../../render/more.ts";
+import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, oneLine, plural, say, sayJson } from "../../terminal.ts";
+import { bold, dim, localTime, oneLine, plural, printJson, printLine } from "../../terminal.ts";
 
 const SESSIONS = 20;
 const STEPS = 100;
@@ -25,19 +25,21 @@ const list = command({
     const { limit = SESSIONS, after, json } = options;
     await using hub = await openExisting(options);
     const page = await hub.traces.sessions({ limit, ...(after !== undefined && { after }) });
-    if (json) sayJson(page);
-    else if (page.items.length === 0) say(dim("No session has left a trace."));
-    else for (const session of page.items.toReversed()) saySession(session);
-    if (!json) sayMore(page.next);
+    if (json) printJson(page);
+    else if (page.items.length === 0) printLine(dim("No session has left a trace."));
+    else for (const session of page.items.toReversed()) printSession(session);
+    if (!json) printMore(page.next);
     return OK;
   },
 });
 
-function saySession({ session, agent, task, steps, pruned, until }: TraceInfo): void {
+function printSession({ session, agent, task, steps, pruned, until }: TraceInfo): void {
   const about = task === undefined ? "" : ` on ${task}`;
   const gone = pruned === 0 ? "" : `, ${pruned} pruned`;
   const who = agent === undefined ? "" : `  ${agent}${about}`;
-  say(`${bold(session)}${who}  ${plural(steps, "step")}${gone}${dim(`, ${localTime(until)}`)}`);
+  printLine(
+    `${bold(session)}${who}  ${plural(steps, "step")}${gone}${dim(`, ${localTime(until)}`)}`,
+  );
 }
 
 const show = command({
@@ -60,23 +62,23 @@ const show = command({
     const asked = Object.entries({ ...filter, session, limit });
     const query = asked.filter(([, value]) => value !== undefined);
     const page = await hub.traces.list(Object.fromEntries(query));
-    if (json) sayJson(page);
-    else if (page.items.length === 0) say(dim("No matching steps."));
-    else for (const step of page.items) sayStep(step);
-    if (!json) sayMore(page.next);
+    if (json) printJson(page);
+    else if (page.items.length === 0) printLine(dim("No matching steps."));
+    else for (const step of page.items) printStep(step);
+    if (!json) printMore(page.next);
     return OK;
   },
 });
 
-function sayStep({ agent, task, storedAt, content, data }: Memory): void {
+function printStep({ agent, task, storedAt, content, data }: Memory): void {
   const about = task === undefined ? "" : ` on ${task}`;
   const { kind, name = "", ok } = data as TraceData;
   const [, ...rest] = content.split("\n");
   const failed = ok === false ? " failed" : "";
-  say(
+  printLine(
     `${bold(`${kind} ${name}`.trim())}${failed}  ${agent}${about}${dim(`, ${localTime(storedAt)}`)}`,
   );
-  for (const line of rest) say(`      ${oneLine(line, 6)}`);
+  for (const line of rest) printLine(`      ${oneLine(line, 6)}`);
 }
 
 export const trace = [list, show];

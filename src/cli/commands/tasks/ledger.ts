@@ -7,12 +7,12 @@ import type {
 } from "../../../ledger/ledger.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
-import { nothingOf } from "../../options/no-task.ts";
-import { sayField } from "../../render/envelope.ts";
-import { openForWork } from "../../render/work.ts";
+import { printField } from "../../render/envelope.ts";
+import { unknownTaskMessage } from "../../render/unknown-task.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
+import { bold, dim, localTime, oneLine, printJson, printLine } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
+import { openForWork } from "../../work-by-handle.ts";
 
 const TASK = { name: "task", help: "the task's name" } as const;
 
@@ -25,9 +25,9 @@ const show = command({
   async run({ args: [task = ""], options }) {
     await using hub = await openExisting(options);
     const ledger = await hub.tasks.ledger(task);
-    if (options.json) sayJson(ledger ?? null);
-    else if (ledger === undefined) say(dim(await nothingOf(hub, task)));
-    else sayLedger(ledger);
+    if (options.json) printJson(ledger ?? null);
+    else if (ledger === undefined) printLine(dim(await unknownTaskMessage(hub, task)));
+    else printLedger(ledger);
     return OK;
   },
 });
@@ -48,8 +48,8 @@ const release = command({
     await using hub = await openForWork(choice);
     const agent = await hub.agent(as, undefined, { lease: "session" });
     const ledger = await agent.tasks.releaseItem(task, { id, reason, decided });
-    if (json) sayJson(ledger);
-    else sayLedger(ledger);
+    if (json) printJson(ledger);
+    else printLedger(ledger);
     return OK;
   },
 });
@@ -68,7 +68,7 @@ const releasers = command({
 
   async run({ args, options: { none, json, ...choice } }) {
     if (none && args.length > 0) {
-      throw mistake("--none", "--none goes without roles.", "Say the roles, or --none.");
+      throw usageError("--none", "--none goes without roles.", "Say the roles, or --none.");
     }
     await using hub = await openExisting(choice);
     const roles = (
@@ -76,31 +76,31 @@ const releasers = command({
         ? hub.settings.update({ releasers: [...args] })
         : hub.settings.get())
     ).releasers;
-    if (json) sayJson(roles);
-    else if (roles.length === 0) say(dim("Only whoever set something may release it."));
-    else for (const role of roles) say(role);
+    if (json) printJson(roles);
+    else if (roles.length === 0) printLine(dim("Only whoever set something may release it."));
+    else for (const role of roles) printLine(role);
     return OK;
   },
 });
 
-function sayLedger(ledger: Ledger): void {
+function printLedger(ledger: Ledger): void {
   const { task, begun, brief, origins, from, constraints, decisions, progress, released } = ledger;
   const reported = (kind: LedgerProgress["kind"]): string[] =>
     progress.filter((each) => each.kind === kind).map(progressLine);
-  say(`${bold(oneLine(task))}${dim(`, begun by ${begun.by}, ${localTime(begun.at)}`)}`);
-  sayField("intent", [ledger.intent]);
-  sayField("brief", brief === undefined ? [] : [brief]);
-  sayField("inherits", from);
-  sayField(
+  printLine(`${bold(oneLine(task))}${dim(`, begun by ${begun.by}, ${localTime(begun.at)}`)}`);
+  printField("intent", [ledger.intent]);
+  printField("brief", brief === undefined ? [] : [brief]);
+  printField("inherits", from);
+  printField(
     "origin",
     origins.map(({ intent }) => intent),
   );
-  sayField("must", constraints.map(constraintLine));
-  sayField("undecided", decisions.map(decisionLine));
-  sayField("blocked", reported("blocked"));
-  sayField("not to redo", reported("doNotRedo"));
-  sayField("done", reported("done"));
-  sayField("released", released.map(releaseLine));
+  printField("must", constraints.map(constraintLine));
+  printField("undecided", decisions.map(decisionLine));
+  printField("blocked", reported("blocked"));
+  printField("not to redo", reported("doNotRedo"));
+  printField("done", reported("done"));
+  printField("released", released.map(releaseLine));
 }
 
 const since = ({ by, at }: { readonly by: string; readonly at: number }): string =>

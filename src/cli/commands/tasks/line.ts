@@ -3,11 +3,11 @@ import type { Delivery } from "../../../history/delivery.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { nothingOf } from "../../options/no-task.ts";
 import { attemptOf, secondsBetween } from "../../render/delivery.ts";
-import { sayEnvelope, sayField } from "../../render/envelope.ts";
+import { printEnvelope, printField } from "../../render/envelope.ts";
+import { unknownTaskMessage } from "../../render/unknown-task.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, oneLine, plural, say, sayJson } from "../../terminal.ts";
+import { bold, dim, localTime, oneLine, plural, printJson, printLine } from "../../terminal.ts";
 
 export const line = command({
   name: "line",
@@ -18,24 +18,24 @@ export const line = command({
   async run({ args: [task = ""], options }) {
     await using hub = await openExisting(options);
     const steps = await hub.tasks.line(task);
-    if (options.json) sayJson(steps);
-    else if (steps.length === 0) say(dim(await nothingOf(hub, task)));
+    if (options.json) printJson(steps);
+    else if (steps.length === 0) printLine(dim(await unknownTaskMessage(hub, task)));
     else {
-      say(`${bold(oneLine(task))}${dim(`, ${plural(steps.length, "handoff")}`)}`);
-      for (const step of steps) await sayStep(hub, step);
+      printLine(`${bold(oneLine(task))}${dim(`, ${plural(steps.length, "handoff")}`)}`);
+      for (const step of steps) await printStep(hub, step);
     }
     return OK;
   },
 });
 
-async function sayStep(hub: Hub, { envelope, deliveries }: LineStep): Promise<void> {
-  say();
-  await sayEnvelope(hub, envelope);
-  if (deliveries.length === 0) sayField("state", ["replaced by a newer envelope"]);
+async function printStep(hub: Hub, { envelope, deliveries }: LineStep): Promise<void> {
+  printLine();
+  await printEnvelope(hub, envelope);
+  if (deliveries.length === 0) printField("state", ["replaced by a newer envelope"]);
   for (const delivery of deliveries) {
-    sayField("delivery", [delivery.id]);
-    sayField("state", [stateOf(delivery)]);
-    sayField("tries", (await hub.deliveries.attempts(delivery.id)).map(attemptOf));
+    printField("delivery", [delivery.id]);
+    printField("state", [stateOf(delivery)]);
+    printField("tries", (await hub.deliveries.attempts(delivery.id)).map(attemptOf));
   }
 }
 

@@ -9,12 +9,12 @@ import {
   STORE_OPTIONS,
 } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
-import { sayConflicts } from "../../render/conflicts.ts";
-import { sayMore } from "../../render/more.ts";
-import { holderAt, openForWork, WORK_OPTIONS } from "../../render/work.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printMore } from "../../render/next-page.ts";
+import { printReservationConflicts } from "../../render/reservation-conflicts.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, oneLine, say, sayJson } from "../../terminal.ts";
+import { bold, dim, localTime, oneLine, printJson, printLine } from "../../terminal.ts";
+import { holderAt, openForWork, WORK_OPTIONS } from "../../work-by-handle.ts";
 
 const WORK: ArgumentSpec = {
   name: "work",
@@ -38,12 +38,12 @@ export const reservations = command({
   async run({ options: { touching, agent, task, limit, after, json, ...choice } }) {
     await using hub = await openExisting(choice);
     const by = agent === undefined ? undefined : (await hub.agent(agent)).id;
-    const query = given({ touching: touching?.slice(), agent: by, task, limit, after });
+    const query = omitUndefined({ touching: touching?.slice(), agent: by, task, limit, after });
     const page = await hub.tasks.reservations(query);
-    if (json) sayJson(page);
-    else if (page.items.length === 0) say(dim("No matching reservations."));
-    else page.items.forEach(sayReservation);
-    if (!json) sayMore(page.next);
+    if (json) printJson(page);
+    else if (page.items.length === 0) printLine(dim("No matching reservations."));
+    else page.items.forEach(printReservation);
+    if (!json) printMore(page.next);
     return OK;
   },
 });
@@ -72,12 +72,12 @@ export const reserve = command({
     const mode = shared ? ("shared" as const) : undefined;
     const said = await work.reservations.set(
       globs.length === 0 ? undefined : globs,
-      given({ mode, note }),
+      omitUndefined({ mode, note }),
     );
-    if (json) sayJson(said);
+    if (json) printJson(said);
     else {
-      sayReservation(said.reserved);
-      sayConflicts(said.conflicts);
+      printReservation(said.reserved);
+      printReservationConflicts(said.conflicts);
     }
     return OK;
   },
@@ -93,8 +93,8 @@ export const unreserve = command({
     await using hub = await openForWork(choice);
     const work = await heldAt(hub, id, as);
     await work.reservations.clear();
-    if (json) sayJson({ delivery: work.id, reserved: null });
-    else say(`${work.id}  ${bold("nothing reserved")}`);
+    if (json) printJson({ delivery: work.id, reserved: null });
+    else printLine(`${work.id}  ${bold("nothing reserved")}`);
     return OK;
   },
 });
@@ -105,10 +105,10 @@ async function heldAt(hub: Hub, id: string, as: string | undefined): Promise<Wor
   return (await holderAt(hub, handle, as)).resume(handle);
 }
 
-function sayReservation({ agent, task, globs, mode, note, since, until, delivery }: Reservation) {
+function printReservation({ agent, task, globs, mode, note, since, until, delivery }: Reservation) {
   const shared = mode === "shared" ? ", shared" : "";
-  say(`${bold(oneLine(globs.join(", ")))}${shared}`);
+  printLine(`${bold(oneLine(globs.join(", ")))}${shared}`);
   const why = note === undefined ? "" : `: ${note}`;
-  say(`  ${oneLine(`${agent} for "${task}"${why}`, 2)}`);
-  say(dim(`  since ${localTime(since)}, until ${localTime(until)}  ${delivery}`));
+  printLine(`  ${oneLine(`${agent} for "${task}"${why}`, 2)}`);
+  printLine(dim(`  since ${localTime(since)}, until ${localTime(until)}  ${delivery}`));
 }

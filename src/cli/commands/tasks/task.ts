@@ -7,14 +7,24 @@ import type { AddedTask } from "../../../hub/groups/tasks.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { AFTER_OPTION, AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { mistake } from "../../mistake.ts";
 import { DRAFT_OPTIONS, draftOf } from "../../options/draft.ts";
-import { given } from "../../options/given.ts";
-import { sayField } from "../../render/envelope.ts";
-import { sayMore } from "../../render/more.ts";
-import { LEASE_OPTION, openForWork } from "../../render/work.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printField } from "../../render/envelope.ts";
+import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
-import { bad, bold, dim, good, localTime, oneLine, say, sayJson, table } from "../../terminal.ts";
+import {
+  bad,
+  bold,
+  dim,
+  good,
+  localTime,
+  oneLine,
+  printJson,
+  printLine,
+  table,
+} from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
+import { LEASE_OPTION, openForWork } from "../../work-by-handle.ts";
 
 const TASK = { name: "task", help: "the task's name" } as const;
 const OPEN_STATES = ["open", "blocked", "in_progress"] as const;
@@ -22,7 +32,7 @@ const CLOSED_STATES = ["done", "failed", "cancelled"] as const;
 const STATES = [...OPEN_STATES, ...CLOSED_STATES] as const;
 type State = (typeof STATES)[number];
 
-const { task: _named, delay: _delay, ...SAID } = DRAFT_OPTIONS;
+const { task: _named, delay: _delay, ...TASK_DRAFT_OPTIONS } = DRAFT_OPTIONS;
 
 const add = command({
   name: "task add",
@@ -34,7 +44,7 @@ const add = command({
     parent: { type: "text", value: "<task>", help: "the task it is a part of" },
     after: { type: "texts", value: "<task>", help: "a task that must be done before it begins" },
     told: { type: "flag", help: "the end of its work does not close it: somebody does" },
-    ...SAID,
+    ...TASK_DRAFT_OPTIONS,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -44,12 +54,12 @@ const add = command({
     await using hub = await openForWork({ store, workspace });
     const agent = await hub.agent(as);
     const { withFiles } = await import("../../options/artifacts.ts");
-    const said = { ...draftOf({ ...options, task }), ...given({ to }) };
+    const said = { ...draftOf({ ...options, task }), ...omitUndefined({ to }) };
     const draft = { ...(await withFiles(hub, said, file)), task, intent };
     const closing = told ? ("told" as const) : undefined;
-    const added = await agent.tasks.add({ ...draft, ...given({ parent, after, closing }) });
-    if (json) sayJson(shownAs(added));
-    else say(rowOf(added.task).filter(Boolean).join("  "));
+    const added = await agent.tasks.add({ ...draft, ...omitUndefined({ parent, after, closing }) });
+    if (json) printJson(shownAs(added));
+    else printLine(rowOf(added.task).filter(Boolean).join("  "));
     return OK;
   },
 });
@@ -85,15 +95,15 @@ const list = command({
     options: { state, closed, to, role, agent, parent, limit, after, json, ...choice },
   }) {
     await using hub = await openExisting(choice);
-    const page = given({ limit, parent });
+    const page = omitUndefined({ limit, parent });
     const ended = CLOSED_STATES.find((each) => each === state);
     if (closed || ended !== undefined) {
-      const other = Object.keys(given({ to, role, agent }))[0];
+      const other = Object.keys(omitUndefined({ to, role, agent }))[0];
       if (other !== undefined) throw onlyOpen(other);
       if (state !== undefined && ended === undefined) throw notClosedAs(state);
-      await sayClosed(
+      await printClosedTasks(
         hub,
-        { ...page, ...given({ after }), ...(ended && { states: [ended] }) },
+        { ...page, ...omitUndefined({ after }), ...(ended && { states: [ended] }) },
         json,
       );
       return OK;
@@ -101,52 +111,52 @@ const list = command({
     const wanted = OPEN_STATES.find((each) => each === state);
     const tasks = await hub.tasks.board({
       ...page,
-      ...given({ to, role, agent, after }),
+      ...omitUndefined({ to, role, agent, after }),
       ...(wanted && { states: [wanted] }),
     });
-    if (json) sayJson(tasks);
-    else sayBoard(hub, tasks);
+    if (json) printJson(tasks);
+    else printBoard(hub, tasks);
     return OK;
   },
 });
 
 const onlyOpen = (option: string) =>
-  mistake(
+  usageError(
     `--${option}`,
     `--${option} is for tasks that are not closed.`,
     "Closed tasks are told apart by --state and --parent.",
   );
 
 const notClosedAs = (state: string) =>
-  mistake(
+  usageError(
     "--state",
     `A task that was closed is not ${state}.`,
     `Leave out --closed, or say ${CLOSED_STATES.join(", ")}.`,
   );
 
 /** Expects tasks sorted by state, as the board returns them. */
-function sayBoard(hub: Hub, { items, next }: Page<TaskInfo>): void {
-  if (items.length === 0) say(dim(`No open tasks in workspace "${hub.workspace}".`));
+function printBoard(hub: Hub, { items, next }: Page<TaskInfo>): void {
+  if (items.length === 0) printLine(dim(`No open tasks in workspace "${hub.workspace}".`));
   const lines = table(items.map(rowOf));
   for (const state of OPEN_STATES) {
     const here = lines.splice(0, items.filter((each) => each.state === state).length);
     if (here.length === 0) continue;
-    say(`${coloured(state)} ${dim(`(${here.length})`)}`);
-    for (const line of here) say(`  ${line}`);
+    printLine(`${coloured(state)} ${dim(`(${here.length})`)}`);
+    for (const line of here) printLine(`  ${line}`);
   }
-  sayMore(next);
+  printMore(next);
 }
 
-async function sayClosed(
+async function printClosedTasks(
   hub: Hub,
   query: Parameters<Hub["tasks"]["closed"]>[0],
   json: boolean | undefined,
 ): Promise<void> {
   const page = await hub.tasks.closed(query);
-  if (json) return sayJson(page);
-  if (page.items.length === 0) say(dim(`No closed tasks in workspace "${hub.workspace}".`));
-  for (const row of table(page.items.map((each) => [each.state, ...rowOf(each)]))) say(row);
-  sayMore(page.next);
+  if (json) return printJson(page);
+  if (page.items.length === 0) printLine(dim(`No closed tasks in workspace "${hub.workspace}".`));
+  for (const row of table(page.items.map((each) => [each.state, ...rowOf(each)]))) printLine(row);
+  printMore(page.next);
 }
 
 const show = command({
@@ -158,8 +168,8 @@ const show = command({
   async run({ args: [task = ""], options }) {
     await using hub = await openExisting(options);
     const info = await hub.tasks.get(task);
-    if (options.json) sayJson(info);
-    else sayTask(info);
+    if (options.json) printJson(info);
+    else printTask(info);
     return OK;
   },
 });
@@ -173,19 +183,19 @@ const tree = command({
   async run({ args: [task = ""], options }) {
     await using hub = await openExisting(options);
     const root = await hub.tasks.tree(task);
-    if (options.json) sayJson(root);
-    else sayBranch(root, "", "");
+    if (options.json) printJson(root);
+    else printTaskTree(root, "", "");
     return OK;
   },
 });
 
 /** Itself after `own`, everything below it after `below`. */
-function sayBranch({ parts, ...info }: TaskTree, own: string, below: string): void {
+function printTaskTree({ parts, ...info }: TaskTree, own: string, below: string): void {
   const name = `${own}${oneLine(info.task)}`;
-  say(`${name}  ${coloured(info.state)}  ${dim(oneLine(info.why, name.length + 14))}`);
+  printLine(`${name}  ${coloured(info.state)}  ${dim(oneLine(info.why, name.length + 14))}`);
   for (const [i, part] of parts.entries()) {
     const isLast = i === parts.length - 1;
-    sayBranch(part, `${below}${isLast ? "└─ " : "├─ "}`, `${below}${isLast ? "   " : "│  "}`);
+    printTaskTree(part, `${below}${isLast ? "└─ " : "├─ "}`, `${below}${isLast ? "   " : "│  "}`);
   }
 }
 
@@ -212,7 +222,7 @@ const close = command({
     await using hub = await openExisting(choice);
     const closing = CLOSED_STATES.find((each) => each === state) ?? "done";
     const closed = await (await hub.agent(as)).tasks.close(task, { as: closing, reason });
-    sayChanged(closed, json);
+    printChangedTask(closed, json);
     return OK;
   },
 });
@@ -225,7 +235,7 @@ const reopen = command({
 
   async run({ args: [task = ""], options: { as, reason, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    sayChanged(await (await hub.agent(as)).tasks.reopen(task, reason), json);
+    printChangedTask(await (await hub.agent(as)).tasks.reopen(task, reason), json);
     return OK;
   },
 });
@@ -238,7 +248,7 @@ const cancel = command({
 
   async run({ args: [task = ""], options: { as, reason, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    sayChanged(await (await hub.agent(as)).tasks.cancel(task, reason), json);
+    printChangedTask(await (await hub.agent(as)).tasks.cancel(task, reason), json);
     return OK;
   },
 });
@@ -257,8 +267,8 @@ const next = command({
       const { accept } = await import("../handoffs/accept.ts");
       return accept.run({ args: [first], options });
     }
-    if (json) sayJson(null);
-    else say(dim(`No task of the queue waits for ${as} that can be taken now.`));
+    if (json) printJson(null);
+    else printLine(dim(`No task of the queue waits for ${as} that can be taken now.`));
     return OK;
   },
 });
@@ -277,25 +287,25 @@ async function firstQueued(
   )?.delivery.id;
 }
 
-function sayChanged(info: TaskInfo, json: boolean | undefined): void {
-  if (json) sayJson(info);
-  else sayTask(info);
+function printChangedTask(info: TaskInfo, json: boolean | undefined): void {
+  if (json) printJson(info);
+  else printTask(info);
 }
 
-function sayTask(info: TaskInfo): void {
-  say(`${bold(oneLine(info.task))}  ${coloured(info.state)}`);
-  sayField("why", [info.why]);
-  sayField("intent", [info.intent]);
-  sayField("for", info.to === undefined ? [] : [info.to]);
-  sayField("priority", info.priority === "normal" ? [] : [info.priority]);
-  sayField("deadline", info.deadline === undefined ? [] : [localTime(info.deadline)]);
-  sayField("part of", info.parent === undefined ? [] : [info.parent]);
-  sayField("after", info.after);
-  sayField("parts", info.children === 0 ? [] : [`${info.children}, ${info.openChildren} open`]);
-  sayField("added", [
+function printTask(info: TaskInfo): void {
+  printLine(`${bold(oneLine(info.task))}  ${coloured(info.state)}`);
+  printField("why", [info.why]);
+  printField("intent", [info.intent]);
+  printField("for", info.to === undefined ? [] : [info.to]);
+  printField("priority", info.priority === "normal" ? [] : [info.priority]);
+  printField("deadline", info.deadline === undefined ? [] : [localTime(info.deadline)]);
+  printField("part of", info.parent === undefined ? [] : [info.parent]);
+  printField("after", info.after);
+  printField("parts", info.children === 0 ? [] : [`${info.children}, ${info.openChildren} open`]);
+  printField("added", [
     `by ${info.by}, ${localTime(info.queuedAt)}${info.queued ? "" : ", not in the queue"}`,
   ]);
-  sayField(
+  printField(
     "handoffs",
     info.deliveries.map(
       ({ id, state, receiver, holder, failure }) =>

@@ -1,10 +1,10 @@
 import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { given } from "../../options/given.ts";
-import { nothingOf } from "../../options/no-task.ts";
-import { sayTimeline } from "../../render/timeline.ts";
+import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printTimeline } from "../../render/timeline.ts";
+import { unknownTaskMessage } from "../../render/unknown-task.ts";
 import { openExisting } from "../../store.ts";
-import { dim, say, sayJson } from "../../terminal.ts";
+import { dim, printJson, printLine } from "../../terminal.ts";
 
 export const timeline = command({
   name: "timeline",
@@ -20,10 +20,10 @@ export const timeline = command({
 
   async run({ args: [task = ""], options: { children, limit, after, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const found = await hub.tasks.timeline(task, given({ children, limit, after }));
-    if (json) sayJson(found);
-    else if (found.items.length === 0) say(dim(await nothingOf(hub, task)));
-    else sayTimeline(found);
+    const found = await hub.tasks.timeline(task, omitUndefined({ children, limit, after }));
+    if (json) printJson(found);
+    else if (found.items.length === 0) printLine(dim(await unknownTaskMessage(hub, task)));
+    else printTimeline(found);
     return OK;
   },
 });

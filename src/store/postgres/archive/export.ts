@@ -2,17 +2,17 @@
 import {
   type ArchiveSummary,
   byCodePoint,
-  type Exported,
+  type ExportItem,
   ROW_KINDS,
   type RowKind,
 } from "../../archive.ts";
-import { ARCHIVED_COLUMNS, ARCHIVED_TABLES, archivedOf } from "../../archive-codecs.ts";
+import { ARCHIVED_COLUMNS, ARCHIVED_TABLES, archivedRowOf } from "../../archive-codecs.ts";
 import type { Row } from "../connection.ts";
 
 const PAGE = 500;
 
 /** Runs a statement on one connection, in one transaction; `$schema` stands for the store's. */
-export type Ask = (text: string, values: readonly unknown[]) => Promise<Row[]>;
+export type ExecuteSql = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
 const rows = (kind: RowKind, rest: string): string =>
   `select ${ARCHIVED_COLUMNS[kind]} from ${rest}`;
@@ -36,14 +36,17 @@ const ROWS: Readonly<Record<RowKind, string>> = {
   event: rows("event", "$schema.events where workspace = $1 order by number"),
 };
 
-export async function* exportWorkspace(ask: Ask, workspace: string): AsyncGenerator<Exported> {
+export async function* exportWorkspace(
+  ask: ExecuteSql,
+  workspace: string,
+): AsyncGenerator<ExportItem> {
   const key = await workspaceKey(ask, workspace);
   yield { kind: "summary", summary: await summaryOf(ask, key) };
   for (const kind of ROW_KINDS) {
     await ask(`declare baton_${kind} no scroll cursor for ${ROWS[kind]}`, [key]);
     for (;;) {
       const page = await ask(`fetch ${PAGE} from baton_${kind}`, []);
-      for (const row of page) yield archivedOf(kind, row);
+      for (const row of page) yield archivedRowOf(kind, row);
       if (page.length < PAGE) break;
     }
     await ask(`close baton_${kind}`, []);
@@ -51,15 +54,15 @@ export async function* exportWorkspace(ask: Ask, workspace: string): AsyncGenera
 }
 
 /** 0 stands for a workspace nobody has written to. (The ballast has it too; it is not counted.) */
-async function workspaceKey(ask: Ask, workspace: string): Promise<number> {
+async function workspaceKey(ask: ExecuteSql, workspace: string): Promise<number> {
   const [row] = await ask("select key from $schema.workspaces where name = $1", [workspace]);
-  return (row?.[0] as number | undefined) ?? NOBODY;
+  return (row?.[0] as number | undefined) ?? NO_WORKSPACE;
 }
 
-const NOBODY = -1;
+const NO_WORKSPACE = -1;
 
 /** What the workspace's tables hold now, without reading it. */
-export async function summaryOf(ask: Ask, key: number): Promise<ArchiveSummary> {
+export async function summaryOf(ask: ExecuteSql, key: number): Promise<ArchiveSummary> {
   const counted = ROW_KINDS.map(
     (kind) => `(select count(*) from $schema.${ARCHIVED_TABLES[kind]} where workspace = $1)`,
   );

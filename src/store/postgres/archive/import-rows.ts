@@ -10,10 +10,10 @@ import {
   edgesIn,
   firstPosition,
   type RowKind,
-  UnsoundRow,
+  UnsoundRowError,
 } from "../../archive.ts";
 import { stateNumber } from "../../codecs.ts";
-import type { Ask } from "./export.ts";
+import type { ExecuteSql } from "./export.ts";
 
 const BATCH = 500;
 /** Of texts: what one statement may carry. */
@@ -41,7 +41,7 @@ const COLUMNS = {
 } as const;
 
 export class RowWriter {
-  readonly #ask: Ask;
+  readonly #ask: ExecuteSql;
   readonly #key: number;
   readonly #summary: ArchiveSummary;
   readonly #chains = new Map<string, number>();
@@ -51,7 +51,7 @@ export class RowWriter {
   #bytes = 0;
   #done = 0;
 
-  constructor(ask: Ask, given: { readonly key: number; readonly summary: ArchiveSummary }) {
+  constructor(ask: ExecuteSql, given: { readonly key: number; readonly summary: ArchiveSummary }) {
     this.#ask = ask;
     this.#key = given.key;
     this.#summary = given.summary;
@@ -198,8 +198,8 @@ export class RowWriter {
   }
 }
 
-const unsound = (record: string, field: string, message: string): UnsoundRow =>
-  new UnsoundRow({ record, field, message });
+const unsound = (record: string, field: string, message: string): UnsoundRowError =>
+  new UnsoundRowError({ record, field, message });
 
 function deliveryColumns(row: ArchivedRows["delivery"]): object {
   return {

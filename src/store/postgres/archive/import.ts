@@ -6,21 +6,21 @@
 import {
   type Archive,
   type ArchiveSummary,
+  findSummaryMismatch,
   type ImportOutcome,
   type ImportProgress,
   type RowKind,
   totalOf,
-  UnsoundRow,
-  unequal,
+  UnsoundRowError,
 } from "../../archive.ts";
 import type { VerifySource } from "../../verify/audit.ts";
 import { verifyWorkspace } from "../../verify/workspace.ts";
 import { isDuplicate } from "../failures.ts";
-import { type Ask, summaryOf } from "./export.ts";
+import { type ExecuteSql, summaryOf } from "./export.ts";
 import { RowWriter } from "./import-rows.ts";
 
-interface Import {
-  readonly ask: Ask;
+interface ImportContext {
+  readonly ask: ExecuteSql;
   readonly workspace: string;
   readonly archive: Archive;
   readonly onProgress: ((progress: ImportProgress) => void) | undefined;
@@ -29,13 +29,13 @@ interface Import {
 }
 
 /** Only `imported` may be committed. */
-export async function importWorkspace(given: Import): Promise<ImportOutcome> {
+export async function importWorkspace(given: ImportContext): Promise<ImportOutcome> {
   const { ask, workspace, archive, onProgress } = given;
   await ask("set local search_path = $schema, pg_temp", []); // As the functions have it.
   const [entered] = await ask("select w from $schema.enter($1, null)", [workspace]);
   const key = entered?.[0] as number;
   const there = await summaryOf(ask, key);
-  if (totalOf(there.counts) > 0) return occupied(ask, key, { archive, there });
+  if (totalOf(there.counts) > 0) return occupiedOutcome(ask, key, { archive, there });
   const writer = new RowWriter(ask, { key, summary: archive.summary });
   const total = totalOf(archive.summary.counts);
   try {
@@ -46,11 +46,11 @@ export async function importWorkspace(given: Import): Promise<ImportOutcome> {
     }
     await writer.end();
   } catch (error) {
-    if (error instanceof UnsoundRow) return { kind: "unsound", problems: [error.problem] };
+    if (error instanceof UnsoundRowError) return { kind: "unsound", problems: [error.problem] };
     if (!isDuplicate(error)) throw error;
-    return { kind: "unsound", problems: [twice(writer.kind)] };
+    return { kind: "unsound", problems: [duplicateProblem(writer.kind)] };
   }
-  const lost = unequal(await summaryOf(ask, key), archive.summary);
+  const lost = findSummaryMismatch(await summaryOf(ask, key), archive.summary);
   if (lost !== undefined) return { kind: "unsound", problems: [lost] };
   const { problems, ...read } = await verifyWorkspace(await given.source(), (progress) =>
     onProgress?.({ phase: "verifying", done: progress.checked, total: progress.total }),
@@ -59,15 +59,15 @@ export async function importWorkspace(given: Import): Promise<ImportOutcome> {
   return { kind: "imported", report: { ...read, problems }, eventsMovedBy: 0 };
 }
 
-const twice = (kind: RowKind) => ({
+const duplicateProblem = (kind: RowKind) => ({
   record: `rows of kind ${kind}`,
   field: "id",
   message: "one of them is there twice",
 });
 
 /** A link fixes everything before it: who has the file's last records has the file's history. */
-async function occupied(
-  ask: Ask,
+async function occupiedOutcome(
+  ask: ExecuteSql,
   key: number,
   { archive, there }: { readonly archive: Archive; readonly there: ArchiveSummary },
 ): Promise<ImportOutcome> {

@@ -3,22 +3,23 @@
  * in each transaction. Under the workspace's lock, like every write: nobody refers to a step between
  * the look and the end of it.
  */
-import { isTraceBranch } from "../../sight.ts";
+
 import type {
   EventSurvey,
   ListTraces,
-  PrunedTrace,
   PruneTrace,
+  PruneTraceResult,
   SurveyEvents,
   SurveyTrace,
   TraceBranch,
 } from "../../store.ts";
-import type { Reader } from "../lines.ts";
+import { isTraceBranch } from "../../visibility.ts";
+import type { StatementRunner } from "../lines.ts";
 
-const NOTHING: PrunedTrace = { records: 0, bytes: 0, heldBy: 0 };
+const NOTHING: PruneTraceResult = { records: 0, bytes: 0, heldBy: 0 };
 
 export async function listTraces(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   { workspace, after = "", limit }: ListTraces,
 ): Promise<TraceBranch[]> {
   const rows = await read(sql.traces, [workspace, after, limit]);
@@ -37,9 +38,9 @@ export async function listTraces(
 
 /** The beginning of a trace that could go: nothing that stays refers to any of it. */
 export async function surveyTrace(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   { workspace, branch, upTo }: SurveyTrace,
-): Promise<PrunedTrace> {
+): Promise<PruneTraceResult> {
   if (!isTraceBranch(branch)) return NOTHING;
   for (let end = upTo, heldBy = 0; ; ) {
     const [held] = await read(sql.stepHeld, [workspace, branch, end, end]);
@@ -54,7 +55,7 @@ export async function surveyTrace(
 }
 
 /** One slice, inside a transaction of the caller's. */
-export async function pruneTrace({ sql, read }: Reader, operation: PruneTrace) {
+export async function pruneTrace({ sql, read }: StatementRunner, operation: PruneTrace) {
   const { workspace, branch, upTo, limit } = operation;
   if (!isTraceBranch(branch)) return NOTHING;
   await read(sql.lockWorkspace, [workspace]);
@@ -74,7 +75,7 @@ export async function pruneTrace({ sql, read }: Reader, operation: PruneTrace) {
 }
 
 export async function surveyEvents(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   { workspace, before = 0, keep }: SurveyEvents,
 ): Promise<EventSurvey> {
   const [row] = await read(sql.surveyEvents, [workspace, before, keep ?? null]);
@@ -84,7 +85,7 @@ export async function surveyEvents(
 
 /** Inside a transaction of the caller's. */
 export async function pruneEvents(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   workspace: string,
   { upTo, limit }: { readonly upTo: number; readonly limit: number },
 ): Promise<number> {

@@ -3,20 +3,26 @@
  * not matter. Everything is compared before anything is written. The index goes with it, as far as it
  * was made from what is gone: it is filled again from the start.
  */
-import { sha256 } from "../../../base/canonical.ts";
+import { sha256 } from "../../../base/digest.ts";
 import { assertNever } from "../../../base/errors.ts";
 import { genesis } from "../../chain.ts";
 import { AGENT_COLUMNS, agentOf } from "../../codecs.ts";
 import { type AgentRow, agentDigest, entryDigest } from "../../rows.ts";
-import type { AuthorRefusal, Erasure, Place, RedactBodies, RedactOutcome } from "../../store.ts";
-import { encoded } from "../parts.ts";
-import { dropMeaning } from "../search/vectors-forget.ts";
-import type { Ask } from "./export.ts";
-import { forgetIndex } from "./scrub.ts";
+import type {
+  AuthorRefusal,
+  ChainPosition,
+  Erasure,
+  RedactBodies,
+  RedactOutcome,
+} from "../../store.ts";
+import { encodeParts } from "../parts.ts";
+import { deleteVectors } from "../search/delete-vectors.ts";
+import type { ExecuteSql } from "./export.ts";
+import { resetIndex } from "./scrub.ts";
 
 /** Where and when, as the store's lock was taken. */
-interface Here {
-  readonly ask: Ask;
+interface RedactContext {
+  readonly ask: ExecuteSql;
   readonly workspace: number;
   readonly now: number;
   /** The newest record's. */
@@ -25,7 +31,7 @@ interface Here {
 
 /** Inside a transaction of the caller's. */
 export async function redactBodies(
-  ask: Ask,
+  ask: ExecuteSql,
   operation: RedactBodies,
   now: number | null,
 ): Promise<RedactOutcome> {
@@ -33,7 +39,7 @@ export async function redactBodies(
   await ask("set local search_path = $schema, pg_temp", []);
   const [entered] = await ask("select w, t, pos from enter($1, $2)", [name, now]);
   const [workspace, at, position] = entered as [number, number, number];
-  const here: Here = { ask, workspace, now: at, position };
+  const here: RedactContext = { ask, workspace, now: at, position };
   const [judged] = await ask(
     `select author_fault($1, $2, $3),
        exists (select from memories where workspace = $1 and id = $4)`,
@@ -47,14 +53,14 @@ export async function redactBodies(
   }
   const place = await append(here, operation);
   for (const erasure of erasures) await erase(here, erasure);
-  await forgetIndex(ask, name);
+  await resetIndex(ask, name);
   return { kind: "redacted", place };
 }
 
 async function append(
-  { ask, workspace, now, position }: Here,
+  { ask, workspace, now, position }: RedactContext,
   operation: RedactBodies,
-): Promise<Place> {
+): Promise<ChainPosition> {
   const { memory, branch, workspace: name } = operation;
   const { id, agent, publicKey: key, digest, signature } = memory;
   const text = Buffer.from(memory.text);
@@ -64,7 +70,7 @@ async function append(
   };
   const [appended] = await ask(
     "select places from append($1, $2, $3, $4::record_part[], null, $5)",
-    [workspace, now, position, encoded("record", [record]), text],
+    [workspace, now, position, encodeParts("record", [record]), text],
   );
   await ask("update workspaces set position = $2 where key = $1", [workspace, position + 1]);
   const [places = []] = appended as [[number, number, string][]];
@@ -74,7 +80,7 @@ async function append(
 
 const ATTEMPT = "workspace = $1 and delivery = $2 and attempt = $3";
 
-async function isAsSeen({ ask, workspace }: Here, erasure: Erasure): Promise<boolean> {
+async function isAsSeen({ ask, workspace }: RedactContext, erasure: Erasure): Promise<boolean> {
   const isText = async (sql: string, ...values: unknown[]): Promise<boolean> => {
     const [row] = await ask(sql, [workspace, ...values]);
     return row !== undefined && sha256(row[0] as string) === (erasure as { digest: string }).digest;
@@ -104,7 +110,7 @@ async function isAsSeen({ ask, workspace }: Here, erasure: Erasure): Promise<boo
 }
 
 async function agentIn(
-  { ask, workspace }: Pick<Here, "ask" | "workspace">,
+  { ask, workspace }: Pick<RedactContext, "ask" | "workspace">,
   id: string,
 ): Promise<AgentRow | undefined> {
   const [row] = await ask(
@@ -114,19 +120,19 @@ async function agentIn(
   return row && agentOf(row);
 }
 
-async function erase({ ask, workspace, now }: Here, erasure: Erasure): Promise<void> {
+async function erase({ ask, workspace, now }: RedactContext, erasure: Erasure): Promise<void> {
   switch (erasure.kind) {
     case "memory":
       await ask("update memories set text = $3 where workspace = $1 and id = $2", [
         ...[workspace, erasure.id, erasure.text],
       ]);
-      await dropMeaning(ask, workspace, erasure);
+      await deleteVectors(ask, workspace, erasure);
       return;
     case "envelope":
       await ask("update envelopes set text = $3 where workspace = $1 and id = $2", [
         ...[workspace, erasure.id, erasure.text],
       ]);
-      await dropMeaning(ask, workspace, erasure);
+      await deleteVectors(ask, workspace, erasure);
       return;
     case "attempt":
       await ask(`update attempts set reason = $4 where ${ATTEMPT}`, [

@@ -5,7 +5,7 @@
 
 import { sqlState } from "../failures.ts";
 import { INDEX_VERSION } from "../search/indexer.ts";
-import type { Ask } from "./export.ts";
+import type { ExecuteSql } from "./export.ts";
 
 /** Those that have texts. The index has none: words are hashes there. */
 const TABLES = ["memories", "envelopes", "attempts", "entries", "agents", "vectors"];
@@ -13,7 +13,7 @@ const TABLES = ["memories", "envelopes", "attempts", "entries", "agents", "vecto
 const DENIED = "42501";
 
 /** Inside a transaction of the caller's. Whoever fills the index right now is waited for. */
-export async function forgetIndex(ask: Ask, workspace: string): Promise<void> {
+export async function resetIndex(ask: ExecuteSql, workspace: string): Promise<void> {
   await ask("select pg_advisory_xact_lock(hashtextextended('baton index $schema ' || $1, 0))", [
     workspace,
   ]);
@@ -31,20 +31,20 @@ export async function forgetIndex(ask: Ask, workspace: string): Promise<void> {
 }
 
 /** Outside of any transaction. Answers with what is out of reach. */
-export async function vacuum(ask: Ask): Promise<readonly string[]> {
+export async function vacuum(ask: ExecuteSql): Promise<readonly string[]> {
   try {
     await ask(`vacuum ${TABLES.map((table) => `$schema.${table}`).join(", ")}`, []);
-    return BEYOND;
+    return OUT_OF_REACH;
   } catch (error) {
     if (sqlState(error) !== DENIED) throw error;
     return [
       "The tables: this user may not vacuum them, so the server keeps the old rows.",
-      ...BEYOND,
+      ...OUT_OF_REACH,
     ];
   }
 }
 
-const BEYOND: readonly string[] = [
+const OUT_OF_REACH: readonly string[] = [
   "Free space inside the tables' pages, until the server writes over it; VACUUM FULL rewrites them.",
   "The server's write-ahead log and its archive, replicas, base backups and dumps.",
   "The server's own logs, where it was told to log statements or their values.",

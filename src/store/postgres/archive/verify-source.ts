@@ -12,14 +12,14 @@ import {
 } from "../../codecs.ts";
 import type { VerifySource } from "../../verify/audit.ts";
 import type { Row } from "../connection.ts";
-import type { Reader } from "../lines.ts";
+import type { StatementRunner } from "../lines.ts";
 
 const PAGE = 1_000;
 /** More than a record can name, so that one too many is seen. */
-const MOST_EDGES = 2 * (FORMAT_LIMITS.relations + FORMAT_LIMITS.references);
+const MAX_EDGES = 2 * (FORMAT_LIMITS.relations + FORMAT_LIMITS.references);
 
 export async function verifySource(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   workspace: string,
 ): Promise<VerifySource> {
   const [totals] = await read(sql.totals, [workspace]);
@@ -53,7 +53,7 @@ export async function verifySource(
       }),
     memory: (id) => one(read(sql.memories, [workspace, [id]]), memoryOf),
     relations: async (source) =>
-      (await read(sql.edgesOut, [workspace, source, null, null, MOST_EDGES])).map(edgeOf),
+      (await read(sql.edgesOut, [workspace, source, null, null, MAX_EDGES])).map(edgeOf),
     envelopes: () =>
       paged("", async (after) => {
         const rows = await read(sql.envelopesAfter, [workspace, after, PAGE]);

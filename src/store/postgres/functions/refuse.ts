@@ -14,11 +14,12 @@
  * planned from the wrong one. For the same reason an update finds its rows by their place (ctid), and guards
  * with state + 0, which no partial index answers to.
  */
-import { TRUNK } from "../../sight.ts";
-import { CLOSED, NOT_MINDED } from "../../store.ts";
+
+import { CLOSED_BRANCH, IGNORE_BREAKER } from "../../store.ts";
+import { MAIN_BRANCH } from "../../visibility.ts";
 
 /** The parts that speak against a group, by what they are. */
-const WRONG = {
+const VIOLATIONS = {
   holds: `from unnest(p_holds) as h
         left join lateral (select x.* from deliveries x
           where x.workspace = w and x.id = h.delivery limit 1) d on true
@@ -37,8 +38,8 @@ const WRONG = {
             where b.id = m.id and b.ord < m.ord)`,
   /** Neither the trunk nor traces are ever closed: most records cost no look. */
   closed: `from unnest(p_records) as r
-        where r.branch <> '${TRUNK}' and not starts_with(r.branch, 'trace/')
-          and (select e.revision from entries e where e.workspace = w and e.kind = '${CLOSED}'
+        where r.branch <> '${MAIN_BRANCH}' and not starts_with(r.branch, 'trace/')
+          and (select e.revision from entries e where e.workspace = w and e.kind = '${CLOSED_BRANCH}'
             and e.name = r.branch) is not null`,
   tips: `from unnest(p_tips) as p
         where coalesce((select c.seq from chains c
@@ -55,7 +56,7 @@ const WRONG = {
           order by d.place, d.id limit 1) o on true
         where (o.id, o.envelope, o.held) is distinct from (p.extend, p.extended, p.held)`,
   breakers: `from unnest(p_posts) as p
-        where p.single and p.extend is null and p.breaker <> ${NOT_MINDED}
+        where p.single and p.extend is null and p.breaker <> ${IGNORE_BREAKER}
           and coalesce((select e.revision from entries e where e.workspace = w
             and e.kind = 'breaker' and e.name = p.receiver), 0) <> p.breaker`,
   /** Somebody was quicker, or it has changed, or who may take it: the hub picks another. */
@@ -90,31 +91,31 @@ export const REFUSE = `
         where author_fault(w, agent, key) is not null);
     end if;
     if not wrong and p_records is not null then
-      wrong := exists (select ${WRONG.closed});
+      wrong := exists (select ${VIOLATIONS.closed});
     end if;
     if not wrong and p_holds is not null then
-      wrong := exists (select ${WRONG.holds});
+      wrong := exists (select ${VIOLATIONS.holds});
     end if;
     if not wrong and p_posts is not null then
-      wrong := exists (select ${WRONG.receivers}) or exists (select ${WRONG.work});
+      wrong := exists (select ${VIOLATIONS.receivers}) or exists (select ${VIOLATIONS.work});
       if not wrong and (has_breakers(w) or exists (select from unnest(p_posts) where breaker > 0)) then
-        wrong := exists (select ${WRONG.breakers});
+        wrong := exists (select ${VIOLATIONS.breakers});
       end if;
     end if;
     if not wrong and p_parents is not null then
-      wrong := exists (select ${WRONG.parents});
+      wrong := exists (select ${VIOLATIONS.parents});
     end if;
     if not wrong and p_mentions is not null then
-      wrong := exists (select ${WRONG.mentions});
+      wrong := exists (select ${VIOLATIONS.mentions});
     end if;
     if not wrong and p_puts is not null then
-      wrong := exists (select ${WRONG.entries});
+      wrong := exists (select ${VIOLATIONS.entries});
     end if;
     if not wrong and p_tips is not null then
-      wrong := exists (select ${WRONG.tips});
+      wrong := exists (select ${VIOLATIONS.tips});
     end if;
     if not wrong and p_takes is not null then
-      wrong := exists (select ${WRONG.takes}) or exists (select ${WRONG.paused});
+      wrong := exists (select ${VIOLATIONS.takes}) or exists (select ${VIOLATIONS.paused});
     end if;
     if wrong then
       return reasons(w, t, p_holds, p_records, p_mentions, p_envelopes, p_posts, p_parents, p_puts,
@@ -134,13 +135,13 @@ export const REFUSE = `
             then 'lease_lost'
             when h.newest and d.envelope <> h.envelope then 'extended'
             else 'lease_lost' end as kind, h.delivery as what
-        ${WRONG.holds}
+        ${VIOLATIONS.holds}
       union all
         select p.i, 1, p.n, receiver_fault(w, p.receiver), p.receiver
-        ${WRONG.receivers}
+        ${VIOLATIONS.receivers}
       union all
         select p.i, 2, p.n, 'missing_parent', p.envelope
-        ${WRONG.parents}
+        ${VIOLATIONS.parents}
       union all
         select r.i, 3, r.ord * 4, author_fault(w, r.agent, r.key), r.agent
         from unnest(p_records) as r
@@ -151,7 +152,7 @@ export const REFUSE = `
         where author_fault(w, a.agent, a.key) is not null
       union all
         select m.i, 3, m.ord * 4 + 1, 'missing_reference', m.record || ' ' || m.id
-        ${WRONG.mentions}
+        ${VIOLATIONS.mentions}
       union all
         select r.i, 3, r.ord * 4 + 2, 'id_taken', r.id
         from unnest(p_records) as r
@@ -159,19 +160,19 @@ export const REFUSE = `
           or (select x.pos from memories x where x.workspace = w and x.id = r.id) is not null
       union all
         select r.i, 3, r.ord * 4 + 3, 'branch_closed', r.branch
-        ${WRONG.closed}
+        ${VIOLATIONS.closed}
       union all
         select p.i, 4, 0, 'entry_changed', ''
-        ${WRONG.entries}
+        ${VIOLATIONS.entries}
       union all
         select p.i, 5, 0, 'changed', ''
-        ${WRONG.work}
+        ${VIOLATIONS.work}
       union all
         select p.i, 5, 0, 'tip_moved', ''
-        ${WRONG.tips}
+        ${VIOLATIONS.tips}
       union all
         select p.i, 6, 0, 'breaker_changed', ''
-        ${WRONG.breakers}
+        ${VIOLATIONS.breakers}
       union all
         select v.i, 7, -1, 'id_taken', v.id
         from unnest(p_envelopes) as v
@@ -183,11 +184,11 @@ export const REFUSE = `
           where d.workspace = w and d.id = p.delivery) is not null
       union all
         select k.i, 8, k.ord, 'taken', k.delivery
-        ${WRONG.takes}
+        ${VIOLATIONS.takes}
       union all
         select k.i, 8, k.ord, 'taken', k.delivery
         from unnest(p_takes) as k
-        where k.receiver in (select k.receiver ${WRONG.paused})
+        where k.receiver in (select k.receiver ${VIOLATIONS.paused})
       ) every order by i, rank, ord
     ) first);
   end $$;

@@ -6,16 +6,16 @@
  */
 import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
-import { sha256 } from "../../../base/canonical.ts";
-import { together } from "../../../search/memory-sources.ts";
-import type { Census } from "../../../search/sources.ts";
+import { sha256 } from "../../../base/digest.ts";
+import { appendCensus } from "../../../search/in-memory-sources.ts";
+import type { Census } from "../../../search/ranking-sources.ts";
 import { memoryOf } from "../../codecs.ts";
-import { type Facets, facetsOf, sessionOf } from "../../filter.ts";
-import { foundColumns } from "../../found-row.ts";
+import { featureColumns } from "../../feature-row.ts";
+import { type Facets, facetsOf, sessionOf } from "../../memory-filter.ts";
 import type { MemoryRow } from "../../rows.ts";
-import { type Homed, type IndexedRecord, indexedRecord, spaceOf } from "../../search.ts";
+import { type IndexableRow, type IndexedRecord, indexedRecord, spaceOf } from "../../search.ts";
 import type { Row, Statement } from "../connection.ts";
-import { withEnvelopes } from "../envelope-texts.ts";
+import { withEnvelopeTexts } from "../envelope-texts.ts";
 import type { Statements } from "../statements.ts";
 import { keysOf, POSITION_BYTES, packPositions, type Space } from "./search-tokens.ts";
 
@@ -27,9 +27,9 @@ export const INDEX_VERSION = 3;
  */
 const SLICE = 1_000;
 /** Taken apart in one go: a few milliseconds. */
-const BREATH = 100;
+const YIELD_EVERY = 100;
 /** What may be left to scan. */
-const WORTH_FILLING = 256;
+const FILL_BACKLOG = 256;
 /** Another hub is filling the index: asked again after a while. */
 const BUSY = -1;
 const BUSY_MS = 200;
@@ -44,7 +44,7 @@ export interface IndexerOptions {
 }
 
 /** A statement about the workspace that is being indexed. */
-type Act = (statement: Statement, ...values: unknown[]) => Promise<Row[]>;
+type RunInWorkspace = (statement: Statement, ...values: unknown[]) => Promise<Row[]>;
 
 export class Indexer {
   readonly #options: IndexerOptions;
@@ -58,14 +58,14 @@ export class Indexer {
 
   /** After a commit: counts what has piled up, and fills when it is worth it. */
   committed(workspace: string, records: number): void {
-    const backlog = (this.#backlog.get(workspace) ?? WORTH_FILLING) + records;
+    const backlog = (this.#backlog.get(workspace) ?? FILL_BACKLOG) + records;
     this.#backlog.set(workspace, backlog);
-    if (backlog >= WORTH_FILLING) this.#filling ??= this.#fillAll();
+    if (backlog >= FILL_BACKLOG) this.#filling ??= this.#fillAll();
   }
 
   /** After a search that had to scan so many records: an index of an earlier version is made anew. */
   scanned(workspace: string, records: number): void {
-    if (records >= WORTH_FILLING) this.committed(workspace, records);
+    if (records >= FILL_BACKLOG) this.committed(workspace, records);
   }
 
   async close(): Promise<void> {
@@ -76,7 +76,7 @@ export class Indexer {
   /** One workspace after the other, also those that have piled up meanwhile. */
   async #fillAll(): Promise<void> {
     const worthIt = (): string | undefined =>
-      [...this.#backlog].find(([, backlog]) => backlog >= WORTH_FILLING)?.[0];
+      [...this.#backlog].find(([, backlog]) => backlog >= FILL_BACKLOG)?.[0];
     try {
       for (let next = worthIt(); next !== undefined && !this.#closed; next = worthIt()) {
         this.#backlog.set(next, 0);
@@ -99,7 +99,7 @@ export class Indexer {
         else if (added < SLICE) return;
       }
     } catch (error) {
-      this.#backlog.set(workspace, WORTH_FILLING);
+      this.#backlog.set(workspace, FILL_BACKLOG);
       throw error;
     }
   }
@@ -108,7 +108,8 @@ export class Indexer {
   #slice(workspace: string): Promise<number> {
     const { sql, run, withClient } = this.#options;
     return withClient(async (client) => {
-      const act: Act = (statement, ...values) => run(client, statement, [workspace, ...values]);
+      const act: RunInWorkspace = (statement, ...values) =>
+        run(client, statement, [workspace, ...values]);
       await client.query("begin");
       try {
         const [locked] = await act(sql.indexLock);
@@ -122,7 +123,7 @@ export class Indexer {
     });
   }
 
-  async #add(act: Act): Promise<number> {
+  async #add(act: RunInWorkspace): Promise<number> {
     const { sql } = this.#options;
     const [state] = await act(sql.indexState, INDEX_VERSION);
     const [, indexed] = state as [number, number];
@@ -135,15 +136,15 @@ export class Indexer {
     const rows = await act(sql.memoriesAfter, indexed, SLICE);
     if (rows.length === 0) return 0;
     const read = (ids: readonly string[]) => act(sql.envelopeTexts, ids);
-    const sealed = await withEnvelopes(rows.map(memoryOf), read);
-    const memories = sealed.map((row): Homed => ({ ...row, workspace: key }));
+    const sealed = await withEnvelopeTexts(rows.map(memoryOf), read);
+    const memories = sealed.map((row): IndexableRow => ({ ...row, workspace: key }));
     await this.#addFacets(act, memories);
-    await this.#addRecords(act, await takenApart(memories));
+    await this.#addRecords(act, await analyseRecords(memories));
     await act(sql.moveIndex, INDEX_VERSION, memories.at(-1)?.pos);
     return rows.length;
   }
 
-  async #addFacets(act: Act, memories: readonly Homed[]): Promise<void> {
+  async #addFacets(act: RunInWorkspace, memories: readonly IndexableRow[]): Promise<void> {
     const pairs = memories.flatMap((row) =>
       facetsIn(row).map((facet) => [facet, row.pos] as const),
     );
@@ -151,7 +152,7 @@ export class Indexer {
     await act(this.#options.sql.addFacets, facets, positions);
   }
 
-  async #addRecords(act: Act, records: readonly IndexedRecord[]): Promise<void> {
+  async #addRecords(act: RunInWorkspace, records: readonly IndexedRecord[]): Promise<void> {
     if (records.length === 0) return;
     const { sql } = this.#options;
     await act(sql.addFound, ...columnsOf(records));
@@ -175,10 +176,10 @@ export class Indexer {
 }
 
 /** Without holding up what else there is to do. */
-async function takenApart(memories: readonly Homed[]): Promise<IndexedRecord[]> {
+async function analyseRecords(memories: readonly IndexableRow[]): Promise<IndexedRecord[]> {
   const records: IndexedRecord[] = [];
   for (const [n, row] of memories.entries()) {
-    if (n % BREATH === BREATH - 1) await breathe();
+    if (n % YIELD_EVERY === YIELD_EVERY - 1) await breathe();
     const indexed = indexedRecord(row);
     if (indexed !== undefined) records.push(indexed);
   }
@@ -206,14 +207,14 @@ function censusOf(records: readonly IndexedRecord[]): Map<Space, Census> {
     const space = spaceOf(row.branch);
     const one = { records: 1, passages, terms, first: row.pos, last: row.pos };
     const known = counted.get(space);
-    counted.set(space, known === undefined ? one : together(known, one));
+    counted.set(space, known === undefined ? one : appendCensus(known, one));
   }
   return counted;
 }
 
 /** A list for each column. */
 function columnsOf(records: readonly IndexedRecord[]): unknown[][] {
-  const rows = records.map(foundColumns);
+  const rows = records.map(featureColumns);
   return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
 }
 

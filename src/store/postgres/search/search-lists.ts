@@ -1,5 +1,5 @@
 /** Reading the index's lists of positions: many at once, newest first, a block at a time. */
-import type { Reader } from "../lines.ts";
+import type { StatementRunner } from "../lines.ts";
 import { unpackInto } from "./search-tokens.ts";
 
 export interface ListRequest {
@@ -14,7 +14,7 @@ const BLOCK = 256;
 
 /** In the order asked for. */
 export async function readLists(
-  { sql, read }: Reader,
+  { sql, read }: StatementRunner,
   workspace: string,
   requests: readonly ListRequest[],
 ): Promise<number[][]> {

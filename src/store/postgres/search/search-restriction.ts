@@ -3,20 +3,20 @@
  * have than are read. When few pass, those are taken apart themselves; when many do, the words' lists
  * are read deeper. Either way each record is checked again.
  */
-import { LABEL_TIMES, passagesIn } from "../../../search/analyse.ts";
+import { LABEL_TIMES, unpackPassages } from "../../../search/analyse.ts";
 import { BODY_CLASS, weightClass } from "../../../search/bm25.ts";
 import { datesOf } from "../../../search/query.ts";
-import type { Found, PostingRequest } from "../../../search/sources.ts";
+import type { PostingRequest, RecordFeatures } from "../../../search/ranking-sources.ts";
 import { hashOf } from "../../../search/terms.ts";
-import type { Reader } from "../lines.ts";
+import type { StatementRunner } from "../lines.ts";
 import { readLists } from "./search-lists.ts";
 
 /** So many of the newest are known of each facet (some 8 ms); what lies before is let through. */
-const KNOWN = 100_000;
+const MAX_FACET_POSITIONS = 100_000;
 /** So few are taken apart: some 10 ms. */
-const FEW = 2_000;
+const MAX_SMALL_SET = 2_000;
 /** How much deeper lists are read, at most, the fewer pass. */
-const DEEPEST = 16;
+const MAX_DEPTH_FACTOR = 16;
 
 /** One thing that has to be so: the records of which it is. */
 class Condition {
@@ -27,7 +27,7 @@ class Condition {
 
   constructor(lists: readonly (readonly number[])[], below: number) {
     this.positions = lists.flat();
-    const cut = lists.filter((list) => list.length === KNOWN);
+    const cut = lists.filter((list) => list.length === MAX_FACET_POSITIONS);
     this.from = Math.max(0, ...cut.map((list) => list.at(-1) ?? 0));
     this.#bits = new Uint8Array(((below - this.from) >> 3) + 1);
     for (const pos of this.positions) {
@@ -47,25 +47,29 @@ export interface RestrictionOptions {
   /** Of each, a record has to be in at least one list. */
   readonly conditions: readonly (readonly string[])[];
   readonly below: number;
-  readonly records: (positions: readonly number[]) => Promise<readonly Found[]>;
+  readonly records: (positions: readonly number[]) => Promise<readonly RecordFeatures[]>;
 }
 
 export class Restriction {
   readonly #conditions: readonly Condition[];
   /** When they are few: what their words are. */
-  readonly few: Few | undefined;
+  readonly few: SmallRecordSet | undefined;
   /** How much deeper lists are to be read, so that enough pass. */
   readonly deeper: number;
 
-  private constructor(conditions: readonly Condition[], few: Few | undefined, below: number) {
+  private constructor(
+    conditions: readonly Condition[],
+    few: SmallRecordSet | undefined,
+    below: number,
+  ) {
     this.#conditions = conditions;
     this.few = few;
-    this.deeper = deeperFor(conditions, below);
+    this.deeper = depthFactorFor(conditions, below);
   }
 
-  static async load(reader: Reader, of: RestrictionOptions): Promise<Restriction> {
+  static async load(reader: StatementRunner, of: RestrictionOptions): Promise<Restriction> {
     const { below } = of;
-    const requests = of.conditions.flat().map((key) => ({ key, below, most: KNOWN }));
+    const requests = of.conditions.flat().map((key) => ({ key, below, most: MAX_FACET_POSITIONS }));
     const lists = await readLists(reader, of.workspace, requests);
     let at = 0;
     const conditions = of.conditions.map((keys) => {
@@ -77,8 +81,8 @@ export class Restriction {
       .filter(({ from }) => from === 0)
       .sort((a, b) => a.positions.length - b.positions.length);
     const passing = narrowest?.positions.filter((pos) => all.passes(pos));
-    if (passing === undefined || passing.length > FEW) return all;
-    return new Restriction(conditions, new Few(await of.records(passing)), below);
+    if (passing === undefined || passing.length > MAX_SMALL_SET) return all;
+    return new Restriction(conditions, new SmallRecordSet(await of.records(passing)), below);
   }
 
   passes(pos: number): boolean {
@@ -87,18 +91,18 @@ export class Restriction {
 }
 
 /** By how much of what is known passes. */
-function deeperFor(conditions: readonly Condition[], below: number): number {
+function depthFactorFor(conditions: readonly Condition[], below: number): number {
   const parts = conditions.map(({ positions, from }) => positions.length / (below - from));
-  return Math.min(DEEPEST, Math.ceil(2 / Math.max(0.001, Math.min(1, ...parts))));
+  return Math.min(MAX_DEPTH_FACTOR, Math.ceil(2 / Math.max(0.001, Math.min(1, ...parts))));
 }
 
 /** A few records, and the lists they would be in: the same as what analyse.ts puts them in. */
-export class Few {
-  readonly #records: readonly Found[];
+export class SmallRecordSet {
+  readonly #records: readonly RecordFeatures[];
   /** By term: the class of its weight in each of the records. */
   readonly #classes = new Map<string, Int8Array>();
 
-  constructor(records: readonly Found[]) {
+  constructor(records: readonly RecordFeatures[]) {
     this.#records = records.toSorted((a, b) => b.pos - a.pos);
   }
 
@@ -115,12 +119,12 @@ export class Few {
   /** Whether one of the records, by its place, is in a list. */
   #teller(token: string): (place: number) => boolean {
     const [kind = "", value] = [token[0], token.slice(1)];
-    const records = this.#records as Found[];
+    const records = this.#records as RecordFeatures[];
     switch (kind) {
       case "d":
-        return (n) => datesOf((records[n] as Found).when).includes(value);
+        return (n) => datesOf((records[n] as RecordFeatures).when).includes(value);
       case "n":
-        return (n) => (records[n] as Found).names.includes(value);
+        return (n) => (records[n] as RecordFeatures).names.includes(value);
       default: {
         const classes = this.#classesOf(value);
         const wanted = Number(kind);
@@ -142,7 +146,7 @@ export class Few {
 /** The class of a term's weight in the best passage of the content; -1 when it is not said at all. */
 function classOf(packed: Uint32Array, hash: number): number {
   if (!packed.includes(hash)) return -1;
-  const { labels, passages, body } = passagesIn(packed);
+  const { labels, passages, body } = unpackPassages(packed);
   const timesIn = (terms: Uint32Array): number =>
     terms.reduce((times, term) => (term === hash ? times + 1 : times), 0);
   const asLabel = timesIn(labels) * LABEL_TIMES;

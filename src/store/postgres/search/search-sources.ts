@@ -2,42 +2,42 @@
  * The index and the tail beyond it as sources for ranking: one statement for each question of the
  * ranking, however many words or records it is about. All of one search see the same moment.
  */
-import { together } from "../../../search/memory-sources.ts";
+import { appendCensus } from "../../../search/in-memory-sources.ts";
 import type {
-  Beside,
   Census,
-  Found,
-  FoundEdge,
+  PositionEdge,
   PostingRequest,
-  Replaced,
-  Similar,
-  Sources,
-} from "../../../search/sources.ts";
+  RankingSources,
+  RecordFeatures,
+  Replacement,
+  SessionNeighbours,
+  SimilarRecord,
+} from "../../../search/ranking-sources.ts";
 import { memoryOf } from "../../codecs.ts";
-import { foundRowOf, NO_CENSUS } from "../../found-row.ts";
+import { featureRowOf, NO_CENSUS } from "../../feature-row.ts";
 import {
   facetsIn,
-  fits,
-  nearestSeen,
+  findNearestVisible,
+  matchesSearchFilter,
   reachOf,
   type SearchMemories,
   spaceKey,
 } from "../../search.ts";
-import { Seeing } from "../../seeing.ts";
-import { isSeen } from "../../sight.ts";
-import type { Kept } from "../../tail.ts";
+import { SearchVisibility } from "../../search-visibility.ts";
+import type { TailRecords } from "../../unindexed-tail.ts";
+import { isRowVisible } from "../../visibility.ts";
 import type { Row } from "../connection.ts";
-import type { Reader } from "../lines.ts";
+import type { StatementRunner } from "../lines.ts";
 import { SPACES } from "./indexer.ts";
 import { type ListRequest, readLists } from "./search-lists.ts";
 import { Restriction } from "./search-restriction.ts";
 import { conditionsOf, type Space, termKey } from "./search-tokens.ts";
-import type { Vectors } from "./vectors.ts";
+import type { VectorSearch } from "./vector-search.ts";
 
-export interface Searching {
-  readonly reader: Reader;
-  readonly kept: Kept;
-  readonly vectors: Vectors;
+export interface SearchContext {
+  readonly reader: StatementRunner;
+  readonly kept: TailRecords;
+  readonly vectors: VectorSearch;
   /** How far the index is. */
   readonly watermark: number;
   /** The workspace's key. */
@@ -46,27 +46,27 @@ export interface Searching {
 }
 
 /** More branches than this are not named to the index: what it finds is checked anyway. */
-const NAMED_BRANCHES = 16;
+const MAX_NAMED_BRANCHES = 16;
 const FOUND_WIDTH = 14;
 /** A list is read no deeper than this for more that pass a filter: some 5 ms. */
-const DEEP = 50_000;
+const MAX_LIST_DEPTH = 50_000;
 /** So many of the nearest are looked at, and with a filter. */
-const NEAR = 200;
-const NEAR_FILTERED = 1_000;
+const MAX_NEAREST = 200;
+const MAX_NEAREST_FILTERED = 1_000;
 
-export class PostgresSources implements Sources {
-  readonly #of: Searching;
+export class PostgresSources implements RankingSources {
+  readonly #of: SearchContext;
   readonly #spaces: readonly Space[];
-  readonly #seeing: Seeing;
+  readonly #seeing: SearchVisibility;
   #restriction: Promise<Restriction | undefined> | undefined;
 
-  constructor(of: Searching) {
+  constructor(of: SearchContext) {
     this.#of = of;
     this.#spaces = of.operation.sight.traces ? SPACES : ["known"];
-    this.#seeing = new Seeing(of.operation);
+    this.#seeing = new SearchVisibility(of.operation);
   }
 
-  #read(name: keyof Reader["sql"], ...values: readonly unknown[]): Promise<Row[]> {
+  #read(name: keyof StatementRunner["sql"], ...values: readonly unknown[]): Promise<Row[]> {
     const { reader, operation } = this.#of;
     return reader.read(reader.sql[name], [operation.workspace, ...values]);
   }
@@ -77,11 +77,11 @@ export class PostgresSources implements Sources {
       const row = rows.find(([n]) => n === SPACES.indexOf(space)) as number[] | undefined;
       const [, records = 0, passages = 0, terms = 0, first = 0, last = 0] = row ?? [];
       const tail = this.#tail(space)?.census() ?? NO_CENSUS;
-      return together({ records, passages, terms, first, last }, tail);
+      return appendCensus({ records, passages, terms, first, last }, tail);
     });
     return parts
       .filter(({ records }) => records > 0)
-      .reduce((all, part) => bothOf(all, part), NO_CENSUS);
+      .reduce((all, part) => mergeCensus(all, part), NO_CENSUS);
   }
 
   #tail(space: Space) {
@@ -110,7 +110,7 @@ export class PostgresSources implements Sources {
     const wanted = requests.flatMap((request) =>
       this.#spaces.map((space): ListRequest & { tail: readonly number[] } => {
         const before = Math.min(request.before, this.#of.operation.upTo + 1);
-        const limit = Math.max(request.limit, Math.min(request.limit * deeper, DEEP));
+        const limit = Math.max(request.limit, Math.min(request.limit * deeper, MAX_LIST_DEPTH));
         const tail = this.#tail(space)?.posting({ token: request.token, before, limit }) ?? [];
         const below = Math.min(before, this.#of.watermark + 1);
         return { key: termKey(space, request.token), below, most: limit - tail.length, tail };
@@ -157,7 +157,7 @@ export class PostgresSources implements Sources {
     const { reader, operation, watermark } = this.#of;
     const { sight, filter, workspace } = operation;
     const { branches } = this.#seeing;
-    if (sight.traces || branches.length > NAMED_BRANCHES || watermark === 0) return undefined;
+    if (sight.traces || branches.length > MAX_NAMED_BRANCHES || watermark === 0) return undefined;
     if (facetsIn(filter).length === 0 && (await this.#seesMost(branches))) return undefined;
     return Restriction.load(reader, {
       workspace,
@@ -180,7 +180,7 @@ export class PostgresSources implements Sources {
     return seen * 2 >= this.#of.operation.upTo - traced;
   }
 
-  async records(positions: readonly number[]): Promise<readonly Found[]> {
+  async records(positions: readonly number[]): Promise<readonly RecordFeatures[]> {
     const { watermark, operation } = this.#of;
     const known = positions.filter((pos) => pos <= operation.upTo);
     const tail = known
@@ -190,35 +190,40 @@ export class PostgresSources implements Sources {
     return indexed.length === 0 ? tail : [...tail, ...(await this.#indexed(indexed))];
   }
 
-  #seenInTail(pos: number): Found | undefined {
+  #seenInTail(pos: number): RecordFeatures | undefined {
     const entry = this.#of.kept.record(pos);
     if (entry === undefined || pos > this.#of.operation.upTo) return undefined;
     const { row, record, found } = entry;
     const isSeen = this.#seeing.isSeen({ ...row, reach: reachOf(record) });
-    return isSeen && fits(row, record, this.#of.operation.filter) ? found : undefined;
+    return isSeen && matchesSearchFilter(row, record, this.#of.operation.filter)
+      ? found
+      : undefined;
   }
 
   async #indexed(
     positions: readonly number[],
     filtered = this.#seeing.isFiltered,
-  ): Promise<readonly Found[]> {
+  ): Promise<readonly RecordFeatures[]> {
     const rows = await this.#read(filtered ? "foundWithText" : "found", positions);
-    return rows.flatMap((row): Found[] => {
-      const record = foundRowOf(row);
+    return rows.flatMap((row): RecordFeatures[] => {
+      const record = featureRowOf(row);
       if (!this.#seeing.isSeen(record)) return [];
       if (!filtered) return [record.found];
       return this.#seeing.passes(row.slice(FOUND_WIDTH)) ? [record.found] : [];
     });
   }
 
-  async beside(records: readonly Found[], reach: number): Promise<readonly Beside[]> {
+  async beside(
+    records: readonly RecordFeatures[],
+    reach: number,
+  ): Promise<readonly SessionNeighbours[]> {
     const { watermark } = this.#of;
     if (records.length === 0) return [];
     const sessions = records.map(({ session }) => session);
     const positions = records.map(({ pos }) => pos);
     const rows =
       watermark === 0 ? [] : await this.#read("beside", sessions, positions, watermark, reach);
-    return records.map(({ pos, session }, n): Beside => {
+    return records.map(({ pos, session }, n): SessionNeighbours => {
       const [before = [], after = []] = (rows[n] ?? []) as readonly (readonly unknown[])[];
       const tail = this.#spaces.flatMap((space) => this.#tail(space)?.session(session) ?? []);
       const here = tail.filter((other) => other > watermark);
@@ -235,7 +240,7 @@ export class PostgresSources implements Sources {
     });
   }
 
-  async edges(positions: readonly number[], limit: number): Promise<readonly FoundEdge[]> {
+  async edges(positions: readonly number[], limit: number): Promise<readonly PositionEdge[]> {
     const { now } = this.#of.operation.ranking;
     const rows = await this.#read("edgesAround", positions, now, limit);
     return rows.map((row) => {
@@ -244,30 +249,32 @@ export class PostgresSources implements Sources {
     });
   }
 
-  async replaced(positions: readonly number[]): Promise<readonly Replaced[]> {
+  async replaced(positions: readonly number[]): Promise<readonly Replacement[]> {
     if (positions.length === 0) return [];
     const { ranking, sight, upTo } = this.#of.operation;
     const rows = await this.#read("replacing", positions, ranking.now);
-    return rows.flatMap((row): Replaced[] => {
+    return rows.flatMap((row): Replacement[] => {
       const [pos] = row as [number];
       const source = memoryOf(row.slice(1));
-      return source.pos <= upTo && isSeen(source, sight) ? [{ pos, by: source.pos }] : [];
+      return source.pos <= upTo && isRowVisible(source, sight) ? [{ pos, by: source.pos }] : [];
     });
   }
 
   /** More are looked at where many may not be seen. */
-  async nearest(limit: number): Promise<readonly Similar[]> {
-    const near = await this.#of.vectors.nearest(this.#seeing.isFiltered ? NEAR_FILTERED : NEAR);
-    return nearestSeen(near, limit, (positions) => this.records(positions));
+  async nearest(limit: number): Promise<readonly SimilarRecord[]> {
+    const near = await this.#of.vectors.nearest(
+      this.#seeing.isFiltered ? MAX_NEAREST_FILTERED : MAX_NEAREST,
+    );
+    return findNearestVisible(near, limit, (positions) => this.records(positions));
   }
 
-  similarities(positions: readonly number[]): Promise<readonly Similar[]> {
+  similarities(positions: readonly number[]): Promise<readonly SimilarRecord[]> {
     return this.#of.vectors.similarities(positions);
   }
 }
 
 /** Of two spaces. */
-function bothOf(all: Census, part: Census): Census {
+function mergeCensus(all: Census, part: Census): Census {
   if (all.records === 0) return part;
   return {
     records: all.records + part.records,

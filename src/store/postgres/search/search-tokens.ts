@@ -4,16 +4,16 @@
  * bits cost a look at a record that does not fit, and nothing else.
  */
 import { hash } from "node:crypto";
-import { Generations } from "../../../base/generations.ts";
-import { type Facets, facetsOf, sessionOf } from "../../filter.ts";
+import { GenerationalCache } from "../../../base/generational-cache.ts";
+import { type Facets, facetsOf, sessionOf } from "../../memory-filter.ts";
 import type { MemoryRow } from "../../rows.ts";
-import type { Homed, IndexedRecord, SearchFilter } from "../../search.ts";
+import type { IndexableRow, IndexedRecord, SearchFilter } from "../../search.ts";
 import { facetsIn, spaceOf } from "../../search.ts";
 
 export type Space = ReturnType<typeof spaceOf>;
 
 /** Hashing takes a microsecond, and a team uses the same words all day. */
-const cache = new Generations<string, string>(25_000);
+const cache = new GenerationalCache<string, string>(25_000);
 
 /** As the database writes 64 bits. */
 function listKey(name: string): string {
@@ -32,7 +32,7 @@ function facetKey(branch: string, kind: string, value: string): string {
 }
 
 /** Every list a record is in. */
-export function keysOf(row: Homed, indexed: IndexedRecord): string[] {
+export function keysOf(row: IndexableRow, indexed: IndexedRecord): string[] {
   const space = spaceOf(row.branch);
   return [...indexed.tokens.map((token) => termKey(space, token)), ...facetKeys(row)];
 }

@@ -7,7 +7,7 @@
 /** A value; a node with its kind; several of them; or a node of a kind that goes without saying. */
 type Field = "plain" | "node" | "nodes" | { readonly of: string };
 
-const of = (kind: string): Field => ({ of: kind });
+const nodeOfKind = (kind: string): Field => ({ of: kind });
 
 export const GRAMMAR: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   SelectStmt: {
@@ -24,11 +24,11 @@ export const GRAMMAR: Readonly<Record<string, Readonly<Record<string, Field>>>> 
     limitOffset: "node",
     limitCount: "node",
     limitOption: "plain",
-    withClause: of("WithClause"),
+    withClause: nodeOfKind("WithClause"),
     op: "plain",
     all: "plain",
-    larg: of("SelectStmt"),
-    rarg: of("SelectStmt"),
+    larg: nodeOfKind("SelectStmt"),
+    rarg: nodeOfKind("SelectStmt"),
   },
   ResTarget: { name: "plain", val: "node" },
   ColumnRef: { fields: "nodes" },
@@ -57,7 +57,7 @@ export const GRAMMAR: Readonly<Record<string, Readonly<Record<string, Field>>>> 
     args: "nodes",
     agg_order: "nodes",
     agg_filter: "node",
-    over: of("WindowDef"),
+    over: nodeOfKind("WindowDef"),
     agg_within_group: "plain",
     agg_star: "plain",
     agg_distinct: "plain",
@@ -74,13 +74,13 @@ export const GRAMMAR: Readonly<Record<string, Readonly<Record<string, Field>>>> 
   },
   SortBy: { node: "node", sortby_dir: "plain", sortby_nulls: "plain" },
   SubLink: { subLinkType: "plain", testexpr: "node", operName: "nodes", subselect: "node" },
-  RangeVar: { relname: "plain", inh: "plain", relpersistence: "plain", alias: of("Alias") },
-  RangeSubselect: { lateral: "plain", subquery: "node", alias: of("Alias") },
+  RangeVar: { relname: "plain", inh: "plain", relpersistence: "plain", alias: nodeOfKind("Alias") },
+  RangeSubselect: { lateral: "plain", subquery: "node", alias: nodeOfKind("Alias") },
   RangeFunction: {
     lateral: "plain",
     ordinality: "plain",
     functions: "nodes",
-    alias: of("Alias"),
+    alias: nodeOfKind("Alias"),
   },
   JoinExpr: {
     jointype: "plain",
@@ -88,9 +88,9 @@ export const GRAMMAR: Readonly<Record<string, Readonly<Record<string, Field>>>> 
     larg: "node",
     rarg: "node",
     usingClause: "nodes",
-    join_using_alias: of("Alias"),
+    join_using_alias: nodeOfKind("Alias"),
     quals: "node",
-    alias: of("Alias"),
+    alias: nodeOfKind("Alias"),
   },
   Alias: { aliasname: "plain", colnames: "nodes" },
   WithClause: { ctes: "nodes", recursive: "plain" },
@@ -99,8 +99,8 @@ export const GRAMMAR: Readonly<Record<string, Readonly<Record<string, Field>>>> 
     aliascolnames: "nodes",
     ctematerialized: "plain",
     ctequery: "node",
-    search_clause: of("CTESearchClause"),
-    cycle_clause: of("CTECycleClause"),
+    search_clause: nodeOfKind("CTESearchClause"),
+    cycle_clause: nodeOfKind("CTECycleClause"),
   },
   CTESearchClause: {
     search_col_list: "nodes",
@@ -114,7 +114,7 @@ export const GRAMMAR: Readonly<Record<string, Readonly<Record<string, Field>>>> 
     cycle_mark_default: "node",
     cycle_path_column: "plain",
   },
-  TypeCast: { arg: "node", typeName: of("TypeName") },
+  TypeCast: { arg: "node", typeName: nodeOfKind("TypeName") },
   TypeName: { names: "nodes", typmods: "nodes", typemod: "plain", arrayBounds: "nodes" },
   List: { items: "nodes" },
   A_ArrayExpr: { elements: "nodes", list_start: "plain", list_end: "plain" },
@@ -176,12 +176,12 @@ export const FUNCTIONS = words(`
 `);
 
 /** Of those, the ones whose result is all their arguments together. */
-export const JOINING = words(`
+export const CONCATENATING_FUNCTIONS = words(`
   array_to_string concat concat_ws json_build_array json_build_object jsonb_build_array
   jsonb_build_object row_to_json to_json to_jsonb
 `);
 
 /** And those that keep everything they are given, row by row. */
-export const COLLECTING = words(`
+export const COLLECTING_AGGREGATES = words(`
   array_agg json_agg json_object_agg jsonb_agg jsonb_object_agg string_agg
 `);

@@ -5,25 +5,25 @@
  * PostgreSQL bounds no statement's memory, so what can grow is bounded here: how often a value can
  * be put together with another along the way, and how many aggregates keep all they are given.
  */
-import { columnsOf, isViewName, KNOWN_VIEWS, VIEW_NAMES, type ViewName } from "../../sql/views.ts";
+import { columnsOf, isViewName, VIEW_NAMES, VIEWS_HINT, type ViewName } from "../../sql/views.ts";
 import {
-  COLLECTING,
+  COLLECTING_AGGREGATES,
+  CONCATENATING_FUNCTIONS,
   EXPRESSIONS,
   FUNCTIONS,
   GRAMMAR,
-  JOINING,
   OPERATORS,
   REFUSED_FIELDS,
   TIME_VALUES,
   TYPES,
 } from "./sql-grammar.ts";
 
-export interface Refusal {
+export interface QueryRefusal {
   readonly reason: string;
   readonly hint: string;
 }
 
-export interface Reading {
+export interface QueryReads {
   readonly views: ReadonlySet<ViewName>;
   /** The numbers of its parameters. */
   readonly params: ReadonlySet<number>;
@@ -32,34 +32,34 @@ export interface Reading {
 }
 
 /** By how much values may be multiplied on their way through a query: eight doublings. */
-const MOST_GROWTH = 256;
-const MOST_COLLECTING = 2;
+const MAX_GROWTH = 256;
+const MAX_COLLECTING_AGGREGATES = 2;
 
 type Node = Readonly<Record<string, unknown>>;
 
-class Refused extends Error {
-  readonly refusal: Refusal;
+class QueryRefusedError extends Error {
+  readonly refusal: QueryRefusal;
 
-  constructor(reason: string, hint = KNOWN_VIEWS) {
+  constructor(reason: string, hint = VIEWS_HINT) {
     super(reason);
     this.refusal = { reason, hint };
   }
 }
 
 /** What the query reads, or why it is refused. */
-export function inspect(statement: unknown): Reading | Refusal {
+export function inspectQuery(statement: unknown): QueryReads | QueryRefusal {
   try {
-    return new Walk(statement as Node).reading();
+    return new QueryInspector(statement as Node).reading();
   } catch (error) {
-    if (error instanceof Refused) return error.refusal;
+    if (error instanceof QueryRefusedError) return error.refusal;
     throw error;
   }
 }
 
 const COLUMNS = new Set<string>(VIEW_NAMES.flatMap(columnsOf));
-const IMPLICIT = new Set(["value", "key", "ordinality", "case"]);
+const IMPLICIT_COLUMNS = new Set(["value", "key", "ordinality", "case"]);
 
-class Walk {
+class QueryInspector {
   readonly #views = new Set<ViewName>();
   readonly #params = new Set<number>();
   readonly #similarities: number[] = [];
@@ -78,7 +78,7 @@ class Walk {
 
   constructor(statement: Node) {
     if (!("SelectStmt" in statement)) {
-      throw new Refused("it is no select", `Write one select. ${KNOWN_VIEWS}`);
+      throw new QueryRefusedError("it is no select", `Write one select. ${VIEWS_HINT}`);
     }
     this.#node(statement);
     for (const name of this.#relations) this.#relation(name);
@@ -86,27 +86,30 @@ class Walk {
     this.#bound();
   }
 
-  reading(): Reading {
+  reading(): QueryReads {
     return { views: this.#views, params: this.#params, similarities: this.#similarities };
   }
 
   #node(tagged: Node): void {
     const [entry, ...more] = Object.entries(tagged);
     if (entry === undefined) return; // Nothing: a plain `distinct`, an empty place in a list.
-    if (more.length > 0) throw new Refused("it has a part that cannot be told");
+    if (more.length > 0) throw new QueryRefusedError("it has a part that cannot be told");
     const [kind, fields] = entry;
     this.#fields(kind, fields as Node);
   }
 
   #fields(kind: string, fields: Node): void {
     const grammar = Object.hasOwn(GRAMMAR, kind) ? GRAMMAR[kind] : undefined;
-    if (grammar === undefined) throw new Refused(`it has a part (${kind}) that is not for reading`);
+    if (grammar === undefined)
+      throw new QueryRefusedError(`it has a part (${kind}) that is not for reading`);
     this.#check(kind, fields);
     for (const [name, value] of Object.entries(fields)) {
       if (name === "location") continue;
       const field = Object.hasOwn(grammar, name) ? grammar[name] : undefined;
       if (field === undefined) {
-        throw new Refused(REFUSED_FIELDS[`${kind}.${name}`] ?? `it has a ${name} (${kind})`);
+        throw new QueryRefusedError(
+          REFUSED_FIELDS[`${kind}.${name}`] ?? `it has a ${name} (${kind})`,
+        );
       }
       if (field === "plain") continue;
       if (field === "node") this.#node(value as Node);
@@ -144,7 +147,10 @@ class Walk {
       case "A_Indirection":
         // (x).name would call a function of that name.
         if ((fields["indirection"] as readonly Node[]).some((each) => !("A_Indices" in each))) {
-          throw new Refused("it takes a field of an expression", "Name columns as view.column.");
+          throw new QueryRefusedError(
+            "it takes a field of an expression",
+            "Name columns as view.column.",
+          );
         }
         return;
       case "FuncCall":
@@ -164,7 +170,7 @@ class Walk {
         return;
       case "SQLValueFunction":
         if (!TIME_VALUES.has(fields["op"] as string)) {
-          throw new Refused("it asks who or where it is, which is not in the views");
+          throw new QueryRefusedError("it asks who or where it is, which is not in the views");
         }
         return;
       case "A_ArrayExpr":
@@ -184,7 +190,7 @@ class Walk {
 
   #subquery(name: string): void {
     if (!/^[a-z_][a-z0-9_]*$/.test(name) || name.startsWith("pg_")) {
-      throw new Refused(
+      throw new QueryRefusedError(
         `it gives a subquery the name ${name}`,
         "Name it with small letters, digits and _, and not pg_….",
       );
@@ -197,23 +203,23 @@ class Walk {
   #relation(name: string): void {
     if (isViewName(name)) this.#views.add(name);
     else if (!this.#subqueries.has(name) || name.startsWith("pg_")) {
-      throw new Refused(`it reads ${name}, which is none of the views`);
+      throw new QueryRefusedError(`it reads ${name}, which is none of the views`);
     }
   }
 
   /** `row.name` calls a function when the row has no such column. */
   #column(fields: readonly string[]): void {
     const [first, last] = [fields[0] as string, fields.at(-1) as string];
-    if (fields.length > 2) throw new Refused("it names a schema");
+    if (fields.length > 2) throw new QueryRefusedError("it names a schema");
     if (fields.length === 1) {
       // Where a column has the name too it is counted as well: which of them is meant, and in which
       // of the subqueries, is not worth telling apart.
       if (this.#rows.has(first)) this.#grow(MANY_COLUMNS);
       return;
     }
-    if (last === "*" || COLUMNS.has(last) || IMPLICIT.has(last)) return;
+    if (last === "*" || COLUMNS.has(last) || IMPLICIT_COLUMNS.has(last)) return;
     if (this.#given.has(last) || FUNCTIONS.has(last)) return;
-    throw new Refused(`it reads ${fields.join(".")}, which no view has`);
+    throw new QueryRefusedError(`it reads ${fields.join(".")}, which no view has`);
   }
 
   #call(fields: Node): void {
@@ -223,18 +229,19 @@ class Walk {
     // The parser itself writes pg_catalog before what has a syntax of its own, as extract() does.
     const own = names.length === 2 && names[0] === "pg_catalog";
     if ((qualified && !own) || !FUNCTIONS.has(name)) {
-      throw new Refused(
+      throw new QueryRefusedError(
         `it calls ${names.join(".")}(), which is not among the functions that only compute`,
         "See docs/SQL.md for the functions there are.",
       );
     }
     const args = (fields["args"] as readonly Node[] | undefined) ?? [];
     if (name === "cosine_similarity") this.#similar(fields, args);
-    if (JOINING.has(name)) this.#grow(Math.max(2, args.filter((arg) => !isConstant(arg)).length));
-    if (!COLLECTING.has(name)) return;
+    if (CONCATENATING_FUNCTIONS.has(name))
+      this.#grow(Math.max(2, args.filter((arg) => !isConstant(arg)).length));
+    if (!COLLECTING_AGGREGATES.has(name)) return;
     this.#collecting += 1;
     if (fields["over"] !== undefined) {
-      throw new Refused(`it calls ${name}() over a window`, "Collect with GROUP BY.");
+      throw new QueryRefusedError(`it calls ${name}() over a window`, "Collect with GROUP BY.");
     }
   }
 
@@ -244,7 +251,7 @@ class Walk {
       const constant = (arg["A_Const"] as Node | undefined)?.["sval"] as Node | undefined;
       const text = constant?.["sval"];
       if (typeof text === "string" && !text.trimStart().startsWith("[")) {
-        throw new Refused(
+        throw new QueryRefusedError(
           "cosine_similarity compares vectors, not texts",
           "Bind the text as a parameter { text: … } to have it made into a vector.",
         );
@@ -254,7 +261,7 @@ class Walk {
 
   #expression(fields: Node): void {
     if (!EXPRESSIONS.has(fields["kind"] as string)) {
-      throw new Refused("it has an expression that is not for reading");
+      throw new QueryRefusedError("it has an expression that is not for reading");
     }
     const names = textsOf(fields["name"]);
     this.#operator(names.map((name) => name.replace(/^NOT /, "")));
@@ -265,7 +272,7 @@ class Walk {
   #operator(names: readonly string[]): void {
     const [name = ""] = names;
     if (names.length === 1 && OPERATORS.has(name)) return;
-    throw new Refused(
+    throw new QueryRefusedError(
       `it uses the operator ${names.join(".")}`,
       "See docs/SQL.md for what there is.",
     );
@@ -276,7 +283,10 @@ class Walk {
     const name = names.at(-1) as string;
     const own = names.length === 1 || (names.length === 2 && names[0] === "pg_catalog");
     if (own && TYPES.has(name)) return;
-    throw new Refused(`it uses the type ${names.join(".")}`, "See docs/SQL.md for what there is.");
+    throw new QueryRefusedError(
+      `it uses the type ${names.join(".")}`,
+      "See docs/SQL.md for what there is.",
+    );
   }
 
   #grow(times: number): void {
@@ -285,12 +295,16 @@ class Walk {
 
   #bound(): void {
     const hint = "Put less together in one query; do the rest with its answer.";
-    if (this.#collecting > MOST_COLLECTING) {
-      throw new Refused(`it has more than ${MOST_COLLECTING} aggregates that collect values`, hint);
+    if (this.#collecting > MAX_COLLECTING_AGGREGATES) {
+      throw new QueryRefusedError(
+        `it has more than ${MAX_COLLECTING_AGGREGATES} aggregates that collect values`,
+        hint,
+      );
     }
-    if (this.#growth > MOST_GROWTH) throw new Refused("it puts too many values together", hint);
+    if (this.#growth > MAX_GROWTH)
+      throw new QueryRefusedError("it puts too many values together", hint);
     if (this.#recursive && (this.#growth > 1 || this.#collecting > 0)) {
-      throw new Refused(
+      throw new QueryRefusedError(
         "it puts values together in a recursive query",
         "Use a number for the depth, and CYCLE … SET … USING … for the path.",
       );

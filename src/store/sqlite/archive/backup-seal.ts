@@ -7,7 +7,7 @@ import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { appendFile, open, stat } from "node:fs/promises";
 import { BatonError } from "../../../base/errors.ts";
-import { fileFailure } from "../../../base/staged-file.ts";
+import { toFileError } from "../../../base/staged-file.ts";
 
 export interface Seal {
   readonly sha256: string;
@@ -18,7 +18,7 @@ export interface Seal {
 const SEAL = /^BATON-BACKUP 1 ([0-9a-f]{64}) ([0-9]{16})\n$/;
 const LENGTH = "BATON-BACKUP 1 ".length + 64 + 1 + 16 + 1;
 
-const written = ({ sha256, bytes }: Seal): string =>
+const formatSeal = ({ sha256, bytes }: Seal): string =>
   `BATON-BACKUP 1 ${sha256} ${String(bytes).padStart(16, "0")}\n`;
 
 /** Seals what is in a file. */
@@ -28,16 +28,16 @@ export async function sealFile(
 ): Promise<Seal> {
   const { size: bytes } = await stat(file);
   const hash = createHash("sha256");
-  for await (const _ of hashed(file, { bytes, hash, onProgress }));
+  for await (const _ of readHashed(file, { bytes, hash, onProgress }));
   const seal = { sha256: hash.digest("hex"), bytes };
-  await appendFile(file, written(seal), { flush: true });
+  await appendFile(file, formatSeal(seal), { flush: true });
   return seal;
 }
 
 /** The seal at the end of a file. What has none is no backup of ours, or not all of one. */
 export async function readSeal(file: string): Promise<Seal> {
   const handle = await open(file, "r").catch((error) => {
-    throw fileFailure(error, file);
+    throw toFileError(error, file);
   });
   try {
     const { size } = await handle.stat();
@@ -62,7 +62,7 @@ export async function* sealedBytes(
   onProgress: (done: number, total: number) => void,
 ): AsyncGenerator<Buffer> {
   const hash = createHash("sha256");
-  yield* hashed(file, { bytes: seal.bytes, hash, onProgress });
+  yield* readHashed(file, { bytes: seal.bytes, hash, onProgress });
   if (hash.digest("hex") === seal.sha256) return;
   throw new BatonError("invalid_backup", {
     message: `${file} is damaged: its bytes are not those that were sealed.`,
@@ -71,7 +71,7 @@ export async function* sealedBytes(
   });
 }
 
-async function* hashed(
+async function* readHashed(
   file: string,
   of: { bytes: number; hash: Hash; onProgress: (done: number, total: number) => void },
 ): AsyncGenerator<Buffer> {

@@ -8,7 +8,7 @@
  */
 import { backup, DatabaseSync } from "node:sqlite";
 import { BatonError } from "../../../base/errors.ts";
-import { fileFailure, stageFile } from "../../../base/staged-file.ts";
+import { stageFile, toFileError } from "../../../base/staged-file.ts";
 import type { BackupOutcome, BackupProgress } from "../../archive.ts";
 import { connect } from "../connection.ts";
 import { storeFailure } from "../failures.ts";
@@ -19,25 +19,25 @@ import { type Seal, sealFile } from "./backup-seal.ts";
 /** Copied in one go: about a millisecond. */
 const PAGES_PER_STEP = 256;
 
-export interface Copying {
+export interface BackupOptions {
   readonly target: string;
   readonly onProgress: (progress: BackupProgress) => void;
 }
 
 export async function backupFile(
   file: string,
-  { target, onProgress }: Copying,
+  { target, onProgress }: BackupOptions,
 ): Promise<BackupOutcome> {
   const staged = stageFile(target);
   try {
     await copyPages(file, staged.path, onProgress);
     const { workspaces, problems } = await inspectFile(staged.path, onProgress);
-    if (problems.length > 0) throw unsound(file, problems);
+    if (problems.length > 0) throw corruptStoreError(file, problems);
     const seal: Seal = await sealFile(staged.path, () => {});
     staged.place();
     return { kind: "copied", workspaces, ...seal };
   } catch (error) {
-    throw fileFailure(storeFailure(error, file), target);
+    throw toFileError(storeFailure(error, file), target);
   } finally {
     staged.discard();
   }
@@ -46,7 +46,7 @@ export async function backupFile(
 async function copyPages(
   file: string,
   target: string,
-  onProgress: Copying["onProgress"],
+  onProgress: BackupOptions["onProgress"],
 ): Promise<void> {
   const source = connect(file);
   try {
@@ -79,7 +79,7 @@ export function foldLog(file: string): void {
 /** Everything in a file, looked at in a thread of its own. */
 export async function inspectFile(
   file: string,
-  onProgress: Copying["onProgress"],
+  onProgress: BackupOptions["onProgress"],
 ): Promise<Inspection> {
   const thread = new Housekeeper(file);
   try {
@@ -93,7 +93,7 @@ export async function inspectFile(
   }
 }
 
-function unsound(file: string, problems: Inspection["problems"]): BatonError {
+function corruptStoreError(file: string, problems: Inspection["problems"]): BatonError {
   const [first] = problems;
   return new BatonError("store_corrupt", {
     message: `${file}: not everything is as it was written (${first?.record} ${first?.field}: ${first?.message}). No backup was made.`,

@@ -7,13 +7,13 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
   type ArchiveSummary,
   byCodePoint,
-  type Exported,
+  type ExportItem,
   inSlices,
   ROW_KINDS,
   type RowKind,
 } from "../../archive.ts";
-import { ARCHIVED_COLUMNS, ARCHIVED_TABLES, archivedOf } from "../../archive-codecs.ts";
-import { count } from "../scalar.ts";
+import { ARCHIVED_COLUMNS, ARCHIVED_TABLES, archivedRowOf } from "../../archive-codecs.ts";
+import { numberOf } from "../scalar.ts";
 
 const rows = (kind: RowKind, rest: string): string =>
   `select ${ARCHIVED_COLUMNS[kind]} from ${rest}`;
@@ -39,13 +39,13 @@ const ROWS: Readonly<Record<RowKind, string>> = {
 export async function* exportWorkspace(
   db: DatabaseSync,
   workspace: string,
-): AsyncGenerator<Exported> {
+): AsyncGenerator<ExportItem> {
   try {
     db.exec("begin");
-    const key = count(statement(db, "select key from workspaces where name = ?").get(workspace));
+    const key = numberOf(statement(db, "select key from workspaces where name = ?").get(workspace));
     yield { kind: "summary", summary: summaryOf(db, key) };
     for (const kind of ROW_KINDS) {
-      yield* inSlices(statement(db, ROWS[kind]).iterate(key), (row) => archivedOf(kind, row));
+      yield* inSlices(statement(db, ROWS[kind]).iterate(key), (row) => archivedRowOf(kind, row));
     }
   } finally {
     db.close();
@@ -56,7 +56,7 @@ export async function* exportWorkspace(
 export function summaryOf(db: DatabaseSync, key: number): ArchiveSummary {
   const counts = ROW_KINDS.map((kind) => {
     const sql = `select count(*) from ${ARCHIVED_TABLES[kind]} where workspace = ?`;
-    return [kind, count(statement(db, sql).get(key))] as const;
+    return [kind, numberOf(statement(db, sql).get(key))] as const;
   });
   const places = statement(
     db,
@@ -72,7 +72,7 @@ export function summaryOf(db: DatabaseSync, key: number): ArchiveSummary {
     heads: heads
       .map(([branch, seq, storedAt, link]) => ({ branch, seq, storedAt, link }))
       .sort((a, b) => byCodePoint(a.branch, b.branch)),
-    lastPlace: Math.max(0, count(places.get(key))),
+    lastPlace: Math.max(0, numberOf(places.get(key))),
   };
 }
 

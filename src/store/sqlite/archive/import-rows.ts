@@ -10,10 +10,10 @@ import {
   type ArchiveSummary,
   edgesIn,
   firstPosition,
-  UnsoundRow,
+  UnsoundRowError,
 } from "../../archive.ts";
 import { stateNumber } from "../../codecs.ts";
-import { count, single } from "../scalar.ts";
+import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
 const ADD_MEMORY = `insert into memories
@@ -55,10 +55,10 @@ export class RowWriter {
       last: number | null;
     };
     this.#lastEvent = last ?? 0;
-    this.#position = firstPosition(count(sql.lastPosition.get()), summary);
+    this.#position = firstPosition(numberOf(sql.lastPosition.get()), summary);
     for (const { branch, seq, storedAt, link } of summary.heads) {
       sql.addChain.run(key, branch, link);
-      const chain = count(sql.chain.get(key, branch));
+      const chain = numberOf(sql.chain.get(key, branch));
       sql.moveChain.run(seq, storedAt, link, chain);
       this.#chains.set(branch, chain);
     }
@@ -116,7 +116,7 @@ export class RowWriter {
     const placed = [position, this.#key, chain, seq, storedAt];
     this.#addMemory.run(...placed, id, link, signature, text);
     for (const [n, { kind, target, validFrom, validUntil }] of edgesIn(text).entries()) {
-      const to = single<number>(this.#sql.memoryPosition.get(this.#key, target));
+      const to = scalarOf<number>(this.#sql.memoryPosition.get(this.#key, target));
       if (to === undefined) throw unsound(id, "relations", `${target} is not there`);
       this.#sql.addRelation.run(position, n, to, validFrom, validUntil, kind);
     }
@@ -124,7 +124,7 @@ export class RowWriter {
 
   #envelope({ id, task, sender, memory, text }: ArchivedRows["envelope"]): void {
     this.#last = id;
-    const position = single<number>(this.#sql.memoryPosition.get(this.#key, memory));
+    const position = scalarOf<number>(this.#sql.memoryPosition.get(this.#key, memory));
     if (position === undefined) throw unsound(id, "memory", `${memory} is not there`);
     this.#sql.addEnvelope.run(position, this.#key, id, task, sender, text);
   }
@@ -169,5 +169,5 @@ export class RowWriter {
   }
 }
 
-const unsound = (record: string, field: string, message: string): UnsoundRow =>
-  new UnsoundRow({ record, field, message });
+const unsound = (record: string, field: string, message: string): UnsoundRowError =>
+  new UnsoundRowError({ record, field, message });

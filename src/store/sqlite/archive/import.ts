@@ -7,24 +7,24 @@ import type { DatabaseSync } from "node:sqlite";
 import {
   type Archive,
   type ArchiveSummary,
+  findSummaryMismatch,
   type ImportOutcome,
   type ImportProgress,
   inSlices,
   SLICE,
   totalOf,
-  UnsoundRow,
-  unequal,
+  UnsoundRowError,
 } from "../../archive.ts";
 import type { VerifySource } from "../../verify/audit.ts";
 import { verifyWorkspace } from "../../verify/workspace.ts";
-import { isConstraint } from "../failures.ts";
-import { count } from "../scalar.ts";
+import { isConstraintViolation } from "../failures.ts";
+import { numberOf } from "../scalar.ts";
 import { prepareStatements } from "../statements.ts";
 import { summaryOf } from "./export.ts";
 import { RowWriter } from "./import-rows.ts";
 import { verifySource } from "./verify-source.ts";
 
-interface Import {
+interface ImportContext {
   readonly db: DatabaseSync;
   readonly workspace: string;
   readonly archive: Archive;
@@ -32,13 +32,13 @@ interface Import {
 }
 
 /** Inside the caller's write transaction; only `imported` may be committed. */
-export async function importWorkspace(given: Import): Promise<ImportOutcome> {
+export async function importWorkspace(given: ImportContext): Promise<ImportOutcome> {
   const { db, workspace, archive, onProgress } = given;
   const sql = prepareStatements(db);
   sql.addWorkspace.run(workspace);
-  const key = count(sql.workspaceKey.get(workspace));
+  const key = numberOf(sql.workspaceKey.get(workspace));
   const there = summaryOf(db, key);
-  if (totalOf(there.counts) > 0) return occupied(db, key, { archive, there });
+  if (totalOf(there.counts) > 0) return occupiedOutcome(db, key, { archive, there });
   const writer = new RowWriter(db, sql, { key, ...archive });
   const total = totalOf(archive.summary.counts);
   let done = 0;
@@ -50,15 +50,15 @@ export async function importWorkspace(given: Import): Promise<ImportOutcome> {
       await new Promise(setImmediate);
     }
   } catch (error) {
-    if (error instanceof UnsoundRow) return { kind: "unsound", problems: [error.problem] };
-    if (!isConstraint(error)) throw error;
+    if (error instanceof UnsoundRowError) return { kind: "unsound", problems: [error.problem] };
+    if (!isConstraintViolation(error)) throw error;
     const problem = { record: writer.last, field: "id", message: "is there twice" };
     return { kind: "unsound", problems: [problem] };
   }
-  const lost = unequal(summaryOf(db, key), archive.summary);
+  const lost = findSummaryMismatch(summaryOf(db, key), archive.summary);
   if (lost !== undefined) return { kind: "unsound", problems: [lost] };
   const { problems, ...read } = await verifyWorkspace(
-    unhurried(verifySource(sql, workspace)),
+    yieldingSource(verifySource(sql, workspace)),
     (progress) =>
       onProgress?.({ phase: "verifying", done: progress.checked, total: progress.total }),
   );
@@ -67,7 +67,7 @@ export async function importWorkspace(given: Import): Promise<ImportOutcome> {
 }
 
 /** A link fixes everything before it: who has the file's last records has the file's history. */
-function occupied(
+function occupiedOutcome(
   db: DatabaseSync,
   key: number,
   { archive, there }: { readonly archive: Archive; readonly there: ArchiveSummary },
@@ -85,7 +85,7 @@ function occupied(
 }
 
 /** The same rows, with turns for others in between: it reads on the thread that everybody needs. */
-function unhurried(source: VerifySource): VerifySource {
+function yieldingSource(source: VerifySource): VerifySource {
   const sync = <Row>(rows: unknown): AsyncGenerator<Row> =>
     inSlices(rows as Iterable<Row>, (row) => row);
   return {

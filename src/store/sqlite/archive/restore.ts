@@ -17,17 +17,17 @@ import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../../../base/clock.ts";
 import { BatonError } from "../../../base/errors.ts";
-import { fileFailure, stageFile } from "../../../base/staged-file.ts";
+import { stageFile, toFileError } from "../../../base/staged-file.ts";
 import type { BackupProgress, CopiedWorkspace } from "../../archive.ts";
 import type { SchemaStep } from "../../schema-steps.ts";
 import { connect } from "../connection.ts";
-import { isBusy, isNoDatabase, storeFailure } from "../failures.ts";
+import { isBusy, isNotADatabase, storeFailure } from "../failures.ts";
 import { isCurrent, migrate } from "../migrations.ts";
 import { removeIndex } from "../search/index-file.ts";
 import { foldLog, inspectFile } from "./backup.ts";
 import { readSeal, sealedBytes } from "./backup-seal.ts";
 
-export interface Restoring {
+export interface RestoreOptions {
   readonly backup: string;
   readonly file: string;
   /** Replaces a store that is there, which is kept beside. */
@@ -38,7 +38,7 @@ export interface Restoring {
   readonly steps?: readonly SchemaStep[];
 }
 
-export interface RestoredFile {
+export interface RestoreFileResult {
   readonly bytes: number;
   readonly sha256: string;
   readonly workspaces: readonly CopiedWorkspace[];
@@ -46,7 +46,7 @@ export interface RestoredFile {
   readonly kept: string;
 }
 
-export async function restoreFile(given: Restoring): Promise<RestoredFile> {
+export async function restoreFile(given: RestoreOptions): Promise<RestoreFileResult> {
   const { backup, file, force, clock, onProgress } = given;
   const staged = stageFile(file, { replace: force });
   try {
@@ -55,23 +55,23 @@ export async function restoreFile(given: Restoring): Promise<RestoredFile> {
       onProgress({ phase: "copying", done, total }),
     );
     await pipeline(Readable.from(bytes), createWriteStream(staged.path, { flush: true }));
-    bringUpToDate(staged.path, given);
+    upgradeSchema(staged.path, given);
     const { workspaces, problems } = await inspectFile(staged.path, onProgress);
-    if (problems.length > 0) throw unsound(backup, problems);
+    if (problems.length > 0) throw invalidBackupError(backup, problems);
     foldLog(staged.path);
-    const kept = existsSync(file) ? keepBeside(file, clock) : "";
+    const kept = existsSync(file) ? keepPreviousStore(file, clock) : "";
     staged.place();
     removeIndex(file); // Made from the store that was here.
     return { ...seal, workspaces, kept };
   } catch (error) {
-    throw fileFailure(storeFailure(error, file), file);
+    throw toFileError(storeFailure(error, file), file);
   } finally {
     staged.discard();
   }
 }
 
 /** Upgrades a backup of an earlier release. Throws for what is not a store of ours, too new or too old. */
-function bringUpToDate(copy: string, { backup, clock, steps }: Restoring): void {
+function upgradeSchema(copy: string, { backup, clock, steps }: RestoreOptions): void {
   const db = connect(copy);
   try {
     if (isCurrent(db, backup, steps)) return;
@@ -88,7 +88,7 @@ function bringUpToDate(copy: string, { backup, clock, steps }: Restoring): void 
  * is folded in first, which SQLite does only for whoever has the file alone; the log of one that
  * cannot be read any more moves along, since the new file must not find it.
  */
-function keepBeside(file: string, clock: Clock): string {
+function keepPreviousStore(file: string, clock: Clock): string {
   const stamp = new Date(clock.now()).toISOString().replace(/[:.]/g, "-");
   const kept = `${file}.before-${stamp}`;
   try {
@@ -118,7 +118,7 @@ function isSqlite(file: string): boolean {
   try {
     return db.prepare("pragma page_count").get()?.["page_count"] !== 0;
   } catch (error) {
-    return !isNoDatabase(error);
+    return !isNotADatabase(error);
   } finally {
     db.close();
   }
@@ -133,7 +133,7 @@ function inUse(file: string, cause: unknown): BatonError {
   });
 }
 
-function unsound(
+function invalidBackupError(
   backup: string,
   problems: Awaited<ReturnType<typeof inspectFile>>["problems"],
 ): BatonError {

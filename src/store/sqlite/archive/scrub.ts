@@ -6,14 +6,14 @@
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isBusy } from "../failures.ts";
-import { holds } from "../holds.ts";
+import { fileContainsAny } from "../file-search.ts";
 
 /** How long others may keep the log in use before that is told instead. */
-const PATIENCE_MS = 5_000;
+const MAX_WAIT_MS = 5_000;
 const PAUSE_MS = 25;
 
 /** What the files cannot be blamed for. */
-const BEYOND = [
+const OUT_OF_REACH = [
   "The disk below the file: snapshots, journals, and what a solid-state drive has set aside.",
   "Processes that have searched this store, until they search again or end: the index they had open.",
 ] as const;
@@ -25,17 +25,17 @@ export async function scrub(
   forms: readonly string[],
 ): Promise<readonly string[]> {
   const beyond = await cutLog(db);
-  if (beyond.length > 0 || !(await mayHold(file, forms))) return [...beyond, ...BEYOND];
-  const failed = await writeAnew(db);
-  return [...failed, ...(await cutLog(db)), ...BEYOND];
+  if (beyond.length > 0 || !(await mayContain(file, forms))) return [...beyond, ...OUT_OF_REACH];
+  const failed = await vacuumFile(db);
+  return [...failed, ...(await cutLog(db)), ...OUT_OF_REACH];
 }
 
 /** Where nobody can look (no process can be started, say), it is taken for granted. */
-const mayHold = (file: string, forms: readonly string[]): Promise<boolean> =>
-  holds({ file, forms }).catch(() => true);
+const mayContain = (file: string, forms: readonly string[]): Promise<boolean> =>
+  fileContainsAny({ file, forms }).catch(() => true);
 
 async function cutLog(db: DatabaseSync): Promise<readonly string[]> {
-  const cut = await patiently(() => {
+  const cut = await retryUntilTimeout(() => {
     const [{ busy }] = db.prepare("pragma wal_checkpoint(truncate)").all() as [{ busy: number }];
     return busy === 0;
   });
@@ -44,8 +44,8 @@ async function cutLog(db: DatabaseSync): Promise<readonly string[]> {
     : ["The store's log: another process reads from it. Redact again when it is done."];
 }
 
-async function writeAnew(db: DatabaseSync): Promise<readonly string[]> {
-  const done = await patiently(() => {
+async function vacuumFile(db: DatabaseSync): Promise<readonly string[]> {
+  const done = await retryUntilTimeout(() => {
     db.exec("vacuum");
     return true;
   });
@@ -53,8 +53,8 @@ async function writeAnew(db: DatabaseSync): Promise<readonly string[]> {
 }
 
 /** False when it did not work out in time; others are not kept from working meanwhile. */
-async function patiently(attempt: () => boolean): Promise<boolean> {
-  const giveUpAt = performance.now() + PATIENCE_MS;
+async function retryUntilTimeout(attempt: () => boolean): Promise<boolean> {
+  const giveUpAt = performance.now() + MAX_WAIT_MS;
   for (;;) {
     try {
       if (attempt()) return true;

@@ -10,19 +10,19 @@ import {
   rawDeliveryOf,
 } from "../../codecs.ts";
 import type { VerifySource } from "../../verify/audit.ts";
-import { count, single } from "../scalar.ts";
+import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
 export function verifySource(sql: Statements, workspace: string): VerifySource {
-  const key = count(sql.workspaceKey.get(workspace));
+  const key = numberOf(sql.workspaceKey.get(workspace));
   const chains = sql.chains.all(key) as unknown as [number, string, number, number, string][];
   return {
     workspace,
     totals: {
-      memories: count(sql.countMemories.get(key)),
-      relations: count(sql.countRelations.get(key)),
-      envelopes: count(sql.countEnvelopes.get(key)),
-      deliveries: count(sql.countDeliveries.get(key)),
+      memories: numberOf(sql.countMemories.get(key)),
+      relations: numberOf(sql.countRelations.get(key)),
+      envelopes: numberOf(sql.countEnvelopes.get(key)),
+      deliveries: numberOf(sql.countDeliveries.get(key)),
     },
     agents: () => sql.agents.all(key).map(rawAgentOf),
     names: () =>
@@ -40,7 +40,7 @@ export function verifySource(sql: Statements, workspace: string): VerifySource {
       return row && memoryOf(row);
     },
     relations(source) {
-      const position = single<number>(sql.memoryPosition.get(key, source)) ?? 0;
+      const position = scalarOf<number>(sql.memoryPosition.get(key, source)) ?? 0;
       return sql.edgesOut.all(position).map(edgeOf);
     },
     *envelopes() {

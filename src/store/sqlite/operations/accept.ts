@@ -3,13 +3,13 @@ import type { DeliveryRow } from "../../rows.ts";
 import type { AcceptDelivery, AcceptOutcome } from "../../store.ts";
 import type { Transaction } from "../transaction.ts";
 import { append, refuseRecord } from "./append.ts";
-import { record } from "./deliveries.ts";
-import { holdingNewest, renewedUntil } from "./lease.ts";
+import { recordEvent } from "./deliveries.ts";
+import { checkNewestLease, renewedUntil } from "./lease.ts";
 
 export function acceptDelivery(tx: Transaction, operation: AcceptDelivery): AcceptOutcome {
   const { lease, memory } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const held = holdingNewest(tx, workspace, lease);
+  const held = checkNewestLease(tx, workspace, lease);
   if (held.kind !== "held") return held;
   const claimed = held.delivery;
   if (claimed.state !== "claimed") return { kind: "lease_lost", delivery: claimed };
@@ -27,7 +27,7 @@ export function acceptDelivery(tx: Transaction, operation: AcceptDelivery): Acce
     acceptedAt: place.storedAt,
     acceptedBy: memory.id,
   };
-  record(tx, workspace, { kind: "accepted", agent: delivery.holder, delivery });
+  recordEvent(tx, workspace, { kind: "accepted", agent: delivery.holder, delivery });
   tx.wake(operation.workspace, delivery.sender);
   return { kind: "accepted", place, delivery };
 }

@@ -8,7 +8,7 @@ import type {
   RegisterAgent,
   RegisterOutcome,
 } from "../../store.ts";
-import { single } from "../scalar.ts";
+import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 
@@ -22,7 +22,7 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   const { agent } = operation;
   const workspace = tx.workspace(operation.workspace);
   for (const name of [agent.id, ...agent.aliases]) {
-    const owner = single<string>(sql.nameOwner.get(workspace, name));
+    const owner = scalarOf<string>(sql.nameOwner.get(workspace, name));
     if (owner !== undefined && owner !== agent.id) return { kind: "name_taken", name, by: owner };
   }
   const current = findAgent(sql, workspace, agent.id);
@@ -52,7 +52,7 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
 /** Not before any record, also when the clock went back: those were written without the key. */
 function keyTime(tx: Transaction, workspace: number): number {
   tx.flush();
-  return Math.max(tx.now, single<number>(tx.sql.newestTime.get(workspace)) ?? 0);
+  return Math.max(tx.now, scalarOf<number>(tx.sql.newestTime.get(workspace)) ?? 0);
 }
 
 /** Whether this agent may write now, with the key it signed with. */
@@ -77,7 +77,7 @@ export function refuseReceiver(
   const status = tx.agent(workspace, receiver)?.status;
   if (status !== undefined && status !== "disabled") return undefined;
   const role = receiver.startsWith(ROLE) ? receiver.slice(ROLE.length) : "";
-  const able = role === "" ? undefined : single<number>(tx.sql.roleStatus.get(workspace, role));
+  const able = role === "" ? undefined : scalarOf<number>(tx.sql.roleStatus.get(workspace, role));
   if (able === 1) return undefined;
   const known = status !== undefined || able !== undefined;
   return { kind: known ? "receiver_disabled" : "unknown_receiver", receiver };

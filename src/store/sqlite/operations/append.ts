@@ -4,19 +4,19 @@
  */
 import { nextLink } from "../../chain.ts";
 import type { NewMemory } from "../../rows.ts";
-import { isTraceBranch, TRUNK } from "../../sight.ts";
 import {
   type AppendMemories,
   type AppendOutcome,
-  CLOSED,
-  type Place,
+  type ChainPosition,
+  CLOSED_BRANCH,
   type RecordRefusal,
 } from "../../store.ts";
+import { isTraceBranch, MAIN_BRANCH } from "../../visibility.ts";
 import { Refusal } from "../refusal.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseAuthor } from "./agents.ts";
 import { findEntry, writeEntry } from "./entries.ts";
-import { holding, renew } from "./lease.ts";
+import { checkLease, renew } from "./lease.ts";
 
 /** Which chain a record goes to. */
 export interface Target {
@@ -27,10 +27,10 @@ export interface Target {
 export function appendMemories(tx: Transaction, operation: AppendMemories): AppendOutcome {
   const { lease, memories } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const held = lease && holding(tx, workspace, lease);
+  const held = lease && checkLease(tx, workspace, lease);
   if (held !== undefined && held.kind !== "held") return held;
   const target = { name: operation, workspace };
-  const places: Place[] = [];
+  const places: ChainPosition[] = [];
   for (const memory of memories) {
     const refused = refuseRecord(tx, workspace, memory);
     // Nothing is written before the first record: only a later one has something to take back.
@@ -38,7 +38,7 @@ export function appendMemories(tx: Transaction, operation: AppendMemories): Appe
     if (refused !== undefined) throw new Refusal(refused);
     places.push(append(tx, target, memory).place);
   }
-  const outdated = compare(tx, workspace, operation);
+  const outdated = findConflict(tx, workspace, operation);
   if (outdated !== undefined) throw new Refusal(outdated);
   for (const entry of operation.entries ?? []) writeEntry(tx, workspace, entry);
   const envelope = lease && held ? renew(tx, workspace, held.delivery, lease.leaseMs).envelope : "";
@@ -46,7 +46,7 @@ export function appendMemories(tx: Transaction, operation: AppendMemories): Appe
 }
 
 /** What the author believed of the store, and is not so. */
-function compare(
+function findConflict(
   tx: Transaction,
   workspace: number,
   { workspace: name, entries = [], tip, branch, memories }: AppendMemories,
@@ -91,7 +91,7 @@ export function append(
   tx: Transaction,
   { name, workspace }: Target,
   memory: NewMemory,
-): { readonly place: Place; readonly position: number } {
+): { readonly place: ChainPosition; readonly position: number } {
   const head = tx.head(workspace, name);
   const seq = head.seq + 1;
   // Time never runs backwards along a chain, whatever the clock does.
@@ -122,6 +122,6 @@ export function append(
 
 /** Neither the trunk nor traces are ever closed: most records cost no look. */
 function isClosed({ sql }: Transaction, workspace: number, branch: string): boolean {
-  if (branch === TRUNK || isTraceBranch(branch)) return false;
-  return findEntry(sql, workspace, { kind: CLOSED, name: branch }) !== undefined;
+  if (branch === MAIN_BRANCH || isTraceBranch(branch)) return false;
+  return findEntry(sql, workspace, { kind: CLOSED_BRANCH, name: branch }) !== undefined;
 }

@@ -6,26 +6,26 @@
  */
 
 import { type DeliveryRow, type NewMemory, roleInbox } from "../../rows.ts";
-import type { ClaimDeliveries, Claimed, ClaimOutcome } from "../../store.ts";
+import type { ClaimDeliveries, ClaimOutcome, DeliveryWithEnvelopeRow } from "../../store.ts";
 import { Refusal } from "../refusal.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseAuthor } from "./agents.ts";
 import { append, refuseRecord } from "./append.ts";
-import { findDelivery, record } from "./deliveries.ts";
-import { mature, nextDue } from "./due.ts";
+import { findDelivery, recordEvent } from "./deliveries.ts";
+import { makeRetriesReady, nextDue } from "./due.ts";
 import { readEnvelope, withEnvelope } from "./envelopes.ts";
-import { firstOf } from "./list.ts";
+import { mergeInOrder } from "./list-deliveries.ts";
 
 export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): ClaimOutcome {
   const workspace = tx.workspace(operation.workspace);
   const author = { agent: operation.receiver, publicKey: operation.publicKey };
   const refused = refuseAuthor(tx, workspace, author);
   if (refused !== undefined) return refused;
-  mature(tx, workspace);
+  makeRetriesReady(tx, workspace);
   const claimed = candidates(tx, workspace, operation).map((delivery) =>
     operation.accept === undefined
       ? claim(tx, { workspace, delivery }, operation)
-      : take(tx, { workspace, delivery }, operation.accept, operation),
+      : claimAndAccept(tx, { workspace, delivery }, operation.accept, operation),
   );
   const isFull = claimed.length >= operation.limit;
   const nextDueMs = isFull ? Number.POSITIVE_INFINITY : nextDue(tx, workspace);
@@ -53,7 +53,7 @@ function candidates(
       ? tx.sql.readyDeliveries.all(workspace, inbox, tx.now, limit)
       : tx.sql.readyOfTask.all(workspace, inbox, task, limit, tx.now),
   );
-  return firstOf(lists, limit);
+  return mergeInOrder(lists, limit);
 }
 
 /** Where an agent takes its work from; nowhere while it is paused. */
@@ -69,7 +69,7 @@ interface Candidate {
 }
 
 /** The delivery as its new holder has it: one try more, and a fence nobody else knows. */
-function heldBy(
+function claimedRow(
   tx: Transaction,
   delivery: DeliveryRow,
   { receiver, instance, process, leaseMs, holdMs }: ClaimDeliveries,
@@ -92,8 +92,8 @@ function claim(
   tx: Transaction,
   { workspace, delivery }: Candidate,
   operation: ClaimDeliveries,
-): Claimed {
-  const claimed = heldBy(tx, delivery, operation);
+): DeliveryWithEnvelopeRow {
+  const claimed = claimedRow(tx, delivery, operation);
   const { leaseUntil, holdUntil, seenAt, holder, instance, process } = claimed;
   tx.sql.claim.run(
     leaseUntil,
@@ -106,18 +106,18 @@ function claim(
     delivery.id,
     delivery.fence,
   );
-  record(tx, workspace, { kind: "claimed", agent: holder, delivery: claimed });
+  recordEvent(tx, workspace, { kind: "claimed", agent: holder, delivery: claimed });
   return withEnvelope(tx.sql, workspace, claimed);
 }
 
 /** Claim and accept at once: one row update and one event instead of two of each. */
-function take(
+function claimAndAccept(
   tx: Transaction,
   { workspace, delivery }: Candidate,
-  accept: (claimed: Claimed) => NewMemory,
+  accept: (claimed: DeliveryWithEnvelopeRow) => NewMemory,
   operation: ClaimDeliveries,
-): Claimed {
-  const held: DeliveryRow = { ...heldBy(tx, delivery, operation), state: "accepted" };
+): DeliveryWithEnvelopeRow {
+  const held: DeliveryRow = { ...claimedRow(tx, delivery, operation), state: "accepted" };
   const envelope = readEnvelope(tx.sql, workspace, delivery.envelope);
   const memory = accept({ delivery: held, envelope });
   const refused = refuseRecord(tx, workspace, memory);
@@ -138,7 +138,7 @@ function take(
     delivery.id,
     delivery.fence,
   );
-  record(tx, workspace, { kind: "accepted", agent: taken.holder, delivery: taken });
+  recordEvent(tx, workspace, { kind: "accepted", agent: taken.holder, delivery: taken });
   tx.wake(operation.workspace, taken.sender);
   return { delivery: taken, envelope };
 }

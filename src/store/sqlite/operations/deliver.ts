@@ -4,28 +4,28 @@ import { stateNumber } from "../../codecs.ts";
 import { type DeliveryRow, type NewDelivery, soonest } from "../../rows.ts";
 import type { SendHandoff, SendOutcome } from "../../store.ts";
 import { Refusal } from "../refusal.ts";
-import { single } from "../scalar.ts";
+import { scalarOf } from "../scalar.ts";
 import type { Transaction } from "../transaction.ts";
-import { findDelivery, passTurn, placeBehind, record } from "./deliveries.ts";
+import { findDelivery, passTurn, placeBehind, recordEvent } from "./deliveries.ts";
 import { endAttempt } from "./lease.ts";
 
-export interface Ahead {
+export interface QueueHead {
   /** The open delivery of the same piece of work: same task, sender, receiver and parent. */
   readonly open: DeliveryRow | undefined;
   /** The first place of what else is open of this receiver and task. */
   readonly first: number | undefined;
 }
 
-interface Destination extends Ahead {
+interface Destination extends QueueHead {
   readonly workspace: number;
   /** Of the handoff record: the last in line. */
   readonly position: number;
   readonly at: number;
 }
 
-type Delivered = Pick<Extract<SendOutcome, { kind: "sent" }>, "deliveries" | "superseded">;
+type DeliverResult = Pick<Extract<SendOutcome, { kind: "sent" }>, "deliveries" | "superseded">;
 
-export function deliver(tx: Transaction, to: Destination, operation: SendHandoff): Delivered {
+export function deliver(tx: Transaction, to: Destination, operation: SendHandoff): DeliverResult {
   const { open } = to;
   const [only, ...others] = operation.deliveries;
   if (only === undefined || others.length > 0) return publish(tx, to, operation);
@@ -42,20 +42,20 @@ export function deliver(tx: Transaction, to: Destination, operation: SendHandoff
 }
 
 /** To several: each looked up right before it is written, from the index it is written to. */
-function publish(tx: Transaction, to: Destination, operation: SendHandoff): Delivered {
+function publish(tx: Transaction, to: Destination, operation: SendHandoff): DeliverResult {
   const { task } = operation.envelope;
   const deliveries = operation.deliveries.map((delivery) => {
     const first = tx.sql.firstInQueue.get(to.workspace, delivery.receiver, task);
-    return add(tx, { ...to, first: single<number>(first) }, operation, delivery);
+    return add(tx, { ...to, first: scalarOf<number>(first) }, operation, delivery);
   });
   return { deliveries, superseded: "" };
 }
 
-type Extended = Destination & { readonly open: DeliveryRow };
+type OpenDestination = Destination & { readonly open: DeliveryRow };
 
 function extendHeld(
   tx: Transaction,
-  { workspace, open }: Extended,
+  { workspace, open }: OpenDestination,
   operation: SendHandoff,
 ): DeliveryRow {
   const { envelope, memory, deliveries, settles } = operation;
@@ -72,18 +72,18 @@ function extendHeld(
   // The sender's own delivery may just have passed its turn on to this one.
   const held = settles === undefined ? open : (findDelivery(tx.sql, workspace, open.id) ?? open);
   const delivery = { ...held, envelope: envelope.id, deadline, lapseAt };
-  record(tx, workspace, { kind: "extended", agent: memory.agent, delivery });
+  recordEvent(tx, workspace, { kind: "extended", agent: memory.agent, delivery });
   tx.wake(operation.workspace, delivery.holder);
   return delivery;
 }
 
 function supersede(
   tx: Transaction,
-  { workspace, open, at }: Extended,
+  { workspace, open, at }: OpenDestination,
   { memory: { agent } }: SendHandoff,
 ): void {
   tx.sql.supersede.run(at, workspace, open.id, open.envelope);
-  record(tx, workspace, { kind: "superseded", agent, delivery: open });
+  recordEvent(tx, workspace, { kind: "superseded", agent, delivery: open });
 }
 
 function add(
@@ -100,7 +100,7 @@ function add(
   if (added.state === "scheduled") tx.scheduled(workspace);
   const dead = added.state === "dead";
   if (dead) endAttempt(tx, workspace, added, { outcome: "stopped", reason: delivery.reason, at });
-  record(tx, workspace, { kind: dead ? "dead" : "sent", agent, delivery: added });
+  recordEvent(tx, workspace, { kind: dead ? "dead" : "sent", agent, delivery: added });
   tx.wake(operation.workspace, added.receiver);
   return added;
 }

@@ -2,7 +2,7 @@
 
 import { deliveryOf } from "../../codecs.ts";
 import type { DeliveryRow, EventKind } from "../../rows.ts";
-import { single } from "../scalar.ts";
+import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 
@@ -15,19 +15,19 @@ export function findDelivery(
   return row && deliveryOf(row);
 }
 
-export interface Numbered {
+export interface PositionedDelivery {
   readonly delivery: DeliveryRow;
   /** Grows with every delivery that was made. */
   readonly position: number;
 }
 
 /** A row of a statement that answers with the position after the columns. */
-export function numbered(row: unknown): Numbered {
+export function positionedDeliveryOf(row: unknown): PositionedDelivery {
   return { delivery: deliveryOf(row), position: (row as readonly number[]).at(-1) ?? 0 };
 }
 
 /** The order of an inbox. */
-export function inPlace(a: DeliveryRow, b: DeliveryRow): number {
+export function compareByPlace(a: DeliveryRow, b: DeliveryRow): number {
   return a.place - b.place || (a.id < b.id ? -1 : 1);
 }
 
@@ -56,14 +56,14 @@ export function placeBehind(
   },
 ): number {
   const { workspace, receiver, task, position } = queue;
-  const last = single<number>(sql.lastInQueue.get(workspace, receiver, task));
+  const last = scalarOf<number>(sql.lastInQueue.get(workspace, receiver, task));
   return last === undefined ? position : Math.max(position, last + 1);
 }
 
 const NONE = { task: "", id: "", envelope: "", attempt: 0 } as const;
 
 /** Numbered by SQLite under the write lock: a reader with a cursor never skips one. */
-export function record(
+export function recordEvent(
   tx: Transaction,
   workspace: number,
   event: { readonly kind: EventKind; readonly agent: string; readonly delivery?: DeliveryRow },

@@ -7,20 +7,20 @@
 import { deliveryOf } from "../../codecs.ts";
 import type { DeliveryRow } from "../../rows.ts";
 import type { ListDue } from "../../store.ts";
-import { single } from "../scalar.ts";
+import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
-import { numbered } from "./deliveries.ts";
+import { positionedDeliveryOf } from "./deliveries.ts";
 
 /** Retries whose time has come. */
-export function mature(tx: Transaction, workspace: number): void {
+export function makeRetriesReady(tx: Transaction, workspace: number): void {
   if (tx.matureOnce(workspace)) tx.sql.makeDue.run(workspace, tx.now);
 }
 
 /** In how many milliseconds something falls due: 0 when it has, Infinity when nothing will. */
 export function nextDue({ sql, now }: Transaction, workspace: number): number {
   const times = [sql.nextRetry, sql.nextExpiry, sql.nextLapse].map(
-    (next) => single<number>(next.get(workspace)) ?? Number.POSITIVE_INFINITY,
+    (next) => scalarOf<number>(next.get(workspace)) ?? Number.POSITIVE_INFINITY,
   );
   return Math.max(0, Math.min(...times) - now);
 }
@@ -34,7 +34,7 @@ export function dueDeliveries(
   const due = [
     ...sql.lapsed.all(workspace, now, limit).map(deliveryOf),
     ...sql.expiredLeases.all(workspace, now, limit).map(deliveryOf),
-    ...heldByGone(sql, workspace, { gone, limit }),
+    ...heldByEndedProcesses(sql, workspace, { gone, limit }),
   ];
   const first = new Map<string, DeliveryRow>();
   for (const delivery of due) if (!first.has(delivery.id)) first.set(delivery.id, delivery);
@@ -42,13 +42,15 @@ export function dueDeliveries(
 }
 
 /** In the order of their places; of those with the same one, the older first. */
-function heldByGone(
+function heldByEndedProcesses(
   sql: Statements,
   workspace: number,
   { gone, limit }: Pick<ListDue, "gone" | "limit">,
 ): DeliveryRow[] {
   return [...new Set(gone)]
-    .flatMap((process) => sql.heldByProcess.all(workspace, process, limit).map(numbered))
+    .flatMap((process) =>
+      sql.heldByProcess.all(workspace, process, limit).map(positionedDeliveryOf),
+    )
     .sort((a, b) => a.delivery.place - b.delivery.place || a.position - b.position)
     .map(({ delivery }) => delivery);
 }

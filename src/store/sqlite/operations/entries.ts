@@ -5,7 +5,7 @@ import { BREAKER, type EntryRow, type EventKind, entryDigest } from "../../rows.
 import type { ListEntries, PutEntry, PutOutcome } from "../../store.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
-import { record } from "./deliveries.ts";
+import { recordEvent } from "./deliveries.ts";
 
 export function findEntry(
   sql: Statements,
@@ -46,7 +46,7 @@ export function putEntry(tx: Transaction, { workspace: name, entry, event }: Put
     (current?.revision ?? 0) === entry.basedOn
       ? { kind: "put", entry: writeEntry(tx, workspace, entry) }
       : { kind: "changed", entry: current };
-  if (outcome.kind === "put" && event !== undefined) record(tx, workspace, event);
+  if (outcome.kind === "put" && event !== undefined) recordEvent(tx, workspace, event);
   return outcome;
 }
 

@@ -2,7 +2,7 @@
 
 import { envelopeOf } from "../../codecs.ts";
 import type { DeliveryRow, EnvelopeRow, NewEnvelope } from "../../rows.ts";
-import type { Claimed } from "../../store.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 
@@ -11,7 +11,11 @@ export function readEnvelope(sql: Statements, workspace: number, id: string): En
 }
 
 /** A delivery together with the envelope it points to. */
-export function withEnvelope(sql: Statements, workspace: number, delivery: DeliveryRow): Claimed {
+export function withEnvelope(
+  sql: Statements,
+  workspace: number,
+  delivery: DeliveryRow,
+): DeliveryWithEnvelopeRow {
   return { delivery, envelope: readEnvelope(sql, workspace, delivery.envelope) };
 }
 

@@ -9,31 +9,35 @@ import type { Transaction } from "../transaction.ts";
 import { findDelivery } from "./deliveries.ts";
 import { readEnvelope } from "./envelopes.ts";
 
-interface Held {
+interface HeldDelivery {
   readonly kind: "held";
   readonly delivery: DeliveryRow;
 }
 
 /** The delivery, when the lease is good. */
-export function holding(tx: Transaction, workspace: number, lease: Lease): Held | LeaseLost {
+export function checkLease(
+  tx: Transaction,
+  workspace: number,
+  lease: Lease,
+): HeldDelivery | LeaseLost {
   const delivery = findDelivery(tx.sql, workspace, lease.delivery);
-  return delivery !== undefined && isGood(delivery, lease.fence, tx.now)
+  return delivery !== undefined && isLeaseValid(delivery, lease.fence, tx.now)
     ? { kind: "held", delivery }
     : { kind: "lease_lost", delivery };
 }
 
 /** The delivery, when the lease is good and the holder knows the newest envelope. */
-export function holdingNewest(
+export function checkNewestLease(
   tx: Transaction,
   workspace: number,
   lease: Lease,
-): Held | LeaseRefusal {
-  const held = holding(tx, workspace, lease);
+): HeldDelivery | LeaseRefusal {
+  const held = checkLease(tx, workspace, lease);
   if (held.kind !== "held" || held.delivery.envelope === lease.envelope) return held;
   return { kind: "extended", envelope: readEnvelope(tx.sql, workspace, held.delivery.envelope) };
 }
 
-function isGood(delivery: DeliveryRow, fence: number, now: number): boolean {
+function isLeaseValid(delivery: DeliveryRow, fence: number, now: number): boolean {
   return isHeld(delivery.state) && delivery.fence === fence && delivery.leaseUntil > now;
 }
 
@@ -56,7 +60,7 @@ export function renew(
 
 export function renewLease(tx: Transaction, name: string, lease: Lease): RenewOutcome {
   const workspace = tx.workspace(name);
-  const held = holding(tx, workspace, lease);
+  const held = checkLease(tx, workspace, lease);
   if (held.kind !== "held") return held;
   return { kind: "renewed", delivery: renew(tx, workspace, held.delivery, lease.leaseMs) };
 }

@@ -4,32 +4,37 @@
  * halving, in as many look-ups as its length has digits (binary ones).
  */
 import { memoryOf, type PositionedMemory } from "../../codecs.ts";
-import { isTraceBranch, type Line, type Sight, TIP } from "../../sight.ts";
 import type { FindTips, Tip } from "../../store.ts";
-import { single } from "../scalar.ts";
+import {
+  type BranchRange,
+  END_OF_BRANCH,
+  isTraceBranch,
+  type Visibility,
+} from "../../visibility.ts";
+import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
-export interface ChainLine extends Line {
+export interface ChainLine extends BranchRange {
   readonly chain: number;
 }
 
 /** Rows of a chain that are fetched at once when several are merged. */
-const FETCHED = 32;
+const FETCH_ROWS = 32;
 /** Of more lines than this most records are on one of them: the whole store is walked. */
-const MERGED = 64;
+const MAX_MERGED_LINES = 64;
 
 /** The chains of what is seen: those that have a record. */
-export function linesIn(sql: Statements, workspace: number, sight: Sight): ChainLine[] {
+export function linesIn(sql: Statements, workspace: number, sight: Visibility): ChainLine[] {
   if (!sight.traces) {
     return sight.lines.flatMap((line) => {
-      const chain = single<number>(sql.chain.get(workspace, line.branch));
+      const chain = scalarOf<number>(sql.chain.get(workspace, line.branch));
       return chain === undefined ? [] : { ...line, chain };
     });
   }
   const upTo = new Map(sight.lines.map((line) => [line.branch, line.upTo]));
   const chains = sql.chains.all(workspace) as unknown as [number, string][];
   return chains.flatMap(([chain, branch]) => {
-    const seen = isTraceBranch(branch) ? TIP : upTo.get(branch);
+    const seen = isTraceBranch(branch) ? END_OF_BRANCH : upTo.get(branch);
     return seen === undefined ? [] : { chain, branch, upTo: seen };
   });
 }
@@ -42,9 +47,9 @@ interface Walk {
 }
 
 /** Every record of the lines, newest first. Beyond some lines also of others: check them again. */
-export function* backward(sql: Statements, walk: Walk): Iterable<PositionedMemory> {
+export function* walkBackward(sql: Statements, walk: Walk): Iterable<PositionedMemory> {
   const { workspace, lines, before } = walk;
-  if (lines.length > MERGED) {
+  if (lines.length > MAX_MERGED_LINES) {
     for (const raw of sql.memoriesBefore.iterate(workspace, before)) yield memoryOf(raw);
     return;
   }
@@ -54,32 +59,32 @@ export function* backward(sql: Statements, walk: Walk): Iterable<PositionedMemor
   }));
   if (only === undefined) return;
   if (others.length > 0) {
-    yield* merged(sql, [only, ...others]);
+    yield* mergeChains(sql, [only, ...others]);
     return;
   }
   for (const raw of sql.memoriesBackward.iterate(only.chain, only.below)) yield memoryOf(raw);
 }
 
-interface Part {
+interface ChainCursor {
   readonly chain: number;
   /** The sequence number to go on from. */
   below: number;
   fetched: PositionedMemory[];
 }
 
-function* merged(
+function* mergeChains(
   sql: Statements,
-  starts: readonly Pick<Part, "chain" | "below">[],
+  starts: readonly Pick<ChainCursor, "chain" | "below">[],
 ): Iterable<PositionedMemory> {
-  const fetch = (part: Part): boolean => {
-    const rows = sql.memoriesPage.all(part.chain, part.below, FETCHED).map(memoryOf);
+  const fetch = (part: ChainCursor): boolean => {
+    const rows = sql.memoriesPage.all(part.chain, part.below, FETCH_ROWS).map(memoryOf);
     part.fetched = rows.reverse(); // The next one last, where it is taken from.
     part.below = rows[0]?.seq ?? 0;
     return rows.length > 0;
   };
-  let parts: Part[] = starts.map((start) => ({ ...start, fetched: [] })).filter(fetch);
+  let parts: ChainCursor[] = starts.map((start) => ({ ...start, fetched: [] })).filter(fetch);
   while (parts.length > 0) {
-    const newest = parts.reduce((a, b) => (next(a) > next(b) ? a : b));
+    const newest = parts.reduce((a, b) => (nextPosition(a) > nextPosition(b) ? a : b));
     yield newest.fetched.pop() as PositionedMemory;
     if (newest.fetched.length === 0 && !fetch(newest)) {
       parts = parts.filter((part) => part !== newest);
@@ -87,17 +92,17 @@ function* merged(
   }
 }
 
-const next = (part: Part): number => part.fetched.at(-1)?.pos ?? 0;
+const nextPosition = (part: ChainCursor): number => part.fetched.at(-1)?.pos ?? 0;
 
 /** The last sequence number of a chain before a position; 0: there is none. */
 const lastBefore = (sql: Statements, chain: number, position: number): number =>
-  position === TIP ? TIP : lastWhere(sql, chain, ([pos]) => pos < position);
+  position === END_OF_BRANCH ? END_OF_BRANCH : lastWhere(sql, chain, ([pos]) => pos < position);
 
 type Mark = readonly [pos: number, seq: number, storedAt: number];
 
 /** The last sequence number of which it is true, of all before it as well, and of none after it. */
 function lastWhere(sql: Statements, chain: number, isSo: (mark: Mark) => boolean): number {
-  let [, least, most] = [0, 0, single<number>(sql.chainLength.get(chain)) ?? 0];
+  let [, least, most] = [0, 0, scalarOf<number>(sql.chainLength.get(chain)) ?? 0];
   while (least < most) {
     const middle = Math.ceil((least + most) / 2);
     // The next there is: a chain may have been pruned.
@@ -114,11 +119,11 @@ export function findTips(
   workspace: number,
   { branches, moment }: Omit<FindTips, "workspace">,
 ): Tip[] {
-  const isSo = within(sql, workspace, moment);
+  const isSo = momentTest(sql, workspace, moment);
   return branches.map((branch) => {
-    const chain = single<number>(sql.chain.get(workspace, branch));
+    const chain = scalarOf<number>(sql.chain.get(workspace, branch));
     if (chain === undefined) return { seq: 0, memory: "" };
-    const seq = isSo === undefined ? TIP - 1 : lastWhere(sql, chain, isSo);
+    const seq = isSo === undefined ? END_OF_BRANCH - 1 : lastWhere(sql, chain, isSo);
     const [raw] = sql.memoriesPage.all(chain, seq + 1, 1);
     const last = raw && memoryOf(raw);
     return { seq: last?.seq ?? 0, memory: last?.id ?? "" };
@@ -126,13 +131,13 @@ export function findTips(
 }
 
 /** Whether a record was there at the moment; undefined: it is now. */
-function within(
+function momentTest(
   sql: Statements,
   workspace: number,
   moment: FindTips["moment"],
 ): ((mark: Mark) => boolean) | undefined {
   if (moment === undefined) return undefined;
   if (moment.kind === "time") return ([, , storedAt]) => storedAt <= moment.at;
-  const position = single<number>(sql.memoryPosition.get(workspace, moment.id)) ?? 0;
+  const position = scalarOf<number>(sql.memoryPosition.get(workspace, moment.id)) ?? 0;
   return ([pos]) => pos <= position;
 }

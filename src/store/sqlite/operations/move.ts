@@ -5,12 +5,12 @@
 
 import { stateNumber } from "../../codecs.ts";
 import { type DeliveryRow, isHeld, isOpen, soonest } from "../../rows.ts";
-import type { Move, MoveDeliveries, MoveOutcome, Place } from "../../store.ts";
-import { count } from "../scalar.ts";
+import type { ChainPosition, Move, MoveDeliveries, MoveOutcome } from "../../store.ts";
+import { numberOf } from "../scalar.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseReceiver } from "./agents.ts";
 import { append, refuseRecord, refuseTaken, type Target } from "./append.ts";
-import { findDelivery, passTurn, placeBehind, record } from "./deliveries.ts";
+import { findDelivery, passTurn, placeBehind, recordEvent } from "./deliveries.ts";
 import { findEntry, writeEntry } from "./entries.ts";
 import { addEnvelope, envelopeExists, missingParent } from "./envelopes.ts";
 import { endAttempt } from "./lease.ts";
@@ -18,7 +18,7 @@ import { endAttempt } from "./lease.ts";
 export function moveDeliveries(tx: Transaction, operation: MoveDeliveries): MoveOutcome {
   const { moves, memory, envelope, entries = [] } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const refused = changed(tx, workspace, moves) ?? refuse(tx, workspace, operation);
+  const refused = findChanged(tx, workspace, moves) ?? refuse(tx, workspace, operation);
   if (refused !== undefined) return refused;
   const target = { name: operation, workspace };
   const appended = memory && append(tx, target, memory);
@@ -26,12 +26,12 @@ export function moveDeliveries(tx: Transaction, operation: MoveDeliveries): Move
     addEnvelope(tx, { workspace, position: appended.position }, envelope);
   }
   for (const entry of entries) writeEntry(tx, workspace, entry);
-  const order: Order = { operation, target, place: appended?.place };
+  const order: MoveContext = { operation, target, place: appended?.place };
   return { kind: "moved", deliveries: moves.map((each) => move(tx, order, each)) };
 }
 
 /** The first that is not as it was seen. */
-function changed(
+function findChanged(
   tx: Transaction,
   workspace: number,
   moves: readonly Move[],
@@ -72,35 +72,35 @@ function refuse(
   return envelopeExists(tx, workspace, id) ? { kind: "id_taken", id } : undefined;
 }
 
-interface Order {
+interface MoveContext {
   readonly operation: MoveDeliveries;
   readonly target: Target;
   /** Of the record it leaves on the chain. */
-  readonly place: Place | undefined;
+  readonly place: ChainPosition | undefined;
 }
 
-function move(tx: Transaction, order: Order, what: Move): DeliveryRow {
+function move(tx: Transaction, order: MoveContext, what: Move): DeliveryRow {
   const { operation, target, place } = order;
   const { workspace } = target;
   // Read again: a move before this one may have passed its turn on.
   const before = findDelivery(tx.sql, workspace, what.delivery) as DeliveryRow;
-  const tried = tryOf(before, what);
+  const tried = attemptedRow(before, what);
   if (what.ends) endAttempt(tx, workspace, tried, { ...what.ends, at: place?.storedAt });
-  const moved = lineUp(tx, target, before, movedRow(tx, order, tried, what));
+  const moved = placeInQueue(tx, target, before, movedRow(tx, order, tried, what));
   write(tx, workspace, before, moved);
   if (moved.state === "scheduled") tx.scheduled(workspace);
-  record(tx, workspace, { kind: what.event, agent: operation.agent, delivery: moved });
+  recordEvent(tx, workspace, { kind: what.event, agent: operation.agent, delivery: moved });
   const holder = isHeld(before.state) ? [before.holder] : [];
   for (const agent of [moved.sender, moved.receiver, ...holder]) {
     tx.wake(operation.workspace, agent);
   }
-  const left = isOpen(before.state) && (joins(before, moved) || !isOpen(moved.state));
+  const left = isOpen(before.state) && (isNewInInbox(before, moved) || !isOpen(moved.state));
   if (left) passTurn(tx, target, before);
   return moved;
 }
 
 /** A try that nobody claimed counts all the same. */
-function tryOf(before: DeliveryRow, { ends }: Move): DeliveryRow {
+function attemptedRow(before: DeliveryRow, { ends }: Move): DeliveryRow {
   if (ends === undefined || isHeld(before.state)) return before;
   return { ...before, attempt: before.attempt + 1, fence: before.fence + 1 };
 }
@@ -108,7 +108,7 @@ function tryOf(before: DeliveryRow, { ends }: Move): DeliveryRow {
 /** The delivery as the move leaves it, still in its old place. */
 function movedRow(
   { now }: Transaction,
-  { operation, place }: Order,
+  { operation, place }: MoveContext,
   before: DeliveryRow,
   what: Move,
 ): DeliveryRow {
@@ -140,21 +140,21 @@ function movedRow(
 }
 
 /** It is new in the inbox it goes to. */
-function joins(before: DeliveryRow, moved: DeliveryRow): boolean {
+function isNewInInbox(before: DeliveryRow, moved: DeliveryRow): boolean {
   return moved.receiver !== before.receiver || !isOpen(before.state);
 }
 
 /** Where it is new it is the last in line, and in turn when nothing of its task is open there. */
-function lineUp(
+function placeInQueue(
   tx: Transaction,
   { workspace }: Target,
   before: DeliveryRow,
   moved: DeliveryRow,
 ): DeliveryRow {
-  if (!isOpen(moved.state) || !joins(before, moved)) return moved;
+  if (!isOpen(moved.state) || !isNewInInbox(before, moved)) return moved;
   const { receiver, task } = moved;
   const first = tx.sql.firstInQueue.get(workspace, receiver, task);
-  const position = count(tx.sql.lastPosition.get());
+  const position = numberOf(tx.sql.lastPosition.get());
   const place = placeBehind(tx, { workspace, receiver, task, position });
   return { ...moved, place, inTurn: first === undefined };
 }

@@ -2,21 +2,22 @@
  * What retention takes from the file: the beginnings of traces, and the oldest events, a few rows in
  * each transaction of the group commit. How much could go is counted in the housekeeper's thread.
  */
-import { isTraceBranch } from "../../sight.ts";
+
 import type {
   EventSurvey,
   ListTraces,
-  PrunedTrace,
   PruneTrace,
+  PruneTraceResult,
   SurveyEvents,
   SurveyTrace,
   TraceBranch,
 } from "../../store.ts";
-import { count, single } from "../scalar.ts";
+import { isTraceBranch } from "../../visibility.ts";
+import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 
-const NOTHING: PrunedTrace = { records: 0, bytes: 0, heldBy: 0 };
+const NOTHING: PruneTraceResult = { records: 0, bytes: 0, heldBy: 0 };
 
 export function listTraces(
   sql: Statements,
@@ -41,11 +42,11 @@ export function surveyTrace(
   sql: Statements,
   workspace: number,
   { branch, upTo }: SurveyTrace,
-): PrunedTrace {
+): PruneTraceResult {
   const chain = traceChain(sql, workspace, branch);
   if (chain === undefined) return NOTHING;
   for (let end = upTo, heldBy = 0; ; ) {
-    const held = single<number>(sql.stepHeld.get(chain, end, end));
+    const held = scalarOf<number>(sql.stepHeld.get(chain, end, end));
     if (held === undefined) return { ...sizeOf(sql, chain, end), heldBy };
     heldBy = held;
     end = held - 1; // And what only the others referred to.
@@ -53,15 +54,15 @@ export function surveyTrace(
 }
 
 /** Along a chain positions rise, so that the newest record of the store can only be its last. */
-export function pruneTrace(tx: Transaction, operation: PruneTrace): PrunedTrace {
+export function pruneTrace(tx: Transaction, operation: PruneTrace): PruneTraceResult {
   const { sql } = tx;
   const chain = traceChain(sql, tx.workspace(operation.workspace), operation.branch);
   if (chain === undefined) return NOTHING;
   const slice = sql.stepsFrom.get(chain, operation.upTo, operation.limit) as unknown;
   const [last, position] = slice as [seq: number | null, pos: number | null];
   if (last === null) return NOTHING;
-  const held = single<number>(sql.stepHeld.get(chain, last, operation.upTo));
-  const newest = position === count(sql.lastPosition.get()) ? last : last + 1;
+  const held = scalarOf<number>(sql.stepHeld.get(chain, last, operation.upTo));
+  const newest = position === numberOf(sql.lastPosition.get()) ? last : last + 1;
   const end = Math.min(held ?? newest, newest) - 1;
   const gone = sizeOf(sql, chain, end);
   if (gone.records > 0) {
@@ -75,10 +76,10 @@ export function pruneTrace(tx: Transaction, operation: PruneTrace): PrunedTrace 
 
 /** Undefined for anything but a trace: nothing else is ever pruned. */
 function traceChain(sql: Statements, workspace: number, branch: string): number | undefined {
-  return isTraceBranch(branch) ? single<number>(sql.chain.get(workspace, branch)) : undefined;
+  return isTraceBranch(branch) ? scalarOf<number>(sql.chain.get(workspace, branch)) : undefined;
 }
 
-function sizeOf(sql: Statements, chain: number, end: number): Omit<PrunedTrace, "heldBy"> {
+function sizeOf(sql: Statements, chain: number, end: number): Omit<PruneTraceResult, "heldBy"> {
   const [records, bytes] = sql.sizeOfSteps.get(chain, end) as unknown as [number, number];
   return { records, bytes };
 }
@@ -88,11 +89,11 @@ export function surveyEvents(
   workspace: number,
   { before = 0, keep }: SurveyEvents,
 ): EventSurvey {
-  const newest = count(sql.newestEvent.get(workspace));
-  const young = single<number>(sql.firstEventSince.get(workspace, before)) ?? newest;
-  const surplus = keep === undefined ? 0 : count(sql.eventBeyond.get(workspace, keep));
+  const newest = numberOf(sql.newestEvent.get(workspace));
+  const young = scalarOf<number>(sql.firstEventSince.get(workspace, before)) ?? newest;
+  const surplus = keep === undefined ? 0 : numberOf(sql.eventBeyond.get(workspace, keep));
   const upTo = Math.min(Math.max(young - 1, surplus), newest - 1);
-  const events = count(sql.countEvents.get(workspace, upTo));
+  const events = numberOf(sql.countEvents.get(workspace, upTo));
   return { upTo: events === 0 ? 0 : upTo, events };
 }
 
@@ -102,6 +103,6 @@ export function pruneEvents(
   { upTo, limit }: { readonly upTo: number; readonly limit: number },
 ): number {
   const workspace = tx.workspace(name);
-  const end = Math.min(upTo, count(tx.sql.newestEvent.get(workspace)) - 1);
+  const end = Math.min(upTo, numberOf(tx.sql.newestEvent.get(workspace)) - 1);
   return Number(tx.sql.dropEvents.run(workspace, end, limit).changes);
 }

@@ -4,16 +4,16 @@
  * left on other pages when the tables grew are scrub's business.
  */
 import type { DatabaseSync } from "node:sqlite";
-import { sha256 } from "../../../base/canonical.ts";
+import { sha256 } from "../../../base/digest.ts";
 import { assertNever } from "../../../base/errors.ts";
 import { agentDigest } from "../../rows.ts";
 import type { Erasure, RedactBodies, RedactOutcome } from "../../store.ts";
-import { count, single } from "../scalar.ts";
+import { numberOf, scalarOf } from "../scalar.ts";
 import type { Transaction } from "../transaction.ts";
 import { findAgent } from "./agents.ts";
 import { append, refuseRecord, refuseTaken } from "./append.ts";
 import { findEntry, writeEntry } from "./entries.ts";
-import { redactionsIn, setRedactions } from "./redactions.ts";
+import { readRedactionCount, setRedactionCount } from "./redaction-count.ts";
 
 export function redactBodies(
   tx: Transaction,
@@ -29,18 +29,21 @@ export function redactBodies(
   db.exec("pragma secure_delete = on");
   const { place } = append(tx, { name: operation, workspace }, memory);
   for (const erasure of erasures) erase(tx, workspace, erasure);
-  setRedactions(db, redactionsIn(db) + 1);
+  setRedactionCount(db, readRedactionCount(db) + 1);
   return { kind: "redacted", place };
 }
 
 function isAsSeen({ sql }: Transaction, workspace: number, erasure: Erasure): boolean {
   switch (erasure.kind) {
     case "memory":
-      return isText(sql.memoryText.get(workspace, erasure.id), erasure);
+      return matchesDigest(sql.memoryText.get(workspace, erasure.id), erasure);
     case "envelope":
-      return isText(sql.envelopeText.get(workspace, erasure.id), erasure);
+      return matchesDigest(sql.envelopeText.get(workspace, erasure.id), erasure);
     case "attempt":
-      return isText(sql.attemptReason.get(workspace, erasure.delivery, erasure.attempt), erasure);
+      return matchesDigest(
+        sql.attemptReason.get(workspace, erasure.delivery, erasure.attempt),
+        erasure,
+      );
     case "entry":
       return findEntry(sql, workspace, erasure.entry)?.revision === erasure.entry.basedOn;
     case "agent":
@@ -50,8 +53,8 @@ function isAsSeen({ sql }: Transaction, workspace: number, erasure: Erasure): bo
   }
 }
 
-function isText(row: unknown, { digest }: { readonly digest: string }): boolean {
-  const text = single<string>(row);
+function matchesDigest(row: unknown, { digest }: { readonly digest: string }): boolean {
+  const text = scalarOf<string>(row);
   return text !== undefined && sha256(text) === digest;
 }
 
@@ -60,14 +63,14 @@ function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
   switch (erasure.kind) {
     case "memory":
       sql.eraseMemory.run(erasure.text, workspace, erasure.id);
-      forgetMeaning(tx, workspace, tx.position(workspace, erasure.id) ?? 0);
+      deleteVectors(tx, workspace, tx.position(workspace, erasure.id) ?? 0);
       return;
     case "envelope":
       // It has the position of the record that vouches for it.
-      forgetMeaning(
+      deleteVectors(
         tx,
         workspace,
-        count(sql.eraseEnvelope.get(erasure.text, workspace, erasure.id)),
+        numberOf(sql.eraseEnvelope.get(erasure.text, workspace, erasure.id)),
       );
       return;
     case "attempt":
@@ -85,7 +88,7 @@ function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
 }
 
 /** A vector is made from the text, and can tell of it. */
-function forgetMeaning({ sql }: Transaction, workspace: number, pos: number): void {
+function deleteVectors({ sql }: Transaction, workspace: number, pos: number): void {
   sql.dropMeaning.run(pos, workspace);
   sql.dropSignature.run(pos, workspace);
 }

@@ -1,10 +1,10 @@
 /** The edges at a record whose other end is seen, oldest first. */
 import { edgeOf, memoryOf } from "../../codecs.ts";
-import { holdsFor } from "../../filter.ts";
+import { isEdgeValid } from "../../memory-filter.ts";
 import type { RelationEdge } from "../../rows.ts";
-import { isSeenBeyond } from "../../sight.ts";
 import type { FindRelations } from "../../store.ts";
-import { single } from "../scalar.ts";
+import { isEdgeVisible } from "../../visibility.ts";
+import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
 export function findRelations(
@@ -13,15 +13,15 @@ export function findRelations(
   operation: FindRelations,
 ): RelationEdge[] {
   const { direction, sight, limit } = operation;
-  const memory = single<number>(sql.memoryPosition.get(workspace, operation.memory)) ?? 0;
+  const memory = scalarOf<number>(sql.memoryPosition.get(workspace, operation.memory)) ?? 0;
   const edges = direction === "in" ? sql.edgesIn : sql.edgesOut;
   const found: RelationEdge[] = [];
   for (const row of edges.iterate(memory)) {
     if (found.length === limit) break;
     const edge = edgeOf(row);
-    if (!holdsFor(edge, operation)) continue;
+    if (!isEdgeValid(edge, operation)) continue;
     const other = memoryOf(sql.memoryAt.get((row as unknown as unknown[]).at(-1) as number));
-    if (isSeenBeyond(other, direction, sight)) found.push(edge);
+    if (isEdgeVisible(other, direction, sight)) found.push(edge);
   }
   return found;
 }

@@ -5,24 +5,24 @@
  */
 
 import { deliveryOf } from "../../codecs.ts";
-import { isAsSeen } from "../../extension.ts";
+import { isOpenWorkUnchanged } from "../../extension.ts";
 import { BREAKER, type DeliveryRow } from "../../rows.ts";
-import { NOT_MINDED, type SendHandoff, type SendOutcome } from "../../store.ts";
+import { IGNORE_BREAKER, type SendHandoff, type SendOutcome } from "../../store.ts";
 import { Refusal } from "../refusal.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseReceiver } from "./agents.ts";
 import { append, refuseRecord, refuseTaken } from "./append.ts";
-import { type Ahead, deliver } from "./deliver.ts";
-import { inPlace } from "./deliveries.ts";
+import { deliver, type QueueHead } from "./deliver.ts";
+import { compareByPlace } from "./deliveries.ts";
 import { findEntry, writeEntry } from "./entries.ts";
 import { addEnvelope, missingParent, readEnvelope } from "./envelopes.ts";
-import { holdingNewest } from "./lease.ts";
+import { checkNewestLease } from "./lease.ts";
 import { finish } from "./settle.ts";
 
 export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcome {
   const { envelope, entries = [], settles } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const own = settles && holdingNewest(tx, workspace, settles);
+  const own = settles && checkNewestLease(tx, workspace, settles);
   if (own !== undefined && own.kind !== "held") return own;
   if (own !== undefined && own.delivery.state !== "accepted") {
     return { kind: "lease_lost", delivery: own.delivery };
@@ -30,7 +30,7 @@ export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcom
   const refused = refuse(tx, workspace, operation);
   if (refused !== undefined) return refused;
   const ahead = lookAhead(tx, workspace, operation);
-  const outdated = compare(tx, workspace, operation, ahead.open);
+  const outdated = findConflict(tx, workspace, operation, ahead.open);
   // A taken id is told first: whoever sends the same thing again shall hear of that.
   if (outdated !== undefined) return refuseTaken(tx, workspace, operation.memory) ?? outdated;
   const target = { name: operation, workspace };
@@ -61,7 +61,7 @@ function refuse(
 }
 
 /** What the sender believed of the store, and is not so. */
-function compare(
+function findConflict(
   tx: Transaction,
   workspace: number,
   { entries = [], extend, deliveries: [only, ...others], breaker }: SendHandoff,
@@ -71,19 +71,19 @@ function compare(
     const now = findEntry(tx.sql, workspace, entry);
     if ((now?.revision ?? 0) !== entry.basedOn) return { kind: "entry_changed", entry: now };
   }
-  if (!isAsSeen(open, extend)) {
+  if (!isOpenWorkUnchanged(open, extend)) {
     const memory = open && readEnvelope(tx.sql, workspace, open.envelope).memory;
     return { kind: "changed", open: open && memory ? { delivery: open, memory } : undefined };
   }
   if (only === undefined || others.length > 0 || open !== undefined) return undefined;
-  if (breaker === NOT_MINDED) return undefined;
+  if (breaker === IGNORE_BREAKER) return undefined;
   const opened = findEntry(tx.sql, workspace, { kind: BREAKER, name: only.receiver });
   if ((opened?.revision ?? 0) === breaker) return undefined;
   return { kind: "breaker_changed", entry: opened };
 }
 
 /** Rows of a queue that are looked at: one that may end here, one that may be joined, the next. */
-const LOOK = 3;
+const QUEUE_LOOKAHEAD = 3;
 
 /**
  * What is open of this receiver and task: three rows and a probe tell, however many wait. What is
@@ -93,18 +93,18 @@ function lookAhead(
   { sql }: Transaction,
   workspace: number,
   { deliveries: [only, ...others], envelope: { task, sender }, parent, settles }: SendHandoff,
-): Ahead {
+): QueueHead {
   if (only === undefined || others.length > 0) return { open: undefined, first: undefined };
   const { receiver } = only;
-  const rows = sql.queue.all(workspace, receiver, task, LOOK);
+  const rows = sql.queue.all(workspace, receiver, task, QUEUE_LOOKAHEAD);
   // Whatever is not among the first waits for its turn, and has an index for that.
-  const isAll = rows.length < LOOK;
+  const isAll = rows.length < QUEUE_LOOKAHEAD;
   const rest = isAll ? [] : sql.queuedWork.all(workspace, receiver, task, sender, parent);
   // What ends here is not open any more.
   const staysOpen = ({ id }: DeliveryRow) => id !== settles?.delivery;
   const queue = rows.map(deliveryOf).filter(staysOpen);
   const [open] = [...queue, ...rest.map(deliveryOf).filter(staysOpen)]
     .filter((row) => row.sender === sender && row.parent === parent)
-    .sort(inPlace); // There can be two, after one was sent on to this receiver.
+    .sort(compareByPlace); // There can be two, after one was sent on to this receiver.
   return { open, first: queue.find(({ id }) => id !== open?.id)?.place };
 }

@@ -1,18 +1,18 @@
 /** Settling: the holder's part ends, and the delivery gets the state that the settlement says. */
 import { stateNumber } from "../../codecs.ts";
 import { type DeliveryRow, type EventKind, isOpen, soonest } from "../../rows.ts";
-import { delayAfter, isFree, lapseAfter, stateAfter } from "../../settlement.ts";
-import type { Place, SettleDelivery, Settlement, SettleOutcome } from "../../store.ts";
+import { delayAfter, isUncountedAttempt, lapseAfter, stateAfter } from "../../settlement.ts";
+import type { ChainPosition, SettleDelivery, Settlement, SettleOutcome } from "../../store.ts";
 import type { Transaction } from "../transaction.ts";
 import { append, refuseRecord, type Target } from "./append.ts";
-import { passTurn, record } from "./deliveries.ts";
+import { passTurn, recordEvent } from "./deliveries.ts";
 import { closeBreaker } from "./entries.ts";
-import { endAttempt, holdingNewest } from "./lease.ts";
+import { checkNewestLease, endAttempt } from "./lease.ts";
 
 export function settleDelivery(tx: Transaction, operation: SettleDelivery): SettleOutcome {
   const { lease, memory, settlement, reason } = operation;
   const workspace = tx.workspace(operation.workspace);
-  const hold = holdingNewest(tx, workspace, lease);
+  const hold = checkNewestLease(tx, workspace, lease);
   if (hold.kind !== "held") return hold;
   const held = hold.delivery;
   if (!operation.from.includes(held.state)) return { kind: "lease_lost", delivery: held };
@@ -26,19 +26,19 @@ export function settleDelivery(tx: Transaction, operation: SettleDelivery): Sett
   return { kind: "settled", delivery };
 }
 
-interface End {
+interface AttemptEnd {
   readonly held: DeliveryRow;
   readonly settlement: Settlement;
   /** The record the settlement left on the chain. */
-  readonly settledBy: Place | undefined;
+  readonly settledBy: ChainPosition | undefined;
   readonly reason: string;
 }
 
 /** Writes the end of a hold that was checked before. */
-export function finish(tx: Transaction, target: Target, end: End): DeliveryRow {
+export function finish(tx: Transaction, target: Target, end: AttemptEnd): DeliveryRow {
   const { workspace } = target;
   const { held, settlement, settledBy } = end;
-  const delivery = settled(tx, end);
+  const delivery = settledRow(tx, end);
   const { state, maxAttempts, readyAt, lapseAt, settledAt } = delivery;
   tx.sql.settle.run(
     stateNumber(state),
@@ -58,13 +58,16 @@ export function finish(tx: Transaction, target: Target, end: End): DeliveryRow {
     endAttempt(tx, workspace, held, { outcome, reason: end.reason, at: settledBy?.storedAt });
   }
   const kind: EventKind = state === "dead" ? "dead" : settlement.kind;
-  record(tx, workspace, { kind, agent: held.holder, delivery });
+  recordEvent(tx, workspace, { kind, agent: held.holder, delivery });
   if (!isOpen(state)) passTurn(tx, target, held);
   return delivery;
 }
 
 /** The delivery as the settlement leaves it. */
-function settled({ now }: Transaction, { held, settlement, settledBy }: End): DeliveryRow {
+function settledRow(
+  { now }: Transaction,
+  { held, settlement, settledBy }: AttemptEnd,
+): DeliveryRow {
   const state = stateAfter(settlement);
   const open = isOpen(state);
   const delayMs = delayAfter(settlement);
@@ -74,7 +77,7 @@ function settled({ now }: Transaction, { held, settlement, settledBy }: End): De
     state,
     leaseUntil: 0,
     holdUntil: 0,
-    maxAttempts: held.maxAttempts + (isFree(settlement) ? 1 : 0),
+    maxAttempts: held.maxAttempts + (isUncountedAttempt(settlement) ? 1 : 0),
     readyAt: delayMs === undefined ? 0 : now + delayMs,
     lapseAt: open ? soonest(held.deadline, lapseMs === 0 ? 0 : now + lapseMs) : 0,
     settledAt: open ? 0 : (settledBy?.storedAt ?? now),

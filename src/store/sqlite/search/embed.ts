@@ -1,18 +1,18 @@
 /** Vectors of records, by model: what has none yet, and what was made. */
-import { quantised } from "../../../search/embedding/quantise.ts";
+import { quantise } from "../../../search/embedding/quantise.ts";
 import { memoryOf } from "../../codecs.ts";
 import {
+  embeddableRecordOf,
   type FindUnembedded,
   type ModelState,
-  meaningfulOf,
   type PutVectors,
   type UnembeddedSlice,
-  unembeddedOf,
+  unembeddedRecordOf,
 } from "../../search.ts";
-import { count, single } from "../scalar.ts";
+import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
-import { homedRowOf } from "./index-file.ts";
+import { indexableRowOf } from "./index-file.ts";
 
 export function findUnembedded(
   sql: Statements,
@@ -21,14 +21,14 @@ export function findUnembedded(
 ): UnembeddedSlice {
   const known = (sql.model.get(workspace, model) ?? []) as unknown as number[];
   const [, done = 0] = known;
-  const rows = sql.memoriesAfter.all(done, limit).map(homedRowOf);
+  const rows = sql.memoriesAfter.all(done, limit).map(indexableRowOf);
   const own = rows.filter((row) => row.workspace === workspace);
   return {
-    records: own.flatMap((row) => unembeddedOf(row) ?? []),
+    records: own.flatMap((row) => unembeddedRecordOf(row) ?? []),
     upTo: rows.at(-1)?.pos ?? done,
     more: rows.length === limit,
     done,
-    total: count(sql.lastPosition.get()),
+    total: numberOf(sql.lastPosition.get()),
   };
 }
 
@@ -36,19 +36,19 @@ export function putVectors(tx: Transaction, operation: PutVectors): void {
   const { sql } = tx;
   const workspace = tx.workspace(operation.workspace);
   const { model, dimensions, upTo } = operation;
-  const key = count(sql.putModel.get(workspace, model, dimensions, upTo));
+  const key = numberOf(sql.putModel.get(workspace, model, dimensions, upTo));
   for (const { pos, vector, signature } of operation.vectors) {
     // A record that was pruned or redacted meanwhile has no meaning any more.
     const row = sql.memoryAt.get(pos);
-    const envelope = single<string>(sql.envelopeTextAt.get(pos));
-    if (row === undefined || !meaningfulOf({ ...memoryOf(row), envelope })) continue;
-    sql.putVector.run(key, pos, quantised(vector));
+    const envelope = scalarOf<string>(sql.envelopeTextAt.get(pos));
+    if (row === undefined || !embeddableRecordOf({ ...memoryOf(row), envelope })) continue;
+    sql.putVector.run(key, pos, quantise(vector));
     sql.putSignature.run(key, pos, Buffer.from(signature.buffer.slice(0)));
   }
 }
 
 export function listModels(sql: Statements, workspace: number): ModelState[] {
-  const total = count(sql.lastPosition.get());
+  const total = numberOf(sql.lastPosition.get());
   return sql.models.all(workspace).map((row) => {
     const [model, dimensions, done, vectors] = row as unknown as [string, number, number, number];
     return { model, dimensions, vectors, done, total };
@@ -56,7 +56,7 @@ export function listModels(sql: Statements, workspace: number): ModelState[] {
 }
 
 export function dropModel(tx: Transaction, workspace: string, model: string): void {
-  const key = single<number>(tx.sql.model.get(tx.workspace(workspace), model));
+  const key = scalarOf<number>(tx.sql.model.get(tx.workspace(workspace), model));
   if (key === undefined) return;
   tx.sql.dropVectors.run(key);
   tx.sql.dropSignatures.run(key);

@@ -1,12 +1,12 @@
 /** What the housekeeper can be asked, and what it answers. */
 import type { CopiedWorkspace } from "../../archive.ts";
 import type {
-  Books,
+  DeliveryTotals,
   EventSurvey,
-  PrunedTrace,
-  Scrubbed,
+  PruneTraceResult,
+  ScrubResult,
   SeekText,
-  Sought,
+  SeekTextResult,
   SurveyEvents,
   SurveyTrace,
 } from "../../store.ts";
@@ -30,13 +30,13 @@ export type Job =
 
 export interface JobResults {
   readonly verify: VerifyReport;
-  readonly books: Books;
+  readonly books: DeliveryTotals;
   readonly inspect: Inspection;
-  readonly surveyTrace: PrunedTrace;
+  readonly surveyTrace: PruneTraceResult;
   readonly surveyEvents: EventSurvey;
   readonly index: undefined;
-  readonly seek: Sought;
-  readonly scrub: Scrubbed;
+  readonly seek: SeekTextResult;
+  readonly scrub: ScrubResult;
   readonly remake: undefined;
 }
 

@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { isBatonError } from "../../../base/errors.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../rows.ts";
-import type { Books } from "../../store.ts";
+import type { DeliveryTotals } from "../../store.ts";
 import { verifyWorkspace } from "../../verify/workspace.ts";
 import type { VerifyProgress } from "../../verify-report.ts";
 import { scrub } from "../archive/scrub.ts";
@@ -16,13 +16,13 @@ import { verifySource } from "../archive/verify-source.ts";
 import { storeFailure } from "../failures.ts";
 import { inspect } from "../inspect.ts";
 import { surveyEvents, surveyTrace } from "../operations/prune.ts";
-import { redactionsIn } from "../operations/redactions.ts";
-import { seekText } from "../operations/seek.ts";
-import { count, single } from "../scalar.ts";
+import { readRedactionCount } from "../operations/redaction-count.ts";
+import { seekText } from "../operations/seek-text.ts";
+import { numberOf, scalarOf } from "../scalar.ts";
 import { prepareStatements } from "../statements.ts";
 import type { Job, JobResults } from "./housekeeper-protocol.ts";
-import { homedRowOf, IndexFile, removeIndex } from "./index-file.ts";
-import type { FromThread, ThreadData, ToThread } from "./job-thread.ts";
+import { IndexFile, indexableRowOf, removeIndex } from "./index-file.ts";
+import type { ThreadData, ThreadRequest, ThreadResponse } from "./job-thread.ts";
 
 /** Records indexed per transaction: large enough to be quick, small enough to be interrupted. */
 const FILL_BATCH = 2_000;
@@ -45,15 +45,15 @@ const logState = db.prepare("pragma wal_checkpoint(noop)");
 let index: IndexFile | undefined;
 let working = false;
 /** The index was just thrown away: if filling a new one fails too, it waits for the next commit. */
-let remade = false;
+let rebuilt = false;
 
-port.on("message", (message: ToThread<Job>) => {
+port.on("message", (message: ThreadRequest<Job>) => {
   switch (message.kind) {
     case "notice": // Records were appended: there is something to index, perhaps to checkpoint.
-      keepHouse();
+      scheduleHousekeeping();
       break;
     case "job":
-      void answer(message.number, message.job);
+      void handleJob(message.number, message.job);
       break;
     case "close":
       closeIndex();
@@ -64,7 +64,7 @@ port.on("message", (message: ToThread<Job>) => {
 });
 
 /** Works in slices with a look at the messages in between. */
-function keepHouse(): void {
+function scheduleHousekeeping(): void {
   if (working) return;
   working = true;
   setImmediate(() => {
@@ -72,21 +72,23 @@ function keepHouse(): void {
     if (!db.isOpen) return;
     const more = fillIndex() === FILL_BATCH;
     checkpoint();
-    if (more) keepHouse();
+    if (more) scheduleHousekeeping();
   });
 }
 
 /** A damaged or foreign index is made anew: it holds nothing that is not in the store. */
 function fillIndex(): number {
   try {
-    index ??= IndexFile.openForFilling(file, redactionsIn(db));
+    index ??= IndexFile.openForFilling(file, readRedactionCount(db));
     if (isForeign(index)) throw new Error("the index was made from another store");
-    const filled = index.fill((after) => sql.memoriesAfter.all(after, FILL_BATCH).map(homedRowOf));
-    remade = false;
+    const filled = index.fill((after) =>
+      sql.memoriesAfter.all(after, FILL_BATCH).map(indexableRowOf),
+    );
+    rebuilt = false;
     return filled;
   } catch (error) {
-    const again = worthRemaking(error) && !remade;
-    remade = again;
+    const again = isRebuildNeeded(error) && !rebuilt;
+    rebuilt = again;
     if (again) dropIndex();
     else closeIndex();
     return again ? FILL_BATCH : 0; // From the start, but not for ever.
@@ -104,14 +106,14 @@ function dropIndex(): void {
 }
 
 function isForeign(current: IndexFile): boolean {
-  if (current.redactions !== redactionsIn(db)) return true; // It has words that were redacted.
+  if (current.redactions !== readRedactionCount(db)) return true; // It has words that were redacted.
   const { position, link } = current.watermark();
   if (position === 0) return false;
-  return single<string>(sql.linkAt.get(position)) !== link;
+  return scalarOf<string>(sql.linkAt.get(position)) !== link;
 }
 
 /** Locks and full disks pass; everything else means that the index itself is no good. */
-function worthRemaking(error: unknown): boolean {
+function isRebuildNeeded(error: unknown): boolean {
   const code = (storeFailure(error, file) as { code?: string }).code;
   return code !== "store_busy" && code !== "store_full" && code !== "store_read_only";
 }
@@ -130,53 +132,53 @@ function logPages(): number {
   return (logState.get() as { log: number }).log;
 }
 
-async function answer(number: number, job: Job): Promise<void> {
+async function handleJob(number: number, job: Job): Promise<void> {
   try {
     const result = await run(job, number);
-    say({ kind: "done", number, result });
+    post({ kind: "done", number, result });
   } catch (error) {
     const failure = storeFailure(error, file);
     // A class does not survive the way between threads; its fields do.
-    say({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
+    post({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
   }
 }
 
 async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
   switch (job.kind) {
     case "verify":
-      return atOneMoment(() =>
+      return readSnapshot(() =>
         verifyWorkspace(verifySource(sql, job.workspace), (progress) =>
-          say({ kind: "progress", number, progress }),
+          post({ kind: "progress", number, progress }),
         ),
       );
     case "inspect":
-      return atOneMoment(() =>
-        inspect(db, sql, (progress) => say({ kind: "progress", number, progress })),
+      return readSnapshot(() =>
+        inspect(db, sql, (progress) => post({ kind: "progress", number, progress })),
       );
     case "books":
-      return atOneMoment(async () => books(job.workspace));
+      return readSnapshot(async () => countDeliveries(job.workspace));
     case "surveyTrace": {
       const { of } = job;
-      return atOneMoment(async () => surveyTrace(sql, workspaceOf(of), of));
+      return readSnapshot(async () => surveyTrace(sql, workspaceOf(of), of));
     }
     case "surveyEvents": {
       const { of } = job;
-      return atOneMoment(async () => surveyEvents(sql, workspaceOf(of), of));
+      return readSnapshot(async () => surveyEvents(sql, workspaceOf(of), of));
     }
     case "index":
       while (fillIndex() === FILL_BATCH);
       return undefined;
     case "seek":
-      return atOneMoment(async () => seekText(db, job.of));
+      return readSnapshot(async () => seekText(db, job.of));
     case "scrub": {
       dropIndex();
       const beyond = await scrub(db, file, job.forms);
-      keepHouse();
+      scheduleHousekeeping();
       return { beyond };
     }
     case "remake":
       dropIndex();
-      keepHouse();
+      scheduleHousekeeping();
       return undefined;
   }
 }
@@ -185,7 +187,7 @@ async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
  * Rows that are read one after the other must be of one moment, or a write in between looks like
  * tampering. Nothing else runs on this connection meanwhile: the sources never wait.
  */
-async function atOneMoment<T>(look: () => Promise<T>): Promise<T> {
+async function readSnapshot<T>(look: () => Promise<T>): Promise<T> {
   db.exec("begin");
   try {
     return await look();
@@ -195,10 +197,10 @@ async function atOneMoment<T>(look: () => Promise<T>): Promise<T> {
 }
 
 const workspaceOf = ({ workspace }: { readonly workspace: string }): number =>
-  count(sql.workspaceKey.get(workspace));
+  numberOf(sql.workspaceKey.get(workspace));
 
-function books(workspace: string): Books {
-  const key = count(sql.workspaceKey.get(workspace));
+function countDeliveries(workspace: string): DeliveryTotals {
+  const key = numberOf(sql.workspaceKey.get(workspace));
   const byState = Object.fromEntries(DELIVERY_STATES.map((state) => [state, 0])) as Record<
     DeliveryState,
     number
@@ -207,12 +209,12 @@ function books(workspace: string): Books {
     byState[DELIVERY_STATES[state] as DeliveryState] += number;
   }
   return {
-    envelopes: count(sql.countEnvelopes.get(key)),
-    deliveries: count(sql.countDeliveries.get(key)),
+    envelopes: numberOf(sql.countEnvelopes.get(key)),
+    deliveries: numberOf(sql.countDeliveries.get(key)),
     byState,
   };
 }
 
-function say(message: FromThread<JobResults[Job["kind"]], VerifyProgress>): void {
+function post(message: ThreadResponse<JobResults[Job["kind"]], VerifyProgress>): void {
   port?.postMessage(message);
 }

@@ -10,7 +10,7 @@ import { JobThread } from "./job-thread.ts";
  * How much may pile up before the thread is woken: records to index (scanning that many takes
  * about a millisecond) and commits to checkpoint.
  */
-const WORTH_WAKING = 512;
+const WAKE_BACKLOG = 512;
 
 export class Housekeeper {
   readonly #thread: JobThread<Job, JobResults[Job["kind"]], VerifyProgress>;
@@ -23,7 +23,7 @@ export class Housekeeper {
   /** After a commit: counts what has piled up, and wakes the thread when it is worth it. */
   committed(appended: number): void {
     this.#backlog += 1 + appended;
-    if (this.#backlog < WORTH_WAKING) return;
+    if (this.#backlog < WAKE_BACKLOG) return;
     try {
       this.#thread.notice();
       this.#backlog = 0;

@@ -12,12 +12,18 @@
  */
 import { rmSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
-import { together } from "../../../search/memory-sources.ts";
-import type { Census } from "../../../search/sources.ts";
+import { appendCensus } from "../../../search/in-memory-sources.ts";
+import type { Census } from "../../../search/ranking-sources.ts";
 import { memoryOf } from "../../codecs.ts";
-import { censusOf, foundColumns, NO_CENSUS } from "../../found-row.ts";
-import { type Homed, type IndexedRecord, indexedRecord, spaceKey, spaceOf } from "../../search.ts";
-import { redactionsIn, setRedactions } from "../operations/redactions.ts";
+import { censusOf, featureColumns, NO_CENSUS } from "../../feature-row.ts";
+import {
+  type IndexableRow,
+  type IndexedRecord,
+  indexedRecord,
+  spaceKey,
+  spaceOf,
+} from "../../search.ts";
+import { readRedactionCount, setRedactionCount } from "../operations/redaction-count.ts";
 import { tokensOf } from "./index-tokens.ts";
 
 /** Changes when what is put into the index changes: an older index is then made anew. */
@@ -78,7 +84,7 @@ export interface Watermark {
 }
 
 /** A record with its envelope's text and its workspace in the columns after its own. */
-export function homedRowOf(row: unknown): Homed {
+export function indexableRowOf(row: unknown): IndexableRow {
   const [envelope, workspace] = (row as unknown[]).slice(-2) as [string | null, number];
   return { ...memoryOf(row), envelope: envelope ?? undefined, workspace };
 }
@@ -94,7 +100,7 @@ export class IndexFile {
 
   private constructor(db: DatabaseSync) {
     this.#db = db;
-    this.redactions = redactionsIn(db);
+    this.redactions = readRedactionCount(db);
     this.#watermark = db.prepare("select position, link from watermark");
     this.#match = db.prepare(
       "select rowid as pos from tokens where tokens match ? and rowid < ? order by rowid desc",
@@ -111,7 +117,7 @@ export class IndexFile {
     const version = indexVersion(db);
     if (version === 0) {
       db.exec(SCHEMA);
-      setRedactions(db, redactions);
+      setRedactionCount(db, redactions);
     }
     db.exec("commit");
     if (version === 0 || version === INDEX_VERSION) return new IndexFile(db);
@@ -159,11 +165,11 @@ export class IndexFile {
   }
 
   /** Adds the records after the watermark that `read` returns. One transaction. */
-  fill(read: (after: number) => readonly Homed[]): number {
+  fill(read: (after: number) => readonly IndexableRow[]): number {
     this.#db.exec("begin immediate");
     try {
       const rows = read(this.watermark().position);
-      if (rows.length > 0) new Filling(this.#db).add(rows);
+      if (rows.length > 0) new IndexWriter(this.#db).add(rows);
       this.#db.exec("commit");
       return rows.length;
     } catch (error) {
@@ -178,7 +184,7 @@ export class IndexFile {
 }
 
 /** One transaction's worth of records going in. */
-class Filling {
+class IndexWriter {
   readonly #db: DatabaseSync;
   readonly #addTokens: StatementSync;
   readonly #addRecord: StatementSync;
@@ -192,7 +198,7 @@ class Filling {
     );
   }
 
-  add(rows: readonly Homed[]): void {
+  add(rows: readonly IndexableRow[]): void {
     const added = new Map<number, Census>();
     for (const row of rows) {
       const indexed = indexedRecord(row);
@@ -200,15 +206,15 @@ class Filling {
       if (indexed === undefined) continue;
       this.#put(indexed);
       const space = spaceKey(row.workspace, spaceOf(row.branch));
-      added.set(space, together(added.get(space) ?? NO_CENSUS, censusOf(indexed)));
+      added.set(space, appendCensus(added.get(space) ?? NO_CENSUS, censusOf(indexed)));
     }
     for (const [space, census] of added) this.#count(space, census);
-    const last = rows.at(-1) as Homed;
+    const last = rows.at(-1) as IndexableRow;
     this.#db.prepare("update watermark set position = ?, link = ?").run(last.pos, last.link);
   }
 
   #put(indexed: IndexedRecord): void {
-    this.#addRecord.run(...foundColumns(indexed));
+    this.#addRecord.run(...featureColumns(indexed));
   }
 
   #count(space: number, { records, passages, terms, first, last }: Census): void {

@@ -3,15 +3,15 @@
  * records that many questions meet, and the lists of frequent words until something is added to them.
  */
 import type { StatementSync } from "node:sqlite";
-import { Generations } from "../../../base/generations.ts";
-import type { Census } from "../../../search/sources.ts";
-import { type FoundRow, foundRowOf } from "../../found-row.ts";
-import { single } from "../scalar.ts";
+import { GenerationalCache } from "../../../base/generational-cache.ts";
+import type { Census } from "../../../search/ranking-sources.ts";
+import { type FeatureRow, featureRowOf } from "../../feature-row.ts";
+import { scalarOf } from "../scalar.ts";
 import type { IndexFile } from "./index-file.ts";
 
 /** Some 10 MB of records, and as much of lists. */
-const RECORDS_KEPT = 10_000;
-const LISTS_KEPT = 2_000;
+const MAX_CACHED_RECORDS = 10_000;
+const MAX_CACHED_LISTS = 2_000;
 
 interface Range {
   readonly before: number;
@@ -25,8 +25,8 @@ export class IndexReader {
   readonly #records: StatementSync;
   readonly #before: StatementSync;
   readonly #after: StatementSync;
-  readonly #recordsKept = new Generations<number, FoundRow>(RECORDS_KEPT);
-  readonly #listsKept = new Generations<string, readonly number[]>(LISTS_KEPT);
+  readonly #recordsKept = new GenerationalCache<number, FeatureRow>(MAX_CACHED_RECORDS);
+  readonly #listsKept = new GenerationalCache<string, readonly number[]>(MAX_CACHED_LISTS);
   #watermark = 0;
 
   constructor(index: IndexFile) {
@@ -68,13 +68,13 @@ export class IndexReader {
     const known = this.#listsKept.get(key);
     if (known !== undefined) return known;
     const row = this.#postings.get(query, before, from, limit);
-    const list = JSON.parse(single<string>(row) ?? "[]") as number[];
+    const list = JSON.parse(scalarOf<string>(row) ?? "[]") as number[];
     this.#listsKept.set(key, list);
     return list;
   }
 
-  records(positions: readonly number[]): readonly FoundRow[] {
-    const found: FoundRow[] = [];
+  records(positions: readonly number[]): readonly FeatureRow[] {
+    const found: FeatureRow[] = [];
     const unknown: number[] = [];
     for (const pos of positions) {
       const known = this.#recordsKept.get(pos);
@@ -83,7 +83,7 @@ export class IndexReader {
     }
     if (unknown.length === 0) return found;
     for (const raw of this.#records.iterate(JSON.stringify(unknown))) {
-      const row = foundRowOf(raw);
+      const row = featureRowOf(raw);
       this.#recordsKept.set(row.pos, row);
       found.push(row);
     }
@@ -91,10 +91,10 @@ export class IndexReader {
   }
 
   before(session: number, pos: number, reach: number): number[] {
-    return this.#before.all(session, pos, reach).map((row) => single<number>(row) as number);
+    return this.#before.all(session, pos, reach).map((row) => scalarOf<number>(row) as number);
   }
 
   after(session: number, pos: number, { upTo, reach }: { upTo: number; reach: number }): number[] {
-    return this.#after.all(session, pos, upTo, reach).map((row) => single<number>(row) as number);
+    return this.#after.all(session, pos, upTo, reach).map((row) => scalarOf<number>(row) as number);
   }
 }

@@ -2,10 +2,10 @@
  * What stands in the index's token table, and how it is asked for. Terms carry the space they are
  * counted in; a facet is a hash that no term can be mistaken for, and is checked on the row again.
  */
-import { sha256 } from "../../../base/canonical.ts";
-import { Generations } from "../../../base/generations.ts";
-import type { MemoryFilter } from "../../filter.ts";
-import { type Facets, facetsOf, sessionOf } from "../../filter.ts";
+import { sha256 } from "../../../base/digest.ts";
+import { GenerationalCache } from "../../../base/generational-cache.ts";
+import type { MemoryFilter } from "../../memory-filter.ts";
+import { type Facets, facetsOf, sessionOf } from "../../memory-filter.ts";
 import type { MemoryRow } from "../../rows.ts";
 import {
   facetsIn,
@@ -17,7 +17,7 @@ import {
 
 export const termToken = (space: number, token: string): string => `${space}x${token}`;
 
-interface Place {
+interface BranchKey {
   readonly workspace: number;
   readonly branch: string;
 }
@@ -26,25 +26,25 @@ export function tokensOf(
   row: MemoryRow & { readonly workspace: number },
   indexed: IndexedRecord | undefined,
 ): string {
-  const facets = facetTokens(row, indexed?.record ?? readable(row));
+  const facets = facetTokens(row, indexed?.record ?? readFacets(row));
   if (indexed === undefined) return facets.join(" ");
   const space = spaceKey(row.workspace, spaceOf(row.branch));
   return [...indexed.tokens.map((token) => termToken(space, token)), ...facets].join(" ");
 }
 
 /** Of a record that cannot be read nothing but its branch: the ones after it must still be found. */
-function facetTokens(row: Place, facets: RecordFacets | undefined): string[] {
-  if (facets === undefined) return [facet(row, "branch", "")];
+function facetTokens(row: BranchKey, facets: RecordFacets | undefined): string[] {
+  if (facets === undefined) return [facetToken(row, "branch", "")];
   const { type, agent, task, run, tags = [], concepts = [] } = facets;
   return [
-    facet(row, "branch", ""),
-    facet(row, "type", type),
-    facet(row, "agent", agent),
-    facet(row, "session", sessionOf(facets)),
-    ...(task === undefined ? [] : [facet(row, "task", task)]),
-    ...(run === undefined ? [] : [facet(row, "run", run)]),
-    ...tags.map((tag) => facet(row, "tag", tag)),
-    ...concepts.map((concept) => facet(row, "concept", concept)),
+    facetToken(row, "branch", ""),
+    facetToken(row, "type", type),
+    facetToken(row, "agent", agent),
+    facetToken(row, "session", sessionOf(facets)),
+    ...(task === undefined ? [] : [facetToken(row, "task", task)]),
+    ...(run === undefined ? [] : [facetToken(row, "run", run)]),
+    ...tags.map((tag) => facetToken(row, "tag", tag)),
+    ...concepts.map((concept) => facetToken(row, "concept", concept)),
   ];
 }
 
@@ -52,7 +52,7 @@ interface RecordFacets extends Facets {
   readonly run?: string;
 }
 
-function readable(row: MemoryRow): RecordFacets | undefined {
+function readFacets(row: MemoryRow): RecordFacets | undefined {
   try {
     return facetsOf(row);
   } catch {
@@ -61,14 +61,14 @@ function readable(row: MemoryRow): RecordFacets | undefined {
 }
 
 /** Of ten facets that are written, nine were written a moment ago: same branch, type, author, task. */
-const knownFacets = new Generations<string, string>(10_000);
+const facetTokenCache = new GenerationalCache<string, string>(10_000);
 
-function facet({ workspace, branch }: Place, kind: string, value: string): string {
+function facetToken({ workspace, branch }: BranchKey, kind: string, value: string): string {
   const name = JSON.stringify([workspace, branch, kind, value]);
-  const known = knownFacets.get(name);
+  const known = facetTokenCache.get(name);
   if (known !== undefined) return known;
   const token = `zq${sha256(name).slice(0, 24)}`;
-  knownFacets.set(name, token);
+  facetTokenCache.set(name, token);
   return token;
 }
 
@@ -83,7 +83,9 @@ export function facetQuery(
   );
   if (facets.length === 0) return "";
   const on = (branch: string): string =>
-    facets.map(([kind, value]) => `"${facet({ workspace, branch }, kind, value)}"`).join(" AND ");
+    facets
+      .map(([kind, value]) => `"${facetToken({ workspace, branch }, kind, value)}"`)
+      .join(" AND ");
   return branches.map((branch) => `(${on(branch)})`).join(" OR ");
 }
 
@@ -96,7 +98,7 @@ export function restriction(
   const facets = facetsIn(filter);
   const on = (branch: string): string => {
     const one = (kind: string, value: string): string =>
-      `"${facet({ workspace, branch }, kind, value)}"`;
+      `"${facetToken({ workspace, branch }, kind, value)}"`;
     if (facets.length === 0) return one("branch", "");
     return facets
       .map(([kind, values]) => `(${values.map((value) => one(kind, value)).join(" OR ")})`)

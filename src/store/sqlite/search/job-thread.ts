@@ -6,13 +6,13 @@ import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { BatonError } from "../../../base/errors.ts";
 
-export type ToThread<Job> =
+export type ThreadRequest<Job> =
   | { readonly kind: "job"; readonly number: number; readonly job: Job }
   /** Something has happened that nobody waits for. */
   | { readonly kind: "notice" }
   | { readonly kind: "close" };
 
-export type FromThread<Result, Progress = never> =
+export type ThreadResponse<Result, Progress = never> =
   | { readonly kind: "progress"; readonly number: number; readonly progress: Progress }
   | { readonly kind: "done"; readonly number: number; readonly result: Result }
   | { readonly kind: "failed"; readonly number: number; readonly error: unknown };
@@ -21,7 +21,7 @@ export interface ThreadData {
   readonly file: string;
 }
 
-interface Waiting<Result, Progress> {
+interface PendingJob<Result, Progress> {
   resolve(result: Result): void;
   reject(error: unknown): void;
   onProgress(progress: Progress): void;
@@ -30,7 +30,7 @@ interface Waiting<Result, Progress> {
 export class JobThread<Job, Result, Progress = never> {
   readonly #module: URL;
   readonly #file: string;
-  readonly #jobs = new Map<number, Waiting<Result, Progress>>();
+  readonly #jobs = new Map<number, PendingJob<Result, Progress>>();
   #thread: Worker | undefined;
   #next = 1;
 
@@ -63,14 +63,14 @@ export class JobThread<Job, Result, Progress = never> {
     this.#thread = undefined;
   }
 
-  #tell(message: ToThread<Job>): void {
+  #tell(message: ThreadRequest<Job>): void {
     this.#thread ??= this.#start();
     this.#thread.postMessage(message);
   }
 
   /** Unreferenced: a program that forgets to close its hub still ends. */
   #start(): Worker {
-    if (this.#module.pathname.endsWith(".ts")) keepWebAssembly();
+    if (this.#module.pathname.endsWith(".ts")) disableWasmCodeGc();
     const thread = new Worker(this.#module, {
       workerData: { file: this.#file } satisfies ThreadData,
       execArgv: ["--disable-warning=ExperimentalWarning"],
@@ -78,13 +78,13 @@ export class JobThread<Job, Result, Progress = never> {
       resourceLimits: { maxYoungGenerationSizeMb: 32 },
     });
     thread.unref();
-    thread.on("message", (message: FromThread<Result, Progress>) => this.#hear(message));
+    thread.on("message", (message: ThreadResponse<Result, Progress>) => this.#hear(message));
     thread.on("error", (error) => this.#lost(thread, error));
     thread.on("exit", () => this.#lost(thread, undefined));
     return thread;
   }
 
-  #hear(message: FromThread<Result, Progress>): void {
+  #hear(message: ThreadResponse<Result, Progress>): void {
     const waiting = this.#jobs.get(message.number);
     if (waiting === undefined) return;
     if (message.kind === "progress") {
@@ -94,7 +94,7 @@ export class JobThread<Job, Result, Progress = never> {
     this.#jobs.delete(message.number);
     if (this.#jobs.size === 0) this.#thread?.unref();
     if (message.kind === "done") waiting.resolve(message.result);
-    else waiting.reject(rebuilt(message.error));
+    else waiting.reject(restoreError(message.error));
   }
 
   /** The next call starts a new one; a thread's late end is no concern of its successor. */
@@ -121,10 +121,10 @@ export class JobThread<Job, Result, Progress = never> {
  * up just then is freed twice: the process dies. Not collected, it is a few megabytes for as long as the
  * process lives. As published, threads load .js and no WebAssembly, and nothing is changed.
  */
-const keepWebAssembly = (): void => setFlagsFromString("--no-wasm-code-gc");
+const disableWasmCodeGc = (): void => setFlagsFromString("--no-wasm-code-gc");
 
 /** Errors lose their class on the way between threads. */
-function rebuilt(error: unknown): unknown {
+function restoreError(error: unknown): unknown {
   const plain = error as Partial<BatonError> & Error;
   if (plain?.code === undefined || plain.hint === undefined) return error;
   return new BatonError(plain.code, {

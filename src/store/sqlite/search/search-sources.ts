@@ -2,34 +2,40 @@
  * The index file and the tail beyond it as sources for ranking. Runs in the searcher's thread, over
  * one moment of the index and of the store.
  */
-import { together } from "../../../search/memory-sources.ts";
+import { appendCensus } from "../../../search/in-memory-sources.ts";
 import type {
-  Beside,
   Census,
-  Found,
-  FoundEdge,
+  PositionEdge,
   PostingRequest,
-  Replaced,
-  Similar,
-  Sources,
-} from "../../../search/sources.ts";
+  RankingSources,
+  RecordFeatures,
+  Replacement,
+  SessionNeighbours,
+  SimilarRecord,
+} from "../../../search/ranking-sources.ts";
 import { memoryOf } from "../../codecs.ts";
-import { type FoundRow, NO_CENSUS } from "../../found-row.ts";
-import { facetsIn, nearestSeen, reachOf, type SearchMemories, spaceKey } from "../../search.ts";
-import { Seeing } from "../../seeing.ts";
-import { isSeen, isTraceBranch, TIP } from "../../sight.ts";
-import type { Tail } from "../../tail.ts";
-import { count, single } from "../scalar.ts";
+import { type FeatureRow, NO_CENSUS } from "../../feature-row.ts";
+import {
+  facetsIn,
+  findNearestVisible,
+  reachOf,
+  type SearchMemories,
+  spaceKey,
+} from "../../search.ts";
+import { SearchVisibility } from "../../search-visibility.ts";
+import type { UnindexedTail } from "../../unindexed-tail.ts";
+import { END_OF_BRANCH, isRowVisible, isTraceBranch } from "../../visibility.ts";
+import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { IndexReader } from "./index-reader.ts";
 import { restriction, termToken } from "./index-tokens.ts";
-import type { Vectors } from "./vectors.ts";
+import type { VectorSearch } from "./vector-search.ts";
 
-export interface Searching {
+export interface SearchContext {
   readonly sql: Statements;
   readonly index: IndexReader | undefined;
-  readonly tail: Tail;
-  readonly vectors: Vectors;
+  readonly tail: UnindexedTail;
+  readonly vectors: VectorSearch;
   /** How far the index can be trusted. */
   readonly watermark: number;
   readonly workspace: number;
@@ -37,26 +43,26 @@ export interface Searching {
 }
 
 /** So many of the nearest are looked at, at most, for those that may be seen. */
-const NEAR = 80;
+const MAX_NEAREST = 80;
 /** More branches than this are not named to the index: what it finds is checked anyway. */
-const NAMED_BRANCHES = 16;
+const MAX_NAMED_BRANCHES = 16;
 
-export class SqliteSources implements Sources {
-  readonly #of: Searching;
+export class SqliteSources implements RankingSources {
+  readonly #of: SearchContext;
   readonly #spaces: readonly number[];
-  readonly #seeing: Seeing;
+  readonly #seeing: SearchVisibility;
   readonly #restriction: string;
   /** Many of the records of a list may be none that are asked for. */
   readonly #isNarrow: boolean;
   readonly #range: { readonly from: number; readonly to: number };
 
-  constructor(of: Searching) {
+  constructor(of: SearchContext) {
     this.#of = of;
     const { sight } = of.operation;
     this.#spaces = (sight.traces ? (["known", "traced"] as const) : (["known"] as const)).map(
       (space) => spaceKey(of.workspace, space),
     );
-    this.#seeing = new Seeing(of.operation);
+    this.#seeing = new SearchVisibility(of.operation);
     this.#restriction = this.#restrict();
     this.#range = rangeOf(of);
     const { from, to } = this.#range;
@@ -64,17 +70,17 @@ export class SqliteSources implements Sources {
       this.#seeing.isFiltered ||
       this.#restriction !== "" ||
       from > 0 ||
-      to < (of.operation.upTo ?? TIP);
+      to < (of.operation.upTo ?? END_OF_BRANCH);
   }
 
   async census(): Promise<Census> {
     const { index, tail } = this.#of;
     const parts = this.#spaces.map((space) => {
       const indexed = index?.census(space) ?? NO_CENSUS;
-      return together(indexed, tail.space(space)?.census() ?? NO_CENSUS);
+      return appendCensus(indexed, tail.space(space)?.census() ?? NO_CENSUS);
     });
     return parts.reduce((all, part) => ({
-      ...together(all, part),
+      ...appendCensus(all, part),
       first: Math.min(all.first, part.first),
       last: Math.max(all.last, part.last),
     }));
@@ -97,7 +103,7 @@ export class SqliteSources implements Sources {
    * may not be seen is left out later. Of a longer one only what can be an answer is read.
    */
   #list(space: number, request: PostingRequest): readonly number[] {
-    const { upTo = TIP } = this.#of.operation;
+    const { upTo = END_OF_BRANCH } = this.#of.operation;
     const before = Math.min(request.before, upTo + 1);
     const known = this.#of.tail.space(space);
     const tail = known?.posting({ ...request, before }) ?? [];
@@ -105,7 +111,7 @@ export class SqliteSources implements Sources {
     if (tail.length + all.length < request.limit || !this.#isNarrow) return tail.concat(all);
     const { from, to } = this.#range;
     const most = { ...request, before: Math.min(before, to + 1) };
-    const seen = (known?.posting({ ...most, limit: TIP }) ?? [])
+    const seen = (known?.posting({ ...most, limit: END_OF_BRANCH }) ?? [])
       .filter((pos) => this.#tailed(pos))
       .slice(0, request.limit);
     const limit = request.limit - seen.length;
@@ -139,9 +145,9 @@ export class SqliteSources implements Sources {
     return seen;
   }
 
-  async records(positions: readonly number[]): Promise<readonly Found[]> {
+  async records(positions: readonly number[]): Promise<readonly RecordFeatures[]> {
     const { tail, index, watermark } = this.#of;
-    const found: Found[] = [];
+    const found: RecordFeatures[] = [];
     const indexed: number[] = [];
     for (const pos of positions) {
       if (pos > this.#range.to || pos < this.#range.from) continue;
@@ -159,7 +165,7 @@ export class SqliteSources implements Sources {
     return found;
   }
 
-  #isVisible(record: Pick<FoundRow, "id" | "branch" | "seq" | "reach" | "pos">): boolean {
+  #isVisible(record: Pick<FeatureRow, "id" | "branch" | "seq" | "reach" | "pos">): boolean {
     const { sql } = this.#of;
     if (!this.#seeing.isSeen(record)) return false;
     // Steps are pruned; the index does not hear of it.
@@ -169,11 +175,14 @@ export class SqliteSources implements Sources {
     return row !== undefined && this.#seeing.passes(row);
   }
 
-  async beside(records: readonly Found[], reach: number): Promise<readonly Beside[]> {
+  async beside(
+    records: readonly RecordFeatures[],
+    reach: number,
+  ): Promise<readonly SessionNeighbours[]> {
     return records.map((record) => this.#besideOne(record, reach));
   }
 
-  #besideOne({ pos, session }: Found, reach: number): Beside {
+  #besideOne({ pos, session }: RecordFeatures, reach: number): SessionNeighbours {
     const { index, tail, watermark } = this.#of;
     const here = this.#spaces.flatMap((space) => tail.space(space)?.session(session) ?? []);
     const later = here.filter((other) => other > pos).slice(0, reach);
@@ -196,11 +205,11 @@ export class SqliteSources implements Sources {
     };
   }
 
-  async edges(positions: readonly number[], limit: number): Promise<readonly FoundEdge[]> {
+  async edges(positions: readonly number[], limit: number): Promise<readonly PositionEdge[]> {
     const { sql, operation } = this.#of;
     const at = operation.ranking.now;
     const wanted = new Set(positions);
-    const found: FoundEdge[] = [];
+    const found: PositionEdge[] = [];
     for (const pos of positions) {
       for (const statement of [sql.edgesFrom, sql.edgesTo]) {
         if (found.length >= limit) return found;
@@ -215,10 +224,10 @@ export class SqliteSources implements Sources {
     return found;
   }
 
-  async replaced(positions: readonly number[]): Promise<readonly Replaced[]> {
+  async replaced(positions: readonly number[]): Promise<readonly Replacement[]> {
     const { sql, operation } = this.#of;
     const edges = sql.replacing.all(JSON.stringify(positions), operation.ranking.now);
-    return (edges as unknown as [number, number][]).flatMap(([pos, by]): Replaced[] =>
+    return (edges as unknown as [number, number][]).flatMap(([pos, by]): Replacement[] =>
       this.#isSeen(by) ? [{ pos, by }] : [],
     );
   }
@@ -226,16 +235,16 @@ export class SqliteSources implements Sources {
   /** Whatever the filter. */
   #isSeen(pos: number): boolean {
     const raw = pos <= this.#range.to ? this.#of.sql.memoryAt.get(pos) : undefined;
-    return raw !== undefined && isSeen(memoryOf(raw), this.#of.operation.sight);
+    return raw !== undefined && isRowVisible(memoryOf(raw), this.#of.operation.sight);
   }
 
-  async nearest(limit: number): Promise<readonly Similar[]> {
-    return nearestSeen(this.#of.vectors.nearest(NEAR), limit, (positions) =>
+  async nearest(limit: number): Promise<readonly SimilarRecord[]> {
+    return findNearestVisible(this.#of.vectors.nearest(MAX_NEAREST), limit, (positions) =>
       this.records(positions),
     );
   }
 
-  async similarities(positions: readonly number[]): Promise<readonly Similar[]> {
+  async similarities(positions: readonly number[]): Promise<readonly SimilarRecord[]> {
     return this.#of.vectors.similarities(positions);
   }
 
@@ -248,9 +257,9 @@ export class SqliteSources implements Sources {
     const { sight, filter } = operation;
     if (sight.traces) return "";
     const { branches } = this.#seeing;
-    if (branches.length > NAMED_BRANCHES) return "";
+    if (branches.length > MAX_NAMED_BRANCHES) return "";
     if (facetsIn(filter).length === 0) {
-      const all = single<number>(sql.knownRecords.get(workspace)) ?? 0;
+      const all = scalarOf<number>(sql.knownRecords.get(workspace)) ?? 0;
       const seen = branches.reduce((sum, branch) => {
         const [, seq = 0] = (sql.chain.get(workspace, branch) ?? []) as unknown as number[];
         return sum + Math.min(seq, this.#seeing.upTo(branch));
@@ -265,33 +274,36 @@ export class SqliteSources implements Sources {
  * The positions a record can have that is asked for: times rise with positions, but for clocks of
  * processes that differ a little.
  */
-function rangeOf({ sql, workspace, operation }: Searching): { from: number; to: number } {
-  const { sight, filter, upTo = TIP } = operation;
+function rangeOf({ sql, workspace, operation }: SearchContext): { from: number; to: number } {
+  const { sight, filter, upTo = END_OF_BRANCH } = operation;
   const { since, until } = filter;
-  const isPast = !sight.traces && sight.lines.every((line) => line.upTo < TIP);
+  const isPast = !sight.traces && sight.lines.every((line) => line.upTo < END_OF_BRANCH);
   const lastSeen = sight.lines.map((line) => {
-    const chain = single<number>(sql.chain.get(workspace, line.branch));
-    return single<number>(sql.positionAt.get(chain ?? 0, line.upTo)) ?? 0;
+    const chain = scalarOf<number>(sql.chain.get(workspace, line.branch));
+    return scalarOf<number>(sql.positionAt.get(chain ?? 0, line.upTo)) ?? 0;
   });
   return {
-    from: since === undefined ? 0 : firstSince(sql, since - CLOCKS_DIFFER_MS),
+    from: since === undefined ? 0 : firstSince(sql, since - MAX_CLOCK_SKEW_MS),
     to: Math.min(
       upTo,
-      isPast ? Math.max(0, ...lastSeen) : TIP,
-      until === undefined ? TIP : firstSince(sql, until + CLOCKS_DIFFER_MS),
+      isPast ? Math.max(0, ...lastSeen) : END_OF_BRANCH,
+      until === undefined ? END_OF_BRANCH : firstSince(sql, until + MAX_CLOCK_SKEW_MS),
     ),
   };
 }
 
-const CLOCKS_DIFFER_MS = 60_000;
+const MAX_CLOCK_SKEW_MS = 60_000;
 
 /** The first position that was stored then or later, found by halving. */
 function firstSince(sql: Statements, time: number): number {
   let low = 1;
-  let high = count(sql.lastPosition.get()) + 1;
+  let high = numberOf(sql.lastPosition.get()) + 1;
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
-    const [pos, storedAt] = (sql.timeFrom.get(middle) ?? [high, TIP]) as unknown as number[];
+    const [pos, storedAt] = (sql.timeFrom.get(middle) ?? [
+      high,
+      END_OF_BRANCH,
+    ]) as unknown as number[];
     if ((storedAt as number) < time) low = (pos as number) + 1;
     else high = middle;
   }

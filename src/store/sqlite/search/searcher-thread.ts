@@ -7,30 +7,30 @@ import { parentPort, workerData } from "node:worker_threads";
 import { isBatonError } from "../../../base/errors.ts";
 import { rank } from "../../../search/rank.ts";
 import { memoryOf } from "../../codecs.ts";
-import { hitsOf, type Searched, type SearchMemories } from "../../search.ts";
-import { Tail } from "../../tail.ts";
+import { hitsOf, type SearchMemories, type SearchResult } from "../../search.ts";
+import { UnindexedTail } from "../../unindexed-tail.ts";
 import { isBusy, storeFailure } from "../failures.ts";
-import { watermark } from "../operations/find.ts";
-import { redactionsIn } from "../operations/redactions.ts";
-import { count, single } from "../scalar.ts";
+import { watermark } from "../operations/find-memories.ts";
+import { readRedactionCount } from "../operations/redaction-count.ts";
+import { numberOf, scalarOf } from "../scalar.ts";
 import { prepareStatements } from "../statements.ts";
-import { homedRowOf, IndexFile } from "./index-file.ts";
+import { IndexFile, indexableRowOf } from "./index-file.ts";
 import { IndexReader } from "./index-reader.ts";
-import type { FromThread, ThreadData, ToThread } from "./job-thread.ts";
+import type { ThreadData, ThreadRequest, ThreadResponse } from "./job-thread.ts";
 import { SqliteSources } from "./search-sources.ts";
-import { SignatureCache, Vectors } from "./vectors.ts";
+import { SignatureCache, VectorSearch } from "./vector-search.ts";
 
 /** How long a search waits for a lock that recovery after a crash holds. */
 const WAIT_MS = 2_000;
 /** Rows of the tail that are read at once. */
 const SLICE = 1_000;
 /** An index this far behind may have been made anew in another file: look again. */
-const FAR_BEHIND = 10_000;
+const MAX_INDEX_LAG = 10_000;
 /** Pages of the index that are kept: a question meets a few hundred of them, mostly the same. */
 const CACHE_KB = 64_000;
 
-export interface Answer {
-  readonly searched: Searched;
+export interface SearchReply {
+  readonly searched: SearchResult;
   /** Somebody who may write should make it anew. */
   readonly isIndexDamaged: boolean;
 }
@@ -42,16 +42,16 @@ if (port === null) throw new Error("the searcher runs in a worker thread only");
 const db = new DatabaseSync(file, { readOnly: true, timeout: WAIT_MS });
 db.exec("pragma cache_size = -16000");
 const sql = prepareStatements(db);
-let tail = new Tail();
+let tail = new UnindexedTail();
 let signatures = new SignatureCache();
-let redactions = redactionsIn(db);
+let redactions = readRedactionCount(db);
 let index: { readonly file: IndexFile; readonly reader: IndexReader } | undefined;
 let queue: Promise<void> = Promise.resolve();
 
-port.on("message", (message: ToThread<SearchMemories>) => {
+port.on("message", (message: ThreadRequest<SearchMemories>) => {
   switch (message.kind) {
     case "job":
-      queue = queue.then(() => answer(message.number, message.job));
+      queue = queue.then(() => handleSearch(message.number, message.job));
       break;
     case "notice":
       break;
@@ -65,46 +65,46 @@ port.on("message", (message: ToThread<SearchMemories>) => {
   }
 });
 
-async function answer(number: number, operation: SearchMemories): Promise<void> {
+async function handleSearch(number: number, operation: SearchMemories): Promise<void> {
   try {
-    say({ kind: "done", number, result: await search(operation) });
+    post({ kind: "done", number, result: await search(operation) });
   } catch (error) {
     const failure = storeFailure(error, file);
     // A class does not survive the way between threads; its fields do.
-    say({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
+    post({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
   }
 }
 
 /** Whatever is wrong with the index, it is derived: once more without it. */
-async function search(operation: SearchMemories): Promise<Answer> {
-  forgetRedacted();
+async function search(operation: SearchMemories): Promise<SearchReply> {
+  dropRedactedCaches();
   try {
     openIndex();
-    const look = () => searchWith(operation);
+    const look = () => searchSnapshot(operation);
     const searched = await (index === undefined ? look() : index.file.atOneMoment(look));
     return { searched, isIndexDamaged: false };
   } catch (error) {
     if (isBatonError(error) || isBusy(error) || index === undefined) throw error;
     closeIndex();
-    return { searched: await searchWith(operation), isIndexDamaged: true };
+    return { searched: await searchSnapshot(operation), isIndexDamaged: true };
   }
 }
 
-async function searchWith(operation: SearchMemories): Promise<Searched> {
+async function searchSnapshot(operation: SearchMemories): Promise<SearchResult> {
   db.exec("begin");
   try {
     const { limit, meant, shown = [] } = operation;
-    const records = count(sql.lastPosition.get());
+    const records = numberOf(sql.lastPosition.get());
     const indexed = watermark({ sql, index: index?.file });
     tail.follow({
       watermark: indexed,
       last: records,
-      redactions: redactionsIn(db),
-      read: (after) => sql.memoriesAfter.all(after, SLICE).map(homedRowOf),
+      redactions: readRedactionCount(db),
+      read: (after) => sql.memoriesAfter.all(after, SLICE).map(indexableRowOf),
     });
     index?.reader.at(indexed);
-    const workspace = count(sql.workspaceKey.get(operation.workspace));
-    const vectors = new Vectors(sql, { cache: signatures, workspace, meant });
+    const workspace = numberOf(sql.workspaceKey.get(operation.workspace));
+    const vectors = new VectorSearch(sql, { cache: signatures, workspace, meant });
     const upTo = operation.upTo ?? records;
     const sources = new SqliteSources({
       sql,
@@ -125,7 +125,7 @@ async function searchWith(operation: SearchMemories): Promise<Searched> {
       const raw = sql.memoryAt.get(pos);
       return raw === undefined ? undefined : memoryOf(raw);
     };
-    const envelopeAt = (pos: number) => single<string>(sql.envelopeTextAt.get(pos));
+    const envelopeAt = (pos: number) => scalarOf<string>(sql.envelopeTextAt.get(pos));
     return {
       hits: hitsOf(page, operation.ranking.query, { rowAt, envelopeAt }),
       more: ranked.length > limit,
@@ -141,8 +141,8 @@ async function searchWith(operation: SearchMemories): Promise<Searched> {
 /** One that is far behind is let go: by now somebody may have made a new one in its place. */
 function openIndex(): void {
   if (index !== undefined) {
-    const behind = count(sql.lastPosition.get()) - watermark({ sql, index: index.file });
-    if (behind > FAR_BEHIND || hasRedactedWords(index.file)) closeIndex();
+    const behind = numberOf(sql.lastPosition.get()) - watermark({ sql, index: index.file });
+    if (behind > MAX_INDEX_LAG || hasRedactedWords(index.file)) closeIndex();
   }
   if (index !== undefined) return;
   const opened = IndexFile.openForReading(file, { cacheKb: CACHE_KB });
@@ -151,15 +151,16 @@ function openIndex(): void {
   else index = { file: opened, reader: new IndexReader(opened) };
 }
 
-const hasRedactedWords = (opened: IndexFile): boolean => opened.redactions !== redactionsIn(db);
+const hasRedactedWords = (opened: IndexFile): boolean =>
+  opened.redactions !== readRedactionCount(db);
 
 /** What was kept of records may be what was redacted since. */
-function forgetRedacted(): void {
-  const now = redactionsIn(db);
+function dropRedactedCaches(): void {
+  const now = readRedactionCount(db);
   if (now === redactions) return;
   redactions = now;
   closeIndex();
-  tail = new Tail();
+  tail = new UnindexedTail();
   signatures = new SignatureCache();
 }
 
@@ -168,6 +169,6 @@ function closeIndex(): void {
   index = undefined;
 }
 
-function say(message: FromThread<Answer>): void {
+function post(message: ThreadResponse<SearchReply>): void {
   port?.postMessage(message);
 }

@@ -1,0 +1,61 @@
+/** Which memories somebody wants to have out of a workspace, and reading them one by one. */
+import * as z from "zod";
+import { BranchName, Name } from "../envelope/schema.ts";
+import { parseOrThrow } from "../envelope/violations.ts";
+import { requireBranch } from "../memory/branches/branches.ts";
+import { type Memory, memoryOf } from "../memory/record.ts";
+import { visibilityOf } from "../memory/visibility.ts";
+import type { MemoryRow } from "../store/rows.ts";
+import { isRowVisible } from "../store/visibility.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+
+export const MemoryExportQuerySchema = z.strictObject({
+  /** What is seen from this branch; else from the one that is worked on. */
+  branch: BranchName.optional(),
+  task: Name.optional(),
+  type: z.string().min(1).optional(),
+});
+
+export type MemoryExportQuery = z.input<typeof MemoryExportQuerySchema>;
+
+/** A branch that is not there has nothing to show, which is not the same as an empty one. */
+export async function checkedQuery(
+  workspace: Workspace,
+  query: MemoryExportQuery,
+): Promise<z.output<typeof MemoryExportQuerySchema>> {
+  const checked = parseOrThrow(MemoryExportQuerySchema, query, {
+    code: "invalid_input",
+    what: "The query",
+  });
+  if (checked.branch !== undefined) await requireBranch(workspace, checked.branch);
+  return checked;
+}
+
+export interface VisibleMemory {
+  readonly row: MemoryRow;
+  readonly memory: Memory;
+}
+
+/** Everything the reader sees from a branch, in the order of storing, of one moment. */
+export async function* listVisibleMemories(
+  workspace: Workspace,
+  branch: string | undefined,
+): AsyncGenerator<VisibleMemory> {
+  const { name, store } = workspace;
+  const sight = await visibilityOf({ ...workspace, branch: branch ?? workspace.branch });
+  for await (const item of store.exportWorkspace(name)) {
+    if (item.kind === "memory" && isRowVisible(item.row, sight)) {
+      yield { row: item.row, memory: memoryOf(item.row) };
+    }
+    if (item.kind === "envelope") return; // Memories come before everything else that is many.
+  }
+}
+
+export const matchesQuery = (memory: Memory, { task, type }: MemoryExportQuery): boolean =>
+  (task === undefined || memory.task === task) && (type === undefined || memory.type === type);
+
+/** What a record says is no longer so. */
+export const replacedIdsOf = (memory: Memory): string[] =>
+  (memory.relations ?? [])
+    .filter(({ kind }) => kind === "supersedes" || kind === "corrects")
+    .map(({ to }) => to);

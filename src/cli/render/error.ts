@@ -1,0 +1,55 @@
+/** How a command that failed says so: message, place and hint for people; the wire form as JSON. */
+import { styleText } from "node:util";
+import { BatonError, ERROR_CODES } from "../../base/errors.ts";
+import { BUG } from "../exit.ts";
+import { hintFor, ruleHint } from "../hints.ts";
+import { printable } from "../terminal.ts";
+
+/** Writes the error to stderr and returns the exit code. */
+export function printError(error: unknown, json: boolean): number {
+  if (!(error instanceof BatonError)) {
+    const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    process.stderr.write(`baton has a bug, please report it:\n${told}\n`);
+    return BUG;
+  }
+  const hint = hintFor(error);
+  const wire = { ...error.toJSON(), ...(hint !== undefined && { hint }) };
+  const text = json ? JSON.stringify(wire, null, 2) : formatError(error, hint);
+  process.stderr.write(`${text}\n`);
+  return ERROR_CODES[error.code].exit;
+}
+
+function formatError(error: BatonError, hint: string | undefined): string {
+  const mark = styleText("red", "error", { stream: process.stderr });
+  return `${mark} ${printable([error.message, ...advice(error, hint)].join("\n"))}`;
+}
+
+/** One violation is said by the message itself; of several, each has a hint of its own. */
+function advice({ violations, path, ...error }: BatonError, hint: string | undefined): string[] {
+  if (violations.length > 1) {
+    const told = violations.map(
+      (each) => `  ${each.message}${hint ? "" : `\n    ${ruleHint(each)}`}`,
+    );
+    return hint === undefined ? told : [...told, ` hint ${hint}`];
+  }
+  return [
+    ...(error.code === "budget_too_small" ? itemsIn(error.details) : []),
+    ...(path === "" ? [] : [`   at ${path}`]),
+    ` hint ${hint ?? error.hint}`,
+  ];
+}
+
+interface Item {
+  readonly tokens: number;
+  readonly section: string;
+  readonly text: string;
+}
+
+/** What must travel and does not fit, each with what it takes. */
+function itemsIn({ items }: BatonError["details"]): string[] {
+  if (!Array.isArray(items)) return [];
+  return (items as readonly Item[]).map(
+    ({ tokens, section, text }) =>
+      `  ${String(tokens).padStart(6)}  ${section}: ${text.replace(/^- /, "")}`,
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * What a process that died has left of the end of a task is finished by whoever looks: a task that is over
+ * is closed, one that was being ended is ended, one of which nothing is left but what was given up for good
+ * has failed, and one that waits for nothing any more begins.
+ */
+import { findDecision, type StoredFailureDecision } from "../../history/failure-decisions.ts";
+import { systemAuthor } from "../../memory/system-author.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
+import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
+import { closeIfEnded, finalCompletionOf } from "./auto-close.ts";
+import { childrenOf } from "./edges.ts";
+import { endTask } from "./end-task.ts";
+import { filterOpenTasks, readTask, type TaskSnapshot, waitsForTasks } from "./read.ts";
+
+/** The task as it is then. */
+export async function finishTask(workspace: Workspace, found: TaskSnapshot): Promise<TaskSnapshot> {
+  const left =
+    found.kept.closed === undefined
+      ? await pendingStepOf(onMainBranch(workspace), found)
+      : undefined;
+  if (left === undefined) return found;
+  await runFollowUp(`task ${found.task}`, left);
+  return (await readTask(workspace, found.task)) ?? found;
+}
+
+/** The same of its parts first: one that is over and not closed holds up what it is part of. */
+export async function finishTaskTree(
+  workspace: Workspace,
+  found: TaskSnapshot,
+): Promise<TaskSnapshot> {
+  const children =
+    finalCompletionOf(found) === undefined ? [] : await childrenOf(workspace, found.task);
+  for (const child of await filterOpenTasks(workspace, children)) {
+    const part = await readTask(workspace, child);
+    if (part !== undefined) await finishTaskTree(workspace, part);
+  }
+  return finishTask(workspace, found);
+}
+
+/** What is still to be done about it; nothing, as a rule. */
+async function pendingStepOf(
+  workspace: Workspace,
+  found: TaskSnapshot,
+): Promise<(() => Promise<void>) | undefined> {
+  const { task, kept, parts } = found;
+  const { ending, queue } = kept;
+  if (ending !== undefined) {
+    return async () => {
+      await endTask(workspace, await systemAuthor(workspace), task, ending);
+    };
+  }
+  if (finalCompletionOf(found) !== undefined) {
+    return async () => {
+      await closeIfEnded(workspace, task);
+    };
+  }
+  const given = await findEndingDecision(workspace, found);
+  if (given !== undefined) {
+    return async () => {
+      const { by, reason, record: causedBy } = given;
+      const failed = { as: "failed", by, reason, causedBy } as const;
+      await endTask(workspace, await systemAuthor(workspace), task, failed);
+    };
+  }
+  const waiting = parts.filter(waitsForTasks);
+  const isFree =
+    waiting.length > 0 && (await filterOpenTasks(workspace, queue?.after ?? [])).length === 0;
+  if (!isFree) return undefined;
+  return async () => {
+    for (const part of waiting) await workspace.duties.openWaiting(workspace, part);
+  };
+}
+
+/** The decision that ends it, where nothing of it is left but what was given up. */
+async function findEndingDecision(
+  workspace: Workspace,
+  { kept, parts }: TaskSnapshot,
+): Promise<StoredFailureDecision | undefined> {
+  if (kept.queue === undefined) return undefined;
+  const left = parts.filter(({ stand }) => stand !== "over");
+  if (left.length === 0 || left.some(({ stand }) => stand !== "given_up")) return undefined;
+  const decisions = await Promise.all(
+    left.map(({ delivery: { id, attempt } }) => findDecision(workspace, { delivery: id, attempt })),
+  );
+  return decisions.includes(undefined) ? undefined : decisions.at(-1);
+}

@@ -1,0 +1,152 @@
+/**
+ * Opening a handoff that waited: for other handoffs (join.ts), or for tasks. It is sealed again with what
+ * those have come to, and their envelopes as parents; until then nobody can claim it.
+ */
+
+import { clip } from "../../base/clip.ts";
+import { isBatonError } from "../../base/errors.ts";
+import { FORMAT_LIMITS } from "../../base/limits.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { reseal, type SealedEnvelope } from "../../envelope/seal.ts";
+import { unknownFields } from "../../envelope/unknown-fields.ts";
+import { refreshCarriedFields } from "../../ledger/reseal.ts";
+import { SYSTEM } from "../../memory/agents.ts";
+import { memoryOf } from "../../memory/record.ts";
+import { systemAuthor } from "../../memory/system-author.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import type { DeliveryRow } from "../../store/rows.ts";
+import type { DeliveryWithEnvelopeRow, PutEntry } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import { lapse } from "../settings/policy.ts";
+import { decisionRecord, guardOf, moveDeliveries, newEnvelopeOf, trailStepOf } from "./moves.ts";
+
+/** What waits is looked at in case nobody called: soon, and the longer it waits the less. */
+const MIN_RECHECK_MS = 5_000;
+const MAX_RECHECK_MS = 3_600_000;
+
+/** Whether tasks must be done before it begins, as far as it has been told. */
+export const awaitsTasks = ({ after, results }: Pick<Envelope, "after" | "results">): boolean =>
+  after !== undefined && results === undefined;
+
+export type AwaitedResult = NonNullable<Envelope["results"]>[number];
+
+export interface OpenRequest {
+  /** What has completed. */
+  readonly lines: readonly DeliveryWithEnvelopeRow[];
+  readonly results: readonly AwaitedResult[];
+  /** The tasks whose ledgers it has from now on. */
+  readonly inherits: readonly string[];
+  /** What its record says. */
+  readonly said: string;
+  /** Written with it, or it does not open. */
+  readonly entries?: readonly PutEntry[];
+}
+
+/** `unsealable`: it has no room even for the names of what it waited for. */
+export async function openDelivery(
+  workspace: Workspace,
+  { delivery, envelope: row }: DeliveryWithEnvelopeRow,
+  { lines, results, inherits, said, entries }: OpenRequest,
+): Promise<"opened" | "changed" | "unsealable"> {
+  const waited = parseEnvelope(workspace, row);
+  const from = { ...waited, ...(await refreshCarriedFields(workspace, waited, inherits)) };
+  const parents = lines.map((each) => each.envelope.id);
+  const read = lines.map((each) => parseEnvelope(workspace, each.envelope));
+  const sealed = sealWith(workspace, withUnknown(from, read), { parents, results });
+  if (sealed === undefined) return "unsealable";
+  const author = await systemAuthor(workspace);
+  const record = {
+    type: "handoff",
+    task: from.task,
+    content: said,
+    relations: [
+      { kind: "continues-from" as const, to: row.memory },
+      ...results.map(({ memory }) => ({ kind: "derived-from" as const, to: memory })),
+    ],
+  };
+  const trail = [trailStepOf(delivery, "open")];
+  const moved = await moveDeliveries(workspace, {
+    agent: SYSTEM,
+    memory: decisionRecord(workspace, author, record, { trail, sealed }),
+    envelope: newEnvelopeOf(sealed),
+    ...(entries && { entries }),
+    moves: [
+      {
+        delivery: delivery.id,
+        seen: guardOf(delivery),
+        to: "ready",
+        event: "opened",
+        lapseMs: lapse(from.policy, 0),
+      },
+    ],
+  });
+  return moved === undefined ? "changed" : "opened";
+}
+
+/** What nobody here knows of the lines goes on in what they come to; where they differ, the first's. */
+function withUnknown(from: Envelope, lines: readonly Envelope[]): Envelope {
+  const unknown = lines.toReversed().flatMap((line) => Object.entries(unknownFields(line)));
+  return { ...Object.fromEntries(unknown), ...from };
+}
+
+interface AwaitedLines {
+  readonly parents: readonly string[];
+  readonly results: readonly AwaitedResult[];
+}
+
+/**
+ * With all of the results, or as much of each as fits: they stand in the records that are named.
+ * Undefined when the envelope has no room even for their names.
+ */
+function sealWith(
+  workspace: Workspace,
+  from: Envelope,
+  { parents, results }: AwaitedLines,
+): SealedEnvelope | undefined {
+  const all = [...new Set([from.id, ...parents, ...from.parents])];
+  const joined = {
+    id: workspace.ids.mint("envelope"),
+    parents: all.slice(0, FORMAT_LIMITS.parents),
+    metadata: { ...from.metadata, createdAt: workspace.clock.now() },
+  };
+  const named = results.map(({ outputs: _o, summary: _s, ...result }) => result);
+  const summarized = results.map(({ outputs: _, ...result }) => result);
+  for (const fitting of [[...results], summarized, named]) {
+    try {
+      return reseal(from, { ...joined, results: fitting }, workspace);
+    } catch (error) {
+      if (!isBatonError(error)) throw error; // Too large, or what no envelope may hold: with less.
+    }
+  }
+  return undefined;
+}
+
+export async function resultOf(
+  { store, name }: Workspace,
+  { delivery }: DeliveryWithEnvelopeRow,
+): Promise<AwaitedResult> {
+  const [row] = await store.readMemories(name, [delivery.settledBy]);
+  const memory = row && memoryOf(row);
+  const outputs = memory?.data?.["outputs"] as AwaitedResult["outputs"];
+  return {
+    agent: delivery.holder,
+    delivery: delivery.id,
+    memory: delivery.settledBy,
+    ...(outputs && { outputs }),
+    ...(memory?.content && { summary: clip(memory.content, SUMMARY) }), // None where it was redacted.
+    task: delivery.task,
+  };
+}
+
+/** Of a result's summary; all of it stands in the record. */
+const SUMMARY = 2_000;
+
+/** Looks again later; nothing else about it changes. */
+export async function scheduleRecheck(workspace: Workspace, delivery: DeliveryRow): Promise<void> {
+  const waited = workspace.clock.now() - delivery.sentAt;
+  const lapseMs = Math.min(MAX_RECHECK_MS, Math.max(MIN_RECHECK_MS, Math.floor(waited / 2)));
+  const asSeen = { ...guardOf(delivery), lapseAt: delivery.lapseAt };
+  const move = { delivery: delivery.id, seen: asSeen, to: delivery.state };
+  const moves = [{ ...move, event: "awaited" as const, lapseMs }];
+  await moveDeliveries(workspace, { agent: SYSTEM, moves });
+}

@@ -1,0 +1,382 @@
+/**
+ * Carrying out policies: whoever is alive and looks decides about what is due. A holder fell silent
+ * or died, nobody accepted in time, a deadline passed, a reminder or a join is due. Each decision is
+ * one guarded move, so that of all who look at the same moment one decides.
+ */
+import { channel } from "node:diagnostics_channel";
+import { canonicalJson } from "../../base/digest.ts";
+import { isBatonError } from "../../base/errors.ts";
+import type { Envelope } from "../../envelope/schema.ts";
+import { failureOf } from "../../history/failure.ts";
+import { SYSTEM } from "../../memory/agents.ts";
+import { systemAuthor } from "../../memory/system-author.ts";
+import { parseEnvelope } from "../../store/parse-envelope.ts";
+import {
+  type AttemptRow,
+  type DeliveryRow,
+  type EventKind,
+  isHeld,
+  parseText,
+} from "../../store/rows.ts";
+import type { DeliveryWithEnvelopeRow, Move } from "../../store/store.ts";
+import { runFollowUp } from "../../workspace/follow-up.ts";
+import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
+import { recordStrike } from "../settings/breaker.ts";
+import { AT_ONCE_MS, backoff, isGivenUp, isLastAttempt, lapse } from "../settings/policy.ts";
+import { nextFallback } from "../settings/receivers.ts";
+import { openJoin, openJoinsOf } from "./join.ts";
+import { decisionRecord, guardOf, moveDeliveries, newEnvelopeOf, trailStepOf } from "./moves.ts";
+import { awaitsTasks } from "./open-delivery.ts";
+import { reconstruct } from "./reconstruct.ts";
+import { deadLetterOverHopLimit, reportThenDeadLetter } from "./report-dead-letter.ts";
+
+/** Tells whoever subscribes what could not be decided about: `{ delivery, error }`. */
+const undecided = channel("batonpass:policy:undecided");
+
+/** Decided about in one go; what is left is due still. */
+const BATCH = 100;
+
+const carrying = new WeakMap<object, Promise<void>>();
+
+/** Decides about everything that is due now. Calls at the same moment share one round. */
+export function processDue(workspace: Workspace, gone: readonly string[] = []): Promise<void> {
+  const before = carrying.get(workspace.root);
+  if (before !== undefined) {
+    return gone.length === 0 ? before : before.then(() => processDue(workspace, gone));
+  }
+  const round = processAllDue(onMainBranch(workspace), gone).finally(() =>
+    carrying.delete(workspace.root),
+  );
+  carrying.set(workspace.root, round);
+  return round;
+}
+
+async function processAllDue(workspace: Workspace, gone: readonly string[]): Promise<void> {
+  const { store, name } = workspace;
+  for (;;) {
+    const { now, due } = await store.listDue({ workspace: name, gone, limit: BATCH });
+    const decided = await Promise.all(due.map((each) => tryOne(workspace, each, { now, gone })));
+    if (due.length < BATCH || !decided.includes(true)) break;
+  }
+  await runFollowUp("look after the queue", () => workspace.duties.tend(workspace));
+}
+
+/** One that cannot be decided about (it is damaged, say) stays due, and holds up nobody. */
+async function tryOne(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  moment: DueSnapshot,
+): Promise<boolean> {
+  try {
+    await handleDue(workspace, due, moment);
+    return true;
+  } catch (error) {
+    if (!isBatonError(error)) throw error;
+    undecided.publish({ delivery: due.delivery.id, error });
+    return false;
+  }
+}
+
+interface DueSnapshot {
+  readonly now: number;
+  readonly gone: readonly string[];
+}
+
+async function handleDue(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  moment: DueSnapshot,
+): Promise<void> {
+  const { delivery } = due;
+  const envelope = parseEnvelope(workspace, due.envelope);
+  const { policy } = envelope;
+  if (envelope.failure !== undefined && delivery.receiver === SYSTEM) {
+    return workspace.duties.coordinate(workspace, delivery.id);
+  }
+  if (delivery.deadline !== 0 && delivery.deadline <= moment.now)
+    return handleDeadline(workspace, due);
+  if (isHeld(delivery.state) && isLost(delivery, moment))
+    return handleLostLease(workspace, due, moment);
+  const waits = envelope.joins !== undefined && envelope.results === undefined;
+  if (waits && delivery.state === "scheduled") return openJoin(workspace, due);
+  if (awaitsTasks(envelope) && delivery.state === "scheduled") {
+    return workspace.duties.openWaiting(workspace, due);
+  }
+  if (isGivenUp(delivery)) {
+    const isTooLong = envelope.hop > workspace.limits.hops && delivery.attempt === 0;
+    return isTooLong ? deadLetterOverHopLimit(workspace, due) : giveUp(workspace, due);
+  }
+  if (policy?.acceptMs === undefined) {
+    return postpone(workspace, delivery, { event: "reminded", lapseMs: policy?.remindMs ?? 0 });
+  }
+  if (delivery.inTurn) return handleUnaccepted(workspace, due, policy.acceptMs);
+  // Nobody can accept it while earlier work of its task is open: its time has not begun.
+  await postpone(workspace, delivery, { event: "awaited", lapseMs: policy.acceptMs });
+}
+
+const isLost = ({ leaseUntil, process }: DeliveryRow, { now, gone }: DueSnapshot): boolean =>
+  leaseUntil <= now || gone.includes(process);
+
+/** Its deadline has passed: it is over, whoever has it. A report of a failure goes to the hub instead. */
+async function handleDeadline(workspace: Workspace, due: DeliveryWithEnvelopeRow): Promise<void> {
+  const { delivery } = due;
+  const envelope = parseEnvelope(workspace, due.envelope);
+  const { failure } = envelope;
+  // Where somebody decides about it, it is a try also when nobody had it: each is decided about once.
+  const isTry =
+    isHeld(delivery.state) || (await workspace.duties.isCoordinated(workspace, envelope));
+  const ends = isTry ? toAttemptEnd("expired", { reason: "deadline" }) : undefined;
+  if (failure !== undefined) return giveUp(workspace, due, ends);
+  const ended = { attempt: attemptsWith(delivery, ends), ends, late: true } as const;
+  const isOver = await reportThenDeadLetter(workspace, due, ended, async () => {
+    const asSeen = { ...guardOf(delivery), followers: delivery.followers };
+    const move = { delivery: delivery.id, seen: asSeen, to: "expired", event: "lapsed" } as const;
+    const moves = [{ ...move, ...(ends && { ends }) }];
+    return (await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined;
+  });
+  if (isOver) await openFollowers(workspace, due);
+}
+
+/** Its holder is silent or dead: the next one gets it, with what the last one left. */
+async function handleLostLease(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  { now }: DueSnapshot,
+): Promise<void> {
+  const { delivery } = due;
+  const reason = leaseLossReason(delivery, now);
+  const ends = toAttemptEnd("expired", reason === "" ? undefined : { reason });
+  if (isLastAttempt(delivery)) return giveUp(workspace, due, ends);
+  const { policy } = parseEnvelope(workspace, due.envelope);
+  await redeliver(workspace, due, {
+    to: "ready",
+    event: "expired",
+    ends,
+    lapseMs: lapse(policy, 0),
+  });
+}
+
+/** A lease that reached to the end of the hold was renewed until then; any other fell silent before. */
+function leaseLossReason({ leaseUntil, holdUntil }: DeliveryRow, now: number): string {
+  if (leaseUntil > now) return "process ended";
+  return holdUntil <= leaseUntil ? "held too long" : "";
+}
+
+/** Nobody accepted it in time: that was a try. */
+async function handleUnaccepted(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  acceptMs: number,
+): Promise<void> {
+  const { delivery } = due;
+  const ends = toAttemptEnd("unaccepted", { acceptMs });
+  const tried = attemptsWith(delivery, ends);
+  const { policy, failure } = parseEnvelope(workspace, due.envelope);
+  // Whoever is to decide about a failure has had its time: others wait for that.
+  const isOver = tried >= delivery.maxAttempts || failure !== undefined;
+  if (isOver) return giveUp(workspace, due, ends);
+  const delayMs = backoff({ attempt: tried }, policy, workspace.random);
+  await redeliver(workspace, due, {
+    to: "scheduled",
+    event: "unaccepted",
+    ends,
+    delayMs,
+    lapseMs: lapse(policy, delayMs),
+  });
+}
+
+/** Looks again later; nothing else about it changes. */
+async function postpone(
+  workspace: Workspace,
+  delivery: DeliveryRow,
+  { event, lapseMs }: { readonly event: EventKind; readonly lapseMs: number },
+): Promise<void> {
+  await moveDeliveries(workspace, {
+    agent: SYSTEM,
+    moves: [
+      {
+        delivery: delivery.id,
+        seen: { ...guardOf(delivery), lapseAt: delivery.lapseAt },
+        to: delivery.state,
+        event,
+        lapseMs,
+      },
+    ],
+  });
+}
+
+type AttemptEnd = NonNullable<Move["ends"]>;
+
+const toAttemptEnd = (outcome: AttemptRow["outcome"], reason: object | undefined): AttemptEnd => ({
+  outcome,
+  reason: reason === undefined ? "" : canonicalJson(reason, "invalid_input"),
+});
+
+/** How many tries there were, with the one that ends now: one that nobody claimed counts too. */
+const attemptsWith = ({ attempt, state }: DeliveryRow, ends: AttemptEnd | undefined): number =>
+  attempt + (ends !== undefined && !isHeld(state) ? 1 : 0);
+
+/**
+ * All tries of this receiver are used up: the next in line gets it, or it is parked. `ends` when the
+ * last try is still to be recorded.
+ */
+export async function giveUp(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  ends?: AttemptEnd,
+): Promise<void> {
+  const { delivery } = due;
+  const envelope = parseEnvelope(workspace, due.envelope);
+  if (envelope.failure !== undefined) return rerouteToHub(workspace, due, ends);
+  const permanent = ends === undefined && (await hasFailedPermanently(workspace, delivery.id));
+  let next = permanent ? undefined : nextFallback(envelope, delivery.receiver);
+  while (next !== undefined) {
+    const outcome = await reroute(workspace, due, { envelope, next, ends });
+    if (outcome === "done") return afterExhaustion(workspace, due, { parked: false });
+    if (outcome === "changed") return;
+    next = nextFallback(envelope, next);
+  }
+  const ended = { attempt: attemptsWith(delivery, ends), ends };
+  const parked = await reportThenDeadLetter(workspace, due, ended, () =>
+    redeliver(workspace, due, { to: "dead", event: "dead", ...(ends && { ends }) }),
+  );
+  if (parked) await afterExhaustion(workspace, due, { parked, permanent });
+}
+
+/** Nobody decided about a failure: the hub does. */
+async function rerouteToHub(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  ends: AttemptEnd | undefined,
+): Promise<void> {
+  const { delivery } = due;
+  await systemAuthor(workspace);
+  const moved = await redeliver(workspace, due, {
+    to: "ready",
+    event: "rerouted",
+    receiver: SYSTEM,
+    deadline: 0,
+    lapseMs: AT_ONCE_MS,
+    ...(ends && { ends }),
+  });
+  if (moved) await workspace.duties.coordinate(workspace, delivery.id);
+}
+
+/** Whether the last who had it said that another try cannot mend it. */
+async function hasFailedPermanently(
+  { store, name }: Workspace,
+  delivery: string,
+): Promise<boolean> {
+  const last = (await store.readAttempts(name, delivery)).at(-1);
+  return last?.outcome === "failed" && failureOf(last).class === "permanent";
+}
+
+interface Rerouting {
+  readonly envelope: Envelope;
+  readonly next: string;
+  readonly ends: AttemptEnd | undefined;
+}
+
+/** A receiver that is no more is passed over. */
+async function reroute(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  { envelope: { policy }, next, ends }: Rerouting,
+): Promise<"done" | "changed" | "refused"> {
+  const { delivery } = due;
+  const tried = attemptsWith(delivery, ends);
+  try {
+    const moved = await redeliver(workspace, due, {
+      to: "ready",
+      event: "rerouted",
+      receiver: next,
+      maxAttempts: tried + (policy?.attempts ?? workspace.limits.attempts),
+      lapseMs: lapse(policy, 0),
+      ...(ends && { ends }),
+    });
+    return moved ? "done" : "changed";
+  } catch (error) {
+    if (!isBatonError(error)) throw error;
+    if (error.code === "unknown_agent" || error.code === "unknown_role") return "refused";
+    if (error.code === "agent_disabled") return "refused";
+    throw error;
+  }
+}
+
+/** What follows when a receiver's tries are used up. */
+export async function afterExhaustion(
+  workspace: Workspace,
+  ended: DeliveryWithEnvelopeRow,
+  { parked, permanent = false }: { readonly parked: boolean; readonly permanent?: boolean },
+): Promise<void> {
+  const { delivery } = ended;
+  if (parked) await openFollowers(workspace, ended);
+  if (permanent) return;
+  await runFollowUp(`strike ${delivery.id}`, () =>
+    recordStrike(workspace, delivery.receiver, delivery.id),
+  );
+}
+
+/** It is over: what waited for it is told. */
+async function openFollowers(
+  workspace: Workspace,
+  { delivery }: DeliveryWithEnvelopeRow,
+): Promise<void> {
+  await runFollowUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
+}
+
+/** Why a holder lost it, for people to read. */
+function endReasonText(ends: AttemptEnd | undefined): string {
+  const { reason = "its lease ran out" } = ends?.reason
+    ? parseText<{ reason?: string }>({ id: "the try", text: ends.reason })
+    : {};
+  return reason;
+}
+
+/** Moves it on, together with an envelope made from what its last holder left. False: too late. */
+async function redeliver(
+  workspace: Workspace,
+  due: DeliveryWithEnvelopeRow,
+  change: Omit<Move, "delivery" | "seen">,
+): Promise<boolean> {
+  const { delivery } = due;
+  const { leaseUntil } = delivery;
+  const sealed = await reconstruct(workspace, due, endReasonText(change.ends));
+  const { followers } = delivery; // Who began to wait meanwhile must not be forgotten.
+  const asSeen = { ...guardOf(delivery), leaseUntil, followers };
+  const moves = [{ delivery: delivery.id, seen: asSeen, ...change }];
+  if (sealed === undefined && change.receiver === undefined) {
+    return (await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined;
+  }
+  const author = await systemAuthor(workspace);
+  const trail = [
+    ...(sealed ? [trailStepOf(delivery, "reconstruct")] : []),
+    ...(change.receiver === undefined ? [] : [trailStepOf(delivery, "reroute", change.receiver)]),
+  ];
+  const record = sealed ? reconstructionOf(due) : reroutingOf(due, change.receiver ?? "");
+  const memory = decisionRecord(workspace, author, record, { trail, sealed });
+  const moved = await moveDeliveries(workspace, {
+    agent: SYSTEM,
+    memory,
+    ...(sealed && { envelope: newEnvelopeOf(sealed) }),
+    moves,
+  });
+  return moved !== undefined;
+}
+
+const reconstructionOf = ({ delivery, envelope }: DeliveryWithEnvelopeRow) => ({
+  type: "handoff",
+  task: delivery.task,
+  content: `Reconstructed from the notes of ${delivery.holder}, who fell silent at "${delivery.task}".`,
+  relations: [
+    { kind: "continues-from" as const, to: envelope.memory },
+    { kind: "summarizes" as const, to: delivery.acceptedBy },
+  ],
+});
+
+const reroutingOf = ({ delivery, envelope }: DeliveryWithEnvelopeRow, receiver: string) => ({
+  type: "decision",
+  task: delivery.task,
+  content: `"${delivery.task}" goes to ${receiver}: every try of ${delivery.receiver} was used up.`,
+  relations: [{ kind: "continues-from" as const, to: envelope.memory }],
+});

@@ -1,0 +1,133 @@
+/**
+ * Going on with accepted work in another process: by a handle that can be passed through a prompt
+ * or a command line. It contains the fence, so it stops working when the work is lost.
+ */
+
+import { BatonError, isBatonError } from "../../base/errors.ts";
+import { idPattern } from "../../base/ids.ts";
+import { EnvelopeId } from "../../envelope/schema.ts";
+import { parseOrThrow } from "../../envelope/violations.ts";
+import type { Delivery } from "../../history/delivery.ts";
+import { acceptancesOf } from "../../history/delivery-records.ts";
+import { leaseLost } from "../../history/lease-lost.ts";
+import type { Memory, MemoryInput } from "../../memory/record.ts";
+import { isOpen } from "../../store/rows.ts";
+import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
+import type { Workspace } from "../../workspace/workspace.ts";
+import type { Worker } from "../receive/worker.ts";
+import { type NoteResult, note, noteLostWork } from "./note.ts";
+
+export const handleOf = ({ id, fence }: Pick<Delivery, "id" | "fence">): string => `${id}#${fence}`;
+
+/** The work as it stands now, its lease renewed. The lease stays of the kind it was. */
+export async function resumeWork(
+  workspace: Workspace,
+  holder: Worker,
+  handle: string,
+): Promise<DeliveryWithEnvelopeRow> {
+  const { id, fence } = parseHandle(handle);
+  const { store, name, limits } = workspace;
+  const found = await store.findDelivery(name, id);
+  const isOwn = found?.delivery.holder === holder.agent && found.delivery.state === "accepted";
+  if (found === undefined || !isOwn) throw leaseLost(id, found?.delivery);
+  const lease = { delivery: id, fence, envelope: found.envelope.id, leaseMs: limits.leaseMs };
+  const outcome = await store.renewLease(name, lease);
+  if (outcome.kind === "lease_lost") throw leaseLost(id, outcome.delivery);
+  return { delivery: outcome.delivery, envelope: found.envelope };
+}
+
+/**
+ * What a handle stands for, without asking for more time: whatever is done with it next is fenced. As its
+ * holder knows it: with the envelope it was last told of, where that is said.
+ */
+export async function findHeldWork(
+  { store, name }: Workspace,
+  holder: Worker,
+  handle: string,
+  { state, envelope }: { readonly state: "accepted" | "claimed"; readonly envelope?: string },
+): Promise<DeliveryWithEnvelopeRow> {
+  const { id, fence } = parseHandle(handle);
+  const found = await store.findDelivery(name, id);
+  const { delivery } = found ?? {};
+  // What its holder has settled is still its own: a call that comes again is answered as that.
+  const isOwn =
+    delivery?.holder === holder.agent &&
+    delivery.fence === fence &&
+    (delivery.state === state || !isOpen(delivery.state));
+  if (found === undefined || !isOwn) throw leaseLost(id, delivery);
+  if (envelope === undefined || envelope === found.envelope.id) return found;
+  const known = { code: "invalid_input", what: "The envelope", prefix: "envelope" } as const;
+  const told = await store.findEnvelope(name, parseOrThrow(EnvelopeId, envelope, known));
+  if (told?.envelope.task !== found.envelope.task) throw unknownEnvelope(envelope);
+  return { delivery: found.delivery, envelope: told.envelope };
+}
+
+/** Who has the work of a handle. */
+export async function holderOf({ store, name }: Workspace, handle: string): Promise<string> {
+  const { id, fence } = parseHandle(handle);
+  const found = await store.findDelivery(name, id);
+  const { state, fence: now, holder } = found?.delivery ?? {};
+  if (holder === undefined || state !== "accepted" || now !== fence) {
+    throw leaseLost(id, found?.delivery);
+  }
+  return holder;
+}
+
+/** A note by handle. Of work that was lost meanwhile it is kept all the same, and marked. */
+export async function noteByHandle(
+  workspace: Workspace,
+  holder: Worker,
+  handle: string,
+  input: MemoryInput,
+): Promise<NoteResult> {
+  try {
+    const held = await resumeWork(workspace, holder, handle);
+    return await note(workspace, { ...holder, instance: held.delivery.instance }, held, input);
+  } catch (error) {
+    if (!(isBatonError(error) && (error.code === "lease_lost" || error.code === "cancelled"))) {
+      throw error;
+    }
+    const { id, fence } = parseHandle(handle);
+    const found = await workspace.store.findDelivery(workspace.name, id);
+    if (found === undefined) throw error;
+    const accepted = await findAcceptance(workspace, holder, found, fence);
+    return noteLostWork(workspace, holder, { ...found, accepted }, input);
+  }
+}
+
+/** The acceptance that a handle came from: the holder's only one, or the one of that try. */
+async function findAcceptance(
+  workspace: Workspace,
+  { agent }: Worker,
+  found: DeliveryWithEnvelopeRow,
+  fence: number,
+): Promise<string | undefined> {
+  const own = (await acceptancesOf(workspace, found)).filter((record) => record.agent === agent);
+  const isOfTry = ({ trail = [] }: Memory): boolean =>
+    trail.some((step) => step.verb === "accept" && step.attempt === fence);
+  if (own.length === 1) return own[0]?.id;
+  // Tries and fences count the same until an offer is put back: then nobody can tell.
+  const { attempt, fence: now } = found.delivery;
+  return attempt === now ? own.find(isOfTry)?.id : undefined;
+}
+
+const unknownEnvelope = (envelope: string): BatonError =>
+  new BatonError("unknown_envelope", {
+    message: `${envelope} is not of this work.`,
+    path: "envelope",
+    hint: "Name the newest envelope of the work that you were told of, or none.",
+  });
+
+/** The delivery that a handle is of. */
+export const deliveryIdOf = (handle: string): string => parseHandle(handle).id;
+
+function parseHandle(handle: unknown): { readonly id: string; readonly fence: number } {
+  const text = typeof handle === "string" ? handle : "";
+  const [, id = "", fence = ""] = /^(.+)#([1-9]\d{0,14})$/.exec(text) ?? [];
+  if (idPattern("delivery").test(id)) return { id, fence: Number(fence) };
+  throw new BatonError("invalid_input", {
+    message: "That is not the handle of a piece of work.",
+    path: "handle",
+    hint: "Pass on work.handle as it is: the delivery's id, a # and a number.",
+  });
+}

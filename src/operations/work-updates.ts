@@ -1,0 +1,102 @@
+/**
+ * What a holder is told of without having asked for anything else: that the work is not its own any more,
+ * that the sender added to it, that something it carries was quarantined.
+ */
+
+import { canonicalJson, sha256 } from "../base/digest.ts";
+import { type BatonError, isBatonError } from "../base/errors.ts";
+import type { Warning } from "../delivery/work/warnings.ts";
+import type { LocalAgent } from "../hub/agent.ts";
+import type { SerializedWork } from "../hub/serialized.ts";
+import type { LocalWork } from "../hub/work.ts";
+import type { LongPoll } from "./long-poll.ts";
+
+/** What has happened to a piece of work since its holder last heard of it. */
+export interface WorkUpdates {
+  /** Set when the lease was lost: the error that every other call throws. */
+  readonly lost?: object | undefined;
+  /** The newest envelope, when the sender has extended the handoff. */
+  readonly extended?: SerializedWork["envelope"] | undefined;
+  /** The primer of that envelope. */
+  readonly primer?: string | undefined;
+  /** Every warning that applies now. */
+  readonly warnings: readonly Warning[];
+  /** A digest of the warnings, to be passed back as `warned`. */
+  readonly warned: string;
+}
+
+/** What the holder knows. */
+interface LastSeenWork {
+  readonly handle: string;
+  readonly envelope?: string | undefined;
+  readonly warned?: string | undefined;
+}
+
+/** The news there are, or will be before the wait is over. */
+export async function readWorkUpdates(
+  agent: LocalAgent,
+  known: LastSeenWork,
+  { wait, signal }: LongPoll,
+): Promise<WorkUpdates> {
+  try {
+    const work = await agent.held(known.handle, known.envelope);
+    const told = { ...known, envelope: work.envelope.id };
+    const now = await pollUpdates(agent, told);
+    if (!wait || hasUpdates(now, told)) return now;
+    return await waitForUpdates(agent, work, told, signal);
+  } catch (error) {
+    if (!isLost(error)) throw error;
+    return { lost: error.toJSON(), warnings: [], warned: digestOf([]) };
+  }
+}
+
+const isLost = (error: unknown): error is BatonError =>
+  isBatonError(error) && (error.code === "lease_lost" || error.code === "cancelled");
+
+async function pollUpdates(
+  agent: LocalAgent,
+  { handle, envelope }: LastSeenWork,
+): Promise<WorkUpdates> {
+  const work = await agent.resume(handle); // Who listens is there: its lease is renewed.
+  const warnings = await work.warnings();
+  const extended = work.envelope as WorkUpdates["extended"];
+  return {
+    ...(extended?.id === envelope ? {} : { extended, primer: work.primer }),
+    warnings,
+    warned: digestOf(warnings),
+  };
+}
+
+/** Whoever was never told of warnings knows of none. */
+const hasUpdates = ({ extended, warned }: WorkUpdates, known: LastSeenWork): boolean =>
+  extended !== undefined || warned !== (known.warned ?? digestOf([]));
+
+const digestOf = (warnings: WorkUpdates["warnings"]): string =>
+  sha256(canonicalJson(warnings, "invalid_input")).slice(0, 16);
+
+/** Looks each time the work stirs; what it tells may be known already. */
+async function waitForUpdates(
+  agent: LocalAgent,
+  work: LocalWork,
+  known: LastSeenWork,
+  signal: AbortSignal,
+): Promise<WorkUpdates> {
+  let stirred = Promise.withResolvers<void>();
+  const stir = (): void => stirred.resolve();
+  signal.addEventListener("abort", stir);
+  work.on("extended", stir);
+  work.on("warned", stir);
+  work.signal.addEventListener("abort", stir);
+  if (signal.aborted) stir();
+  try {
+    for (;;) {
+      await stirred.promise;
+      stirred = Promise.withResolvers();
+      const now = await pollUpdates(agent, known);
+      if (signal.aborted || hasUpdates(now, known)) return now;
+    }
+  } finally {
+    signal.removeEventListener("abort", stir);
+    work.unwatch();
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * The process that runs SQL: of its own, because a question that never ends cannot be stopped from
+ * another thread while SQLite computes, and because what SQLite allocates can only be bounded for a
+ * whole process. It answers one question at a time and ends with whoever started it.
+ */
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import type { ProcessResponse, QueryRequest } from "./protocol.ts";
+import { runQuery } from "./sqlite-engine.ts";
+
+const GRACE_MS = 1_000;
+
+const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
+const watchdog = new Worker(
+  fileURLToPath(new URL(`./watchdog-thread.${extension}`, import.meta.url)),
+);
+watchdog.unref();
+
+process.on("disconnect", () => process.exit());
+process.on("message", (question: QueryRequest) => {
+  watchdog.postMessage(question.query.bounds.ms + GRACE_MS);
+  try {
+    send({ kind: "answer", outcome: runQuery(question) });
+  } catch (error) {
+    send({ kind: "broken", message: (error as Error).message });
+  }
+  watchdog.postMessage(0);
+});
+watchdog.once("online", () => send({ kind: "ready" }));
+
+function send(message: ProcessResponse): void {
+  process.send?.(message);
+}

@@ -1,0 +1,96 @@
+/** All that a hub tells about one task, read once, so that everything said about it is of one moment. */
+import type { TimelineStep } from "../coordination/timeline/step.ts";
+import type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
+import type { LineStep } from "../delivery/watch/task-line.ts";
+import type { Delivery } from "../history/delivery.ts";
+import type { HubEvent } from "../history/event.ts";
+import type { Hub } from "../hub/hub.ts";
+import type { DeliveryTotals } from "../store/store.ts";
+import type { Problem } from "../store/verify-report.ts";
+
+export interface LineFacts {
+  readonly task: string;
+  /** Its handoffs in the order they were sent, without reports of failures. */
+  readonly steps: readonly LineStep[];
+  /** Every delivery of those, in the same order, without what a newer handoff took the place of. */
+  readonly deliveries: readonly DeliveryDetails[];
+  readonly timeline: readonly TimelineStep[];
+  /** Every delivery the line holds, with those of reports and those that were replaced. */
+  readonly rows: readonly Delivery[];
+  /** Of this task. */
+  readonly events: readonly HubEvent[];
+  readonly books: DeliveryTotals;
+  readonly problems: readonly Problem[];
+}
+
+export async function readLine(hub: Hub, task: string): Promise<LineFacts> {
+  const all = await hub.tasks.line(task);
+  const steps = all.filter(({ envelope }) => envelope.failure === undefined);
+  const rows = all.flatMap(({ deliveries }) => deliveries);
+  const shown: DeliveryDetails[] = [];
+  for (const { id, state } of steps.flatMap(({ deliveries }) => deliveries)) {
+    if (state !== "superseded") shown.push(await hub.deliveries.get(id));
+  }
+  return {
+    task,
+    steps,
+    deliveries: shown,
+    timeline: await readTimeline(hub, task),
+    rows,
+    events: await eventsOf(hub, task),
+    books: await hub.deliveries.totals(),
+    problems: (await hub.verify()).problems,
+  };
+}
+
+async function readTimeline(hub: Hub, task: string): Promise<readonly TimelineStep[]> {
+  const all: TimelineStep[] = [];
+  for (let after: string | undefined; ; ) {
+    const { items, next } = await hub.tasks.timeline(task, after === undefined ? {} : { after });
+    all.unshift(...items);
+    if (next === undefined) return all;
+    after = next;
+  }
+}
+
+async function eventsOf(hub: Hub, task: string): Promise<HubEvent[]> {
+  const found: HubEvent[] = [];
+  for (let after = 0; ; ) {
+    const { items, next } = await hub.events.list({ after });
+    found.push(...items.filter((event) => event.task === task));
+    if (next === undefined) return found;
+    after = next;
+  }
+}
+
+/** Who has a delivery, or had it last; an inbox that nobody took it from. */
+export const holderOrReceiverOf = ({ delivery }: DeliveryDetails): string =>
+  delivery.holder ?? delivery.receiver;
+
+/** Who had a try that nobody accepted. */
+const NOBODY = "nobody";
+
+/** One try of a delivery: what came of it, and by whom. */
+export interface AttemptSummary {
+  readonly attempt: number;
+  readonly agent: string;
+  readonly outcome: string;
+}
+
+/** Every try: those that ended without completing are on record, the last one is the delivery itself. */
+export function attemptsOf({ delivery, attempts }: DeliveryDetails): AttemptSummary[] {
+  const ended = attempts
+    .filter(({ outcome }) => outcome !== "stopped")
+    .map(({ attempt, holder, outcome }) => ({
+      attempt,
+      agent: holder ?? NOBODY,
+      outcome: outcome as string,
+    }));
+  const { attempt, state } = delivery;
+  if (attempt === 0 || ended.some((each) => each.attempt === attempt)) return ended;
+  return [...ended, { attempt, agent: delivery.holder ?? NOBODY, outcome: state }];
+}
+
+/** Where the line has got to: what was not handed on. */
+export const finalDeliveriesOf = ({ deliveries }: LineFacts): DeliveryDetails[] =>
+  deliveries.filter(({ result }) => result?.handedOn === undefined);

@@ -1,0 +1,121 @@
+/** Marking: a record, entries and what is told about deliveries, in one operation or not at all. */
+import { describe, expect } from "vitest";
+import { entryDigest } from "../../../src/store/rows.ts";
+import type { PutEntry } from "../../../src/store/store.ts";
+import { expectOutcome } from "../expectations.ts";
+import type { Scene, SceneTest } from "../scene.ts";
+
+const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
+
+const entry = (name: string, change: Partial<PutEntry> = {}): PutEntry => ({
+  kind: "mark",
+  name,
+  value: `"${name}"`,
+  basedOn: 0,
+  ...change,
+});
+
+export function moveEntries(it: SceneTest): void {
+  describe("entries that come with a move", () => {
+    it("are written with the record and the events; the delivery stays as it is [MEM-16]", async ({
+      scene,
+    }) => {
+      const { workspace } = scene;
+      const { delivery } = await scene.underWay();
+      scene.clock.advance(7);
+      const memory = scene.record("ada", { type: "quarantine", content: "both are wrong" });
+      const move = scene.moveOf(delivery, { to: delivery.state, event: "quarantined" });
+      const entries = [entry("a"), entry("b")];
+      const { deliveries } = await scene.move([move], { memory, entries, agent: "ada" });
+      expect(deliveries).toEqual([delivery]);
+      await scene.reopen();
+      for (const { kind, name, value } of entries) {
+        const stored = { kind, name, value: value ?? "", revision: 1 };
+        expect(await scene.store.findEntry(workspace, kind, name)).toEqual({
+          ...stored,
+          at: scene.now,
+          digest: entryDigest(stored),
+        });
+      }
+      expect((await scene.everything())[0]?.id).toBe(memory.id);
+      expect((await scene.store.readEvents(workspace, 0, 100)).at(-1)).toMatchObject({
+        kind: "quarantined",
+        agent: "ada",
+        delivery: delivery.id,
+      });
+      expect(await scene.deliveryNow(delivery.id)).toEqual(delivery);
+    });
+
+    it("are written without any delivery, and taken away the same way [MEM-16]", async ({
+      scene,
+    }) => {
+      const { workspace } = scene;
+      await scene.move([], { memory: scene.record("ada", "why"), entries: [entry("a")] });
+      const gone = entry("a", { value: undefined, basedOn: 1 });
+      const memory = scene.record("ada", "not so");
+      expect(await scene.move([], { memory, entries: [gone, entry("b")] })).toEqual({
+        kind: "moved",
+        deliveries: [],
+      });
+      expect(await scene.store.findEntry(workspace, "mark", "a")).toBeUndefined();
+      expect(await scene.store.findEntry(workspace, "mark", "b")).toMatchObject({ revision: 1 });
+    });
+
+    it("are all refused when one is not as it was seen: the first is told [MEM-16]", async ({
+      scene,
+    }) => {
+      const { delivery } = await scene.send();
+      const there = await scene.put("mark", "b", '"there"');
+      const move = scene.moveOf(delivery, { to: delivery.state, event: "quarantined" });
+      const memory = scene.record("ada", "why");
+      const marks = (...entries: PutEntry[]) =>
+        scene.unchanged(() =>
+          scene.store.moveDeliveries(scene.moving([move], { memory, entries })),
+        );
+      expect(await marks(entry("a"), entry("b"), entry("c", { basedOn: 3 }))).toEqual({
+        kind: "entry_changed",
+        entry: there,
+      });
+      expect(await marks(entry("a"), entry("c", { basedOn: 3 }))).toEqual({
+        kind: "entry_changed",
+        entry: undefined,
+      });
+      expectOutcome(
+        await scene.store.moveDeliveries(scene.moving([move], { memory, entries: [entry("a")] })),
+        "moved",
+      );
+    });
+
+    it("come after what was seen and the record, when several things are wrong [MEM-16]", async ({
+      scene,
+    }) => {
+      const { delivery } = await scene.send();
+      const entries = [entry("a", { basedOn: 9 })];
+      const move = scene.moveOf(delivery, { to: delivery.state, event: "quarantined" });
+      const stale = { ...move, seen: { ...move.seen, fence: 9 } };
+      const lost = scene.record("ada", { content: "see", refs: [UNKNOWN_MEMORY] });
+      const fine = scene.record("ada", "why");
+      expect(await outcomeKind(scene, [stale], { memory: lost, entries })).toBe("changed");
+      expect(await outcomeKind(scene, [move], { memory: lost, entries })).toBe("missing_reference");
+      expect(await outcomeKind(scene, [move], { memory: fine, entries })).toBe("entry_changed");
+    });
+
+    it("of two that mark the same in one turn one gets through, the other writes nothing [MEM-16]", async ({
+      scene,
+    }) => {
+      const outcomes = await Promise.all(
+        ["one", "two"].map((content) =>
+          scene.store.moveDeliveries(
+            scene.moving([], { memory: scene.record("ada", content), entries: [entry("a")] }),
+          ),
+        ),
+      );
+      expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(["entry_changed", "moved"]);
+      expect(await scene.everything()).toHaveLength(1);
+    });
+  });
+}
+
+async function outcomeKind(scene: Scene, ...about: Parameters<Scene["moving"]>): Promise<string> {
+  return (await scene.unchanged(() => scene.store.moveDeliveries(scene.moving(...about)))).kind;
+}
