@@ -86,7 +86,7 @@ async function run(store: string): Promise<Asked> {
 
 /** Times are of an index that is filled, not of one that is being filled. */
 async function settled(hub: Awaited<ReturnType<typeof openHub>>): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let attempt = 0; attempt < 100; attempt++) {
     const { records, indexed } = await hub.index.state();
     if (records - indexed < 512) return;
     await new Promise((resolve) => setTimeout(resolve, 100));

@@ -1,6 +1,6 @@
 /**
- * A person in the line: asked like an agent, reminded until she looks, with a deadline. She asks
- * back once, then approves; the agent goes on only with her yes.
+ * Human approval: a person receives a handoff like an agent, with reminders and a deadline. She asks one
+ * question, then approves; the agent continues only after her approval.
  */
 import { openHub } from "batonpass";
 
@@ -31,7 +31,7 @@ for (const { delivery, question } of await deployer.questions.list()) {
 
 // In one step, since she has seen it: baton approve dlv_…; or reject(), reply(), edit()
 for (const { delivery, envelope } of (await maria.deliveries.waiting()).items) {
-  console.log("maria is told:", envelope.history.at(-1)?.decided);
+  console.log("maria reads:", envelope.history.at(-1)?.decided);
   await maria.approvals.approve(delivery.id, { comment: "Go, but not before 10." });
 }
 

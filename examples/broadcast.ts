@@ -1,6 +1,6 @@
 /**
- * Broadcast: one envelope on a channel, a delivery of its own for each subscriber. The slow one holds
- * up nobody, and who subscribes late can still have what was published before.
+ * Broadcast: one envelope on a channel, with a separate delivery for each subscriber. A slow subscriber does
+ * not delay the others, and a late subscriber can still receive earlier publications.
  */
 import { type Agent, openHub } from "batonpass";
 

@@ -1,6 +1,6 @@
 /**
- * Choreography: nobody directs. Each agent hands on, by name or to whom the table of routes leads, and
- * the hop counter ends a line that would go round for ever.
+ * Choreography without a coordinator: each agent hands off by name or by route, and the hop limit stops a
+ * line that would loop forever.
  */
 import { type Agent, openHub, type Work } from "batonpass";
 

@@ -1,6 +1,6 @@
 /**
- * What a receiver starts from: a primer to paste, a view within its window, records on demand. The
- * sender looks at it first. What must not be lost stays on the task's ledger until it is released.
+ * What a receiver starts from: a primer to paste, a view within its token budget, records on demand. The
+ * sender previews it. Constraints and open decisions stay on the task's ledger until they are released.
  */
 import { openHub } from "batonpass";
 

@@ -1,6 +1,6 @@
 /**
- * Dead letters: what nobody could do is parked, with every try and its reason. Somebody looks, puts
- * right what was wrong, and has it tried again. The old envelope stays as it was.
+ * Dead letters: a delivery that was given up is kept with every attempt and its reason. An operator fixes the
+ * cause and redrives it as a new envelope; the original does not change.
  */
 import { type Hub, openHub } from "batonpass";
 
@@ -33,7 +33,7 @@ export async function importJune(hub: Hub, say: (text: string) => void): Promise
     await using work = await importer.accept<{ file: string }>();
     const file = work?.envelope.payload?.data.file;
     if (file === "june.csv") await work?.complete({ summary: "41,007 rows." });
-    // Permanent: another try would not help. Otherwise it is tried `attempts` times.
+    // Permanent: a retry would not help. Otherwise it is retried up to `attempts` times.
     else await work?.fail({ class: "permanent", message: `There is no ${file}` });
   }
 }

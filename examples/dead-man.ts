@@ -1,6 +1,6 @@
 /**
- * The dead man's handoff: a holder falls silent in the middle of its work. The next one gets the same
- * delivery, with an envelope that the hub made from the notes the first one left.
+ * Crash recovery: a holder stops responding while it works. The next holder gets the same delivery, with an
+ * envelope that the hub reconstructed from the notes of the first.
  */
 import { isBatonError, openHub } from "batonpass";
 

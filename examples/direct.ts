@@ -1,6 +1,6 @@
 /**
- * Direct handoff: the sender waits until the receiver has the work, then for its result. The policy
- * "direct" gives a receiver 15 seconds to accept, three times; then it is parked, and nothing is lost.
+ * Direct handoff: the sender waits until the receiver has accepted, then for the result. The policy "direct"
+ * gives a receiver 15 seconds to accept, three times; after that the delivery is a dead letter.
  */
 import { openHub } from "batonpass";
 
@@ -18,8 +18,8 @@ const sent = await analyst.handoff({
   policy: "direct",
 });
 
-const heard = await sent.accepted(); // within 15 s, unless told otherwise
-console.log(heard.kind, "by", heard.delivery.holder);
+const accepted = await sent.accepted(); // default timeout: 15 s
+console.log(accepted.kind, "by", accepted.delivery.holder);
 
 const answer = await sent.completed({ timeoutMs: 30_000 });
 if (answer.kind !== "completed") throw new Error(`it was ${answer.kind}`);
@@ -29,7 +29,7 @@ await receiving;
 async function receive(): Promise<void> {
   await using work = await coder.accept({ wait: true }); // sleeps until something comes
   await work?.complete({
-    summary: "Three tries, jitter up to 4 s.",
+    summary: "Three attempts, jitter up to 4 s.",
     outputs: { patch: "+ await retry(charge)" },
     criteria: { patch: ["The tests pass"] }, // without it: invalid_result, with what is missing
   });

@@ -1,7 +1,7 @@
 /**
- * A failure is a handoff too: it says what went wrong, what was attempted and what might mend it, and
- * goes to whoever decides. Here nobody has that role, so the hub does: by a rule for missing types, by
- * its defaults for everything else. The decision is a memory, linked to the failure.
+ * Failure policy: a failure is a handoff too. It says what went wrong, what was attempted and what might help,
+ * and goes to a coordinator. No agent has that role here, so the hub decides: by a rule for missing types, by
+ * its defaults otherwise. The decision is a memory that is related to the failure.
  */
 import { openHub } from "batonpass";
 
@@ -13,7 +13,7 @@ const architect = await hub.agent("architect", { role: "architect" });
 await hub.failures.setRule("missing types", {
   when: { type: "missing_type" },
   then: { reroute: "role:architect" },
-  reason: "Whoever knows the data defines its types",
+  reason: "The architect knows the data and defines its types",
 });
 
 await planner.tasks.add({ task: "users-api", to: "coder", intent: "GET /users answers users" });
@@ -21,7 +21,7 @@ await planner.tasks.add({ task: "users-api", to: "coder", intent: "GET /users an
   await using work = await coder.accept();
   await work?.fail({
     type: "missing_type",
-    class: "permanent", // another try would not help
+    class: "permanent", // a retry would not help
     attempted: "npm run build",
     message: "There is no type User",
     hints: ["Define User in types.ts"],
@@ -40,7 +40,7 @@ for (const { failure, decision } of (await hub.failures.list({ task: "users-api"
 }
 console.log(`users-api is ${(await hub.tasks.get("users-api")).state}`);
 
-// Nobody has a rule for this one, and nobody else can do it: the hub gives it up, and says why.
+// No rule matches this one, and no other agent can do it: the hub aborts it, with a reason.
 await planner.tasks.add({ task: "pdf", to: "coder", intent: "All users as a PDF" });
 {
   await using work = await coder.accept();

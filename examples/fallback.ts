@@ -1,6 +1,6 @@
 /**
- * Fallback: the first receiver does not answer in time, so the next in line gets the work. Whoever is
- * alive carries that out: here the sender, which waits, and the backup, which listens.
+ * Fallback: the first receiver does not accept in time, so the next one gets the work. Any running process
+ * carries the policy out: here the sender, which waits, and the backup, which polls its inbox.
  */
 import { type Agent, openHub, type Sent, type Work } from "batonpass";
 
@@ -30,12 +30,12 @@ if (import.meta.main) {
 
   const sent = await askForReview(planner);
   const receiving = backup.accept({ wait: true });
-  const heard = await sent.accepted({ timeoutMs: 30_000 });
-  console.log(heard.kind, "by", heard.delivery.holder, "at try", heard.delivery.attempt);
+  const answer = await sent.accepted({ timeoutMs: 30_000 });
+  console.log(answer.kind, "by", answer.delivery.holder, "at attempt", answer.delivery.attempt);
   await using work = await receiving;
   if (work !== undefined) await review(work);
 
   for (const { attempt, outcome } of await hub.deliveries.attempts(sent.id)) {
-    console.log(`try ${attempt}: ${outcome}`);
+    console.log(`attempt ${attempt}: ${outcome}`);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Fan-in: three pieces of work in parallel, and one handoff that opens when all have completed. Whoever
- * gets it has their results, and their envelopes as parents.
+ * Fan-in: three tasks in parallel, and one handoff that opens when all of them have completed. Its receiver
+ * gets their results, and their envelopes as parents.
  */
 import { openHub } from "batonpass";
 

@@ -1,6 +1,6 @@
 /**
- * Reservations: two agents are given work on the same files. The second is told who works there before
- * it starts, waits, and goes on when the first has let go. Nothing is refused, and nothing is cleaned up.
+ * Reservations: two agents get work on the same files. The second sees the conflict before it starts, waits,
+ * and continues when the first is done. Nothing is blocked, and nothing has to be cleaned up.
  */
 import { openHub } from "batonpass";
 
@@ -23,7 +23,7 @@ await planner.handoff({
 });
 
 const work = await coder.accept(); // reserves what the handoff says it will touch
-console.log("coder is told of", work?.reservations.conflicts.length);
+console.log("conflicts of coder:", work?.reservations.conflicts.length);
 
 for await (const offer of writer.inbox({ wait: false })) {
   for (const { agent, globs, with: mine } of await offer.conflicts()) {

@@ -1,7 +1,4 @@
-/**
- * Retry: a failure that may pass is tried again, after a pause that grows and has jitter. Here the
- * third try succeeds.
- */
+/** Retry: a retryable failure is retried after a growing, jittered pause. Here the third attempt succeeds. */
 import { type Agent, openHub, type Sent, type Work } from "batonpass";
 
 export function order(planner: Agent): Promise<Sent> {
@@ -9,7 +6,7 @@ export function order(planner: Agent): Promise<Sent> {
     to: "deployer",
     task: "deploy-42",
     intent: "Version 42 is live",
-    policy: { attempts: 3, backoff: { firstMs: 20, longestMs: 80 } }, // unless told: 1 s, up to 30 s
+    policy: { attempts: 3, backoff: { firstMs: 20, longestMs: 80 } }, // default: 1 s, up to 30 s
   });
 }
 
@@ -32,8 +29,8 @@ if (import.meta.main) {
   }
 
   for (const { attempt, outcome, reason } of await hub.deliveries.attempts(sent.id)) {
-    console.log(`try ${attempt}: ${outcome}, ${reason.message}`);
+    console.log(`attempt ${attempt}: ${outcome}, ${reason.message}`);
   }
   const { state, attempt } = await sent.status();
-  console.log(`try ${attempt}: ${state}`);
+  console.log(`attempt ${attempt}: ${state}`);
 }

@@ -1,6 +1,6 @@
 /**
- * What a whole team shares: constraints, conventions, decisions, how the project stands. Read once at the
- * start of a session, for one's role; written by who keeps it; proposed by everybody else.
+ * Shared context: constraints, conventions, decisions and project facts of the team. Agents read it at the start
+ * of a session, filtered by role; coordinators and memory keepers write it, other agents propose changes.
  */
 import { isBatonError, openHub } from "batonpass";
 
@@ -41,7 +41,7 @@ for (const { section, key, by } of changes) console.log(`${section}/${key} is ne
 
 const orders = { key: "orders", question: "Where do orders live?", choice: "MongoDB" };
 for (const write of [
-  () => lead.context.decide(orders), // somebody decided against it
+  () => lead.context.decide(orders), // conflicts with an active decision
   () => lead.context.set({ section: "conventions", key: "names", rule: "Any name" }), // it is there
 ]) {
   await write().catch((error: unknown) => {

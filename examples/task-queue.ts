@@ -1,6 +1,6 @@
 /**
- * A task queue: a feature with three parts, one of which waits for the other two. Whoever has the role takes
- * what can be taken; the rest begins by itself, and the feature is done when its last part is.
+ * Task queue: a feature with three parts, one of which waits for the other two. Agents of the role claim what is
+ * ready; the rest opens by itself, and the feature is done when its last part is.
  */
 import { openHub } from "batonpass";
 
@@ -18,7 +18,7 @@ await using split = await lead.accept();
 await split?.complete({ summary: "Split into api, export, and docs when both are done" });
 
 await show();
-await Promise.all([code("ann"), code("bob")]); // Each takes one: nobody does the same twice.
+await Promise.all([code("ann"), code("bob")]); // Each claims one; no task is done twice.
 await show();
 await code("bob");
 console.log((await hub.tasks.get("users")).why);

@@ -1,6 +1,6 @@
 /**
- * Testing a pipeline: the code that works in production, played in memory, with a clock that nobody
- * waits for and agents that do what a script says. In any test runner; here it is Node's own.
+ * Tests a pipeline: production code in memory, with a virtual clock and scripted agents. Works in any test
+ * runner; this one is node:test.
  *
  * npm run example -- testing-a-pipeline
  */
@@ -52,7 +52,7 @@ test("the rule reaches the critic, also when the first one dies at work", async 
     .nothingLost();
 });
 
-test("what no try can mend is parked, and nothing is lost", async () => {
+test("a permanent failure becomes a dead letter, and nothing is lost", async () => {
   await using kit = memoryHub();
   const { hub, clock } = kit;
   const planner = await hub.agent("planner", { role: "planner" });

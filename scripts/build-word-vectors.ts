@@ -40,7 +40,7 @@ const WORDS = 60_000;
 const DIMENSIONS = 192;
 const SLOTS = 131_072;
 const NEIGHBOURS = 8;
-/** Rarer words are often noise, and an expansion to a word nobody writes finds nothing. */
+/** Rarer words are often noise, and an expansion to an unused word finds nothing. */
 const NEIGHBOUR_RANK = 40_000;
 const MIN_SIMILARITY = 0.4;
 /** The words that shape the axes: rarer ones are less trustworthy. */
@@ -250,7 +250,7 @@ function neighbours(vectors: Matrix, vocabulary: readonly string[]): Neighbour[]
   });
 }
 
-/** Roughly the word without its ending: enough to tell forms of one word from other words. */
+/** Roughly the word without its ending: enough to distinguish forms of one word from other words. */
 function baseForm(word: string): string {
   const bare = word.replace(/(?:ies|ied|y)$/, "i").replace(/(?:ings?|ed|es|ers?|s|e)$/, "");
   const base = bare.length < 3 ? word : bare;

@@ -1,4 +1,4 @@
-/** `npm run check:package`: builds and packs the package, then looks at it as its users will. */
+/** `npm run check:package`: builds and packs the package, then checks it the way its users load it. */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -99,7 +99,7 @@ function succeeds(check: () => boolean): Step {
   return async () => (check() ? 0 : 1);
 }
 
-/** knip takes a source that nobody imports for unused, unless it is named there. */
+/** knip reports a source without importers as unused unless it is listed there. */
 function startedFiles(): readonly string[] {
   const { entry } = JSON.parse(readFileSync(join(ROOT, "knip.json"), "utf8")) as {
     readonly entry: readonly string[];

@@ -18,8 +18,8 @@ one sentence), \`retryable\`, \`violations\` (every broken rule at once, each wi
 \`JSON.stringify(error)\` is its form on the wire. The command line prints message, path and hint, or that JSON with
 \`--json\`, to stderr.
 
-**Retryable** means that the same call may succeed later without anybody changing it. HTTP and JSON-RPC columns are what
-those doors will answer; they are fixed here so that every door means the same.`;
+**Retryable** means that the same call can succeed later without a change. The last columns are the HTTP status, the JSON-RPC
+error code and the exit code of the command line.`;
 
 export function renderErrorReference(): string {
   const rows = Object.entries(ERROR_CODES).map(

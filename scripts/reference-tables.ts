@@ -86,7 +86,7 @@ function renderTable(head: readonly string[], body: readonly (readonly string[])
 /** Where the schema itself says nothing, or only what kind of name it is. */
 const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   artifacts: "What the work produced or needs, kept outside: files, pull requests, tool outputs",
-  constraints: "Rules for whoever works on the task",
+  constraints: "Rules for the work on the task",
   doNotRedo: "What is settled and must not be done again",
   done: "What has been done",
   expects: "What the receiver is to hand back, and how it knows that it is good",
@@ -102,7 +102,7 @@ const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   task: "The task whose line it is on; made up when the sender names none",
   priority: "How urgent it is: what is urgent goes ahead in the receiver's inbox",
   reconstructed: "Made by the hub from the notes of a holder that fell silent: who, which try, why",
-  to: "Whom it is for: an agent, one agent of a role, or everybody on a channel",
+  to: "The receiver: an agent, one agent of a role, or all subscribers of a channel",
   version: "The version of this format, such as 1.0",
   workspace: "The tenant",
 };
@@ -178,9 +178,9 @@ const FORMAT_MEANINGS: Record<keyof typeof FORMAT_LIMITS, string> = {
   relations: "relations of one memory",
   jsonDepth: "nesting of payloads, data and metadata",
   durationMs: "milliseconds of the longest time a policy can name: a year",
-  attempts: "tries a policy can ask for",
+  attempts: "attempts that a policy can ask for",
   fallbacks: "receivers a policy can fall back on",
-  hops: "the longest line a hub can be told to allow",
+  hops: "the longest line that a hub can be configured to allow",
 };
 
 const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
@@ -191,13 +191,13 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   claimBatch: "offers claimed at once",
   leaseMs: "milliseconds a holder may be silent before its work goes to the next",
   holdMs: "milliseconds one holder can have a piece of work, however often it renews its lease",
-  attempts: "tries before a delivery goes to a fallback, or is parked as dead",
+  attempts: "attempts before a delivery goes to a fallback or becomes a dead letter",
   hops: "handoffs of one line, one after the other, before it stops in dead letters",
   inbox: "open handoffs of one receiver; more are refused as inbox_full",
   breakerStrikes: "deliveries in a row that a receiver loses before its breaker opens",
   breakerMs: "milliseconds a breaker stays open before one probe may pass",
   coordinatorMs: "milliseconds a coordinator has to decide about a failure; then the hub decides",
-  personMs: "the same, where every coordinator is a person, and for whoever is asked",
+  personMs: "the same where every coordinator is a person, and for agents that are asked",
   redrives: "times the hub has one delivery that was given up tried again, before it aborts",
   taskTree: "tasks in one board or tree",
   tokens: "tokens of one workspace that are good at a time",

@@ -26,9 +26,9 @@ import { fileURLToPath } from "node:url";
 const NODE_MAJOR = 24;
 /** npm is quiet while it installs; after this long a person wants to see what it is doing. */
 const SLOW_INSTALL_MS = 90_000;
-/** Whoever installs touches the lock file this often, … */
+/** A run that installs touches the lock file this often, … */
 const LOCK_TOUCH_MS = 1_000;
-/** … so a lock file left untouched this long belongs to nobody. */
+/** … so a lock file left untouched this long is stale. */
 const LOCK_STALE_MS = 15_000;
 const DEPENDENCY_FIELDS = [
   "dependencies",
@@ -156,7 +156,7 @@ function withoutOwnBin(root) {
  * @returns {Promise<() => void>} what gives the lock back
  */
 async function lock(file) {
-  let told = false;
+  let announced = false;
   for (;;) {
     try {
       closeSync(openSync(file, "wx"));
@@ -168,8 +168,8 @@ async function lock(file) {
       rmSync(file, { force: true });
       continue;
     }
-    if (!told) logLine("Waiting for another run that is setting up …");
-    told = true;
+    if (!announced) logLine("Waiting for another run that is setting up …");
+    announced = true;
     await sleep(200);
   }
   const touch = setInterval(() => {
@@ -177,7 +177,7 @@ async function lock(file) {
     try {
       utimesSync(file, now, now);
     } catch {
-      // taken away by a run that thought us dead: nothing to keep fresh
+      // removed by a run that considered this one dead: nothing to refresh
     }
   }, LOCK_TOUCH_MS);
   return () => {
@@ -191,7 +191,7 @@ function ageOf(file) {
   try {
     return Date.now() - statSync(file).mtimeMs;
   } catch {
-    return 0; // just given back: try to take it
+    return 0; // just released: try to acquire it
   }
 }
 

@@ -51,12 +51,12 @@ const INTRODUCTION = `# A team: coder, reviewer, tester
 
 <!-- Written by \`npm run docs\` from a run of examples/coder-reviewer-tester: change it there. -->
 
-A handoff protocol for three agents and whoever coordinates them, complete: what they say to each other, what all of them can
+A complete handoff protocol for three agents and a coordinator: what they send to each other, what all of them can
 read, what happens when something fails. The task is a small one, an HTTP endpoint that answers a user by its id. The agents
-are stand-ins without a language model; what they do is real: files are written, reviewed by rules, mended and tested.
+are stand-ins without a language model; what they do is real: files are written, reviewed by rules, fixed and tested.
 
 \`\`\`sh
-npx baton demo team                          # plays it on a store of its own, and tells what happened
+npx baton demo team                          # plays it on a temporary store and prints what happened
 npm run example -- coder-reviewer-tester     # the same from a clone; --json prints every message
 \`\`\`
 
@@ -66,9 +66,9 @@ Everything on this page was read from the store after such a run, with a clock a
 |---|---|
 | \`examples/coder-reviewer-tester/messages.ts\` | what they say: schemas, registered with the hub |
 | \`examples/coder-reviewer-tester/shared.ts\` | what all of them can read |
-| \`examples/coder-reviewer-tester/coder.ts\` | writes, mends, asks for tests; says at once what it cannot do |
+| \`examples/coder-reviewer-tester/coder.ts\` | writes, fixes, asks for tests; fails at once what it cannot do |
 | \`examples/coder-reviewer-tester/reviewer.ts\` | reads what was handed over, finds the defect, says what to do where |
-| \`examples/coder-reviewer-tester/tester.ts\` | runs the tests, or fails because somebody else does |
+| \`examples/coder-reviewer-tester/tester.ts\` | runs the tests, or fails because another run holds the lock |
 | \`examples/coder-reviewer-tester/coordinator.ts\` | splits the feature into tasks, takes in proposals, decides about failures |
 | \`examples/coder-reviewer-tester/exercise.ts\` | sets the scene and lets them play; \`main.ts\` beside it opens the hub |
 
@@ -84,9 +84,9 @@ a team agrees on:
 | what the sender did | \`action\`, one word | the sender |
 | the work product | \`payload\`: a typed object, checked when it is sent | the sender |
 | what it has to know | \`intent\`, \`state\`, \`done\`, \`next\`, \`doNotRedo\`, \`constraints\`, \`decisions\`, \`refs\`; its [view](CONTEXT.md) fits its window | the sender, and what the task carries |
-| for monitoring | \`metadata\`, \`hop\`, and the delivery's tries | the hub |
+| for monitoring | \`metadata\`, \`hop\`, and the delivery's attempts | the hub |
 
-A malformed message is refused with every fault in it, before anybody receives it.`;
+A malformed message is refused with all of its violations and never delivered.`;
 
 function schemas(): string {
   const { action, ...messages } = messageSchemas();
@@ -105,7 +105,7 @@ async function sharedContext(hub: Hub): Promise<string> {
   const { text } = await coder.context.text();
   return `## The shared context
 
-What everybody can read and only a coordinator or memory-keeper writes; others propose, and a proposal is a handoff too. An
+All agents read it, only a coordinator or memory-keeper writes it; others propose, and a proposal is a handoff too. An
 item is one of four:
 
 <details><summary>JSON Schema of an item</summary>
@@ -137,8 +137,8 @@ ${json(essential(toCoder))}
 
 ### Coder → tester
 
-Its \`policy\` says how often it may be tried, \`expects\` what has to be handed in, \`touches\` what the work needs: whoever accepts
-it is told who else has reserved that.
+Its \`policy\` says how many attempts it gets, \`expects\` what has to be handed in, \`touches\` what the work needs: the receiver
+sees which other agents have reserved that.
 
 ${json(essential(toTester))}`;
 }
@@ -149,22 +149,22 @@ async function retryableFailureSection(hub: Hub, messages: readonly Envelope[]):
   const delivery = line.find(({ envelope }) => envelope.id === asked?.id)?.deliveries[0];
   const [attempt] = await hub.deliveries.attempts(delivery?.id ?? "");
   const [mistake] = (await hub.memories.recent({ task: asked?.task ?? "", type: "mistake" })).items;
-  return `## A failure that another try may mend
+  return `## A retryable failure
 
-The tester finds a lock: somebody else runs tests. It says so and does not wait. What it reports:
+The tester finds a lock: another run is in progress. It fails the attempt and does not wait. What it reports:
 
 ${json(attempt?.reason)}
 
-The handoff's own policy has tries left, so nobody has to be asked. The record of the failed try says what was decided:
+The handoff's policy has attempts left, so no decision is needed. The record of the failed attempt says what follows:
 
 ${json(mistake?.data?.["decision"])}
 
-The next try succeeds: the delivery is \`${delivery?.state}\`, on try ${delivery?.attempt}.`;
+The next attempt succeeds: the delivery is \`${delivery?.state}\`, at attempt ${delivery?.attempt}.`;
 }
 
 async function permanentFailureSection(hub: Hub, messages: readonly Envelope[]): Promise<string> {
   const reports = messages.filter(({ failure }) => failure !== undefined);
-  const told = await Promise.all(
+  const rendered = await Promise.all(
     reports.map(async (report) => {
       const [decision] = await decisionsOf(hub, report.task);
       return `### ${report.failure?.type}
@@ -176,14 +176,14 @@ What was decided:
 ${json(decision)}`;
     }),
   );
-  return `## Failures that no other try can mend
+  return `## Permanent failures
 
 The coder cannot do two of its tasks, and says so with what it attempted and what might help. Each failure becomes a message of
 its own: the hub reports it to the coordinator, in the same envelope as everything else, before the work is parked. What the
-coordinator decides is a record that points at the report: one is tried by somebody else because a rule says so, the other ends
+coordinator decides is a record that points at the report: one is rerouted by a rule, the other ends
 its task.
 
-${told.join("\n\n")}`;
+${rendered.join("\n\n")}`;
 }
 
 /** What was decided about failures of a task, as it stands in the records. */
@@ -198,13 +198,13 @@ async function timelineSection(hub: Hub, task: string): Promise<string> {
   const ends = await endsOf(hub, task);
   return `## The whole task
 
-Every message between them, every failure and every decision, in order; \`role:coder\` is whoever has that role, \`baton\` the hub.
-\`npm run baton -- timeline ${task} --children\` tells the same in full.
+Every message between them, every failure and every decision, in order; \`role:coder\` is any agent with that role, \`baton\` the hub.
+\`npm run baton -- timeline ${task} --children\` prints the same in full.
 
 ${block("text", [...story, "", ...ends].join("\n"))}`;
 }
 
-/** What a receiver acts on, in the order it is told above. */
+/** What a receiver acts on, in the order it is listed above. */
 const ESSENTIAL = [
   ...(["task", "parents", "from", "to", "action", "payload", "failure"] as const),
   ...(["intent", "origin", "state", "done", "next", "doNotRedo"] as const),

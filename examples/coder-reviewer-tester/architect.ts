@@ -1,4 +1,4 @@
-/** The architect: knows the data. What the coder cannot define ends up here. */
+/** The architect: defines the data types that the coder cannot. */
 import type { Player } from "./player.ts";
 import { DECLARATIONS, DECLARED, TYPES } from "./sources.ts";
 

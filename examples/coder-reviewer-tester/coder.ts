@@ -1,6 +1,6 @@
 /**
- * The coder: writes files, hands them to the reviewer, mends what the review found, and when it is
- * approved asks the tester. What it cannot do it says, at once and with a hint for whoever decides.
+ * The coder: writes files, hands them to the reviewer, fixes the findings and, once approved, asks for tests.
+ * What it cannot do it fails at once, with a hint for the coordinator.
  */
 import type { Work } from "batonpass";
 import { Action, type Change, Job, MISSING_DEPENDENCY, Review } from "./messages.ts";
@@ -11,8 +11,8 @@ import {
   DECLARED,
   FIRST_HANDLER,
   FIRST_TEST,
+  FIXES,
   HANDLER,
-  MENDS,
   TEST,
   TYPES,
 } from "./sources.ts";
@@ -21,7 +21,7 @@ export const coder: Player = async (work, desk) => {
   const { type, data } = work.envelope.payload ?? {};
   if (type === "job") return begin(work, desk, Job.parse(data));
   const review = Review.parse(data);
-  return review.verdict === "approved" ? askForTests(work, desk) : mend(work, desk, review);
+  return review.verdict === "approved" ? askForTests(work, desk) : fixFindings(work, desk, review);
 };
 
 function begin(work: Work, desk: Desk, job: Job): Promise<void> {
@@ -49,34 +49,38 @@ async function writeEndpoint(work: Work, { project, say }: Desk): Promise<void> 
     next: ["Read both files; say what to change, and where"],
     payload: say.change.of({
       files: await filesOf(project, "added"),
-      summary: "GET /users/:id looks the user up in a Map and answers it as JSON.",
-      mends: [],
+      summary: "GET /users/:id reads the user from a Map and returns it as JSON.",
+      fixes: [],
     }),
   });
 }
 
-async function mend(work: Work, { project, say, agent }: Desk, review: Review): Promise<void> {
+async function fixFindings(
+  work: Work,
+  { project, say, agent }: Desk,
+  review: Review,
+): Promise<void> {
   for (const { rule, file } of review.findings) {
-    const edit = MENDS[rule];
+    const edit = FIXES[rule];
     if (edit === undefined) {
-      await work.clarify(`How do I mend "${rule}"?`);
+      await work.clarify(`How do I fix "${rule}"?`);
       return;
     }
     await project.write(file, edit(await project.read(file)));
   }
   const { items: changes } = await agent.context.changes(); // Since it last looked: what was agreed on meanwhile.
-  const mended = review.findings.map(({ rule }) => rule);
-  await work.note(`Mended ${mended.join(" and ")}.${followed(changes)}`);
+  const fixed = review.findings.map(({ rule }) => rule);
+  await work.note(`Fixed ${fixed.join(" and ")}.${followed(changes)}`);
   await work.handoff({
     to: "role:reviewer",
     action: Action.enum.needs_review,
-    state: "Every finding is mended.",
-    done: [...work.envelope.done, "Mended every finding of the review"],
+    state: "Every finding is fixed.",
+    done: [...work.envelope.done, "Fixed every finding of the review"],
     next: ["Read both files again"],
     payload: say.change.of({
       files: await filesOf(project, "changed"),
-      summary: "An id that nobody has is answered with 404, and a test asks for one.",
-      mends: mended,
+      summary: "An unknown id returns 404, and a test covers it.",
+      fixes: fixed,
     }),
   });
 }
@@ -102,7 +106,7 @@ async function askForTests(work: Work, { say }: Desk): Promise<void> {
   });
 }
 
-/** It needs a type that somebody else has to define: trying again would not help. */
+/** It needs a type that another agent has to define: a retry would not help. */
 async function writeTypes(work: Work, { project }: Desk): Promise<void> {
   if (project.has(TYPES)) {
     await project.write(DECLARATIONS, DECLARED);
@@ -114,7 +118,7 @@ async function writeTypes(work: Work, { project }: Desk): Promise<void> {
     class: "permanent",
     attempted: `Write ${DECLARATIONS} for callers in TypeScript`,
     message: "The type User is not defined",
-    hints: [`Define User in ${TYPES} first: somebody who knows the data has to`],
+    hints: [`Define User in ${TYPES} first: the architect knows the data`],
   });
 }
 

@@ -1,7 +1,7 @@
 /**
- * The exercise: a feature, from the wish to the tested endpoint, by agents that talk only through Baton.
- * They are stand-ins without a language model, but what they do is real: files are written, read and
- * edited, tests are run. One process plays them all, each in its turn; nothing depends on that.
+ * The exercise: a feature from request to tested endpoint, by agents that communicate only through Baton.
+ * They have no language model, but their work is real: files are written, read and edited, tests are run.
+ * One process plays all of them in turn; nothing depends on that.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Agent, Hub } from "batonpass";
@@ -21,7 +21,7 @@ export { endsOf, messagesOf, storyOf } from "./tell.ts";
 export interface TeamOptions {
   /** Where the project is made. It must be there, and is left as the team left it. */
   readonly folder: string;
-  /** Between two turns; `idle` when nobody had anything to do. */
+  /** Called between two turns; `idle` if no agent had anything to do. */
   readonly between?: (idle: boolean) => Promise<void> | void;
 }
 
@@ -77,13 +77,13 @@ async function freshTask(hub: Hub, n = 1): Promise<string> {
   return (await hub.tasks.line(task)).length === 0 ? task : freshTask(hub, n + 1);
 }
 
-/** Who asks, what everybody can read, and what is settled about failures before there are any. */
+/** Registers the requester, writes the shared context and sets the failure rules. */
 async function setTheScene(hub: Hub): Promise<Agent> {
   await writeShared(await hub.agent("coordinator", { role: "coordinator" }));
   await hub.failures.setRule("missing-type", {
     when: { type: "missing_type" },
     then: { reroute: "role:architect" },
-    reason: "Whoever knows the data defines its types",
+    reason: "The architect knows the data and defines its types",
   });
   return hub.agent("owner", { role: "owner" });
 }

@@ -1,6 +1,6 @@
 /**
- * Plays the exercise and tells what happened; with `--json`, every message that was sent. With
- * `--folder <path>` the team works there, else in a folder of its own.
+ * Plays the exercise and prints what happened; with `--json`, every message that was sent. With
+ * `--folder <path>` the team works there, otherwise in a temporary folder.
  *
  * npm run example -- coder-reviewer-tester
  */
@@ -26,5 +26,5 @@ else {
   for (const line of await storyOf(hub, task)) console.log(line);
   console.log("");
   for (const line of await endsOf(hub, task)) console.log(line);
-  console.log(`\nWhat they made: ${folder}\nWhere it is told: ${hub.store}`);
+  console.log(`\nFiles: ${folder}\nStore: ${hub.store}`);
 }

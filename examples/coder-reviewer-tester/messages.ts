@@ -1,12 +1,12 @@
 /**
- * What the team says to each other: the payload of every handoff, and of every result, is one of these
- * typed objects, never a bare string. Registered with the hub, they are checked when a handoff is sent:
- * a malformed message is refused with every fault in it, and nobody ever receives one.
+ * The messages of the team: the payload of every handoff and every result is one of these typed objects, never
+ * a bare string. They are registered with the hub and checked when a handoff is sent: a malformed message is
+ * refused with all of its violations and never delivered.
  */
 import type { Hub, PayloadType } from "batonpass";
 import * as z from "zod";
 
-/** What the sender did, in one word that tells the receiver what to do next. */
+/** What the sender did, in one word, so that the receiver knows what to do next. */
 export const Action = z.enum([
   "delegated",
   "needs_review",
@@ -32,13 +32,13 @@ export const Job = z.strictObject({
   files: z.array(Path).min(1),
 });
 
-/** Coder → reviewer: which files to read, each fixed by its digest, and which findings it mends. */
+/** Coder → reviewer: which files to read, each fixed by its digest, and which findings it fixes. */
 export const Change = z.strictObject({
   files: z
     .array(z.strictObject({ path: Path, digest: Digest, change: z.enum(["added", "changed"]) }))
     .min(1),
   summary: Sentence,
-  mends: z.array(z.string()),
+  fixes: z.array(z.string()),
 });
 
 /** Reviewer → coder: the verdict, and where it is not "approved", what to do where. */

@@ -1,7 +1,7 @@
 /**
- * Another program on the same folder: a nightly test run that has the lock while the team works. It is not
- * of the team, but on the same hub: others see what it has reserved, and it sees when somebody failed
- * because of that, and makes room.
+ * Another program on the same folder: a nightly test run that holds the lock while the team works. It is not
+ * part of the team but uses the same hub: the team sees what it has reserved, and it releases the lock when it
+ * sees that a tester failed because of it.
  */
 import type { Agent } from "batonpass";
 import { LOCK, type Project } from "./project.ts";

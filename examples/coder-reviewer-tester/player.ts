@@ -1,4 +1,4 @@
-/** What the agents have in common: each is told of one piece of work at a time, and settles it. */
+/** What the agents have in common: each gets one piece of work at a time and settles it. */
 import type { Agent, Work } from "batonpass";
 import type { Say } from "./messages.ts";
 import type { Project } from "./project.ts";

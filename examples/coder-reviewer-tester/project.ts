@@ -1,6 +1,6 @@
 /**
- * The folder the team works in. Agents share nothing but this and Baton; every path in a message is
- * one in here.
+ * The folder the team works in. Agents share only this folder and Baton; every path in a message is
+ * relative to it.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,7 +10,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { TestReport } from "./messages.ts";
 
-/** One test run at a time: whoever made this file runs. */
+/** The lock file: one test run at a time. */
 export const LOCK = "test.lock";
 
 export class Project {
@@ -54,7 +54,7 @@ export class Project {
     }
   }
 
-  /** Makes the lock file; false when somebody has it. */
+  /** Creates the lock file; returns false if it exists. */
   async lock(owner: string): Promise<boolean> {
     try {
       await writeFile(join(this.folder, LOCK), owner, { flag: "wx" });
@@ -84,7 +84,7 @@ export class Project {
   #run(...args: string[]): Promise<string> {
     const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: _test, ...env } = process.env;
     return new Promise((resolve) => {
-      // Tests that fail end with another exit code; what they say tells that too.
+      // Failing tests exit with another code; their output has the counts.
       execFile(process.execPath, args, { cwd: this.folder, env }, (_error, stdout) =>
         resolve(stdout),
       );

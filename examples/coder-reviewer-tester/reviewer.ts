@@ -1,6 +1,6 @@
 /**
- * The reviewer: reads the files that were handed over (those, not newer ones: by their digests) and
- * holds them against its rules. What it finds goes back to the coder with file, line and what to do.
+ * The reviewer: reads exactly the files that were handed over (by digest) and checks them against its rules.
+ * Findings go back to the coder with file, line and what to do.
  */
 import type { Agent, Work } from "batonpass";
 import { Action, Change, type Review } from "./messages.ts";
@@ -24,7 +24,7 @@ const RULES: readonly Rule[] = [
     file: HANDLER,
     finds: /users\.get\(/,
     unless: /404/,
-    problem: "An id nobody has gets 200 and no body",
+    problem: "An unknown id returns 200 without a body",
     todo: "Answer 404, with a body that says why",
   },
   {
@@ -33,7 +33,7 @@ const RULES: readonly Rule[] = [
     file: TEST,
     finds: /response\.status/,
     unless: /404/,
-    problem: "No test asks for an id nobody has",
+    problem: "No test covers an unknown id",
     todo: "Add one that expects 404",
   },
 ];
@@ -58,7 +58,7 @@ export const reviewer: Player = async (work, { agent, project, say }) => {
 const said = ({ file, line, severity, problem }: Finding): string =>
   `${severity} at ${file}:${line}: ${problem}`;
 
-/** What was found here holds for every endpoint to come: a proposal to whoever keeps the shared context. */
+/** The finding applies to every future endpoint: proposed for the shared context. */
 async function proposeOnce(work: Work, agent: Agent): Promise<void> {
   const { section, key, why } = PROPOSED;
   if ((await agent.context.item(section, key)) !== undefined) return;
@@ -71,7 +71,7 @@ async function approve(work: Work, say: Desk["say"]): Promise<void> {
     to: work.envelope.from.agent,
     action: Action.enum.approved,
     state: "No finding is left.",
-    done: [...work.envelope.done, "Reviewed again: every finding is mended"],
+    done: [...work.envelope.done, "Reviewed again: every finding is fixed"],
     next: ["Have it tested"],
     payload: say.review.of({ verdict: "approved", findings: [] }),
   });

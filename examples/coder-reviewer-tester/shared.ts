@@ -1,6 +1,6 @@
 /**
- * What everybody on the team can read, and only the coordinator writes: how the project stands, what was
- * decided and why, what must hold, how things are done here. Others propose.
+ * The shared context of the team, which only the coordinator writes: project facts, decisions with reasons,
+ * constraints and conventions. Other agents propose changes.
  */
 import type { Agent, ContextInput } from "batonpass";
 
@@ -35,7 +35,7 @@ export const PROPOSED = {
   section: "conventions",
   key: "error-body",
   rule: 'An error is answered with its status and a body: { "error": "why" }',
-  why: "200 and no body tells a caller nothing",
+  why: "A caller cannot interpret 200 without a body",
 } as const satisfies ContextInput;
 
 /** Puts down what is not there yet: a team that plays twice keeps what it has agreed on. */

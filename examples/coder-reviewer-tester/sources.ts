@@ -1,12 +1,12 @@
 /**
- * What the coder writes, instead of a language model: a first version with a defect that its own test
- * does not ask about, and for each finding of the review the edit that mends it.
+ * What the coder writes, in place of a language model: a first version with a defect that its own test does not
+ * cover, and for each finding of the review the edit that fixes it.
  */
 
 export const HANDLER = "api/users.js";
 export const TEST = "api/users.test.js";
 
-/** For callers in TypeScript: what there is to say once somebody has defined User. */
+/** The declarations for TypeScript callers, once User is defined. */
 export const TYPES = "api/types.d.ts";
 export const DECLARATIONS = "api/users.d.ts";
 export const DECLARED = `import type { Server } from "node:http";
@@ -63,7 +63,7 @@ test("GET /users/99 answers 404 and says why", async () => {
 `;
 
 /** By the rule that found something: how the coder edits the file. */
-export const MENDS: Readonly<Record<string, (text: string) => string>> = {
+export const FIXES: Readonly<Record<string, (text: string) => string>> = {
   "unknown-id": (text) =>
     text.replace(
       "  answer(response, 200, user);\n",

@@ -1,6 +1,6 @@
 /**
- * What happened, from what the store knows of it and nothing else: the story (who did what, what failed,
- * who decided about it and why), how each task ended, and every message as it was sent.
+ * Renders what happened, from the store alone: the story (who did what, what failed, who decided and why),
+ * how each task ended, and every message as it was sent.
  */
 import type { ContextChange, Envelope, Hub, TimelineStep } from "batonpass";
 
@@ -53,7 +53,7 @@ export async function messagesOf(hub: Hub, task: string): Promise<Envelope[]> {
   return all.sort((a, b) => a.metadata.createdAt - b.metadata.createdAt);
 }
 
-/** That somebody takes what was for it goes without saying; how each task ended is told at the end. */
+/** Leaves out acceptances, and closings, which are listed at the end. */
 const isNews = ({ kind, report }: TimelineStep): boolean =>
   kind !== "accepted" && kind !== "closed" && !(report && kind === "completed");
 

@@ -20,7 +20,7 @@ import {
   FIRST_HANDLER,
   FIRST_TEST,
   HANDLER,
-  MENDS,
+  FIXES,
   TEST,
 } from "../../examples/coder-reviewer-tester/sources.ts";
 import type { Exercise } from "../../src/cli/demo/team-demo.ts";
@@ -74,7 +74,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
   }, 240_000);
   afterAll(() => stage?.[Symbol.asyncDispose]());
 
-  it("hands the endpoint along: written, reviewed, mended, approved, tested; each with a typed payload [CRD-5]", async () => {
+  it("hands the endpoint along: written, reviewed, fixed, approved, tested; each with a typed payload [CRD-5]", async () => {
     const { hub } = stage;
     const line = await envelopesOf(hub, ENDPOINT);
     expect(line.map(({ from, action, to }) => [from.agent, action, to])).toEqual([
@@ -97,7 +97,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     }
   });
 
-  it("has a real defect, found at its line, and really mended [CRD-5]", async () => {
+  it("has a real defect, found at its line, and really fixed [CRD-5]", async () => {
     const { hub, project } = stage;
     const [, first, review, second] = await envelopesOf(hub, ENDPOINT);
     expect(first?.payload?.data).toMatchObject({ files: filesOf(FIRST_HANDLER, FIRST_TEST) });
@@ -108,14 +108,14 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
         { rule: "untested-404", severity: "major", file: TEST },
       ],
     });
-    const mended = { handler: await project.read(HANDLER), test: await project.read(TEST) };
-    expect(mended.handler).toBe(MENDS["unknown-id"]?.(FIRST_HANDLER));
+    const fixed = { handler: await project.read(HANDLER), test: await project.read(TEST) };
+    expect(fixed.handler).toBe(FIXES["unknown-id"]?.(FIRST_HANDLER));
     expect(second?.payload?.data).toMatchObject({
-      mends: ["unknown-id", "untested-404"],
-      files: filesOf(mended.handler, mended.test),
+      fixes: ["unknown-id", "untested-404"],
+      files: filesOf(fixed.handler, fixed.test),
     });
     expect(await answerTo("/users/99", FIRST_HANDLER)).toEqual({ status: 200, body: "" });
-    expect(await answerTo("/users/99", mended.handler)).toEqual({
+    expect(await answerTo("/users/99", fixed.handler)).toEqual({
       status: 404,
       body: '{"error":"There is no user 99"}',
     });

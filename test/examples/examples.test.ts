@@ -155,7 +155,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
 
   it("direct: the sender hears who has it, then the result, each criterion confirmed", async () => {
     await afterRunning("direct", async (hub, { stdout }) => {
-      expect(stdout).toMatch(/^accepted by coder\nresult: Three tries.* \{ patch: /);
+      expect(stdout).toMatch(/^accepted by coder\nresult: Three attempts.* \{ patch: /);
       const { envelope, delivery } = only(await hub.tasks.line("payment-retries"));
       expect(envelope.policy).toEqual({ acceptMs: 15_000, attempts: 3 });
       expect(delivery).toMatchObject({ holder: "coder", attempt: 1 });
@@ -256,7 +256,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
   it("reservations: the second is told of the first before it starts, and no more when that is done [CRD-7]", async () => {
     await afterRunning("reservations", async (hub, { stdout }) => {
       expect(stdout.trimEnd().split("\n")).toEqual([
-        "coder is told of 0",
+        "conflicts of coder: 0",
         "coder works on src/auth/**: take care with src/*/login.ts",
         "reserved: coder, writer",
         "in the way now: 0",
@@ -274,7 +274,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
         { attempt: 1, outcome: "failed", holder: "deployer" },
         { attempt: 2, outcome: "failed", holder: "deployer" },
       ]);
-      expect(stdout).toMatch(/^try 1: failed, .*503\ntry 2: failed, .*503\ntry 3: completed\n$/);
+      expect(stdout).toMatch(/^attempt 1: failed, .*503\nattempt 2: failed, .*503\nattempt 3: completed\n$/);
     });
   });
 
@@ -287,7 +287,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
         { attempt: 1, outcome: "unaccepted" },
         { attempt: 2, outcome: "unaccepted" },
       ]);
-      expect(stdout).toMatch(/^accepted by backup at try 3\n/);
+      expect(stdout).toMatch(/^accepted by backup at attempt 3\n/);
     });
   });
 
