@@ -24,7 +24,7 @@ await lost?.note("The listener in pool.ts is never removed.");
 const next = await hub.agent("coder", undefined, { instance: "terminal-2" });
 await using work = await next.accept({ wait: true }); // until the lease has run out
 console.log(
-  "try",
+  "attempt",
   work?.delivery.attempt,
   "with",
   work?.envelope.reconstructed?.notes,

@@ -72,7 +72,7 @@ function textOf({ kind, text, failure, decision, attempt }: TimelineStep): strin
   }
   if (failure === undefined) return text;
   if (kind === "reported") return `"${failure.type}" needs a decision`;
-  return `FAILED, try ${attempt}, ${failure.class} (${failure.type}): ${text}`;
+  return `FAILED, attempt ${attempt}, ${failure.class} (${failure.type}): ${text}`;
 }
 
 function detailsOf({ kind, failure, decision }: TimelineStep): string[] {

@@ -267,13 +267,13 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     const story = await storyOf(hub, TASK);
     const text = story.join("\n");
     expect(text).toMatch(
-      /types +coder: FAILED, try 1, permanent \(missing_type\)[\s\S]*hint: Define User[\s\S]*types +coordinator: DECIDED to reroute to role:architect\n +because: By the rule/,
+      /types +coder: FAILED, attempt 1, permanent \(missing_type\)[\s\S]*hint: Define User[\s\S]*types +coordinator: DECIDED to reroute to role:architect\n +because: By the rule/,
     );
     expect(text).toMatch(
       /export +coder: FAILED[\s\S]*coordinator: DECIDED to abort\n +because: constraints\/no-dependencies/,
     );
     expect(text).toMatch(
-      /tester: FAILED, try 1, retryable \(busy\)[\s\S]*DECIDED by its policy: retry[\s\S]*tester: 2 of 2 tests pass\./,
+      /tester: FAILED, attempt 1, retryable \(busy\)[\s\S]*DECIDED by its policy: retry[\s\S]*tester: 2 of 2 tests pass\./,
     );
     expect(text.match(/FAILED/g)).toHaveLength(3);
     expect(text.match(/DECIDED/g)).toHaveLength(3);
