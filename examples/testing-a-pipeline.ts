@@ -8,7 +8,7 @@ import { test } from "node:test";
 import type { Agent, Work } from "batonpass";
 import {
   completes,
-  dies,
+  crashes,
   expectLine,
   fails,
   memoryHub,
@@ -36,7 +36,7 @@ test("the rule reaches the critic, also when the first one dies at work", async 
   const coder = await scriptedAgent(hub, "coder", { role: "coder" }, () => code);
   const critic = await scriptedAgent(hub, "critic", { role: "critic" }, [
     notes("Read half of it."),
-    dies(),
+    crashes(),
     completes("Approved."),
   ]);
 

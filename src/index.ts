@@ -14,7 +14,7 @@ export {
   isBatonError,
   type Violation,
 } from "./base/errors.ts";
-export type { IdGenerator as Ids } from "./base/ids.ts";
+export type { IdGenerator } from "./base/ids.ts";
 export { DEFAULT_LIMITS, FORMAT_LIMITS, type Limits } from "./base/limits.ts";
 export type { Page } from "./base/page.ts";
 export { generateKey } from "./base/signing-keys.ts";
@@ -24,7 +24,7 @@ export type { FileArtifact } from "./context/view/artifact-files.ts";
 export type { CheckedContext } from "./context/view/gaps.ts";
 export type { OmittedMemory, ShownMemory, View } from "./context/view/view.ts";
 export type { CatchUp, CatchUpQuery } from "./coordination/catch-up/catch-up.ts";
-export type { DecideResult as DecisionAnswer, Decision } from "./coordination/failures/decision.ts";
+export type { DecideResult, Decision } from "./coordination/failures/decision.ts";
 export type { ListedFailure } from "./coordination/failures/list.ts";
 export type { CoordinateFunction } from "./coordination/failures/proposals.ts";
 export type { FailureRule } from "./coordination/failures/rules.ts";
@@ -47,25 +47,25 @@ export type { ChannelInfo, ChannelState } from "./delivery/settings/channels.ts"
 export type { PayloadTypeInfo } from "./delivery/settings/payload-types.ts";
 export type { Route, RouteInfo } from "./delivery/settings/routes.ts";
 export type { DeadLetter } from "./delivery/settle/dead-letters.ts";
-export type { OpenQuestion as Asked } from "./delivery/settle/questions.ts";
+export type { OpenQuestion } from "./delivery/settle/questions.ts";
 export type { Failure } from "./delivery/settle/settle.ts";
 export { TRANSITIONS } from "./delivery/settle/transitions.ts";
 export type {
-  AcceptedOutcome as AcceptedAnswer,
-  CompletedOutcome as CompletedAnswer,
+  AcceptedOutcome,
+  CompletedOutcome,
 } from "./delivery/watch/await-outcome.ts";
-export type { DeliveryDetails as Shown } from "./delivery/watch/delivery-details.ts";
-export type { DeliveryWithEnvelope as Waiting } from "./delivery/watch/inbox-listing.ts";
+export type { DeliveryDetails } from "./delivery/watch/delivery-details.ts";
+export type { DeliveryWithEnvelope } from "./delivery/watch/inbox-listing.ts";
 export type { LineStep } from "./delivery/watch/task-line.ts";
 export type { WaitOptions } from "./delivery/watch/wait-options.ts";
-export type { NoteResult as Noted } from "./delivery/work/note.ts";
-export type { OnceResult as Once } from "./delivery/work/once.ts";
+export type { NoteResult } from "./delivery/work/note.ts";
+export type { OnceResult } from "./delivery/work/once.ts";
 export type { Approval, Edit } from "./delivery/work/person-decisions.ts";
 export type { ReadMemory, ReadOptions } from "./delivery/work/read-record.ts";
 export type { ShownView } from "./delivery/work/views.ts";
 export type { Warning } from "./delivery/work/warnings.ts";
 export { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "./envelope/json-schema.ts";
-export type { DetectedSecret as SecretAt } from "./envelope/mask-secrets.ts";
+export type { DetectedSecret } from "./envelope/mask-secrets.ts";
 export type { PayloadType } from "./envelope/payload-types.ts";
 // Handoffs.
 export {
@@ -80,11 +80,11 @@ export {
   type Priority,
 } from "./envelope/schema.ts";
 export type { StandardSchemaV1 } from "./envelope/standard-schema.ts";
-export type { EnvelopeVersions as Versions } from "./envelope/versions.ts";
+export type { EnvelopeVersions } from "./envelope/versions.ts";
 export type { Attempt } from "./history/attempt.ts";
 export type { Delivery, HeldDelivery } from "./history/delivery.ts";
 export type { HubEvent } from "./history/event.ts";
-export type { DeliveryOutcome as Ended, HandoffResult } from "./history/outcome.ts";
+export type { DeliveryOutcome, HandoffResult } from "./history/outcome.ts";
 // Agents.
 export type { Agent } from "./hub/agent.ts";
 // Running a hub.
@@ -96,16 +96,16 @@ export type { Offer } from "./hub/offer.ts";
 export type { SessionOptions } from "./hub/option-checks.ts";
 export type { HubOptions } from "./hub/options.ts";
 export type { Sent } from "./hub/sent.ts";
-export type { SettleResult as Settled, Work } from "./hub/work.ts";
+export type { SettleResult, Work } from "./hub/work.ts";
 export type { Ledger } from "./ledger/ledger.ts";
 export type { AgentInfo, AgentProfile } from "./memory/agents.ts";
 export type { BranchInfo } from "./memory/branches/branches.ts";
 export type { Impact } from "./memory/quarantine/blast-radius.ts";
 export type { QuarantinedMemory } from "./memory/quarantine/quarantine.ts";
 export type { RecentMemory, Relation } from "./memory/read.ts";
-export type { Hit, RecallQuery, RecallResult as Recalled } from "./memory/recall/recall.ts";
-export type { RememberResult as Remembered } from "./memory/recall/remember-checked.ts";
-export type { SimilarMemory as Known } from "./memory/recall/similar-memories.ts";
+export type { Hit, RecallQuery, RecallResult } from "./memory/recall/recall.ts";
+export type { RememberResult } from "./memory/recall/remember-checked.ts";
+export type { SimilarMemory } from "./memory/recall/similar-memories.ts";
 // Memories.
 export {
   MEMORY_TYPES,
@@ -115,7 +115,7 @@ export {
   type RelationKind,
 } from "./memory/record.ts";
 export type { RedactReport } from "./memory/redaction/redact.ts";
-export type { SqlOptions, SqlResult as SqlAnswer } from "./memory/sql.ts";
+export type { SqlOptions, SqlResult } from "./memory/sql.ts";
 export { STEP_KINDS, type TraceStep } from "./memory/traces/trace.ts";
 export type { ViewGap } from "./memory/view-gap.ts";
 // Opening a hub.
@@ -134,6 +134,6 @@ export {
 } from "./shared-context/items.ts";
 export type { SharedContextText } from "./shared-context/read.ts";
 export type { DeliveryState, EventKind } from "./store/rows.ts";
-export type { DeliveryTotals as Books, Store } from "./store/store.ts";
+export type { DeliveryTotals, Store } from "./store/store.ts";
 export type { VerifyReport } from "./store/verify-report.ts";
 export type { RouteFunction, Summarizer } from "./workspace/workspace.ts";

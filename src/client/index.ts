@@ -12,7 +12,7 @@ export { BatonError, type ErrorCode, isBatonError, type Violation } from "../bas
 export type { Page } from "../base/page.ts";
 export type { CatchUp, CatchUpQuery } from "../coordination/catch-up/catch-up.ts";
 export type {
-  DecideResult as DecisionAnswer,
+  DecideResult,
   Decision,
 } from "../coordination/failures/decision.ts";
 export type { Receipt } from "../delivery/receive/receipt.ts";
@@ -20,14 +20,14 @@ export type { AcceptOptions, InboxOptions } from "../delivery/receive/receive-op
 export type { Result } from "../delivery/send/result.ts";
 export type { Failure } from "../delivery/settle/settle.ts";
 export type {
-  AcceptedOutcome as AcceptedAnswer,
-  CompletedOutcome as CompletedAnswer,
+  AcceptedOutcome,
+  CompletedOutcome,
 } from "../delivery/watch/await-outcome.ts";
-export type { DeliveryDetails as Shown } from "../delivery/watch/delivery-details.ts";
-export type { DeliveryWithEnvelope as Waiting } from "../delivery/watch/inbox-listing.ts";
+export type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
+export type { DeliveryWithEnvelope } from "../delivery/watch/inbox-listing.ts";
 export type { WaitOptions } from "../delivery/watch/wait-options.ts";
-export type { NoteResult as Noted } from "../delivery/work/note.ts";
-export type { OnceResult as Once } from "../delivery/work/once.ts";
+export type { NoteResult } from "../delivery/work/note.ts";
+export type { OnceResult } from "../delivery/work/once.ts";
 export type { ReadMemory } from "../delivery/work/read-record.ts";
 export type { ShownView } from "../delivery/work/views.ts";
 export type { Warning } from "../delivery/work/warnings.ts";
@@ -37,20 +37,20 @@ export type { Draft, DraftOf, Envelope, EnvelopeOf, PolicyInput } from "../envel
 export type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
 export type { Delivery, HeldDelivery } from "../history/delivery.ts";
 export type { HubEvent } from "../history/event.ts";
-export type { DeliveryOutcome as Ended, HandoffResult } from "../history/outcome.ts";
+export type { DeliveryOutcome, HandoffResult } from "../history/outcome.ts";
 export type { Agent } from "../hub/agent.ts";
 export type { Settings, SettingsInput } from "../hub/groups/settings.ts";
 export type { Hub } from "../hub/hub.ts";
 export type { Offer } from "../hub/offer.ts";
 export type { SessionOptions } from "../hub/option-checks.ts";
 export type { Sent } from "../hub/sent.ts";
-export type { SettleResult as Settled, Work } from "../hub/work.ts";
+export type { SettleResult, Work } from "../hub/work.ts";
 export type { Ledger } from "../ledger/ledger.ts";
 export type { AgentInfo, AgentProfile } from "../memory/agents.ts";
-export type { Hit, RecallQuery, RecallResult as Recalled } from "../memory/recall/recall.ts";
-export type { RememberResult as Remembered } from "../memory/recall/remember-checked.ts";
+export type { Hit, RecallQuery, RecallResult } from "../memory/recall/recall.ts";
+export type { RememberResult } from "../memory/recall/remember-checked.ts";
 export type { Memory, MemoryInput } from "../memory/record.ts";
-export type { SqlOptions, SqlResult as SqlAnswer } from "../memory/sql.ts";
+export type { SqlOptions, SqlResult } from "../memory/sql.ts";
 export type { TraceStep } from "../memory/traces/trace.ts";
 export type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
 export type { DeliveryState, EventKind } from "../store/rows.ts";

@@ -2,31 +2,31 @@
  * The test kit: what users of Baton need to test their own agents without a disk, a clock or a model.
  * Needs no test runner of its own: what is not as expected throws node:assert's AssertionError.
  */
-export { type EndState, expectLine, type LineAssertions as ExpectedLine } from "./expect-line.ts";
+export { type EndState, expectLine, type LineAssertions } from "./expect-line.ts";
 export { lineText } from "./line-text.ts";
 export { type MemoryHub, type MemoryHubOptions, memoryHub } from "./memory-hub.ts";
-export { type PlayOptions, type PlayResult as Played, play } from "./play.ts";
+export { type PlayOptions, type PlayResult, play } from "./play.ts";
 export {
   type AnswerStep,
   type Script,
   type ScriptedAgent,
-  type StepContext as Turn,
+  type StepContext,
   scriptedAgent,
   type WorkStep,
 } from "./scripted-agent.ts";
 export { seededIds, seededRandom } from "./seeded-ids.ts";
 export {
   answers,
-  clarifies as asks,
+  clarifies,
   completes,
-  crashes as dies,
+  crashes,
   declines,
   fails,
-  handsOver as handsOn,
+  handsOver,
   type NextHandoff,
   notes,
   releases,
-  stalls as slow,
-  worksFor as busy,
+  stalls,
+  worksFor,
 } from "./steps.ts";
 export { VirtualClock } from "./virtual-clock.ts";

@@ -19,8 +19,8 @@ import { Project } from "../../examples/coder-reviewer-tester/project.ts";
 import {
   FIRST_HANDLER,
   FIRST_TEST,
-  HANDLER,
   FIXES,
+  HANDLER,
   TEST,
 } from "../../examples/coder-reviewer-tester/sources.ts";
 import type { Exercise } from "../../src/cli/demo/team-demo.ts";

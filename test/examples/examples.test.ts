@@ -274,7 +274,9 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
         { attempt: 1, outcome: "failed", holder: "deployer" },
         { attempt: 2, outcome: "failed", holder: "deployer" },
       ]);
-      expect(stdout).toMatch(/^attempt 1: failed, .*503\nattempt 2: failed, .*503\nattempt 3: completed\n$/);
+      expect(stdout).toMatch(
+        /^attempt 1: failed, .*503\nattempt 2: failed, .*503\nattempt 3: completed\n$/,
+      );
     });
   });
 

@@ -13,7 +13,7 @@ import {
   generateKey,
   type IssuedToken,
   isBatonError,
-  type Recalled,
+  type RecallResult,
   type RedactReport,
   type VerifyReport,
 } from "../../src/index.ts";
@@ -120,7 +120,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   "memories.recent": (memories, { old, fact }) =>
     expect(memories).toMatchObject({ items: [{ id: fact }, { id: old }] }),
   recall: (answer, { fact, old }) => {
-    const { items: hits } = answer as Recalled;
+    const { items: hits } = answer as RecallResult;
     expect(hits[0]?.memory.id).toBe(fact);
     expect(hits.find(({ memory }) => memory.id === old)?.supersededBy).toEqual([fact]);
   },

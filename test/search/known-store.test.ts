@@ -1,6 +1,6 @@
 /** The same figures through a store: candidates come from its search, among many that are none. */
 import { describe, expect, it } from "vitest";
-import type { Agent, Known } from "../../src/index.ts";
+import type { Agent, SimilarMemory } from "../../src/index.ts";
 import { openFresh, STORES } from "../support/hub/support.ts";
 import { type Answer, figuresOf, forTuning, heldOut, table } from "./known-pairs.ts";
 
@@ -41,7 +41,7 @@ describe.each(STORES)("what is known, looked for on %s", { timeout: 120_000 }, (
     const answers: Answer[] = [];
     let strays = 0;
     for (const [n, { verdict, said }] of pairs.entries()) {
-      const known: readonly Known[] = await ada.memories.similar({ content: said });
+      const known: readonly SimilarMemory[] = await ada.memories.similar({ content: said });
       const found = known.find(({ memory }) => memory.id === ids[n]);
       answers.push([verdict, found?.verdict ?? "other"]);
       strays += known.filter(({ memory }) => none.has(memory.id)).length;

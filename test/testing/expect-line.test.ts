@@ -4,12 +4,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Hub, LineStep } from "../../src/index.ts";
 import {
   completes,
+  crashes,
   declines,
-  dies,
-  type ExpectedLine,
   expectLine,
   fails,
-  handsOn,
+  handsOver,
+  type LineAssertions,
   lineText,
   memoryHub,
   notes,
@@ -20,7 +20,7 @@ import {
 
 const RULE = "Do not touch the test fixtures";
 const TESTS = "Ran the tests";
-const TO_CRITIC = handsOn({ to: "critic", next: ["Review it"] });
+const TO_CRITIC = handsOver({ to: "critic", next: ["Review it"] });
 
 interface Scripts {
   readonly coder?: Script;
@@ -50,7 +50,7 @@ async function played({ coder = [TO_CRITIC], critic = [completes()], seed = 1 }:
 }
 
 /** What an expectation said when it failed. */
-async function complaint(hub: Hub, expectation: (line: ExpectedLine) => unknown) {
+async function complaint(hub: Hub, expectation: (line: LineAssertions) => unknown) {
   const line = await expectLine(hub, "auth");
   try {
     expectation(line);
@@ -74,7 +74,7 @@ function lying<Name extends keyof Hub>(hub: Hub, name: Name, lie: Hub[Name]): Hu
 
 describe("wentThrough", () => {
   it("holds for the hands it went through, however often each tried [OPS-11]", async () => {
-    const { hub } = await played({ coder: [fails("503"), dies(), TO_CRITIC] });
+    const { hub } = await played({ coder: [fails("503"), crashes(), TO_CRITIC] });
     const line = await expectLine(hub, "auth");
     expect(line.wentThrough("planner", "coder", "critic")).toBe(line);
   });
@@ -113,7 +113,7 @@ describe("wentThrough", () => {
 
 describe("keptConstraint", () => {
   it("holds for what the ledger carries, by its rule or its id [OPS-11]", async () => {
-    const { hub } = await played({ coder: [dies(), TO_CRITIC] });
+    const { hub } = await played({ coder: [crashes(), TO_CRITIC] });
     const line = await expectLine(hub, "auth");
     const [first] = await hub.tasks.line("auth");
     line.keptConstraint(RULE).keptConstraint(first?.envelope.constraints[0]?.id ?? "");
@@ -171,7 +171,10 @@ describe("ended and waitsFor", () => {
 
 describe("nothingLost", () => {
   it("holds whatever happened on the way [OPS-11]", async () => {
-    const { hub } = await played({ coder: [fails("503"), dies(), TO_CRITIC], critic: [dies()] });
+    const { hub } = await played({
+      coder: [fails("503"), crashes(), TO_CRITIC],
+      critic: [crashes()],
+    });
     (await expectLine(hub, "auth")).nothingLost();
   });
 
@@ -231,13 +234,13 @@ describe("attempts and deliveredOnce", () => {
   it("hold for the tries there were [OPS-11]", async () => {
     const once = await expectLine((await played({})).hub, "auth");
     once.attempts(2).attempts(1, "coder").attempts(0, "planner").deliveredOnce();
-    const { hub } = await played({ coder: [fails("503"), dies(), TO_CRITIC] });
+    const { hub } = await played({ coder: [fails("503"), crashes(), TO_CRITIC] });
     (await expectLine(hub, "auth")).attempts(4).attempts(3, "coder").attempts(1, "critic");
   });
 
   it("fail for more or fewer tries, a redelivery, and what nobody accepted [OPS-11]", async () => {
     const { hub } = await played({ coder: [fails("503"), TO_CRITIC], critic: [] });
-    const says = async (expectation: (line: ExpectedLine) => unknown) =>
+    const says = async (expectation: (line: LineAssertions) => unknown) =>
       (await complaint(hub, expectation)).actual;
     expect(await says((line) => line.attempts(1))).toBe("2 (coder failed, coder completed)");
     expect(await says((line) => line.attempts(3, "coder"))).toMatch(/^2 /);
@@ -249,7 +252,7 @@ describe("attempts and deliveredOnce", () => {
 });
 
 describe("lineText", () => {
-  const scripts = { coder: [fails("503"), notes("half of it"), dies(), TO_CRITIC] };
+  const scripts = { coder: [fails("503"), notes("half of it"), crashes(), TO_CRITIC] };
 
   it("is the same for the same seed, with every time in it [OPS-11]", async () => {
     const [first, again, other] = [
@@ -264,7 +267,7 @@ describe("lineText", () => {
   });
 
   it("tells a line step by step, without ids [OPS-11]", async () => {
-    const { hub } = await played({ coder: [notes("half of it"), dies(), TO_CRITIC] });
+    const { hub } = await played({ coder: [notes("half of it"), crashes(), TO_CRITIC] });
     expect(await lineText(hub, "auth")).toBe(
       `auth: completed by critic
       0 ms  planner → coder  handed over    Refactor auth

@@ -4,14 +4,13 @@ import { expect, it, onTestFinished } from "vitest";
 import { type Agent, type Hub, isBatonError, type Work } from "../../src/index.ts";
 import {
   answers,
-  asks,
-  busy,
+  clarifies,
   completes,
+  crashes,
   declines,
-  dies,
   expectLine,
   fails,
-  handsOn,
+  handsOver,
   type MemoryHubOptions,
   memoryHub,
   notes,
@@ -20,8 +19,9 @@ import {
   type Script,
   type ScriptedAgent,
   scriptedAgent,
-  slow,
+  stalls,
   type VirtualClock,
+  worksFor,
 } from "../../src/testing/index.ts";
 
 const LEASE_MS = 60_000;
@@ -53,7 +53,7 @@ const TASK = { task: "auth", intent: "Refactor auth" };
 it("a line is played to its end: notes, handing on, completing [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const critic = await cast("critic", [completes("Approved.")]);
-  const coder = await cast("coder", [notes("47 of 47 tests pass"), handsOn({ to: "critic" })]);
+  const coder = await cast("coder", [notes("47 of 47 tests pass"), handsOver({ to: "critic" })]);
   await planner.handoff({ ...TASK, to: "coder" });
   expect(await play(hub, clock, [critic, coder])).toEqual({ turns: 2, passedMs: 0 });
   const line = await expectLine(hub, "auth");
@@ -77,7 +77,7 @@ it("the clock goes over backoffs, and the script goes on with the next try [OPS-
 
 it("who dies loses the work when its lease runs out, to another session of its own [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
-  const coder = await cast("coder", [notes("half of it"), dies(), completes("all of it")]);
+  const coder = await cast("coder", [notes("half of it"), crashes(), completes("all of it")]);
   await planner.handoff({ ...TASK, to: "coder" });
   const first = coder.agent;
   expect(await play(hub, clock, [coder])).toEqual({ turns: 2, passedMs: LEASE_MS });
@@ -91,7 +91,11 @@ it("who dies loses the work when its lease runs out, to another session of its o
 
 it("who is slow for longer than its lease is refused, and lets go [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
-  const slowest = await cast("coder", [slow(LEASE_MS + 1), completes("late"), completes("again")]);
+  const slowest = await cast("coder", [
+    stalls(LEASE_MS + 1),
+    completes("late"),
+    completes("again"),
+  ]);
   await planner.handoff({ ...TASK, to: "coder" });
   expect((await play(hub, clock, [slowest])).passedMs).toBe(LEASE_MS + 1);
   const line = await expectLine(hub, "auth");
@@ -101,7 +105,12 @@ it("who is slow for longer than its lease is refused, and lets go [OPS-11]", asy
 
 it("who is slow within its lease, or busy for longer, keeps the work, and others go on meanwhile [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
-  const coder = await cast("coder", [slow(LEASE_MS - 1), notes("x"), busy(300_000), completes()]);
+  const coder = await cast("coder", [
+    stalls(LEASE_MS - 1),
+    notes("x"),
+    worksFor(300_000),
+    completes(),
+  ]);
   const critic = await cast("critic", [completes()]);
   await planner.handoff({ ...TASK, to: "coder" });
   await planner.handoff({ to: "critic", task: "other", intent: "Look at it" });
@@ -121,7 +130,7 @@ it("declining, giving back and asking end a piece of work; whoever is asked answ
   const coder = await cast("coder", [
     declines("Not mine."),
     releases(),
-    asks("Is there a way back?"),
+    clarifies("Is there a way back?"),
     completes("Done."),
   ]);
   await planner.agent.handoff({ task: "no", intent: "i", to: "coder" });
@@ -238,7 +247,7 @@ it("what a step throws is thrown by play, as it is [OPS-11]", async () => {
   ]);
   await planner.handoff({ ...TASK, to: "coder" });
   await expect(play(hub, clock, [coder])).rejects.toBe(wrong);
-  const unknown = await cast("tester", [handsOn({ to: "nobody" })]);
+  const unknown = await cast("tester", [handsOver({ to: "nobody" })]);
   await planner.handoff({ task: "other", intent: "i", to: "tester" });
   const refused = await play(hub, clock, [unknown]).catch((error: unknown) => error);
   expect(isBatonError(refused) && refused.code).toBe("unknown_agent");

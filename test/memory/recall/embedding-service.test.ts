@@ -7,7 +7,7 @@ import {
   type Embedder,
   type Hub,
   httpEmbedder,
-  type Recalled,
+  type RecallResult,
 } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { hubOn, sharedStore } from "../../support/hub/shared-store.ts";
@@ -37,7 +37,7 @@ function topical(model: string): Embedder & { readonly texts: string[] } {
 }
 
 /** What is recalled once records have their vectors: a question gives them, and waits a second for that. */
-async function recalled(hub: Hub, question: string): Promise<Recalled> {
+async function recalled(hub: Hub, question: string): Promise<RecallResult> {
   return until(`an answer to "${question}"`, async () => {
     const answer = await hub.recall(question);
     return answer.items.length > 0 && answer;

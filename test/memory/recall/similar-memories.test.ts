@@ -1,7 +1,13 @@
 /** Search first: who writes what is known is told, or refused, and offered what to do instead. */
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import type { Agent, HubOptions, Known, MemoryInput, Remembered } from "../../../src/index.ts";
+import type {
+  Agent,
+  HubOptions,
+  MemoryInput,
+  RememberResult,
+  SimilarMemory,
+} from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 import {
   freshAddress,
@@ -12,7 +18,7 @@ import {
   STORES,
 } from "../../support/hub/support.ts";
 
-const verdicts = (known: readonly Known[] | undefined) =>
+const verdicts = (known: readonly SimilarMemory[] | undefined) =>
   known?.map(({ memory, verdict }) => [memory.id, verdict]);
 
 const DISTRACTORS = [
@@ -38,7 +44,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     const input = { content: "We hash passwords using argon2id.", tags: ["security"] };
     const written = await ada.remember(input, { known: "report" });
     expect(verdicts(written.known)).toEqual([[first.id, "same"]]);
-    const [known] = written.known as [Known];
+    const [known] = written.known as [SimilarMemory];
     expect(known.memory).toEqual(await ada.memories.read(first.id));
     expect(known.likeness).toBeGreaterThan(0.8);
     expect(known.why).toMatch(/the same/);
@@ -253,7 +259,12 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       { content: "The disk on build-3 is empty." },
     ];
     const written = await ada.remember(batch, { known: "report" });
-    const [, full, again] = written as [Remembered, Remembered, Remembered, Remembered];
+    const [, full, again] = written as [
+      RememberResult,
+      RememberResult,
+      RememberResult,
+      RememberResult,
+    ];
     expect(written.map(({ known }) => verdicts(known))).toEqual([
       [[first.id, "same"]],
       [],

@@ -1,6 +1,6 @@
 /** Steps that let time pass, reopen the store, and query through the hub. */
 import fc from "fast-check";
-import type { Waiting } from "../../../src/index.ts";
+import type { DeliveryWithEnvelope } from "../../../src/index.ts";
 import { queryOf } from "../../../src/search/query.ts";
 import { EFFORT } from "../../../src/search/rank.ts";
 import { WEIGHTS as RANKING_WEIGHTS } from "../../../src/search/weights.ts";
@@ -146,7 +146,7 @@ export const ask = step(
 
 /** All that waits, page by page. */
 async function pagesOf(side: Side, who: string, query: { limit: number; task?: string }) {
-  const pages: (readonly Waiting[])[] = [];
+  const pages: (readonly DeliveryWithEnvelope[])[] = [];
   for (let after: string | undefined; ; ) {
     const page = await agentOf(side, who)?.deliveries.waiting({ ...query, after });
     pages.push(page?.items ?? []);
