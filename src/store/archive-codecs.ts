@@ -1,4 +1,7 @@
-/** Rows of an engine as rows of an archive: which table, which columns, and what they become. */
+/**
+ * Converts database rows to archive rows, for every store that exports: the table and the columns to read
+ * for each kind of row, and the function that turns the columns into a row.
+ */
 import type { ArchivedRow, RowKind } from "./archive.ts";
 import {
   AGENT_COLUMNS,
@@ -15,6 +18,7 @@ import {
   memoryOf,
 } from "./codecs.ts";
 
+/** The table that holds the rows of each kind. */
 export const ARCHIVED_TABLES: Readonly<Record<RowKind, string>> = {
   agent: "agents",
   memory: "memories",
@@ -25,6 +29,7 @@ export const ARCHIVED_TABLES: Readonly<Record<RowKind, string>> = {
   event: "events",
 };
 
+/** The columns that `archivedRowOf` expects, in order. Envelopes join their handoff record as `m`. */
 export const ARCHIVED_COLUMNS: Readonly<Record<RowKind, string>> = {
   agent: AGENT_COLUMNS,
   memory: MEMORY_COLUMNS,
@@ -35,6 +40,10 @@ export const ARCHIVED_COLUMNS: Readonly<Record<RowKind, string>> = {
   event: EVENT_COLUMNS,
 };
 
+/**
+ * Returns the archive row for the columns of `ARCHIVED_COLUMNS[kind]`. Throws `store_corrupt` if it is
+ * damaged.
+ */
 export function archivedRowOf(kind: RowKind, row: unknown): ArchivedRow {
   switch (kind) {
     case "agent":

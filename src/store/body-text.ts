@@ -1,22 +1,22 @@
 /**
- * The body of a record: what a handoff or a result says beyond the content of its record. Every field
- * of the envelope, its payload, and the data of the records that the hub writes about deliveries
- * (results, failures, receipts), as lines of text.
+ * Extracts the searchable body of a record: the text of a handoff or result beyond the content of its record.
+ * That is every field of the envelope, its payload, and the data of the records that the hub writes about
+ * deliveries (results, failures, receipts), as lines of text.
  *
- * Every store indexes and embeds this text, so that a handoff is found alike on all of them.
+ * Every store indexes and embeds this text, so a handoff is found the same way on all of them.
  */
 import { clip } from "../base/clip.ts";
 import type { TrailStep } from "./rows.ts";
 
-/** One thing that is said, and the field it is said in. */
+/** One piece of body text and the envelope field it is from. */
 export interface BodyLine {
   readonly field: string;
   readonly text: string;
-  /** A value of a payload or of other free-form data. */
+  /** True for a value of a payload or of other free-form data. */
   readonly isFree: boolean;
 }
 
-/** A record, as far as its body goes. */
+/** The fields of a record that its body is made from. */
 export interface BodySource {
   readonly content: string;
   readonly data?: unknown;
@@ -24,13 +24,16 @@ export interface BodySource {
 }
 
 /**
- * Characters that are searched of the fields of an envelope, and as many again of its free-form parts
- * (payload, outputs, metadata, data): the first ones. Terms of a body are read again for each question
- * it may answer, so their number is bounded.
+ * How many characters of an envelope's fields are searched, and the same number again of its free-form parts
+ * (payload, outputs, metadata, data); the first ones count. The terms of a body are read again for every
+ * query it may match, so their number is limited.
  */
 export const BODY_LENGTH = 16_000;
 
-/** Ids, routing and settings are not asked for in words; of the metadata only a part is. */
+/**
+ * Fields that are not searched by words: ids, routing and settings. Metadata is added in part by
+ * `metadataOf`.
+ */
 const UNSEARCHED_FIELDS: ReadonlySet<string> = new Set([
   "budget",
   "from",
@@ -53,7 +56,7 @@ const UNSEARCHED_FIELDS: ReadonlySet<string> = new Set([
   "workspace",
 ]);
 
-/** Of an envelope that is longer than what is searched, what this sender says comes first. */
+/** What this sender wrote, first: it must not be cut off when an envelope exceeds `BODY_LENGTH`. */
 const PRIORITY_FIELDS = [
   "state",
   "next",
@@ -65,18 +68,18 @@ const PRIORITY_FIELDS = [
   "done",
 ];
 
-/** Objects whose keys are words of their author. */
+/** Fields with keys chosen by the author; the keys are searched as well. */
 const FREE_FORM: ReadonlySet<string> = new Set(["data", "outputs"]);
 
 const REFERENCE = /^(?:[a-z]{3}_[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{64})$/;
-/** A longer list of numbers is a vector or a series: no words, and many tokens. */
+/** A longer list of numbers is treated as a vector or a series: it has no words and many tokens. */
 const MAX_NUMBERS = 16;
 
-/** Whether a record has a body, whatever it says. */
+/** Returns whether a record can have a body (which may still be empty). */
 const hasBody = (record: BodySource, envelope: string | undefined): boolean =>
   envelope !== undefined || (record.trail !== undefined && record.data !== undefined);
 
-/** The lines of a record's body. `envelope` is the text of the envelope it vouches for. */
+/** Returns the body of a record as lines. `envelope` is the text of the envelope it vouches for. */
 export function bodyLines(record: BodySource, envelope: string | undefined): readonly BodyLine[] {
   if (!hasBody(record, envelope)) return [];
   const fields: BodyLine[] = [];
@@ -88,8 +91,9 @@ export function bodyLines(record: BodySource, envelope: string | undefined): rea
 }
 
 /**
- * What is matched together. Entries of a field each by itself: the next handoff of the line repeats
- * them. Values of a payload with those beside them: one names what the other is about.
+ * Groups lines into the units that are matched together. Each entry of a field is a unit, because the next
+ * handoff of the line repeats it. All free-form values form one unit, because one names what another is
+ * about.
  */
 export function bodyParts(lines: readonly BodyLine[]): string[] {
   const free = lines.filter(({ isFree }) => isFree).map(({ text }) => text);
@@ -97,12 +101,12 @@ export function bodyParts(lines: readonly BodyLine[]): string[] {
   return free.length === 0 ? fields : [...fields, free.join("\n")];
 }
 
-/** The fields of the envelope in the order they are read, then the data of the record. */
+/** Returns the envelope's fields in reading order, then the record's data. */
 function fieldsOf(record: BodySource, envelope: string | undefined): [string, unknown][] {
   const sealed = envelope === undefined ? {} : parseEnvelopeFields(envelope);
   const isKept = (field: string): boolean => {
     if (UNSEARCHED_FIELDS.has(field) || PRIORITY_FIELDS.includes(field)) return false;
-    // The content of a handoff repeats it.
+    // The content of a handoff record repeats the intent.
     return field !== "intent" || !record.content.includes(String(sealed[field]));
   };
   return [
@@ -113,21 +117,21 @@ function fieldsOf(record: BodySource, envelope: string | undefined): [string, un
   ];
 }
 
-/** Of the times that the hub notes down itself, none is asked for in words. */
+/** Leaves out the creation time, which the hub writes and which is not searched by words. */
 function metadataOf({ metadata }: Record<string, unknown>): unknown {
   if (!isObject(metadata)) return undefined;
   const { createdAt: _createdAt, ...said } = metadata;
   return { data: said };
 }
 
-/** Data that the hub writes. Memories keep theirs to themselves: it need not be text. */
+/** Returns data that the hub wrote. The data of other memories is not searched: it need not be text. */
 function resultOf({ data, trail }: BodySource): unknown {
   if (trail === undefined || !isObject(data)) return undefined;
   const { outputs, ...rest } = data;
   return { outputs, data: rest };
 }
 
-/** A damaged text says nothing, and one that was redacted says nothing any more. */
+/** Returns no fields if the text is damaged or was redacted. */
 function parseEnvelopeFields(envelope: string): Record<string, unknown> {
   try {
     const sealed: unknown = JSON.parse(envelope);
@@ -137,14 +141,14 @@ function parseEnvelopeFields(envelope: string): Record<string, unknown> {
   }
 }
 
-/** Whether the envelope of a record was redacted. Most were not, and need not be parsed. */
+/** Returns whether the envelope of a record was redacted. Parses only texts with the mark; most have none. */
 export function isEnvelopeRedacted(envelope: string | undefined): boolean {
   return (
     envelope?.includes('"redacted":{') === true && parseEnvelopeFields(envelope)["id"] === undefined
   );
 }
 
-/** One entry of a field is one line; what is free-form in it comes as lines of its own. */
+/** Adds an entry of a field as one line, and its free-form parts as separate lines. */
 function addItem(
   { fields, free }: { readonly fields: BodyLine[]; readonly free: BodyLine[] },
   field: string,
@@ -166,7 +170,7 @@ function addItem(
   if (words.length > 0) fields.push({ field, text: words.join("; "), isFree: false });
 }
 
-/** Each value with the keys that lead to it: `refund limit: 500`. */
+/** Returns one line per value, prefixed with the keys that lead to it: `refund limit: 500`. */
 function freeLines(field: string, value: unknown, path: readonly string[] = []): BodyLine[] {
   const line = (text: string): BodyLine[] =>
     text === ""
@@ -186,7 +190,7 @@ function freeLines(field: string, value: unknown, path: readonly string[] = []):
 const isVector = (list: readonly unknown[]): boolean =>
   list.length > MAX_NUMBERS && list.every((item) => typeof item === "number");
 
-/** As many lines as fit; the one that does not is cut. */
+/** Yields lines up to `BODY_LENGTH` characters and cuts the one that exceeds it. */
 function* clipLines(lines: readonly BodyLine[]): Iterable<BodyLine> {
   let left = BODY_LENGTH;
   for (const line of lines) {

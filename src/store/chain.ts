@@ -1,15 +1,19 @@
 /**
- * The link between records, made by the store when it gives a record its place. Together with the
- * author's digest it fixes content, order and time of everything before it: change, remove or swap
- * a record and every link from there on disagrees.
+ * Computes the hash links of a branch's chain. The store makes a link when it assigns a record its position.
+ * With the author's digest it fixes content, order and time of everything before it: if a record is changed,
+ * removed or swapped, every link from there on is wrong.
  */
 import { sha256 } from "../base/digest.ts";
 
-/** Where a chain begins. Contains its name, so that a record cannot move to another chain. */
+/**
+ * Returns the link a chain starts from. It contains workspace and branch, so a record cannot move to another
+ * chain.
+ */
 export function genesis(workspace: string, branch: string): string {
   return sha256(JSON.stringify(["baton", workspace, branch]));
 }
 
+/** Returns the link of a record that follows the record with the link `previous`. */
 export function nextLink(
   previous: string,
   record: { readonly seq: number; readonly storedAt: number; readonly digest: string },

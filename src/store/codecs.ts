@@ -1,7 +1,7 @@
 /**
- * Rows of an engine as rows of the interface. Statements answer with arrays (an object of 27
- * columns costs twice as much to make); the columns of each are listed right above its codec, in
- * the same order.
+ * Converts database rows to the row types of the store interface. Statements return arrays, because an object
+ * of 27 columns costs twice as much to create. The column list of each codec is right above it, in the same
+ * order.
  */
 import { BatonError } from "../base/errors.ts";
 import {
@@ -17,12 +17,13 @@ import {
   type RelationEdge,
 } from "./rows.ts";
 
-/** What a statement answers with. */
+/** A row as a statement returns it: an array of columns. */
 export type Row = readonly unknown[];
 
 export const AGENT_COLUMNS = `a.id, a.status, a.role, a.aliases, a.public_key, a.keyed_at,
   a.profile, a.digest, a.revision`;
 
+/** Throws `store_corrupt` if the aliases cannot be parsed. */
 export function agentOf(row: unknown): AgentRow {
   const [id, status, role, aliases, publicKey, keyedAt, profile, digest, revision] = row as [
     string,
@@ -40,7 +41,7 @@ export function agentOf(row: unknown): AgentRow {
   return { id, status, role, aliases: names, publicKey, keyedAt, profile, digest, revision };
 }
 
-/** As it stands in the file: what cannot be read counts as a name, and the digest will say so. */
+/** Like `agentOf`, but keeps unreadable aliases as one name; `verify` then reports the wrong digest. */
 export function rawAgentOf(row: unknown): AgentRow {
   const columns = [...(row as Row)];
   const aliases = columns[3] as string;
@@ -61,13 +62,14 @@ function damaged(record: string, what: string): BatonError {
   return new BatonError("store_corrupt", {
     message: `${record} is damaged: ${what}.`,
     path: record,
-    hint: "Verify the store to see what else is affected, and restore a backup.",
+    hint: "Run baton verify (SDK: hub.verify()) to see what else is affected, then restore a backup.",
   });
 }
 
 export const MEMORY_COLUMNS =
   "m.pos, m.id, c.branch, m.seq, m.stored_at, m.text, m.signature, m.link";
 
+/** A memory with its position: its number in the order of storing, over all branches. */
 export type PositionedMemory = MemoryRow & { readonly pos: number };
 
 export function memoryOf(row: unknown): PositionedMemory {
@@ -97,7 +99,7 @@ export function edgeOf(row: unknown): RelationEdge {
   return { kind, source, target, validFrom, validUntil };
 }
 
-/** The handoff record has the envelope's position: it gives its id and its time. */
+/** The handoff record has the same position as the envelope; its id and time are read from there (`m`). */
 export const ENVELOPE_COLUMNS = "e.id, e.task, e.sender, e.text, m.id, m.stored_at";
 
 export function envelopeOf(row: unknown): EnvelopeRow {
@@ -126,7 +128,7 @@ type Texts12 = [
   ...[string, string, string, string, string, string],
 ];
 
-/** As it stands in the file, whatever it says. */
+/** Returns the row as stored, without checking it; an unknown state becomes `unknown <number>`. */
 export function rawDeliveryOf(row: unknown): DeliveryRow {
   const columns = row as [...Numbers15, ...Texts12];
   return {
@@ -160,12 +162,14 @@ export function rawDeliveryOf(row: unknown): DeliveryRow {
   };
 }
 
+/** Throws `store_corrupt` if the state is unknown. */
 export function deliveryOf(row: unknown): DeliveryRow {
   const delivery = rawDeliveryOf(row);
   if (!DELIVERY_STATES.includes(delivery.state)) throw damaged(delivery.id, delivery.state);
   return delivery;
 }
 
+/** Returns the number that stands for a state in the database. */
 export const stateNumber = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state);
 
 export const ATTEMPT_COLUMNS = "delivery, attempt, holder, instance, ended_at, outcome, reason";

@@ -1,13 +1,13 @@
 /**
- * The edges of a record, as its text names them: its relations first, then a `references` edge for
- * every reference that no relation says already. So whoever builds on a record is found from there,
- * whichever of the two its author used.
+ * Computes the edges of a record from its text: its relations first, then a `references` edge for every
+ * reference that is not a relation already. So records that build on another one are found from there,
+ * whichever of the two forms the author used.
  */
 import type { RelationEdge } from "./rows.ts";
 
 const REFERENCES = "references";
 
-/** The fields of a record that name others. */
+/** The fields of a record that refer to other records. */
 export interface RecordReferences {
   readonly refs?: readonly string[] | undefined;
   readonly relations?:
@@ -20,6 +20,7 @@ export interface RecordReferences {
     | undefined;
 }
 
+/** Returns the edges of a record, relations first. An edge without `from` or `until` gets 0 there. */
 export function edgesOf(naming: RecordReferences): Omit<RelationEdge, "source">[] {
   const refs = listed(naming.refs);
   const said = listed(naming.relations).map(({ kind, to, from, until }) => ({
@@ -38,6 +39,6 @@ export function edgesOf(naming: RecordReferences): Omit<RelationEdge, "source">[
   ];
 }
 
-/** A text that was changed behind our back may have anything there: that names nothing. */
+/** Returns an empty list for anything but an array: a text that was tampered with can contain any value. */
 const listed = <T>(list: readonly T[] | undefined): readonly T[] =>
   Array.isArray(list) ? (list as readonly T[]).filter((each) => each !== null) : [];

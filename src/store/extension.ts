@@ -1,7 +1,11 @@
-/** Whether the open work that a handoff extends is as its sender saw it: if not, it seals again. */
+/**
+ * Compares the open work that a handoff extends with what its sender saw. If they differ, the sender has to
+ * seal the envelope again.
+ */
 import { type DeliveryRow, isTaken } from "./rows.ts";
 import type { SendHandoff } from "./store.ts";
 
+/** Returns whether the open delivery is the one the sender saw, or both are absent. */
 export function isOpenWorkUnchanged(
   open: DeliveryRow | undefined,
   seen: SendHandoff["extend"],

@@ -1,6 +1,6 @@
 /**
- * What an index keeps of a record for ranking, as columns and back: the same in every store, in this
- * order: pos, session, time, stored_at, valid_until, seq, importance, confidence, traits, id, branch,
+ * Converts the ranking features of a record to index columns and back. Every store uses the same columns in
+ * this order: pos, session, time, stored_at, valid_until, seq, importance, confidence, traits, id, branch,
  * reach, agent, packed.
  */
 import { GenerationalCache } from "../base/generational-cache.ts";
@@ -8,16 +8,19 @@ import type { Census, RecordFeatures } from "../search/ranking-sources.ts";
 import { wordsOf } from "../search/words.ts";
 import { type IndexedRecord, reachOf } from "./search.ts";
 
+/** The census of an empty index. */
 export const NO_CENSUS: Census = { records: 0, passages: 0, terms: 0, first: 0, last: 0 };
 
-/** One record as a census. */
+/** Returns the census of a single record. */
 export function censusOf({ found, passages, terms }: IndexedRecord): Census {
   return { records: 1, passages, terms, first: found.pos, last: found.pos };
 }
 
+// Bits of the `traits` column.
 const QUESTION = 1;
 const TIME = 2;
 
+/** Returns the columns of a record in the order above; -1 stands for no importance or confidence. */
 export function featureColumns({ found, row, record }: IndexedRecord) {
   const { packed } = found;
   return [
@@ -32,14 +35,15 @@ export function featureColumns({ found, row, record }: IndexedRecord) {
     (found.isQuestion ? QUESTION : 0) + (found.tellsTime ? TIME : 0),
     row.id,
     row.branch,
-    // PostgreSQL has no column for a zero; who is named so sees it by no other name.
+    // PostgreSQL text cannot contain NUL. A reader with such a name does not see the record under another
+    // name.
     reachOf(record).replaceAll("\0", ""),
     record.agent,
     Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength),
   ] as const;
 }
 
-/** A record of the index, and what says who may see it. */
+/** A record of the index, with the columns that decide which readers may see it. */
 export interface FeatureRow {
   readonly pos: number;
   readonly seq: number;
@@ -49,6 +53,7 @@ export interface FeatureRow {
   readonly found: RecordFeatures;
 }
 
+/** Returns the row for columns in the order above. */
 export function featureRowOf(columns: unknown): FeatureRow {
   const [pos, session, when, storedAt, validUntil, seq, importance, confidence, traits, ...rest] =
     columns as [
@@ -80,13 +85,13 @@ export function featureRowOf(columns: unknown): FeatureRow {
   return { pos, seq, id, branch, reach, found };
 }
 
-/** 32-bit numbers of some bytes; a copy where they do not begin at a multiple of four. */
+/** Views bytes as 32-bit numbers; copies them if they do not start at a multiple of four. */
 export function toUint32Array(bytes: Uint8Array): Uint32Array {
   const { buffer, byteOffset, byteLength } = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
   return new Uint32Array(buffer, byteOffset, byteLength / 4);
 }
 
-/** Few write much. */
+/** The words of agent names. A small cache is enough, because few agents write most records. */
 const names = new GenerationalCache<string, readonly string[]>(1_000);
 
 function namesOf(agent: string): readonly string[] {

@@ -1,7 +1,9 @@
-/** What a filter means, the same for every store. The rows of an index are checked with it again. */
+/**
+ * Defines what memory filters match, for every store. Rows that an index returns are checked again with it.
+ */
 import { type MemoryRow, parseText, type RelationEdge } from "./rows.ts";
 
-/** The fields of a record by which it can be found. */
+/** The fields of a record that filters can match. */
 export interface Facets {
   readonly agent: string;
   readonly instance: string;
@@ -13,16 +15,18 @@ export interface Facets {
   readonly concepts?: readonly string[];
 }
 
+/** Returns the facets of a record. Throws `store_corrupt` if its text is damaged. */
 export function facetsOf(row: Pick<MemoryRow, "id" | "text">): Facets {
   return parseText<Facets>(row);
 }
 
-/** A record without a session of its own belongs to the session of its author. */
+/** Returns the session of a record: the one it names, or else its author's. */
 export const sessionOf = (record: {
   readonly instance: string;
   readonly session?: string | undefined;
 }): string => record.session ?? record.instance;
 
+/** Values that a record must have; an absent field matches every record. */
 export interface MemoryFilter {
   readonly task?: string;
   readonly agent?: string;
@@ -31,6 +35,7 @@ export interface MemoryFilter {
   readonly type?: string;
 }
 
+/** Returns whether a record has all values of the filter. */
 export function matchesMemoryFilter(row: MemoryRow, filter: MemoryFilter): boolean {
   if (Object.keys(filter).length === 0) return true;
   const facets = facetsOf(row);
@@ -43,6 +48,7 @@ export function matchesMemoryFilter(row: MemoryRow, filter: MemoryFilter): boole
   );
 }
 
+/** Returns whether an edge has one of the kinds and is valid at the time; either may be absent. */
 export function isEdgeValid(
   edge: RelationEdge,
   { kinds, at }: { readonly kinds?: readonly string[]; readonly at?: number },

@@ -1,6 +1,7 @@
 /**
- * Envelopes as they were sealed, read from their rows: the one place where a stored text becomes an
- * envelope, of whichever version it is. Once, however many look at it.
+ * Parses stored envelopes of every supported version and reads single fields without parsing where possible.
+ * This is the only place where a stored text becomes an envelope; each row is parsed once, however many
+ * readers it has.
  */
 
 import { isBatonError } from "../base/errors.ts";
@@ -8,7 +9,7 @@ import { ENVELOPE_MAJOR, type Envelope } from "../envelope/schema.ts";
 import type { EnvelopeForm, EnvelopeVersions, StableFields } from "../envelope/versions.ts";
 import { type EnvelopeRow, parseText } from "./rows.ts";
 
-/** A workspace, as far as reading goes. */
+/** The part of a workspace that parsing needs. */
 interface EnvelopeReader {
   readonly versions: EnvelopeVersions;
 }
@@ -18,6 +19,10 @@ const parsedEnvelopes = new WeakMap<
   { readonly by: EnvelopeVersions; readonly envelope: Envelope }
 >();
 
+/**
+ * Returns the envelope of a row. Throws `store_corrupt` for damaged text, and if its version is not
+ * supported.
+ */
 export function parseEnvelope(
   { versions }: EnvelopeReader,
   row: Pick<EnvelopeRow, "id" | "text">,
@@ -29,7 +34,7 @@ export function parseEnvelope(
   return envelope;
 }
 
-/** Undefined: it is damaged, or of a version that cannot be read here. */
+/** Returns undefined if the envelope is damaged or its version is not supported. */
 export function tryParseEnvelope(
   reading: EnvelopeReader,
   row: Pick<EnvelopeRow, "id" | "text">,
@@ -42,15 +47,15 @@ export function tryParseEnvelope(
   }
 }
 
-/** What of it is the same in every version, also in those that cannot be read here. */
+/** Returns the fields that are the same in every version, including versions that are not supported. */
 export const stableFieldsOf = (row: EnvelopeRow): StableFields => parseText<StableFields>(row);
 
-/** How a text ends that has the shape hubs work with: nothing in it but the envelope ends so. */
+/** How the text of an envelope of the current major version ends; nothing nested in it ends the same way. */
 const CURRENT_MAJOR_END = new RegExp(
   `^"version":"${ENVELOPE_MAJOR}\\.\\d+","workspace":"[^"\\\\]*"}$`,
 );
 
-/** Fields that most envelopes leave out, or leave empty. */
+/** Fields that most envelopes omit or leave empty. */
 const RARE_FIELDS = [
   "branch",
   "expects",
@@ -68,9 +73,9 @@ const RARE = new RegExp(`"(${RARE_FIELDS.join("|")})":(?!\\[\\]|false)`, "g");
 const rareFields = new WeakMap<EnvelopeRow, readonly string[]>();
 
 /**
- * False: the text does not have the field, and need not be parsed to know that. A payload that names it
- * counts too. All fields are looked for at once, since completing work asks for most of them: 2 µs for
- * 4 KB, and 14 one by one.
+ * Returns false if the text does not contain the field, without parsing it. A payload that contains the name
+ * counts as well. All fields are searched for at once, because completing work needs most of them: 2 µs for
+ * 4 KB, and 14 µs one by one.
  */
 function mentions(row: EnvelopeRow, field: RareField): boolean {
   const known = rareFields.get(row);
@@ -85,53 +90,59 @@ function mentions(row: EnvelopeRow, field: RareField): boolean {
   return found.includes(field);
 }
 
-/** The same of what hubs of other versions may say in other words: only their own shape rules it out. */
+/**
+ * Like `mentions`, for fields that other versions may name differently: only the current version can exclude
+ * them.
+ */
 function mayHave(row: EnvelopeRow, field: RareField): boolean {
   if (mentions(row, field)) return true;
   return !CURRENT_MAJOR_END.test(row.text.slice(row.text.lastIndexOf('"version":"')));
 }
 
-/** What it expects, without parsing it when that is nothing. */
+/** Returns the expected outputs; does not parse the envelope if it has none. */
 export function expectedOutputsOf(reading: EnvelopeReader, row: EnvelopeRow): Envelope["expects"] {
   return mayHave(row, "expects") ? parseEnvelope(reading, row).expects : [];
 }
 
-/** The branch the work is done on. */
+/** Returns the branch the work is done on. */
 export function branchOf(row: EnvelopeRow): string | undefined {
   return mentions(row, "branch") ? stableFieldsOf(row).branch : undefined;
 }
 
-/** What its work will touch. */
+/** Returns the files and resources the work will touch, as globs. */
 export function touchesOf(row: EnvelopeRow): readonly string[] {
   return mentions(row, "touches") ? (stableFieldsOf(row).touches ?? []) : [];
 }
 
-/** Whether accepting it takes a receipt. */
+/** Returns whether accepting it requires a receipt. */
 export function needsReceipt(reading: EnvelopeReader, row: EnvelopeRow): boolean {
   return mayHave(row, "receipt") && parseEnvelope(reading, row).receipt === true;
 }
 
-/** Whether its task is in the queue. */
+/** Returns whether its task waits in the queue. */
 export function isQueued(row: EnvelopeRow): boolean {
   return mentions(row, "queued") && stableFieldsOf(row).queued === true;
 }
 
-/** The failure it reports. */
+/** Returns the failure that it reports. */
 export function reportedFailureIn(row: EnvelopeRow): Envelope["failure"] {
   return mentions(row, "failure") ? stableFieldsOf(row).failure : undefined;
 }
 
-/** References that could not be resolved when it was sent. */
+/** Returns the references that could not be resolved when it was sent. */
 export function gapsOf(reading: EnvelopeReader, row: EnvelopeRow): NonNullable<Envelope["gaps"]> {
   return mayHave(row, "gaps") ? (parseEnvelope(reading, row).gaps ?? []) : [];
 }
 
-/** Handoffs before it on its line. Without parsing: the canonical text has no key of that name before it. */
+/** Returns how many handoffs precede it on its line. No parsing: no earlier key of the text has that name. */
 export function hopOf({ text }: EnvelopeRow): number {
   const [, hop = "0"] = /"hop":(\d+)/.exec(text) ?? [];
   return Number(hop);
 }
 
-/** Whether earlier handoffs may have reported something: it is a later hop, or has parents or an origin. */
+/**
+ * Returns whether earlier handoffs may have reported something: it is a later hop, or has parents or an
+ * origin.
+ */
 export const continuesLine = (row: EnvelopeRow): boolean =>
   hopOf(row) > 0 || mentions(row, "parents") || mentions(row, "origin");

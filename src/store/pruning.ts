@@ -1,14 +1,14 @@
 /**
- * How the store remembers what it was told to forget: before steps of a trace go, a record on a chain
- * of its own says up to where each trace may go, and which link stood there. So verification can tell
- * what was pruned from what was lost, and go on from that link.
+ * The records that vouch for pruned traces. Before steps of a trace are deleted, a record on a separate chain
+ * states up to which step each trace may be missing, and the link of that step. With it, verification can
+ * distinguish pruned steps from lost ones and continue from that link.
  */
 import { isTraceBranch } from "./visibility.ts";
 
-/** The chain of these records: on nobody's line, never pruned, and no name a branch can have. */
+/** The chain of these records: not visible to any reader, never pruned, and not a valid branch name. */
 export const PRUNING_BRANCH = "#pruned";
 
-/** Up to here a trace may be gone. */
+/** The step of a trace up to which steps may be missing. */
 export interface PrunePoint {
   readonly branch: string;
   readonly seq: number;
@@ -16,7 +16,7 @@ export interface PrunePoint {
   readonly link: string;
 }
 
-/** What a record of this chain vouches for; nothing, of one that says something else. */
+/** Returns what a record of this chain vouches for; empty if it contains anything else. */
 export function prunePointsOf(authored: { readonly data?: unknown }): readonly PrunePoint[] {
   const { traces } = (authored.data ?? {}) as { readonly traces?: unknown };
   if (!Array.isArray(traces)) return [];
@@ -29,7 +29,7 @@ function isPrunePoint(value: unknown): value is PrunePoint {
   >;
   return (
     typeof branch === "string" &&
-    isTraceBranch(branch) && // Nothing else can be pruned, whatever a record says.
+    isTraceBranch(branch) && // Only traces can be pruned, whatever a record states.
     typeof seq === "number" &&
     typeof storedAt === "number" &&
     typeof link === "string"

@@ -1,41 +1,44 @@
 /**
- * What a redaction leaves in place of a body, and what vouches for it. The body goes; the digest it had
- * stays, so that links and signatures over it still hold. A record on the chain names each body it
- * took away, with the digest before and the digest of what stands there now: `verify` believes a stub
- * that such a record vouches for, and no other.
+ * The stub that a redaction leaves in place of a body, and the record that vouches for it. The body is erased
+ * and its digest stays, so that links and signatures over it remain valid. A record on the chain lists each
+ * erased body with its digest and the digest of the stub: `verify` accepts a stub only if such a record
+ * vouches for it.
  */
 import { canonicalJson, sha256 } from "../base/digest.ts";
 import { parseText } from "./rows.ts";
 
-/** Stands in the stub, under `redacted`. */
+/** The field `redacted` of a stub. */
 export interface Redaction {
+  /** Time of the redaction in milliseconds. */
   readonly at: number;
   /** The agent that redacted it. */
   readonly by: string;
-  /** The digest of the body that was here. */
+  /** The digest of the erased body. */
   readonly digest: string;
-  /** What was redacted: a copy that goes on from a stub says so, and is none itself. */
+  /**
+   * The record that was redacted. A copy made from a stub still has the original's id here: it is not a stub.
+   */
   readonly id: string;
   readonly reason: string;
   /** The record on the chain that vouches for it. */
   readonly record: string;
 }
 
-/** What a redaction record says it took away. */
+/** One erased body, as a redaction record lists it. */
 export type RedactedItem =
   | {
       readonly digest: string;
       readonly id: string;
       readonly kind: "memory" | "envelope";
-      /** The digest of what stands there now. */
+      /** The digest of the stub. */
       readonly stub: string;
     }
-  /** Not on the chain themselves: nothing has to be proven about what they were. */
+  /** Not on the chain, so their former content needs no proof. */
   | { readonly id: string; readonly kind: "attempt" | "entry" | "agent" };
 
 const MARK = '"redacted":{';
 
-/** Why and by whom a stored body was taken away; undefined where it is as it was written. */
+/** Returns the redaction of a stored body; undefined if the body is as it was written. */
 export function redactionOf(row: {
   readonly id: string;
   readonly text: string;
@@ -45,12 +48,12 @@ export function redactionOf(row: {
   return redacted?.id === row.id ? redacted : undefined;
 }
 
-/** The digest a stored body was written with, also where the body is gone. */
+/** Returns the digest a body was written with, also after its redaction. */
 export function digestOf(row: { readonly id: string; readonly text: string }): string {
   return redactionOf(row)?.digest ?? sha256(row.text);
 }
 
-/** Stands where a try said why it ended. */
+/** Returns the text that replaces the reason of an ended attempt. */
 export function redactedReason(record: string): string {
   return canonicalJson({ redacted: record }, "invalid_input");
 }

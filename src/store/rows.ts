@@ -1,6 +1,9 @@
 /**
- * What a store keeps, as rows, and what it is given to keep. The canonical text of a record is the
- * record: what can be read from it is not kept a second time, so it cannot come to differ.
+ * The row types of a store: what it keeps, and the input types it makes rows from. The canonical text of a
+ * record is the record. What can be read from the text is not stored a second time, so the two cannot
+ * diverge.
+ *
+ * Times are store time in milliseconds since 1970; 0 stands for no time.
  */
 
 import type { DeliveryState } from "../base/delivery-states.ts";
@@ -17,46 +20,50 @@ export {
   OPEN_STATES,
 } from "../base/delivery-states.ts";
 
-/** Who is paused keeps its inbox, and is given nothing from it. */
+/** The states of an agent. A paused agent keeps its inbox but cannot claim from it. */
 export const AGENT_STATUSES = ["active", "paused", "disabled"] as const;
 export type AgentStatus = (typeof AGENT_STATUSES)[number];
 
+/** A registered agent. */
 export interface AgentRow {
   readonly id: string;
+  /** Its role; empty if it has none. */
   readonly status: AgentStatus;
   readonly role: string;
   readonly aliases: readonly string[];
-  /** Ed25519 public key (SPKI, hex), or empty: identity is then declared, not proven. */
+  /** Ed25519 public key (SPKI, hex). Empty: the agent's identity is declared, not proven. */
   readonly publicKey: string;
-  /** Store time of the key's registration; records from then on must be signed. */
+  /** When the key was registered; records stored from then on must be signed. */
   readonly keyedAt: number;
-  /** Canonical JSON of everything else that was said about the agent. */
+  /** Canonical JSON of all other properties of the agent. */
   readonly profile: string;
   /** SHA-256 over all the other columns. */
   readonly digest: string;
-  /** Counts changes; a change names the revision it is based on. */
+  /** Number of changes; a change states the revision it is based on. */
   readonly revision: number;
 }
 
+/** An edge from one memory to another. */
 export interface RelationEdge {
   readonly kind: string;
-  /** The memory that says so. */
+  /** The memory that declares the edge. */
   readonly source: string;
   readonly target: string;
-  /** Validity in milliseconds; 0 leaves that side open. */
+  /** Validity in milliseconds, `validUntil` exclusive; 0: no limit on that side. */
   readonly validFrom: number;
   readonly validUntil: number;
 }
 
-/** What a record did to a delivery: written into the record by the hub, never by a caller. */
+/** What a record did to deliveries. The hub writes it into the record; callers cannot. */
 export type TrailStep = DeliveryStep | PublishStep;
 
+/** A step of one delivery. */
 export interface DeliveryStep {
   readonly attempt: number;
   readonly delivery: string;
-  /** The delivery whose place it took. */
+  /** The delivery that this one replaced. */
   readonly instead?: string | undefined;
-  /** The receiver it goes to from now on. */
+  /** The new receiver. */
   readonly to?: string | undefined;
   readonly verb:
     | "send"
@@ -76,13 +83,13 @@ export interface DeliveryStep {
     | "open";
 }
 
-/** One envelope to many: each delivery with its receiver. */
+/** One envelope sent to many receivers: each delivery with its receiver. */
 export interface PublishStep {
   readonly deliveries: readonly (readonly [delivery: string, receiver: string])[];
   readonly verb: "publish";
 }
 
-/** A memory as its author made it: nothing in here is decided by the store. */
+/** A memory as its author made it, before the store has assigned position, time and link. */
 export interface NewMemory {
   readonly id: string;
   readonly agent: string;
@@ -91,68 +98,77 @@ export interface NewMemory {
   readonly digest: string;
   /** Ed25519 signature of the digest (hex), or empty. */
   readonly signature: string;
-  /** The key the author signed with; must still be the agent's when the record is stored. */
+  /** The key the author signed with; must still be the agent's key when the record is stored. */
   readonly publicKey: string;
-  /** Every memory it names; each must exist when it is stored. */
+  /** Every memory that the text names; each must exist when the record is stored. */
   readonly mentions: readonly string[];
   readonly relations: readonly Omit<RelationEdge, "source">[];
 }
 
-/** A memory in its place on the chain. */
+/** A stored memory with its position on a chain. */
 export interface MemoryRow {
   readonly id: string;
   readonly branch: string;
+  /** Position on the branch, from 1. */
   readonly seq: number;
   readonly storedAt: number;
   readonly text: string;
   readonly signature: string;
+  /** Hash over the previous link, `seq`, `storedAt` and the digest (chain.ts). */
   readonly link: string;
 }
 
+/** An envelope to store. */
 export interface NewEnvelope {
   readonly id: string;
   readonly task: string;
   readonly sender: string;
+  /** The sealed envelope as canonical JSON. */
   readonly text: string;
-  /** Every envelope it names as a parent; each must exist when it is stored. */
+  /** Every envelope that it names as a parent; each must exist when it is stored. */
   readonly parents: readonly string[];
 }
 
+/** A stored envelope. */
 export interface EnvelopeRow extends Omit<NewEnvelope, "parents"> {
-  /** The handoff record on the chain, which holds this envelope's digest. */
+  /** The handoff record on the chain; it contains this envelope's digest. */
   readonly memory: string;
   readonly storedAt: number;
 }
 
-/** The inbox that the agents of a role share: a receiver like any other. */
+/** Returns the inbox that the agents of a role share: a receiver like any other. */
 export const roleInbox = (role: string): string => `role:${role}`;
 
+/** A delivery to create. */
 export interface NewDelivery {
   readonly id: string;
   /** An agent's id, or the inbox of a role. */
   readonly receiver: string;
   readonly maxAttempts: number;
   /**
-   * Places by which it goes ahead of what was sent before (negative: stays behind). Not taken while
-   * earlier work of the same receiver and task is open: that comes first, however urgent this is.
+   * How many places it goes ahead of earlier deliveries (negative: behind later ones). It still waits for
+   * earlier open work of the same receiver and task, however urgent it is.
    */
   readonly ahead: number;
-  /** "scheduled": becomes ready after `delayMs`. "dead": parked at once, for `reason`. */
+  /** "scheduled": becomes ready after `delayMs`. "dead": dead-lettered at once, for `reason`. */
   readonly state: "ready" | "scheduled" | "dead";
+  /** Milliseconds until a scheduled delivery becomes ready. */
   readonly delayMs: number;
-  /** Canonical JSON of why it is parked at once; else empty. */
+  /** Canonical JSON of why it is dead-lettered at once; otherwise empty. */
   readonly reason: string;
-  /** Store time by which it must be settled; 0: no such time. */
+  /** Store time by which it must be settled; 0: no deadline. */
   readonly deadline: number;
-  /** Milliseconds until somebody has to decide about it, whatever happens; 0: only its deadline. */
+  /** Milliseconds until a decision about it is due, whatever happens; 0: only at its deadline. */
   readonly lapseMs: number;
 }
 
-/** Where published work came from: no handoff of anybody continues it, so none extends it. */
+/** Returns the `parent` of published work. No handoff continues a publication, so none can extend it. */
 export const publicationMark = (envelope: string): string => `${PUBLISHED}${envelope}`;
+/** Returns whether a delivery's `parent` marks a publication. */
 export const isPublication = (parent: string): boolean => parent.startsWith(PUBLISHED);
 const PUBLISHED = "published ";
 
+/** The state of one envelope at one receiver. */
 export interface DeliveryRow {
   readonly id: string;
   readonly envelope: string;
@@ -160,65 +176,72 @@ export interface DeliveryRow {
   readonly sender: string;
   readonly receiver: string;
   /**
-   * The envelope this line of work came from (empty at its start; of a publication, its mark);
-   * extensions keep it.
+   * The envelope this line of work continues from; empty at the start of a line, `publicationMark()` for a
+   * publication. Extensions keep it.
    */
   readonly parent: string;
   readonly state: DeliveryState;
-  /** Order within the receiver's inbox; an extension keeps the place of what it replaces. */
+  /** Order within the receiver's inbox, lowest first; an extension keeps the place of what it replaces. */
   readonly place: number;
   /**
-   * False while an earlier delivery of the same receiver and task is open: it cannot be claimed
-   * before that one is settled. Of the open deliveries of a receiver and task, the first is in turn.
+   * False while an earlier delivery of the same receiver and task is open; it cannot be claimed until that
+   * one is settled. Of the open deliveries of a receiver and task, only the first is in turn.
    */
   readonly inTurn: boolean;
-  /** Claims so far. */
+  /** Number of claims so far. */
   readonly attempt: number;
   readonly maxAttempts: number;
-  /** Grows with every claim; whoever holds an older one has lost the work. */
+  /** Grows with every claim; a holder with an older fence has lost the work. */
   readonly fence: number;
+  /** When the lease ends. */
   readonly leaseUntil: number;
-  /** However often its lease is renewed, the holder has it until then. */
+  /** When the hold ends, however often the lease is renewed. */
   readonly holdUntil: number;
+  /** When a scheduled delivery becomes ready. */
   readonly readyAt: number;
-  /** By then it must be settled; 0: no such time. */
+  /** When it must be settled; 0: no deadline. */
   readonly deadline: number;
-  /** When somebody has to decide about it (its deadline, or sooner); 0: never. */
+  /** When a decision about it is due (its deadline, or sooner); 0: never. */
   readonly lapseAt: number;
   readonly sentAt: number;
+  /** When it was first claimed; 0: never. */
   readonly seenAt: number;
   readonly acceptedAt: number;
   readonly settledAt: number;
+  /** The agent that holds it; empty: none. */
   readonly holder: string;
+  /** The session of the holder. */
   readonly instance: string;
   /**
-   * The process the lease is bound to (delivery/receive/process.ts), so that its death can be noticed at
-   * once; empty for the lease of a session, which only time can end.
+   * The process the lease is bound to (delivery/receive/process-identity.ts), so that its death is detected
+   * at once. Empty for the lease of a session, which ends only by time.
    */
   readonly process: string;
-  /** The receiver's continues-from record, and the record its settlement left. */
+  /** The receiver's continues-from record; empty before acceptance. */
   readonly acceptedBy: string;
+  /** The record that the settlement wrote; empty if there is none. */
   readonly settledBy: string;
-  /** Deliveries that wait for this one, separated by spaces. */
+  /** Ids of the deliveries that wait for this one, separated by spaces. */
   readonly followers: string;
 }
 
+/** How an attempt can end other than by completion. */
 export const ATTEMPT_OUTCOMES = [
   "failed",
   "released",
   "expired",
   "declined",
-  /** Nobody accepted it in time. */
+  /** Not accepted in time. */
   "unaccepted",
-  /** The holder asked back. */
+  /** The holder asked the sender a question. */
   "asked",
-  /** Taken back while it was held. */
+  /** Cancelled while it was held. */
   "cancelled",
-  /** Parked before anybody could try. */
+  /** Dead-lettered before it could be claimed. */
   "stopped",
 ] as const;
 
-/** A try that ended without completing. */
+/** An attempt that ended without completion. */
 export interface AttemptRow {
   readonly delivery: string;
   readonly attempt: number;
@@ -230,6 +253,7 @@ export interface AttemptRow {
   readonly reason: string;
 }
 
+/** The kinds of events in the operational log. */
 export const EVENT_KINDS = [
   "sent",
   "extended",
@@ -253,7 +277,7 @@ export const EVENT_KINDS = [
   "opened",
   "awaited",
   "reminded",
-  /** What it carries was taken out of sight, or put back. */
+  /** A memory that the delivery carries was quarantined, or the quarantine was lifted. */
   "quarantined",
   "lifted",
   "breaker_opened",
@@ -261,11 +285,13 @@ export const EVENT_KINDS = [
 ] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
+/** An entry of the operational log. */
 export interface EventRow {
-  /** Rises with every event of the store; a cursor over it never skips one. */
+  /** Increases with every event of the store; a cursor over it never skips one. */
   readonly number: number;
   readonly at: number;
   readonly kind: EventKind;
+  /** The agent that caused it; this field and the ones below are empty (0) where they do not apply. */
   readonly agent: string;
   readonly task: string;
   readonly delivery: string;
@@ -274,48 +300,50 @@ export interface EventRow {
 }
 
 /**
- * A small fact that agents and hubs share, by kind and name, changed by compare-and-set: a
- * subscription, a route, a breaker, a key that was used. Operational, like events; what a team knows
- * is a memory.
+ * A small shared value, identified by kind and name and changed by compare-and-set: a subscription, a route,
+ * a circuit breaker, a used idempotency key. Operational, like events; what a team knows is stored as
+ * memories.
  */
 export interface EntryRow {
   readonly kind: string;
   readonly name: string;
-  /** Counts changes; a change names the revision it is based on. */
+  /** Number of changes; a change states the revision it is based on. */
   readonly revision: number;
+  /** When it was last changed. */
   readonly at: number;
   /** Canonical JSON. */
   readonly value: string;
+  /** `entryDigest()` of the other columns. */
   readonly digest: string;
 }
 
-/** The digest over an entry: flip anything in it and `verify` says so. */
+/** Returns the digest of an entry; `verify` reports any change that does not match it. */
 export function entryDigest(entry: Pick<EntryRow, "kind" | "name" | "revision" | "value">): string {
   return sha256(JSON.stringify([entry.kind, entry.name, entry.revision, entry.value]));
 }
 
-/** The entry that counts how often work for a receiver was given up; gone after a completion. */
+/** The kind of the entry that counts deliveries a receiver lost in a row; deleted after a completion. */
 export const BREAKER = "breaker";
 
-/** The sooner of two times of which 0 says that there is none. */
+/** Returns the earlier of two times, where 0 stands for no time. */
 export const soonest = (a: number, b: number): number =>
   a === 0 || b === 0 ? Math.max(a, b) : Math.min(a, b);
 
-/** The digest over an agent's row: flip anything in it and `verify` says so. */
+/** Returns the digest of an agent's row; `verify` reports any change that does not match it. */
 export function agentDigest(agent: Omit<AgentRow, "digest">): string {
   const { aliases, id, keyedAt, profile, publicKey, revision, role, status } = agent;
   return sha256(JSON.stringify([id, status, role, aliases, publicKey, keyedAt, profile, revision]));
 }
 
-/** Reads a stored text. One that is no JSON was changed behind our back. */
+/** Parses a stored text. Throws `store_corrupt` if it is not JSON: the store was changed from outside. */
 export function parseText<T>(row: { readonly id: string; readonly text: string }): T {
   try {
     return JSON.parse(row.text) as T;
   } catch (cause) {
     throw new BatonError("store_corrupt", {
-      message: `${row.id} cannot be read: its text is damaged.`,
+      message: `${row.id} is damaged: its stored text is not valid JSON.`,
       path: row.id,
-      hint: "Verify the store to see what else is affected, and restore a backup.",
+      hint: "Run baton verify (SDK: hub.verify()) to see what else is affected, then restore a backup.",
       cause,
     });
   }

@@ -1,10 +1,11 @@
 /**
- * The steps that create and upgrade a store's schema. A store records the version and the name of each
- * step it has applied, so that opening it shows which steps are missing, and whether they are ours.
+ * Checks the schema version of a store against the steps that create and upgrade it. A store records the
+ * version and name of each step it has applied, so that opening it shows which steps are missing, and whether
+ * the recorded ones are known to this version.
  */
 import { BatonError } from "../base/errors.ts";
 
-/** One step. Never edited after a release: a change of the schema is a new step. */
+/** One step of the schema. Never edited after a release: a schema change is a new step. */
 export interface SchemaStep {
   /** Counts from 1, without gaps. */
   readonly version: number;
@@ -34,7 +35,7 @@ function tooOld(store: string, { version, name }: SchemaStep, found: string): Ba
   return new BatonError("store_too_old", {
     message: `${store} was written by an unreleased development version of Baton: schema step ${version} is "${found}", expected "${name}".`,
     path: store,
-    hint: "Export each workspace with that version (baton export), then import it into a new store with this one (baton import). Nothing was changed.",
+    hint: "Export each workspace with that version (baton export), then import it into a new store with this one (baton import); nothing was changed.",
     details: { version, found, expected: name },
   });
 }
@@ -43,7 +44,7 @@ function tooNew(store: string, found: number, known: number): BatonError {
   return new BatonError("store_too_new", {
     message: `${store} has schema version ${found}; this Baton knows versions up to ${known}.`,
     path: store,
-    hint: "Upgrade batonpass: npm install batonpass@latest. Nothing was changed.",
+    hint: "Upgrade batonpass (npm install batonpass@latest); nothing was changed.",
     details: { found, known },
   });
 }

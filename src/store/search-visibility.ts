@@ -1,4 +1,7 @@
-/** Who may see what of an index's rows, asked some hundred times for one search: looked up, not walked. */
+/**
+ * Checks which index rows a reader may see during one search. A search asks some hundred times, so the
+ * visibility is turned into maps and sets once instead of being scanned each time.
+ */
 import { memoryOf } from "./codecs.ts";
 import type { FeatureRow } from "./feature-row.ts";
 import {
@@ -9,9 +12,11 @@ import {
 } from "./search.ts";
 import { isQuarantined, isTraceBranch } from "./visibility.ts";
 
+/** The visibility and filter of one search. */
 export class SearchVisibility {
+  /** The branches the reader sees. */
   readonly branches: readonly string[];
-  /** Whether there is anything to pass. */
+  /** Whether the search has a filter. */
   readonly isFiltered: boolean;
   readonly #operation: SearchMemories;
   readonly #lines: ReadonlyMap<string, number>;
@@ -26,18 +31,19 @@ export class SearchVisibility {
     this.isFiltered = Object.keys(filter).length > 0;
   }
 
-  /** How far a branch is seen. */
+  /** Returns the last sequence number of a branch that the reader sees; 0: none. */
   upTo(branch: string): number {
     return this.#lines.get(branch) ?? 0;
   }
 
+  /** Returns whether the reader may see the record: by branch, scope and quarantine. */
   isSeen({ id, branch, seq, reach }: Pick<FeatureRow, "id" | "branch" | "seq" | "reach">): boolean {
     const { sight } = this.#operation;
     const isOnLine = (sight.traces && isTraceBranch(branch)) || seq <= this.upTo(branch);
     return isOnLine && this.#reaches.has(reach) && !isQuarantined(id, sight);
   }
 
-  /** Of a memory's columns: whether it passes the filter. */
+  /** Returns whether a memory, given as `MEMORY_COLUMNS`, is searchable and matches the filter. */
   passes(columns: unknown): boolean {
     const row = memoryOf(columns);
     const record = searchableRecordOf(row);

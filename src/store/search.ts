@@ -1,6 +1,6 @@
 /**
- * Ranked search as an operation of a store, and what every store does alike in it: which records can
- * be found, who sees them, what a filter means. The ranking itself is search/rank.ts.
+ * Defines ranked search as a store operation, and the parts that every store shares: which records can be
+ * found, which readers see them, and what a filter matches. The ranking itself is in search/rank.ts.
  */
 import { sha256 } from "../base/digest.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
@@ -22,7 +22,10 @@ import {
   type Visibility,
 } from "./visibility.ts";
 
-/** Every field a record can be found by. Several values of one field: any of them; of tags: all. */
+/**
+ * What a hit must match. Several values of one field match if any of them does; `tags` and `concepts` need
+ * all.
+ */
 export interface SearchFilter {
   readonly types?: readonly string[];
   readonly tags?: readonly string[];
@@ -35,45 +38,50 @@ export interface SearchFilter {
   readonly branches?: readonly string[];
   readonly minImportance?: number;
   readonly minConfidence?: number;
-  /** Stored at or after, and before. */
+  /** Store time at or after `since` and before `until`, in milliseconds. */
   readonly since?: number;
   readonly until?: number;
-  /** True at this time, as far as it says. */
+  /** Only records valid at this time; a record without validity times always is. */
   readonly validAt?: number;
 }
 
-/** What was asked, as a vector, and which model made it: compared with vectors of that model only. */
+/** A query as a vector, with the model that made it; it is compared only with vectors of that model. */
 export interface QueryVector {
   readonly model: string;
-  /** Of length one. */
+  /** Normalized to length 1. */
   readonly vector: Float32Array;
-  /** 128 bits that stand for it (search/embedding/signature.ts). */
+  /** 128-bit signature of the vector (search/embedding/vector-signature.ts). */
   readonly signature: Uint32Array;
 }
 
-/** A record whose meaning a model has not been asked for yet. */
+/** A record that has no vector of a model yet. */
 export interface UnembeddedRecord {
   readonly pos: number;
   readonly text: string;
 }
 
+/** Asks for the next records without a vector of this model. */
 export interface FindUnembedded {
   readonly workspace: string;
   readonly model: string;
   readonly limit: number;
 }
 
+/** The next records to embed, and how far the model has come. */
 export interface UnembeddedSlice {
   readonly records: readonly UnembeddedRecord[];
-  /** Everything up to here is in the slice, has a vector or needs none: said back with the vectors. */
+  /**
+   * Every record up to this position is in the slice, has a vector or needs none; pass it on to `putVectors`.
+   */
   readonly upTo: number;
-  /** Whether there is more beyond. */
+  /** Whether more records follow. */
   readonly more: boolean;
-  /** How many positions there are, and how many are behind. */
+  /** The number of positions in the workspace, and how many of them are done. */
   readonly total: number;
   readonly done: number;
 }
 
+/** Stores vectors of a model together with its progress. */
 export interface PutVectors {
   readonly workspace: string;
   readonly model: string;
@@ -83,30 +91,31 @@ export interface PutVectors {
     readonly vector: Float32Array;
     readonly signature: Uint32Array;
   }[];
+  /** `upTo` of the slice that the vectors are for. */
   readonly upTo: number;
 }
 
-/** A model whose vectors are kept, and how far it has come. */
+/** A model with stored vectors, and its progress. */
 export interface ModelState {
   readonly model: string;
   readonly dimensions: number;
   readonly vectors: number;
   readonly done: number;
   readonly total: number;
-  /** How they are compared and why so, for people, where a store has more than one way. */
+  /** How vectors are compared and why, as text for people; absent if the store has only one way. */
   readonly compared?: string;
 }
 
 /**
- * The record, if it is embedded: what a team knows is. Not once its envelope was redacted: a vector that
- * is put after that may have been made before it.
+ * Returns the record if it is to be embedded: every searchable record outside traces. Undefined once its
+ * envelope was redacted, because a vector stored later may have been computed before the redaction.
  */
 export function embeddableRecordOf(row: RowWithEnvelope): SearchableRecord | undefined {
   if (isTraceBranch(row.branch) || isEnvelopeRedacted(row.envelope)) return undefined;
   return searchableRecordOf(row);
 }
 
-/** Returns what is to be embedded of a record; undefined if it is not embedded. */
+/** Returns the text to embed for a record; undefined if the record is not embedded. */
 export function unembeddedRecordOf(row: RowWithEnvelope): UnembeddedRecord | undefined {
   const record = embeddableRecordOf(row);
   if (record === undefined) return undefined;
@@ -115,56 +124,65 @@ export function unembeddedRecordOf(row: RowWithEnvelope): UnembeddedRecord | und
   return { pos: row.pos, text: [content, ...tags, ...concepts, ...body].join("\n") };
 }
 
+/** A ranked search for what one reader may see. */
 export interface SearchMemories {
   readonly workspace: string;
   readonly sight: Visibility;
   readonly filter: SearchFilter;
   readonly ranking: Omit<RankRequest, "want" | "shown">;
+  /** The query as a vector; absent: search by words only. */
   readonly meant?: QueryVector;
   readonly limit: number;
-  /** Positions of the hits of the pages before: they do not come again. */
+  /** Positions of the hits on earlier pages, which are left out. */
   readonly shown?: readonly number[];
-  /** For a later page: nothing newer than the first page saw. */
+  /** For later pages: the `upTo` of the first page, so that newer records do not appear. */
   readonly upTo?: number;
 }
 
+/** A record that matched, with the reasons for its rank. */
 export interface SearchHit {
-  /** For the next page: what was shown. */
+  /** Position of the record; pass it in `shown` for the next page. */
   readonly pos: number;
   readonly row: MemoryRow;
   readonly score: number;
   readonly parts: ScoreParts;
+  /** Indexes of the query terms that the record contains. */
   readonly said: readonly number[];
+  /** Indexes of the query terms that records beside it contain. */
   readonly heard: readonly number[];
-  /** What of its body answers, where that is more than what its content says. */
+  /** The part of its body that matches, if that is more than its content. */
   readonly passage: string | undefined;
+  /** Cosine similarity to the query; undefined without vectors. */
   readonly similarity: number | undefined;
-  /** The record beside it that says what it does not. */
+  /** The record beside it that contains query terms missing here, or the record it is connected to. */
   readonly nearest: string | undefined;
+  /** The related record that its score is partly due to, and the kind of relation. */
   readonly connected: { readonly id: string; readonly kind: string } | undefined;
   readonly supersededBy: readonly string[];
 }
 
+/** How much of the store is indexed. */
 export interface IndexState {
-  /** Records acknowledged, and how many of them the index covers; the rest is scanned. */
+  /** Stored records, and how many of them the index covers; the rest is scanned. */
   readonly records: number;
   readonly indexed: number;
 }
 
+/** A page of hits, best first. */
 export interface SearchResult {
   readonly hits: readonly SearchHit[];
   readonly more: boolean;
-  /** For the next page. */
+  /** Pass it in `upTo` for the next page. */
   readonly upTo: number;
   readonly index: IndexState;
-  /** How vectors were compared: not at all, with every one, or with an index over them. */
+  /** How vectors were compared: not at all, one by one, by signature first, or through an HNSW index. */
   readonly vectors: "none" | "exact" | "quantised" | "hnsw";
 }
 
-/** The type of a record that says what somebody was shown (delivery/work/views.ts). */
+/** The type of a record that states what a receiver was shown (delivery/work/views.ts). */
 export const VIEW_TYPE = "view";
 
-/** Records that only make others work: they answer nothing. */
+/** Types of bookkeeping records, which never answer a query. */
 export const UNSEARCHABLE_TYPES: ReadonlySet<string> = new Set([
   "pin",
   "unpin",
@@ -178,7 +196,7 @@ export const UNSEARCHABLE_TYPES: ReadonlySet<string> = new Set([
   VIEW_TYPE,
 ]);
 
-/** Everything of a record that matters for finding it. */
+/** The fields of a record that search uses. */
 export interface SearchableRecord extends Facets, ScopedRecord, Pick<BodySource, "data" | "trail"> {
   readonly createdAt: number;
   readonly run?: string;
@@ -191,7 +209,7 @@ export interface SearchableRecord extends Facets, ScopedRecord, Pick<BodySource,
   readonly session?: string;
 }
 
-/** Undefined for what cannot be found: plumbing, what was redacted, what cannot be read. */
+/** Returns undefined for a record that cannot be found: bookkeeping, redacted or unreadable. */
 export function searchableRecordOf(
   row: Pick<MemoryRow, "id" | "text">,
 ): SearchableRecord | undefined {
@@ -199,7 +217,7 @@ export function searchableRecordOf(
   try {
     found = facetsOf(row) as SearchableRecord;
   } catch {
-    return undefined; // Damaged records are verify's business: the others must still be found.
+    return undefined; // verify reports damaged records; the others must still be found.
   }
   const { type, content } = found;
   return UNSEARCHABLE_TYPES.has(type) || typeof content !== "string" || content === ""
@@ -207,32 +225,33 @@ export function searchableRecordOf(
     : found;
 }
 
-/** The space a record is counted in: what agents did, step by step, is kept apart. */
+/** Returns the space a record is counted in: traces are kept apart from what the team knows. */
 export const spaceOf = (branch: string): "known" | "traced" =>
   isTraceBranch(branch) ? "traced" : "known";
 
-/** A space of a workspace as one number. */
+/** Returns a number that identifies a space of a workspace. */
 export const spaceKey = (workspace: number, space: "known" | "traced"): number =>
   workspace * 2 + (space === "traced" ? 1 : 0);
 
-/** A record with the text of the envelope it vouches for, where it vouches for one. */
+/** A record with the text of the envelope it vouches for, if it vouches for one. */
 export interface RowWithEnvelope extends MemoryRow {
   readonly pos: number;
   readonly envelope?: string | undefined;
 }
 
+/** A record as the index reads it. */
 export interface IndexableRow extends RowWithEnvelope {
-  /** The store's key for its workspace. */
+  /** The store's numeric key of its workspace. */
   readonly workspace: number;
 }
 
-/** A record with all that the index keeps of it. */
+/** A record with everything that the index stores about it. */
 export interface IndexedRecord extends IndexEntry {
   readonly row: IndexableRow;
   readonly record: SearchableRecord;
 }
 
-/** Undefined for what cannot be found. */
+/** Returns the record with its index entry; undefined for a record that cannot be found. */
 export function indexedRecord(row: IndexableRow): IndexedRecord | undefined {
   const record = searchableRecordOf(row);
   if (record === undefined) return undefined;
@@ -244,14 +263,14 @@ export function indexedRecord(row: IndexableRow): IndexedRecord | undefined {
     when: record.validFrom ?? record.createdAt,
     storedAt: row.storedAt,
   };
-  // Not the envelope: a tail keeps thousands of these.
+  // Without the envelope text: a tail keeps thousands of these.
   const kept = row.envelope === undefined ? row : { ...row, envelope: undefined };
   return { ...indexEntryOf(indexable), row: kept, record };
 }
 
 /**
- * 48 bits, as a decimal, for records that are neighbours. A session's records on ordinary branches
- * are; its trace is a session of its own.
+ * Returns 48 bits, as a decimal number, that records of one session share; such records count as neighbours.
+ * The records on ordinary branches form one session, the trace another.
  */
 function sessionKey({ workspace, branch }: IndexableRow, record: SearchableRecord): string {
   const name = JSON.stringify([workspace, spaceOf(branch), sessionOf(record)]);
@@ -262,10 +281,10 @@ function sessionKey({ workspace, branch }: IndexableRow, record: SearchableRecor
   return key;
 }
 
-/** A session writes many records in a row. */
+/** A session writes many records in a row, so a small cache is enough. */
 const sessionKeys = new GenerationalCache<string, string>(1_000);
 
-/** Who may see a record, as one word that can be compared: empty for everybody. */
+/** Returns which readers may see a record, as one comparable text; empty: every reader. */
 export function reachOf(record: ScopedRecord): string {
   switch (record.scope) {
     case "agent":
@@ -279,13 +298,13 @@ export function reachOf(record: ScopedRecord): string {
   }
 }
 
-/** All the words by which a reader may see records. Says the same as isOpenTo. */
+/** Returns every `reachOf` value that a reader may see. Must agree with `isInScope` (visibility.ts). */
 export function reachesOf({ agent, session, user }: Reader): ReadonlySet<string> {
   const named = Object.entries({ agent, session, user }).filter(([, name]) => name !== "");
   return new Set(["", ...named.map(([kind, name]) => `${kind} ${name}`)]);
 }
 
-/** Whether a reader may find it. */
+/** Returns whether a reader may see the record: by branch, scope and quarantine. */
 export function isRecordVisible(row: MemoryRow, record: ScopedRecord, sight: Visibility): boolean {
   return (
     isOnVisibleBranch(row, sight) &&
@@ -294,6 +313,7 @@ export function isRecordVisible(row: MemoryRow, record: ScopedRecord, sight: Vis
   );
 }
 
+/** Returns whether a record matches every condition. Defaults: importance 0.5, confidence 1, scope team. */
 export function matchesSearchFilter(
   row: MemoryRow,
   record: SearchableRecord,
@@ -326,7 +346,7 @@ const isAmong = (wanted: readonly string[] | undefined, value: string | undefine
 const hasAll = (values: readonly string[] = [], wanted: readonly string[] = []): boolean =>
   wanted.every((each) => values.includes(each));
 
-/** The facets the index has a list for, each with the values asked for. */
+/** Returns the facets of a filter that the index has postings for, each with the wanted values. */
 export function facetsIn(filter: SearchFilter): [kind: string, values: readonly string[]][] {
   const { types, agents, sessions, tasks, runs, tags = [], concepts = [] } = filter;
   const any: [string, readonly string[] | undefined][] = [
@@ -343,7 +363,9 @@ export function facetsIn(filter: SearchFilter): [kind: string, values: readonly 
   );
 }
 
-/** The nearest that may be seen: as long as all may, no more are looked at than asked for. */
+/**
+ * Returns the nearest visible records. Reads no more than `limit` records as long as all of them are visible.
+ */
 export async function findNearestVisible(
   near: readonly SimilarRecord[],
   limit: number,
@@ -359,14 +381,14 @@ export async function findNearestVisible(
   return seen.slice(0, limit);
 }
 
-/** Where the rows of hits come from. */
+/** Reads the rows of hits by position. */
 export interface HitRows {
   readonly rowAt: (pos: number) => MemoryRow | undefined;
-  /** The text of the envelope that the record there vouches for. */
+  /** Returns the text of the envelope that the record at the position vouches for. */
   readonly envelopeAt: (pos: number) => string | undefined;
 }
 
-/** What was ranked, with records in place of positions. */
+/** Converts ranked positions to hits; a position without a record is left out. */
 export function hitsOf(
   ranked: readonly RankedRecord[],
   query: Query,

@@ -1,16 +1,18 @@
 /**
- * The signatures of one model of a workspace, in memory: the one thing in a search that grows with the
- * store. 24 bytes a record, of the newest two million at most (48 MB).
+ * Keeps the vector signatures of one model and workspace in memory: the only part of a search that grows with
+ * the store. 24 bytes per record, for the newest two million records at most (48 MB).
  */
 import { nearestSignatures, SIGNATURE_WORDS } from "../search/embedding/vector-signature.ts";
 
 const MAX_SIGNATURES = 2_000_000;
 
+/** Signatures by position; drops the older half when it is full. */
 export class SignatureIndex {
   #positions = new Float64Array(1_024);
   #words = new Uint32Array(1_024 * SIGNATURE_WORDS);
   #size = 0;
 
+  /** The last position added; 0: none. */
   get last(): number {
     return this.#size === 0 ? 0 : (this.#positions[this.#size - 1] as number);
   }
@@ -19,7 +21,7 @@ export class SignatureIndex {
     return this.#size;
   }
 
-  /** In the order of their positions. */
+  /** Adds a signature. Positions must be added in ascending order. */
   add(pos: number, signature: Uint32Array): void {
     if (this.#size === MAX_SIGNATURES) this.#forgetOldest();
     if (this.#size === this.#positions.length) this.#grow();
@@ -28,7 +30,7 @@ export class SignatureIndex {
     this.#size++;
   }
 
-  /** Positions, the nearest first. */
+  /** Returns up to `limit` positions, the nearest signature first. */
   nearest(signature: Uint32Array, limit: number): number[] {
     const words = this.#words.subarray(0, this.#size * SIGNATURE_WORDS);
     return Array.from(nearestSignatures(words, signature, limit), (n) => this.#positions[n] ?? 0);

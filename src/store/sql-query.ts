@@ -1,54 +1,58 @@
 /**
- * One read-only question in SQL, and what can come of it. A store answers it over the views of
- * sql/views.ts and nothing else: not another workspace, not what the reader may not see, not for
- * longer than it was given.
+ * Types of the read-only SQL query operation. A store runs the query over the views of sql/views.ts only: no
+ * other workspace, no records that the reader may not see, and no longer than its time limit.
  */
 import type { Visibility } from "./visibility.ts";
 
-/** What a parameter can be, and what a cell of an answer can hold. */
+/** A query parameter or a cell of the result. */
 export type SqlValue = string | number | boolean | null | Uint8Array;
 
+/** A query with its reader and limits. */
 export interface RunQuery {
   readonly workspace: string;
   readonly text: string;
-  /** In the order of the text's placeholders. */
+  /** In the order of the placeholders in `text`. */
   readonly params: readonly SqlValue[];
   /**
-   * Every branch is seen, in its column; traces and private records as the sight says. Its lines say
-   * what counts as superseded.
+   * What the reader sees. Every branch is visible, with its name in a column; `traces` and `reader` apply as
+   * in other reads, and `lines` decides what counts as superseded.
    */
   readonly sight: Pick<Visibility, "lines" | "reader" | "traces" | "quarantined">;
-  /** What the columns `embedding` show: what authors attached, or else a model's vectors. */
+  /** What the `embedding` columns contain: vectors attached by authors, or else those of a model. */
   readonly vectors: {
     readonly attached: boolean;
-    /** Empty: none. */
+    /** Empty: no model. */
     readonly model: string;
   };
   readonly bounds: QueryBounds;
 }
 
+/** Limits of a query. */
 export interface QueryBounds {
-  /** The most rows an answer has. */
+  /** Maximum number of rows in the result. */
   readonly rows: number;
-  /** The most bytes it has, counted as text. */
+  /** Maximum size of the result in bytes, counted as text. */
   readonly bytes: number;
+  /** Maximum run time in milliseconds. */
   readonly ms: number;
 }
 
+/** The result of a query that ran. */
 export interface QueryAnswer {
   readonly kind: "answered";
   readonly columns: readonly string[];
   readonly rows: readonly (readonly SqlValue[])[];
 }
 
+/** What a query can end with. */
 export type QueryOutcome =
   | QueryAnswer
-  /** Not a read of the views: it was not run. */
+  /** Not a read of the views; it was not run. */
   | { readonly kind: "refused"; readonly reason: string; readonly hint: string }
-  /** Parameters and placeholders do not agree: it was not run. */
+  /** The number of parameters does not match the placeholders; it was not run. */
   | { readonly kind: "miscounted"; readonly reason: string; readonly hint: string }
-  /** The engine's own words: a column that is not there, a cast that failed. */
+  /** The engine's error message, for example an unknown column or a failed cast. */
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "timeout" }
-  /** The answer, or something on the way to it, is larger than it may be. */
+  /** The result, or an intermediate result, exceeds a limit. */
   | { readonly kind: "too_large"; readonly bound: "rows" | "bytes" | "memory" };

@@ -1,11 +1,11 @@
 /**
- * The one interface between Baton and an engine: whole operations, each of them atomic, each
- * answering with a closed union of what can happen. There is no transaction to hold open and no
- * query to build; what an operation decides is a comparison of rows, never a policy.
+ * The store interface: the only boundary between Baton and a database engine. It consists of whole
+ * operations, each atomic, each returning a closed union of what can happen. There is no transaction to hold
+ * open and no query to build. An operation compares rows and never decides by policy.
+ *
+ * An outcome other than success has changed nothing.
  *
  * Every store passes the suite in store-contract/.
- *
- * An outcome other than the good one has changed nothing.
  */
 import type {
   Archive,
@@ -44,23 +44,27 @@ import type { QueryOutcome, RunQuery } from "./sql-query.ts";
 import type { VerifyProgress, VerifyReport } from "./verify-report.ts";
 import type { Visibility } from "./visibility.ts";
 
-/** The author of a write is checked inside the write: nobody slips in between. */
+/**
+ * Refused because of the author, which is checked inside the write: no other write can intervene.
+ */
 export type AuthorRefusal =
   | { readonly kind: "unknown_agent"; readonly agent: string }
   | { readonly kind: "agent_disabled"; readonly agent: string }
-  /** The record was signed with another key than the agent has now, or not at all. */
+  /** The record is unsigned, or signed with a key that is not the agent's current key. */
   | { readonly kind: "key_changed"; readonly agent: string };
 
+/** Refused because of the record. `missing_reference`: `memory` names a `reference` that does not exist. */
 export type RecordRefusal =
   | AuthorRefusal
   | { readonly kind: "missing_reference"; readonly memory: string; readonly reference: string }
   | { readonly kind: "id_taken"; readonly id: string }
-  /** There is an entry that says so, of kind `CLOSED` with the branch's name. */
+  /** The branch has an entry of kind `CLOSED_BRANCH` with its name. */
   | { readonly kind: "branch_closed"; readonly branch: string };
 
-/** The kind of the entry that closes a branch: no record is added to it any more. */
+/** The kind of the entry that closes a branch; records can no longer be added to it. */
 export const CLOSED_BRANCH = "closed";
 
+/** Where the store put a record on its chain. */
 export interface ChainPosition {
   readonly id: string;
   readonly seq: number;
@@ -70,17 +74,20 @@ export interface ChainPosition {
 
 // Agents -----------------------------------------------------------------------------------------
 
+/** Creates or changes an agent. */
 export interface RegisterAgent {
   readonly workspace: string;
   readonly agent: Omit<AgentRow, "revision" | "keyedAt" | "digest">;
-  /** The revision this change is based on; 0 when the agent should not exist yet. */
+  /** The revision this change is based on; 0 to create the agent. */
   readonly basedOn: number;
 }
 
+/** What a registration did. */
 export type RegisterOutcome =
   | { readonly kind: "registered"; readonly agent: AgentRow }
-  /** Somebody else was quicker: read again and decide again. */
+  /** The agent was changed concurrently: read it again and decide again. */
   | { readonly kind: "changed" }
+  /** The id or an alias belongs to another agent (`by`). */
   | { readonly kind: "name_taken"; readonly name: string; readonly by: string };
 
 // Memories ---------------------------------------------------------------------------------------
@@ -89,69 +96,75 @@ export type RegisterOutcome =
 export interface Lease {
   readonly delivery: string;
   readonly fence: number;
-  /** The envelope the holder knows; the delivery may have moved on to a newer one. */
+  /** The envelope the holder knows; an extension may have replaced it with a newer one. */
   readonly envelope: string;
+  /** Length of the renewed lease in milliseconds. */
   readonly leaseMs: number;
 }
 
+/** Appends memories to a branch. */
 export interface AppendMemories {
   readonly workspace: string;
   readonly branch: string;
-  /** All or none. A memory may mention an earlier one of the same list. */
+  /** All or none are written. A memory may mention an earlier one of the same list. */
   readonly memories: readonly NewMemory[];
-  /** Written under a lease: renews it, or is refused. */
+  /** The lease of the work that writes them: it is renewed, or the write is refused. */
   readonly lease?: Lease;
-  /** Written with the records, or nothing is. No entry twice. */
+  /** Written together with the records or not at all. Each entry at most once. */
   readonly entries?: readonly PutEntry[];
-  /** A branch as it was last seen: nothing was added to it since, or nothing is written. */
+  /** A branch and its last known record; nothing is written if the branch has grown since. */
   readonly tip?: { readonly branch: string; readonly seq: number };
 }
 
+/** What an append did. */
 export type AppendOutcome =
-  /** With the envelope that counts now, when it was written under a lease. */
+  /** `envelope` is the delivery's current envelope; empty if no lease was passed. */
   | {
       readonly kind: "appended";
       readonly places: readonly ChainPosition[];
       readonly envelope: string;
     }
-  /** An entry it brings is there already, or has changed: the first of them, as it is now. */
+  /** An entry exists already or has changed; `entry` is the first such entry, as it is now. */
   | { readonly kind: "entry_changed"; readonly entry: EntryRow | undefined }
   | { readonly kind: "tip_moved" }
   | RecordRefusal
   | LeaseLost;
 
+/** Asks for the newest memories a reader may see. */
 export interface RecentMemories {
   readonly workspace: string;
   readonly sight: Visibility;
   readonly filter: MemoryFilter;
   readonly limit: number;
-  /** Only records stored before this one: the last of a page. Before one that is not there: none. */
+  /** Only records stored before this one (the last of a page). If it does not exist, none are returned. */
   readonly before?: string;
 }
 
-/** A moment in the life of a workspace: a time, or when a record was stored (that one included). */
+/** A point in the history of a workspace: a time, or the storing of a record (including that record). */
 export type Moment =
   | { readonly kind: "time"; readonly at: number }
   | { readonly kind: "memory"; readonly id: string };
 
+/** Asks for the last record of branches. */
 export interface FindTips {
   readonly workspace: string;
   readonly branches: readonly string[];
-  /** As they were then; without it, as they are. */
+  /** The moment to look at; default: now. */
   readonly moment?: Moment;
 }
 
-/** The last record of a branch: 0 and empty where there is none. */
+/** The last record of a branch; 0 and empty if it has none. */
 export interface Tip {
   readonly seq: number;
   readonly memory: string;
 }
 
+/** Asks for the edges of one memory. */
 export interface FindRelations {
   readonly workspace: string;
   readonly memory: string;
   readonly direction: "in" | "out";
-  /** Edges whose other end is not seen are left out. */
+  /** The reader; edges with an invisible record at the other end are left out. */
   readonly sight: Visibility;
   readonly kinds?: readonly string[];
   /** Only edges valid at this time. */
@@ -159,7 +172,10 @@ export interface FindRelations {
   readonly limit: number;
 }
 
-/** Who points at any of these, whoever may see it: for following what came of them, many at once. */
+/**
+ * Asks for edges that point to any of these memories, regardless of visibility: to trace what was built on
+ * them.
+ */
 export interface FindInbound {
   readonly workspace: string;
   readonly memories: readonly string[];
@@ -169,156 +185,175 @@ export interface FindInbound {
 
 // Entries ----------------------------------------------------------------------------------------
 
+/** A change of an entry by compare-and-set. */
 export interface PutEntry {
   readonly kind: string;
   readonly name: string;
-  /** Canonical JSON; undefined takes the entry away. */
+  /** Canonical JSON; undefined deletes the entry. */
   readonly value: string | undefined;
-  /** The revision this change is based on; 0 when there should be none yet. */
+  /** The revision this change is based on; 0 to create the entry. */
   readonly basedOn: number;
 }
 
+/** What a change of an entry did. */
 export type PutOutcome =
-  /** The entry as it is now; undefined when it was taken away. */
+  /** The entry as it is now; undefined if it was deleted. */
   | { readonly kind: "put"; readonly entry: EntryRow | undefined }
-  /** Somebody else was quicker: here is what there is. */
+  /** The entry was changed concurrently; `entry` is its current value. */
   | { readonly kind: "changed"; readonly entry: EntryRow | undefined };
 
+/** Asks for the entries of a kind. */
 export interface ListEntries {
   readonly workspace: string;
   readonly kind: string;
-  /** Only names that begin so. */
+  /** Only names that start with this. */
   readonly prefix?: string;
-  /** Only names after this one: the cursor for the next page. */
+  /** Only names after this one (the last of the page before). */
   readonly after?: string;
   readonly limit: number;
 }
 
 // Handoffs ---------------------------------------------------------------------------------------
 
-/** Sent whatever the receiver's breaker says: to many at once, a single one does not matter. */
+/**
+ * Value of `SendHandoff.breaker` that ignores the receiver's circuit breaker: for handoffs to many receivers.
+ */
 export const IGNORE_BREAKER = -1;
 
+/** Sends a sealed envelope to its receivers. */
 export interface SendHandoff {
   readonly workspace: string;
   readonly branch: string;
   readonly memory: NewMemory;
   readonly envelope: NewEnvelope;
-  /** At least one: the envelope at each of its receivers, no receiver twice. */
+  /** At least one: the envelope at each receiver, each receiver at most once. */
   readonly deliveries: readonly NewDelivery[];
-  /** The envelope this one continues from; empty at the start of a line. */
+  /** The envelope that this one continues from; empty at the start of a line. */
   readonly parent: string;
   /**
-   * The open delivery of the same task, sender, receiver and parent, as the sender last saw it:
-   * this handoff extends it. Without one, there must be none. Not looked at for several receivers:
-   * what is published is new work at each of them.
+   * The open delivery of the same task, sender, receiver and parent as the sender last saw it: this handoff
+   * extends it. If absent, there must be no such delivery. Not checked for several receivers, because a
+   * publication is new work at each of them.
    */
   readonly extend?: {
     readonly delivery: string;
     readonly envelope: string;
-    /** Whether somebody had it (the delivery stays) or it was waiting (it is replaced). */
+    /** True if an agent had it (the delivery stays), false if it was waiting (it is replaced). */
     readonly held: boolean;
   };
   /**
-   * The revision of the receiver's breaker entry that the sender knows of and minds; 0: there must
-   * be none, NOT_MINDED: whatever it says. Not looked at when this extends open work.
+   * The revision of the receiver's breaker entry that the sender knows; 0: there must be none;
+   * `IGNORE_BREAKER`: any. Not checked when this handoff extends open work.
    */
   readonly breaker: number;
-  /** Written with the handoff, or nothing is: an idempotency key, the task's ledger. No entry twice. */
+  /**
+   * Written with the handoff or not at all: an idempotency key, the task's ledger. Each entry at most once.
+   */
   readonly entries?: readonly PutEntry[];
-  /** Handing on: the sender's own delivery is completed by this very handoff. */
+  /** The sender's own delivery, which this handoff completes (handing on). */
   readonly settles?: Lease;
 }
 
+/** What a send did. */
 export type SendOutcome =
   | {
       readonly kind: "sent";
       readonly place: ChainPosition;
-      /** In the order asked for. */
+      /** In the order of `SendHandoff.deliveries`. */
       readonly deliveries: readonly DeliveryRow[];
-      /** The delivery whose place the new one took, when the old had not been claimed. */
+      /** The unclaimed delivery that the new one replaced; empty: none. */
       readonly superseded: string;
     }
   /**
-   * What this handoff would extend is not as the sender believed: `open` is the piece of work that
-   * is open now (with its handoff record), or none is. Seal again for that, and send again.
+   * The open work is not what the sender assumed. `open` is the delivery that is open now, with its handoff
+   * record; undefined: none is. Seal the envelope again for that and retry.
    */
   | {
       readonly kind: "changed";
       readonly open: { readonly delivery: DeliveryRow; readonly memory: string } | undefined;
     }
-  /** An entry it brings is there already, or has changed: the first of them, as it is now. */
+  /** An entry exists already or has changed; `entry` is the first such entry, as it is now. */
   | { readonly kind: "entry_changed"; readonly entry: EntryRow | undefined }
-  /** The receiver's breaker is not as the sender believed. */
+  /** The receiver's breaker entry does not have the assumed revision. */
   | { readonly kind: "breaker_changed"; readonly entry: EntryRow | undefined }
   | { readonly kind: "missing_parent"; readonly envelope: string }
   | ReceiverRefusal
   | RecordRefusal
   | LeaseRefusal;
 
-/** For the inbox of a role: nobody is registered for it who could take it. */
+/**
+ * Refused because of the receiver. For the inbox of a role: no agent with the role exists, or all are
+ * disabled.
+ */
 export type ReceiverRefusal =
   | { readonly kind: "unknown_receiver"; readonly receiver: string }
   | { readonly kind: "receiver_disabled"; readonly receiver: string };
 
+/** The caller does not hold the delivery (any more). */
 export interface LeaseLost {
   readonly kind: "lease_lost";
-  /** Where the delivery stands now; undefined when there is none. */
+  /** The delivery as it is now; undefined if it does not exist. */
   readonly delivery: DeliveryRow | undefined;
 }
 
+/** Refused because of the lease. */
 export type LeaseRefusal =
   | LeaseLost
-  /** The sender has added to the handoff: here is the envelope that counts now. */
+  /** The sender has extended the handoff; `envelope` is the current one. */
   | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
 
-/** A delivery together with the envelope it points to. */
+/** A delivery with its current envelope. */
 export interface DeliveryWithEnvelopeRow {
   readonly delivery: DeliveryRow;
   readonly envelope: EnvelopeRow;
 }
 
 /**
- * From the agent's own inbox and from that of its role, the one that comes first (place, then id),
- * except what is past its deadline.
- * Retries whose time has come become ready before. An agent that is paused is given nothing.
+ * Claims ready deliveries from the inboxes of an agent and of its role, lowest place first, then lowest id.
+ * Deliveries past their deadline are skipped. Retries that are due become ready first. A paused agent gets
+ * nothing.
  */
 export interface ClaimDeliveries {
   readonly workspace: string;
   readonly branch: string;
   readonly receiver: string;
   readonly instance: string;
-  /** The key the receiver acts with; must be the one it is registered with. Empty: none. */
+  /** The key the receiver acts with; must be the one it is registered with. Empty: no key. */
   readonly publicKey: string;
+  /** Maximum number of deliveries to claim. */
   readonly limit: number;
+  /** Length of the lease in milliseconds. */
   readonly leaseMs: number;
-  /** The longest it can be held, however often the lease is renewed. */
+  /** The longest hold in milliseconds, however often the lease is renewed. */
   readonly holdMs: number;
-  /** What the lease is bound to besides time; empty: nothing (a session's). */
+  /** The process the lease is bound to besides time; empty: none (the lease of a session). */
   readonly process: string;
+  /** Only deliveries of this task. */
   readonly task?: string;
-  /** One delivery by id, instead of the oldest ones. Only one that is in turn can be claimed. */
+  /** Claims this delivery instead of the first ones. It must be in turn. */
   readonly delivery?: string;
   /**
-   * Claim and accept in one operation. Makes the receiver's continues-from record, while the store
-   * holds the delivery. Has no effects: it is called again when the store has to redo its work.
+   * Accepts in the same operation: returns the receiver's continues-from record for a claimed delivery. Must
+   * have no side effects, because it is called again if the store has to repeat its work.
    */
   readonly accept?: (claimed: DeliveryWithEnvelopeRow) => NewMemory;
 }
 
+/** What a claim returned. */
 export type ClaimOutcome =
   | {
       readonly kind: "claimed";
       readonly claimed: readonly DeliveryWithEnvelopeRow[];
       /**
-       * Milliseconds of the store's time until something in the workspace falls due (a retry, an
-       * expiring lease, a time to decide); 0: now, see `listDue`; Infinity: nothing will, or as many
-       * were claimed as asked for and nobody looked. A duration, because clocks differ.
+       * Milliseconds of store time until something in the workspace falls due (a retry, an expiring lease, a
+       * decision). 0: now, see `listDue`. Infinity: nothing will, or `limit` deliveries were claimed and it
+       * was not determined. A duration, because clocks differ.
        */
       readonly nextDueMs: number;
     }
   | RecordRefusal;
 
+/** Accepts a claimed delivery. */
 export interface AcceptDelivery {
   readonly workspace: string;
   readonly branch: string;
@@ -327,27 +362,28 @@ export interface AcceptDelivery {
   readonly memory: NewMemory;
 }
 
+/** What an accept did. */
 export type AcceptOutcome =
   | { readonly kind: "accepted"; readonly place: ChainPosition; readonly delivery: DeliveryRow }
   | RecordRefusal
   | LeaseRefusal;
 
 /**
- * How a holder ends its hold, and what becomes of the delivery. Decided by delivery/settings/policy.ts.
- * `lapseMs`: when somebody has to decide about it again; 0: only at its deadline.
+ * How a holder ends an attempt, and what happens to the delivery; decided by delivery/settings/policy.ts.
+ * `lapseMs`: milliseconds until the next decision about it is due; 0: only at its deadline.
  */
 export type Settlement =
-  /** Also closes the receiver's breaker: its entry goes. */
+  /** Also closes the receiver's circuit breaker by deleting its entry. */
   | { readonly kind: "completed" }
   | { readonly kind: "declined" }
-  /** Waits for an answer. The try does not count: one more is allowed. */
+  /** Waits for an answer. The attempt does not count, so one more is allowed. */
   | { readonly kind: "asked" }
   | { readonly kind: "failed" | "released"; readonly becomes: "dead" }
   | {
       readonly kind: "released";
       readonly becomes: "ready";
       readonly lapseMs: number;
-      /** False: it was only looked at, and one more try is allowed. */
+      /** False: the attempt does not count, because the holder only read it; one more is allowed. */
       readonly counts: boolean;
     }
   | {
@@ -357,123 +393,133 @@ export type Settlement =
       readonly lapseMs: number;
     };
 
+/** Ends the attempt of a holder. */
 export interface SettleDelivery {
   readonly workspace: string;
   readonly branch: string;
   readonly lease: Lease;
-  /** The states this settlement may start from (delivery/settle/transitions.ts). */
+  /** The states from which this settlement is allowed (delivery/settle/transitions.ts). */
   readonly from: readonly DeliveryState[];
   readonly settlement: Settlement;
-  /** What the settlement leaves on the chain; a release leaves nothing. */
+  /** The record of the settlement; absent for a release. */
   readonly memory?: NewMemory;
-  /** Canonical JSON of why, for the attempt's record; empty for a completion. */
+  /** Canonical JSON of the reason, for the attempt's row; empty for a completion. */
   readonly reason: string;
 }
 
+/** What a settlement did. */
 export type SettleOutcome =
   | { readonly kind: "settled"; readonly delivery: DeliveryRow }
   | RecordRefusal
   | LeaseRefusal;
 
+/** What a renewal did. */
 export type RenewOutcome = { readonly kind: "renewed"; readonly delivery: DeliveryRow } | LeaseLost;
 
-/** Whose leases: those of one session of an agent. */
+/** One session of an agent. */
 export interface Session {
   readonly workspace: string;
   readonly agent: string;
   readonly instance: string;
 }
 
-/** What has to be decided about: past its lease or its time, or held by a process that has ended. */
+/** Asks for deliveries to decide about: past their lease or time, or held by a process that has ended. */
 export interface ListDue {
   readonly workspace: string;
-  /** Processes that have ended without settling. */
+  /** Processes that ended without settling their deliveries. */
   readonly gone: readonly string[];
   readonly limit: number;
 }
 
+/** The deliveries that are due. */
 export interface DueDeliveries {
-  /** The store's time. */
+  /** Store time of the read. */
   readonly now: number;
-  /** Each once: past their time (the longest first), then past their lease, then of the gone. */
+  /**
+   * Each once: those past their time (longest overdue first), then past their lease, then of ended processes.
+   */
   readonly due: readonly DeliveryWithEnvelopeRow[];
 }
 
 /**
- * Changes deliveries other than by their holder: all of them, or none when one is not as it was
- * seen. Everything that policy and people decide about a delivery is said this way.
+ * Changes deliveries from outside, not as their holder: all of them, or none if one is not as it was seen.
+ * Every decision of a policy or a person about a delivery uses this operation.
  */
 export interface MoveDeliveries {
   readonly workspace: string;
   readonly branch: string;
-  /** Who the events say did it. */
+  /** The agent that the events name as their cause. */
   readonly agent: string;
-  /** What it leaves on the chain. With an envelope, or a move that puts it in line anew, it must. */
+  /** The record it appends. Required with an envelope, and for a move that queues a delivery again. */
   readonly memory?: NewMemory;
-  /** A new envelope, vouched for by the memory, that the deliveries go on to. */
+  /** A new envelope, vouched for by the memory, that replaces the envelope of the deliveries. */
   readonly envelope?: NewEnvelope;
-  /** None, when only the record and the entries are to be written. */
+  /** Empty to write only the record and the entries. */
   readonly moves: readonly Move[];
-  /** Written with it, or nothing is. No name twice. */
+  /** Written with it or not at all. Each entry at most once. */
   readonly entries?: readonly PutEntry[];
 }
 
+/** The change of one delivery. */
 export interface Move {
   readonly delivery: string;
+  /** The delivery as the caller saw it; otherwise the outcome is `changed`. */
   readonly seen: {
     readonly state: DeliveryState;
     readonly fence: number;
     readonly envelope: string;
-    /** Minded when it is there: who was silent may have spoken up. */
+    /** Compared if present: a holder that seemed lost may have renewed its lease. */
     readonly leaseUntil?: number;
-    /** The same, for what changes without the state changing. */
+    /** Compared if present: it can change without a change of the state. */
     readonly lapseAt?: number;
     readonly followers?: string;
   };
-  /** The state it has from now on. The same as before: nothing but what is named here changes. */
+  /** The new state. If it is the state it has already, only the fields given here change. */
   readonly to: DeliveryState;
   readonly event: EventKind;
-  /** Goes to another receiver: the last in line there, in its turn among those of its task. */
+  /** The new receiver: the delivery goes to the end of that inbox, in turn among those of its task. */
   readonly receiver?: string;
-  /** For `scheduled`: milliseconds until it is ready. */
+  /** Milliseconds until it is ready; for `scheduled` only. */
   readonly delayMs?: number;
-  /** As for a settlement. Without it: only at its deadline, or (state unchanged) when it was. */
+  /** As in `Settlement`. Default: only at its deadline, or unchanged if the state stays the same. */
   readonly lapseMs?: number;
   readonly maxAttempts?: number;
   readonly deadline?: number;
   readonly followers?: string;
   /**
-   * How the try ended, with canonical JSON of why: of what was held, always; of what was not, it
-   * counts as a try nobody claimed.
+   * How the attempt ended, with canonical JSON of the reason. Required if the delivery was held; otherwise it
+   * is recorded as an attempt without a claim.
    */
   readonly ends?: { readonly outcome: AttemptRow["outcome"]; readonly reason: string };
 }
 
+/** What a move did. */
 export type MoveOutcome =
   | { readonly kind: "moved"; readonly deliveries: readonly DeliveryRow[] }
-  /** The first that is not as it was seen, as it is now. */
+  /** The first delivery that is not as it was seen, as it is now. */
   | { readonly kind: "changed"; readonly delivery: DeliveryRow | undefined }
-  /** The first entry it brings that is there already, or has changed. */
+  /** The first entry that exists already or has changed, as it is now. */
   | { readonly kind: "entry_changed"; readonly entry: EntryRow | undefined }
   | { readonly kind: "missing_parent"; readonly envelope: string }
   | ReceiverRefusal
   | RecordRefusal;
 
-/** Where a page ends. Several deliveries can have the same place; their ids tell them apart. */
+/** The end of a page. Several deliveries can have the same place; the id distinguishes them. */
 export type InboxCursor = Pick<DeliveryRow, "place" | "id">;
 
+/** Asks for the open deliveries of inboxes. */
 export interface ListDeliveries {
   readonly workspace: string;
-  /** Inboxes: of an agent, of its role. */
+  /** The inboxes: of an agent, of its role. */
   readonly receivers: readonly string[];
   readonly states: readonly DeliveryState[];
   readonly task?: string;
   readonly limit: number;
-  /** Only what comes after this one: the last of a page is the cursor for the next. */
+  /** Only deliveries after this one (the last of the page before). */
   readonly after?: InboxCursor;
 }
 
-/** What stands still until somebody does something: dead letters, and questions to the sender. */
+/** Asks for deliveries that stand still until a decision: dead letters, and questions to the sender. */
 export interface ListParked {
   readonly workspace: string;
   readonly state: "dead" | "waiting";
@@ -481,20 +527,21 @@ export interface ListParked {
   readonly receiver?: string;
   readonly task?: string;
   readonly limit: number;
-  /** Only what comes after this one: the last of a page is the cursor for the next. */
+  /** Only deliveries after this one (the last of the page before). */
   readonly after?: InboxCursor;
 }
 
 /**
- * Deliveries of every receiver, the highest id first. Ids are UUIDv7, so that is newest first as far as the
- * clocks of the senders agree. An id never changes: paging returns what was there from the start exactly once.
+ * Asks for deliveries of every receiver, the highest id first. Ids are UUIDv7, so that is newest first as far
+ * as the clocks of the senders agree. An id never changes: paging returns each delivery that existed at the
+ * start exactly once.
  */
 export interface BrowseDeliveries {
   readonly workspace: string;
   /** Default: every state. */
   readonly states?: readonly DeliveryState[];
   readonly sender?: string;
-  /** An inbox: of an agent, or of a role. */
+  /** The inbox of an agent or of a role. */
   readonly receiver?: string;
   readonly task?: string;
   /** Sent at this time or later. */
@@ -504,46 +551,49 @@ export interface BrowseDeliveries {
   /** Only ids below this one: `next` of the page before. */
   readonly before?: string;
   readonly limit: number;
-  /** How many deliveries a page reads at most, matching or not: no index has the filters. */
+  /** How many deliveries a page reads at most, matching or not, because no index covers the filters. */
   readonly visits: number;
 }
 
+/** One page of `browseDeliveries`. */
 export interface DeliveryPage {
   readonly rows: readonly DeliveryWithEnvelopeRow[];
-  /** The last id that was read, if there are deliveries below it; a page can be short and still have it. */
+  /** The last id that was read, if there are deliveries below it. A page can be short and still have it. */
   readonly next?: string;
 }
 
+/** An envelope of a task's line. */
 export interface LineEntry {
   readonly envelope: EnvelopeRow;
-  /** Deliveries that point to this envelope now. */
+  /** Deliveries that have this envelope now. */
   readonly deliveries: readonly DeliveryRow[];
 }
 
 // Retention --------------------------------------------------------------------------------------
 
-/** What there is of a session's trace: the steps from `first` to `last`, none left out. */
+/** What is left of a session's trace: the steps from `first` to `last`, without gaps. */
 export interface TraceBranch {
   readonly branch: string;
-  /** One more than `last` when all of it has gone. */
+  /** The first step left; `last` + 1 if all of it was pruned. */
   readonly first: number;
   readonly last: number;
-  /** Store time of the first step that is there; 0 when none is. */
+  /** Store time of the first step left; 0 if there is none. */
   readonly firstAt: number;
-  /** Store time of the last step there ever was. */
+  /** Store time of the last step ever written. */
   readonly lastAt: number;
-  /** The link of the last step there ever was. */
+  /** The link of the last step ever written. */
   readonly link: string;
 }
 
+/** Asks for the traces of a workspace. */
 export interface ListTraces {
   readonly workspace: string;
-  /** Only branches after this one: the cursor for the next page. */
+  /** Only branches after this one (the last of the page before). */
   readonly after?: string;
   readonly limit: number;
 }
 
-/** The beginning of a trace, up to a step that may go. */
+/** The beginning of a trace, up to a step that may be pruned. */
 export interface SurveyTrace {
   readonly workspace: string;
   readonly branch: string;
@@ -551,55 +601,55 @@ export interface SurveyTrace {
 }
 
 /**
- * Takes steps off the beginning of a trace, for good: what they said, and their edges. Stops before
- * the first that a record after `upTo` or on another branch refers to, and before the newest record of
- * the store, so that no position is ever given twice. That it may be done was said on a record before
- * (store/pruning.ts).
+ * Deletes steps from the beginning of a trace permanently, with their edges. Stops before the first step that
+ * a record after `upTo` or on another branch refers to, and before the newest record of the store, so that no
+ * position is ever assigned twice. A record that permits it must be written before (store/pruning.ts).
  */
 export interface PruneTrace extends SurveyTrace {
-  /** So many at most: bounds how long others wait. */
+  /** Maximum number of steps; bounds how long other writes wait. */
   readonly limit: number;
 }
 
-/** What goes, or went. */
+/** What can be pruned, or was pruned. */
 export interface PruneTraceResult {
   readonly records: number;
-  /** Of their texts. */
+  /** Total size of their texts. */
   readonly bytes: number;
-  /** The step that stays, and with it all after it, because something refers to it; 0: none does. */
+  /** The first step that stays because a record refers to it; 0: none. */
   readonly heldBy: number;
 }
 
-/** Events that are older than a time, or more than the newest so many. The newest one always stays. */
+/** Asks for events older than a time, or beyond the newest `keep`. The newest event is never included. */
 export interface SurveyEvents {
   readonly workspace: string;
   readonly before?: number;
   readonly keep?: number;
 }
 
+/** The events that can be pruned. */
 export interface EventSurvey {
-  /** The last event of them; 0: there are none. */
+  /** The number of the last one; 0: there are none. */
   readonly upTo: number;
   readonly events: number;
 }
 
 // Redaction --------------------------------------------------------------------------------------
 
-/** One body that is replaced, if it is still as it was seen. */
+/** The replacement of one body, if it is still as it was seen. */
 export type Erasure =
   | {
       readonly kind: "memory" | "envelope";
       readonly id: string;
-      /** Of the text as it was seen. */
+      /** Digest of the text as it was seen. */
       readonly digest: string;
-      /** What stands there from now on. */
+      /** The stub that replaces it. */
       readonly text: string;
     }
   | {
       readonly kind: "attempt";
       readonly delivery: string;
       readonly attempt: number;
-      /** Of the reason as it was seen. */
+      /** Digest of the reason as it was seen. */
       readonly digest: string;
       readonly reason: string;
     }
@@ -611,7 +661,7 @@ export type Erasure =
       readonly profile: string;
     };
 
-/** Takes bodies away: all of them, with the record that vouches for what stands there now, or none. */
+/** Erases bodies: all of them, together with the record that vouches for the stubs, or none. */
 export interface RedactBodies {
   readonly workspace: string;
   readonly branch: string;
@@ -619,21 +669,26 @@ export interface RedactBodies {
   readonly erasures: readonly Erasure[];
 }
 
+/** What a redaction did. */
 export type RedactOutcome =
   | { readonly kind: "redacted"; readonly place: ChainPosition }
-  /** The first that is not as it was seen, or not there. */
+  /** The first body that is not as it was seen, or does not exist. */
   | { readonly kind: "changed"; readonly erasure: Erasure }
   | RecordRefusal;
 
-/** Looks through stored texts and names, a slice at a time: memories of every branch come last, in their order. */
+/**
+ * Searches stored texts and names, one slice per call; memories of every branch come last, in order of
+ * storing.
+ */
 export interface SeekText {
   readonly workspace: string;
-  /** Any of these, exactly as they would stand in the stored text. */
+  /** Texts to find, exactly as they appear in the stored text; any of them matches. */
   readonly forms: readonly string[];
-  /** Where the slice before this one ended; empty at the start. */
+  /** `next` of the slice before; empty at the start. */
   readonly after: string;
 }
 
+/** A row that contains one of the texts. */
 export type TextOccurrence =
   | { readonly kind: "memory"; readonly row: MemoryRow }
   | { readonly kind: "envelope"; readonly row: EnvelopeRow }
@@ -641,71 +696,75 @@ export type TextOccurrence =
   | { readonly kind: "entry"; readonly row: EntryRow }
   | { readonly kind: "agent"; readonly row: AgentRow };
 
+/** One slice of a text search. */
 export interface SeekTextResult {
   readonly found: readonly TextOccurrence[];
-  /** Where the next slice begins; undefined when there is none. */
+  /** Pass it in `after` for the next slice; undefined at the end. */
   readonly next: string | undefined;
   readonly checked: number;
   readonly total: number;
 }
 
+/** What a scrub could not reach. */
 export interface ScrubResult {
-  /** What may still hold what was taken away, and why the store cannot change that. */
+  /** Places that may still contain erased text, and why the store cannot change that; as text for people. */
   readonly beyond: readonly string[];
 }
 
 // Housekeeping -----------------------------------------------------------------------------------
 
-/** How many deliveries are in each state, and how many envelopes were ever sent. */
+/** How many deliveries are in each state, and how many envelopes were sent in total. */
 export interface DeliveryTotals {
   readonly envelopes: number;
   readonly deliveries: number;
   readonly byState: Readonly<Record<DeliveryState, number>>;
 }
 
-/** Whom a commit concerns: a receiver with new work, a holder whose work changed, a sender. */
+/** An agent that a commit concerns: a receiver with new work, a holder of changed work, or a sender. */
 export interface WakeTarget {
   readonly workspace: string;
   readonly agent: string;
 }
 
+/** The operations of a store. All times are store time in milliseconds. */
 export interface Store {
-  /** What this is, for people: `sqlite .baton/hub.db`. */
+  /** Name of the store for people: `sqlite .baton/hub.db`. */
   readonly name: string;
 
   registerAgent(operation: RegisterAgent): Promise<RegisterOutcome>;
-  /** By canonical id or alias. */
+  /** Finds an agent by its id or an alias. */
   findAgent(workspace: string, name: string): Promise<AgentRow | undefined>;
   listAgents(workspace: string): Promise<readonly AgentRow[]>;
 
   appendMemories(operation: AppendMemories): Promise<AppendOutcome>;
-  /** In the order asked for; what does not exist is left out. */
+  /** Returns memories in the order of `ids`; unknown ids are left out. */
   readMemories(workspace: string, ids: readonly string[]): Promise<readonly MemoryRow[]>;
-  /** What the reader sees, newest first: in the order of storing, whatever line it is on. */
+  /** Returns what the reader sees in the order of storing, newest first, across branches. */
   recentMemories(operation: RecentMemories): Promise<readonly MemoryRow[]>;
-  /** In the order asked for. */
+  /** Returns one tip per branch, in the order of `branches`. */
   findTips(operation: FindTips): Promise<readonly Tip[]>;
-  /** Oldest edge first. */
+  /** Returns edges, oldest first. */
   findRelations(operation: FindRelations): Promise<readonly RelationEdge[]>;
-  /** Oldest edge first. */
+  /** Returns edges, oldest first. */
   findInbound(operation: FindInbound): Promise<readonly RelationEdge[]>;
-  /** The best first. */
+  /** Returns hits, best first. */
   search(operation: SearchMemories): Promise<SearchResult>;
-  /** Oldest first: what has no vector of a model yet. */
+  /** Returns records without a vector of the model, oldest first. */
   findUnembedded(operation: FindUnembedded): Promise<UnembeddedSlice>;
-  /** Vectors and how far the model has come, together. What it said of a record before is replaced. */
+  /** Stores vectors together with the progress of the model. Replaces earlier vectors of the same records. */
   putVectors(operation: PutVectors): Promise<void>;
   listModels(workspace: string): Promise<readonly ModelState[]>;
-  /** Takes a model's vectors away. */
+  /** Deletes the vectors of a model. */
   dropModel(workspace: string, model: string): Promise<void>;
 
+  /** Changes an entry, and writes the event with it. */
   putEntry(
     workspace: string,
     entry: PutEntry,
     event?: { readonly kind: EventKind; readonly agent: string },
   ): Promise<PutOutcome>;
   findEntry(workspace: string, kind: string, name: string): Promise<EntryRow | undefined>;
-  /** In the order of their names (by code point). */
+  /** Returns entries in the order of their names (by code point). */
   listEntries(operation: ListEntries): Promise<readonly EntryRow[]>;
 
   sendHandoff(operation: SendHandoff): Promise<SendOutcome>;
@@ -714,74 +773,77 @@ export interface Store {
   settleDelivery(operation: SettleDelivery): Promise<SettleOutcome>;
   moveDeliveries(operation: MoveDeliveries): Promise<MoveOutcome>;
   listDue(operation: ListDue): Promise<DueDeliveries>;
-  /** Not beyond the longest hold. */
+  /** Renews a lease, at most until the longest hold. */
   renewLease(workspace: string, lease: Lease): Promise<RenewOutcome>;
-  /** Gives every good lease a session holds (not those bound to a process) its full time again. */
+  /** Renews every current lease of a session to its full time, except those bound to a process. */
   renewSession(session: Session, leaseMs: number): Promise<void>;
-  /** The processes that hold something in the workspace, each once, in no order. */
+  /** Returns the processes that hold deliveries in the workspace, each once, in no particular order. */
   listProcesses(workspace: string): Promise<readonly string[]>;
 
   findDelivery(workspace: string, id: string): Promise<DeliveryWithEnvelopeRow | undefined>;
-  /** In inbox order; looking never consumes. */
+  /** Returns deliveries in inbox order; reading never consumes. */
   listDeliveries(operation: ListDeliveries): Promise<readonly DeliveryWithEnvelopeRow[]>;
-  /** In the order of their places. */
+  /** Returns deliveries in the order of their places. */
   listParked(operation: ListParked): Promise<readonly DeliveryWithEnvelopeRow[]>;
   browseDeliveries(operation: BrowseDeliveries): Promise<DeliveryPage>;
-  /** How many deliveries are open in an inbox; `most` at most, so that it costs no more than that. */
+  /** Counts the open deliveries of an inbox, up to `most`, so that the cost is bounded. */
   countOpen(workspace: string, receiver: string, most: number): Promise<number>;
-  /** One envelope, and the deliveries that point to it now. */
+  /** Returns an envelope and the deliveries that have it now. */
   findEnvelope(workspace: string, id: string): Promise<LineEntry | undefined>;
-  /** Envelopes of a task in the order they were sent; with `newest`, at most that many, the last ones. */
+  /**
+   * Returns the envelopes of a task in the order they were sent; with `newest`, only that many of the last
+   * ones.
+   */
   readLine(workspace: string, task: string, newest?: number): Promise<readonly LineEntry[]>;
   readAttempts(workspace: string, delivery: string): Promise<readonly AttemptRow[]>;
-  /** Events after a number, oldest first. */
+  /** Returns events with a number above `after`, oldest first. */
   readEvents(workspace: string, after: number, limit: number): Promise<readonly EventRow[]>;
 
-  /** Traces in the order of their names (by code point). */
+  /** Returns traces in the order of their names (by code point). */
   listTraces(operation: ListTraces): Promise<readonly TraceBranch[]>;
-  /** How much of it nothing that stays refers to: what could go. */
+  /** Returns how much of the trace could be pruned because no remaining record refers to it. */
   surveyTrace(operation: SurveyTrace): Promise<PruneTraceResult>;
   pruneTrace(operation: PruneTrace): Promise<PruneTraceResult>;
   surveyEvents(operation: SurveyEvents): Promise<EventSurvey>;
   /**
-   * Takes away the oldest events, `limit` at most and none after `upTo`; answers how many went. Never
-   * the newest: a number is given once, and a cursor goes on from wherever it was.
+   * Deletes the oldest events, at most `limit` and none after `upTo`; returns how many. Never deletes the
+   * newest one: numbers are assigned once, and any cursor stays valid.
    */
   pruneEvents(workspace: string, upTo: number, limit: number): Promise<number>;
 
   redactBodies(operation: RedactBodies): Promise<RedactOutcome>;
   seekText(operation: SeekText): Promise<SeekTextResult>;
   /**
-   * Removes what redacted bodies have left in the store's own files: logs, free space, indexes. With
-   * `forms`, looks whether anything of that is left.
+   * Removes traces of redacted bodies from the store's own files: logs, free space, indexes. With `forms`,
+   * checks whether any of these texts are left.
    */
   scrub(workspace: string, forms: readonly string[]): Promise<ScrubResult>;
 
   countDeliveries(workspace: string): Promise<DeliveryTotals>;
   verify(workspace: string, onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport>;
   indexState(): Promise<IndexState>;
-  /** One read-only query over the views (sql/views.ts), as of one moment. */
+  /** Runs one read-only query over the views (sql/views.ts) in one snapshot. */
   query(operation: RunQuery): Promise<QueryOutcome>;
 
   /**
-   * Everything a workspace holds, of one moment: first a summary, then the rows. Whoever stops
-   * reading early ends it (`return()`, or leaving a `for await`).
+   * Yields everything in a workspace from one snapshot: a summary, then the rows. Call `return()` or leave
+   * the `for await` to stop early.
    */
   exportWorkspace(workspace: string): AsyncGenerator<ExportItem, void, undefined>;
-  /** All of an archive into a workspace that holds nothing, verified before anybody sees it. */
+  /** Writes an archive into an empty workspace; it becomes visible only after it was verified. */
   importWorkspace(
     workspace: string,
     archive: Archive,
     onProgress?: (progress: ImportProgress) => void,
   ): Promise<ImportOutcome>;
-  /** A copy of the whole store in a file, of one moment, while others write. */
+  /** Copies the whole store to a file, as of one moment, without blocking writers. */
   backup(file: string, onProgress?: (progress: BackupProgress) => void): Promise<BackupOutcome>;
 
   /**
-   * Calls back after a commit that concerns an agent. A hint: it carries no data and may be lost.
-   * Returns how to stop.
+   * Calls the listener after a commit that concerns an agent. A hint: it carries no data and may be lost.
+   * Returns a function that stops it.
    */
   onWake(whom: WakeTarget, listener: () => void): () => void;
-  /** Finishes what was submitted, then closes. Calling it twice is fine. */
+  /** Finishes submitted operations, then closes. Can be called more than once. */
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
 /**
- * The tail: records beyond the index's watermark, taken apart once and kept until the index has
- * them, so that a search finds what was acknowledged a moment ago without reading it again.
+ * Keeps the tail in memory: records after the index's watermark, analysed once and kept until the index
+ * covers them, so that a search finds a record right after its write was acknowledged without reading it
+ * again.
  */
 import { InMemorySources } from "../search/in-memory-sources.ts";
 import {
@@ -12,24 +13,28 @@ import {
 } from "./search.ts";
 
 /**
- * So many of the newest are kept. More are beyond the index only while it is being made anew; what
- * lies between is found when it is there, and the answer says how far it is.
+ * How many of the newest records are kept. More are unindexed only while the index is being rebuilt. Records
+ * in between are found once the index covers them; the search result states how far it is.
  */
 const MAX_TAIL_RECORDS = 20_000;
 
+/** The range of the tail. */
 export interface TailBounds {
+  /** The last position that the index covers. */
   readonly watermark: number;
+  /** The last position in the store. */
   readonly last: number;
-  /** Tells redactions apart: after another one, nothing that is kept may be. */
+  /** Identifies the redactions so far: when it changes, everything kept is dropped and read again. */
   readonly redactions: number;
 }
 
+/** The range of the tail, and how to read it. */
 export interface TailSource extends TailBounds {
-  /** Records after a position, some at a time. */
+  /** Reads a batch of records after a position; empty at the end. */
   readonly read: (after: number) => readonly IndexableRow[];
 }
 
-/** What is kept. Once somebody searches in it, only newer records are ever added to it. */
+/** Analysed records. While a search uses an instance, only newer records are added to it. */
 export class TailRecords {
   readonly #records = new Map<number, IndexedRecord>();
   readonly #spaces = new Map<number, InMemorySources>();
@@ -50,6 +55,7 @@ export class TailRecords {
     space.add(indexed);
   }
 
+  /** Returns a copy with only the records after a position. */
   after(pos: number): TailRecords {
     const left = new TailRecords();
     for (const [each, indexed] of this.#records) if (each > pos) left.add(indexed);
@@ -57,19 +63,20 @@ export class TailRecords {
   }
 }
 
+/** The tail of one store. */
 export class UnindexedTail {
   #kept = new TailRecords();
   #from = 0;
   #to = 0;
   #redactions = 0;
 
-  /** Brings it up to date with what lies after the watermark. */
+  /** Reads the records that are missing and drops those that the index now covers. */
   follow({ read, ...beyond }: TailSource): void {
     this.begin(beyond);
     for (let rows = read(this.after); rows.length > 0; rows = read(this.after)) this.add(rows);
   }
 
-  /** Lets go of what is no longer beyond; what comes after `after` is then to be added. */
+  /** Drops what is outside the bounds; the caller then adds the records after `after`. */
   begin({ watermark, last, redactions }: TailBounds): void {
     const from = Math.max(watermark, last - MAX_TAIL_RECORDS);
     if (from < this.#from || last < this.#to || redactions !== this.#redactions) this.#forget();
@@ -78,11 +85,12 @@ export class UnindexedTail {
     this.#from = from;
   }
 
-  /** Up to here everything beyond is kept. */
+  /** The position up to which the tail is complete. */
   get after(): number {
     return Math.max(this.#from, this.#to);
   }
 
+  /** Adds the next records, in the order of their positions. */
   add(rows: readonly IndexableRow[]): void {
     for (const row of rows) {
       this.#to = row.pos;
@@ -91,7 +99,7 @@ export class UnindexedTail {
     }
   }
 
-  /** For a search, which goes on with it whatever others do meanwhile. */
+  /** The current records. A search keeps using them while others update the tail. */
   get kept(): TailRecords {
     return this.#kept;
   }

@@ -1,12 +1,15 @@
-/** What a verification reports, and where the chain of a branch ends. */
+/** The report of a verification, and the head of a branch's chain. */
 
-/** One thing that is not as it was written. */
+/** One difference between what is stored and what was written. */
 export interface Problem {
+  /** Id or name of the affected record. */
   readonly record: string;
+  /** The affected field. */
   readonly field: string;
   readonly message: string;
 }
 
+/** How many rows of each kind were checked, and the problems found. */
 export interface VerifyReport {
   readonly memories: number;
   readonly relations: number;
@@ -16,12 +19,13 @@ export interface VerifyReport {
   readonly problems: readonly Problem[];
 }
 
+/** Progress of a verification, in rows. */
 export interface VerifyProgress {
   readonly checked: number;
   readonly total: number;
 }
 
-/** The last record of a branch, as its store keeps it. */
+/** The last record of a branch, as the store recorded it. */
 export interface ChainHead {
   readonly branch: string;
   readonly seq: number;

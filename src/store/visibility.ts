@@ -1,46 +1,48 @@
 /**
- * What a reader may see of a workspace's memories: which lines, each up to where, and whose private
- * records. Every look at memories says who looks; a store applies it to rows and never widens it.
+ * Decides which memories a reader may see: which branches up to which record, and which private records.
+ * Every read of memories states its reader. A store applies this to rows and never returns more.
  */
 import { sessionOf } from "./memory-filter.ts";
 import { type MemoryRow, parseText } from "./rows.ts";
 
-/** A branch, up to one of its records. */
+/** A branch up to one of its records. */
 export interface BranchRange {
   readonly branch: string;
-  /** The last sequence number that is seen. */
+  /** The last visible sequence number. */
   readonly upTo: number;
 }
 
-/** Who looks. Empty strings are nobody: such a reader sees what everybody sees. */
+/** The reader. Empty strings: no identity; such a reader sees only team records. */
 export interface Reader {
   readonly agent: string;
   readonly session: string;
-  /** The person an agent belongs to: its owner. */
+  /** The person that the agent belongs to (its owner). */
   readonly user: string;
 }
 
+/** What one reader sees. */
 export interface Visibility {
-  /** A branch over its base: the nearest first, no branch twice. */
+  /** The branch and its bases, nearest first, each branch once. */
   readonly lines: readonly BranchRange[];
   readonly reader: Reader;
-  /** Also what agents did, step by step: the traces of every session. */
+  /** Whether the traces of every session are visible. */
   readonly traces: boolean;
-  /** Records that were taken out of sight. */
+  /** Ids of quarantined records, which are not visible. */
   readonly quarantined: readonly string[];
-  /** Whatever the scopes: for a look of the hub's own, of which nobody is shown a record that is not his. */
+  /** Ignores scopes: for internal reads of the hub that show the reader no record it may not see. */
   readonly unscoped?: true | undefined;
 }
 
+/** A reader without an identity. */
 export const ANONYMOUS_READER: Reader = { agent: "", session: "", user: "" };
 
-/** The branch there always is. */
+/** The branch that always exists. */
 export const MAIN_BRANCH = "main";
 
-/** As far as a line goes. */
+/** `upTo` for a whole branch. */
 export const END_OF_BRANCH: number = Number.MAX_SAFE_INTEGER;
 
-/** The whole of one branch, as everybody sees it. */
+/** Returns the visibility of one whole branch for a reader without an identity. */
 export const publicVisibility = (branch: string): Visibility => ({
   lines: [{ branch, upTo: END_OF_BRANCH }],
   reader: ANONYMOUS_READER,
@@ -48,17 +50,17 @@ export const publicVisibility = (branch: string): Visibility => ({
   quarantined: [],
 });
 
-/** The fields that say who may see a record. */
+/** The fields that decide which readers may see a record. */
 export interface ScopedRecord {
   readonly agent: string;
   readonly instance: string;
   readonly session?: string | undefined;
   readonly scope?: "agent" | "session" | "user" | "team" | undefined;
-  /** The person its author belonged to when it was written; there when the scope is `user`. */
+  /** The person that the author belonged to at the time of writing; present if the scope is `user`. */
   readonly user?: string | undefined;
 }
 
-/** Whether its scope lets the reader see it, wherever it is. */
+/** Returns whether the scope of a record includes the reader, on any branch. */
 export function isInScope(record: ScopedRecord, reader: Reader): boolean {
   switch (record.scope) {
     case "agent":
@@ -72,18 +74,19 @@ export function isInScope(record: ScopedRecord, reader: Reader): boolean {
   }
 }
 
-/** Whether whoever may see the one may see the other too. */
+/** Returns whether every reader that may see `record` may also see `other`. */
 export function isAudienceWithin(record: ScopedRecord, other: ScopedRecord): boolean {
   if (isTeamScoped(other)) return true;
   return record.scope === other.scope && audienceOf(record) === audienceOf(other);
 }
 
-/** Whether nobody may see both: private to two agents, two sessions, two persons. */
+/** Returns whether no reader may see both: they are private to different agents, sessions or persons. */
 export function areAudiencesDisjoint(record: ScopedRecord, other: ScopedRecord): boolean {
   if (isTeamScoped(record) || record.scope !== other.scope) return false;
   return audienceOf(record) !== audienceOf(other);
 }
 
+/** Returns whether every agent of the team may see the record. */
 export const isTeamScoped = ({ scope = "team" }: ScopedRecord): boolean => scope === "team";
 
 function audienceOf(record: ScopedRecord): string | undefined {
@@ -97,11 +100,12 @@ function audienceOf(record: ScopedRecord): string | undefined {
   }
 }
 
-/** The same of a row. Most records have no scope, and a text without the word needs no parsing. */
+/** Like `isInScope`, for a row. Most records have no scope, and a text without the key is not parsed. */
 export function isRowInScope(row: Pick<MemoryRow, "id" | "text">, reader: Reader): boolean {
   return !row.text.includes('"scope":') || isInScope(parseText<ScopedRecord>(row), reader);
 }
 
+/** Returns whether the record is on a visible branch, and not after its last visible record. */
 export function isOnVisibleBranch(
   row: Pick<MemoryRow, "branch" | "seq">,
   sight: Visibility,
@@ -112,7 +116,7 @@ export function isOnVisibleBranch(
 
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>();
 
-/** Looked up in a set that is made once for a look. */
+/** Returns whether a memory is quarantined. Builds a set once per visibility. */
 export function isQuarantined(memory: string, { quarantined }: Visibility): boolean {
   if (quarantined.length === 0) return false;
   const set = sets.get(quarantined) ?? new Set(quarantined);
@@ -120,7 +124,7 @@ export function isQuarantined(memory: string, { quarantined }: Visibility): bool
   return set.has(memory);
 }
 
-/** Whether a look shows this record. The one check that every way of finding records makes. */
+/** Returns whether a reader sees a record. Every kind of read uses this check. */
 export function isRowVisible(row: MemoryRow, sight: Visibility): boolean {
   return (
     isOnVisibleBranch(row, sight) && !isQuarantined(row.id, sight) && isRowInScopeOf(row, sight)
@@ -130,18 +134,18 @@ export function isRowVisible(row: MemoryRow, sight: Visibility): boolean {
 const isRowInScopeOf = (row: MemoryRow, { reader, unscoped }: Visibility): boolean =>
   unscoped === true || isRowInScope(row, reader);
 
-/** Whether an edge is shown to who looks at one of its ends, by the record at the other. */
+/** Returns whether a reader that sees one end of an edge sees the edge, given the record at the other end. */
 export function isEdgeVisible(
   other: MemoryRow,
   direction: "in" | "out",
   sight: Visibility,
 ): boolean {
-  // Who reads a record knows where it points; who points to it is said on some line.
+  // A record shows where it points, on any branch. What points to it is visible only on a visible branch.
   return direction === "in"
     ? isRowVisible(other, sight)
     : !isQuarantined(other.id, sight) && isRowInScopeOf(other, sight);
 }
 
-/** Traces of a session are on a branch of their own, which can be pruned. */
+/** Returns the branch of a session's trace. It is separate, so that it can be pruned. */
 export const traceBranch = (session: string): string => `trace/${session}`;
 export const isTraceBranch = (branch: string): boolean => branch.startsWith("trace/");
