@@ -1,13 +1,13 @@
 /**
- * Group commit. Writes of one turn of the event loop share a transaction and one sync of the disk,
- * and are acknowledged together after it: 1 caller commits about 4,000 times a second here, 64
- * callers get more than ten times that through.
+ * Group commit: the writes of one turn of the event loop share a transaction and one disk sync, and are
+ * acknowledged together after it. One caller commits about 4,000 times a second here; 64 callers together
+ * reach more than ten times that.
  *
- * If one write of a group throws, the group is rolled back and run again with a savepoint each, so
- * that its neighbours do not suffer. If the commit itself fails, nobody was acknowledged and all
- * are told so. When another process holds the file we wait without blocking the event loop, with
- * jitter, briefly: a cap of 2 ms keeps four writers fair, a longer one starves some of them, and
- * SQLite's own busy timeout stops the whole process.
+ * If one write of a group throws, the group is rolled back and run again with one savepoint per write, so
+ * that the others are not affected. If the commit itself fails, no write was acknowledged and all of them are
+ * rejected. While another process holds the file, the wait does not block the event loop; it is short and has
+ * jitter. A maximum of 2 ms keeps four writers fair, a longer one starves some of them, and SQLite's own busy
+ * timeout stops the whole process.
  */
 import { channel } from "node:diagnostics_channel";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -17,11 +17,12 @@ import { isBusy, storeFailure } from "./failures.ts";
 import { Refusal } from "./refusal.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** Bounds how long one transaction can get, and so everybody's latency. */
+/** Limits the length of a transaction, and so the latency of every caller. */
 const MAX_WRITES_PER_COMMIT = 512;
+/** Longest pause between two attempts to get the lock. */
 const MAX_PAUSE_MS = 2;
 
-/** Tells whoever subscribes how long each transaction waited for the file: `{ waitedMs }`. */
+/** Publishes how long each transaction waited for the file: `{ waitedMs }`. */
 const lockWaits = channel("batonpass:sqlite:lock");
 
 interface Write {
@@ -32,16 +33,19 @@ interface Write {
 
 type Acknowledgement = () => void;
 
+/** What a committer needs. */
 export interface CommitterOptions {
   readonly db: DatabaseSync;
   readonly file: string;
+  /** How long to wait for the lock, in milliseconds. */
   readonly busyMs: number;
-  /** A fresh view of heads and agents for each transaction. */
+  /** Returns a new transaction without cached heads or agents. */
   begin(): Transaction;
-  /** After each commit that was acknowledged. */
+  /** Called after each acknowledged commit. */
   committed(transaction: Transaction): void;
 }
 
+/** Collects writes and commits them in groups. */
 export class Committer {
   readonly #options: CommitterOptions;
   readonly #begin: StatementSync;
@@ -57,6 +61,7 @@ export class Committer {
     this.#rollback = options.db.prepare("rollback");
   }
 
+  /** Runs a write in the next group. Resolves after the commit; rejects with a `BatonError` if it failed. */
   submit<Outcome>(run: (transaction: Transaction) => Outcome): Promise<Outcome> {
     return new Promise<Outcome>((resolve, reject) => {
       this.#queue.push({ run, resolve: resolve as (outcome: unknown) => void, reject });
@@ -64,12 +69,14 @@ export class Committer {
     });
   }
 
-  /** Resolves when nothing submitted so far is still to be written. */
+  /** Resolves when everything submitted so far has been written. */
   async idle(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
   }
 
-  /** An immediate callback runs after every caller of this turn has submitted: the group. */
+  /**
+   * An immediate callback runs after every caller of this turn has submitted; these writes form the group.
+   */
   async #flushAll(): Promise<void> {
     await new Promise(setImmediate);
     try {
@@ -93,7 +100,7 @@ export class Committer {
     }
   }
 
-  /** The usual way. Undefined when one of them threw: nothing is kept then. */
+  /** Runs the group without savepoints. Returns undefined if a write threw; then nothing was written. */
   #together(group: readonly Write[]): readonly Acknowledgement[] | undefined {
     const transaction = this.#options.begin();
     const settle: Acknowledgement[] = [];
@@ -104,13 +111,13 @@ export class Committer {
       }
       transaction.flush();
     } catch {
-      this.#undo(); // The error is met again, and reported, in #apart.
+      this.#undo(); // The error occurs again, and is reported, in #apart.
       return undefined;
     }
     return this.#finish(transaction, settle);
   }
 
-  /** The careful way, after something threw: each write in a savepoint of its own. */
+  /** Runs the group again after a write threw, with a savepoint for each write. */
   async #apart(group: readonly Write[]): Promise<readonly Acknowledgement[]> {
     const { db } = this.#options;
     await this.#lock();
@@ -123,7 +130,7 @@ export class Committer {
         transaction.flush();
         settle.push(() => write.resolve(outcome));
       } catch (error) {
-        if (!db.isTransaction) throw error; // SQLite gave up on the transaction itself.
+        if (!db.isTransaction) throw error; // SQLite rolled back the whole transaction.
         db.exec("rollback to one");
         transaction.forget();
         settle.push(this.#settledBy(write, error));
@@ -150,7 +157,7 @@ export class Committer {
     try {
       this.#undo();
     } catch {
-      // The first error is the one to tell; a transaction that cannot be undone fails the next begin.
+      // Report the first error; a transaction that cannot be rolled back makes the next begin fail.
     }
     const failure = storeFailure(error, this.#options.file);
     return group.map((write) => () => write.reject(failure));
@@ -167,7 +174,10 @@ export class Committer {
   }
 }
 
-/** Runs something that may find the file locked by another process, without blocking anybody. */
+/**
+ * Retries while another process locks the file, without blocking the event loop. Throws `store_busy` after
+ * `busyMs`.
+ */
 export async function retryWhileBusy<T>(
   attempt: () => T,
   options: { readonly busyMs: number; readonly file: string },
@@ -189,9 +199,9 @@ function tooBusy(
   cause: unknown,
 ): BatonError {
   return new BatonError("store_busy", {
-    message: `${options.file}: other processes kept it locked for ${options.busyMs} ms.`,
+    message: `${options.file}: other processes kept the file locked for ${options.busyMs} ms.`,
     path: options.file,
-    hint: "Try again; if it lasts, look for a process that is stopped while it writes.",
+    hint: "Retry; if it happens again, look for a process that was stopped while it was writing.",
     cause,
   });
 }

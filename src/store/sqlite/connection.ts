@@ -1,20 +1,24 @@
 /**
- * One connection to the file, set up the way our durability promise needs it, and the check that
- * the file is whole before anything is written.
+ * Opens a connection to the file with the settings that durability requires, after checking that the file is
+ * complete.
  *
- * Nothing of ours opens a file that SQLite may have open in this process: when it is closed again, the
- * system drops every lock SQLite holds there, for all connections (sqlite.org/howtocorrupt.html,
- * 2.2). Another process can then take itself for the last one and remove the log, and what is written
- * to it from here is lost. SQLite looks twice since 3.51; 3.40, in somebody's shell, was seen to do it.
+ * Baton never opens a file itself that SQLite may have open in this process: when such a file is closed, the
+ * system drops every lock that SQLite holds on it, for all connections (sqlite.org/howtocorrupt.html, 2.2).
+ * Another process can then assume that it is the last one and delete the log, and what is written to the log
+ * from here is lost. SQLite checks again since 3.51; version 3.40, in a command-line shell, was observed to
+ * delete it.
  */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { BatonError } from "../../base/errors.ts";
 
-/** Before this version concurrent checkpoints could lose commits (sqlite.org/wal.html). */
+/** Before this version, concurrent checkpoints could lose commits (sqlite.org/wal.html). */
 export const MIN_SQLITE_VERSION = [3, 51, 3] as const;
 
-/** Opens the file and changes nothing in it: it may turn out to be somebody else's. */
+/**
+ * Opens the file without changing it, because it may belong to another program. Throws `runtime_too_old` if
+ * SQLite is too old, and `store_corrupt` if the file is truncated.
+ */
 export function connect(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { timeout: 0 });
   try {
@@ -28,9 +32,9 @@ export function connect(file: string): DatabaseSync {
 }
 
 /**
- * The durability promise: NORMAL would acknowledge before the log reaches the disk; fullfsync is
- * what macOS needs for the same. Checkpoints run in the housekeeper, so that no commit pays for
- * one. A limit of 0 bytes leaves the size to the disk.
+ * Configures durability. `synchronous = normal` would acknowledge before the log reaches the disk; macOS
+ * needs `fullfsync` for the same guarantee. Checkpoints run in the housekeeper, so that no commit pays for
+ * one. `maxBytes` limits the size of the file; 0: no limit.
  */
 export function configure(db: DatabaseSync, maxBytes: number): void {
   db.exec(`
@@ -57,7 +61,7 @@ function refuseOldSqlite(db: DatabaseSync): void {
     if (part > least) return;
     if (part < least) {
       throw new BatonError("runtime_too_old", {
-        message: `This Node.js brings SQLite ${version}; Baton needs ${MIN_SQLITE_VERSION.join(".")}.`,
+        message: `This Node.js includes SQLite ${version}; Baton requires ${MIN_SQLITE_VERSION.join(".")} or newer.`,
         hint: "Install Node.js 24.15 or newer.",
       });
     }
@@ -65,24 +69,25 @@ function refuseOldSqlite(db: DatabaseSync): void {
 }
 
 /**
- * A file shorter than its own header says has lost its end. SQLite refuses one that lacks whole pages,
- * but takes a last page that was cut for a whole one, and would notice only when it reads what is lost,
- * perhaps months later; so we compare now. With a log beside it the file may rightly be short: an
- * interrupted checkpoint is repaired from the log.
+ * Throws if the file is shorter than its header states, because then its end is lost. SQLite refuses a file
+ * that lacks whole pages, but accepts a truncated last page and would notice only when it reads the lost
+ * part, perhaps months later; so the sizes are compared now. With a log next to it the file may be short for
+ * a valid reason: an interrupted checkpoint is repaired from the log.
  *
- * Within one read: meanwhile nobody cuts off a log that it reads from, and nobody folds one into the
- * file where it reads from that alone.
+ * Both sizes are read within one read transaction. Meanwhile no other process can truncate a log that this
+ * transaction reads from, or merge the log into the file if it reads from the file alone.
  */
 function refuseTruncated(db: DatabaseSync, file: string): void {
   db.exec("begin");
   try {
     const expected = readPragma(db, "page_count") * readPragma(db, "page_size");
-    // Beside the file itself, where a link to it was named.
+    // If `file` is a link, the log is next to the file it points to.
     const log = statSync(`${db.location()}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     const { size } = statSync(file);
     if (log > 0) return;
-    if (size < expected) throwCorrupt(file, `has ${size} of ${expected} bytes`);
-    if (expected === 0 && size > 0) throwCorrupt(file, "is not SQLite"); // One byte, to SQLite, is none.
+    if (size < expected) throwCorrupt(file, `it has ${size} of ${expected} bytes`);
+    // SQLite takes a file of one byte for an empty one.
+    if (expected === 0 && size > 0) throwCorrupt(file, "it is not an SQLite file");
   } finally {
     if (db.isTransaction) db.exec("rollback");
   }
@@ -90,8 +95,8 @@ function refuseTruncated(db: DatabaseSync, file: string): void {
 
 function throwCorrupt(file: string, what: string): never {
   throw new BatonError("store_corrupt", {
-    message: `${file} is damaged: it ${what}.`,
+    message: `${file} is damaged: ${what}.`,
     path: file,
-    hint: "Restore a backup. Nothing was changed; keep the file, much of it can be recovered.",
+    hint: "Restore a backup, and keep the file, because much of it can be recovered; nothing was changed.",
   });
 }

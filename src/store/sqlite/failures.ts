@@ -1,7 +1,9 @@
-/** What SQLite reports, as the errors callers know. One place, so that no code leaks through. */
+/**
+ * Converts errors of SQLite and the file system to `BatonError`s, in one place, so that no raw code gets out.
+ */
 import { BatonError, type ErrorCode } from "../../base/errors.ts";
 
-/** Primary result codes (sqlite.org/rescode.html). */
+// Primary result codes (sqlite.org/rescode.html).
 const BUSY = 5;
 const LOCKED = 6;
 const READONLY = 8;
@@ -21,22 +23,25 @@ function isSqliteFailure(error: unknown): error is SqliteFailure {
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
 }
 
-/** Somebody else has the lock: try again a little later. */
+/** Returns whether another connection has the lock, so that a retry can succeed. */
 export function isBusy(error: unknown): boolean {
   if (!isSqliteFailure(error)) return false;
   const primary = error.errcode & 0xff;
   return primary === BUSY || primary === LOCKED || primary === PROTOCOL;
 }
 
-/** A row that the tables do not allow: its key is taken, or something in it is missing. */
+/** Returns whether a table constraint refused the row: its key is taken, or a value is missing. */
 export const isConstraintViolation = (error: unknown): boolean =>
   isSqliteFailure(error) && (error.errcode & 0xff) === CONSTRAINT;
 
-/** It does not begin as a database does. */
+/** Returns whether the file does not start like an SQLite database. */
 export const isNotADatabase = (error: unknown): boolean =>
   isSqliteFailure(error) && (error.errcode & 0xff) === NOTADB;
 
-/** A `BatonError` for what SQLite or the file system said; anything else is our bug, unchanged. */
+/**
+ * Returns a `BatonError` for an error of SQLite or the file system; any other error is a bug and is
+ * unchanged.
+ */
 export function storeFailure(error: unknown, file: string): unknown {
   if (error instanceof BatonError) return error;
   if (isSqliteFailure(error)) return sqliteFailure(error, file);
@@ -56,34 +61,34 @@ function sqliteFailure(error: SqliteFailure, file: string): BatonError {
     case BUSY:
     case LOCKED:
     case PROTOCOL:
-      return say("store_busy", "other processes kept the file locked.", "Try again in a moment.");
+      return say("store_busy", "other processes keep the file locked.", "Retry in a moment.");
     case READONLY:
       return say(
         "store_read_only",
-        "cannot be written.",
+        "the file cannot be written.",
         "Check the file's permissions and owner.",
       );
     case CORRUPT:
     case NOTADB:
       return say(
         "store_corrupt",
-        "is damaged or not a Baton store.",
-        "Restore a backup. Keep the damaged file: much of it can usually be recovered.",
+        "the file is damaged or not a Baton store.",
+        "Restore a backup, and keep the damaged file, because much of it can usually be recovered.",
       );
     case FULL:
       return say(
         "store_full",
-        "the disk or the store's size limit is full. Nothing of this write was kept.",
-        "Free some space (or raise limits.storeBytes), then try again.",
+        "the disk is full or the store has reached its size limit, and nothing of this write was stored.",
+        "Free disk space or raise limits.storeBytes, then retry.",
       );
     case CANTOPEN:
       return say(
         "store_read_only",
-        "cannot be opened or created.",
-        "Check that the folder exists and may be written.",
+        "the file cannot be opened or created.",
+        "Check that the folder exists and is writable.",
       );
     default:
-      return say("store_unavailable", `${error.message}.`, "Check the disk, then try again.");
+      return say("store_unavailable", `${error.message}.`, "Check the disk, then retry.");
   }
 }
 
@@ -97,8 +102,8 @@ function systemFailure(error: NodeJS.ErrnoException, file: string): BatonError {
     message: `${file}: ${error.message}.`,
     path: file,
     hint: full
-      ? "Free some space, then try again."
-      : "Check that the folder exists and may be written, or name another with sqlite:<path>.",
+      ? "Free disk space, then retry."
+      : "Check that the folder exists and is writable, or choose another file with sqlite:<path>.",
     details: { system: error.code },
     cause: error,
   });

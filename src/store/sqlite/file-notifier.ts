@@ -1,19 +1,20 @@
 /**
- * Wake-ups among all processes on one file. Beside the store lies a folder, `<file>.bells`, with a
- * file for each agent that somebody has listened for. After a commit the bells of those it concerns
- * are touched; whoever listens watches the folder, with one watch per open store.
+ * Wake-ups between all processes that use one store file. Next to the store is a folder, `<file>.bells`, with
+ * one file per agent that a process has listened for (its bell). After a commit, the bells of the agents it
+ * concerns are touched; listeners watch the folder, with one watch per open store.
  *
- * - **Nobody is missed between looking and listening.** Who listens first sets up what it takes to
- *   be called, and looks afterwards; who writes first commits, and looks for bells afterwards. So
- *   either the bell is rung, or the look finds what was committed. On Linux and Windows a watch is
- *   at work when `watch` returns; macOS takes a moment more, and the safety look makes up for it.
- * - **Only who listens makes anything.** Without others who do, a commit costs one look (presence.ts),
- *   2 µs; with them, 3 µs for each bell. Right after a commit, with cold caches, thrice that.
- * - **Our own rings are not news.** Whoever listens here is called after the bell was rung, and so
- *   looks after every ring before it: a bell that we have rung last calls nobody.
+ * - **No gap between checking and listening.** A listener first sets up its watch and then checks its inbox;
+ *   a writer first commits and then checks for bells. So either the bell is touched, or the check finds what
+ *   was committed. On Linux and Windows a watch is active when `watch` returns; on macOS it takes a moment
+ *   longer, which the periodic check of the inbox covers.
+ * - **Only listeners create files.** Without listeners in other processes a commit costs one stat
+ *   (listener-presence.ts), 2 µs; with them, 3 µs per bell. Right after a commit, with cold caches, three
+ *   times that.
+ * - **Own touches are ignored.** Listeners in this process are called after the bell was touched, so they
+ *   check after every touch before it: a bell that this store touched last wakes no listener.
  *
- * It never throws, and never keeps a process alive. A wake-up is a hint: where there can be no
- * watch (limits of the system) or no bell (rights), the next look of the inbox finds the work.
+ * It never throws and never keeps a process alive. A wake-up is a hint: where watching is not possible
+ * (system limits) or bells cannot be created (permissions), the next poll of the inbox finds the work.
  */
 import { randomInt } from "node:crypto";
 import { type FSWatcher, realpathSync, watch } from "node:fs";
@@ -23,23 +24,27 @@ import { WakeNotifier } from "../wake-notifier.ts";
 import { Presence } from "./listener-presence.ts";
 import { makeFolder, WakeFiles } from "./wake-files.ts";
 
-/** Until what was removed is made anew, or what failed is tried again. Removing takes a while. */
+/**
+ * Delay before deleted files are created again or a failed step is retried. Deleting a folder takes a while.
+ */
 const REPAIR_DELAY_MS = 1_000;
 
-/** A store's number is a time in whole seconds, as every file system can keep it. */
+/** The number of a store is written as a time in whole seconds, which every file system can store. */
 const MAX_STORE_NUMBER = 2 ** 31;
 
+/** One agent that this process listens for. */
 interface Subscription {
   readonly whom: WakeTarget;
   listeners: number;
 }
 
+/** The wake-ups of one open store, within the process and between processes. */
 export class FileNotifier {
   readonly #folder: string;
   readonly #bells: WakeFiles;
   readonly #presence: Presence;
   readonly #here = new WakeNotifier();
-  /** What somebody here listens for, by the name of its file. */
+  /** The agents that this process listens for, by the name of their file. */
   readonly #heard = new Map<string, Subscription>();
   #watcher: FSWatcher | undefined;
   #mending: NodeJS.Timeout | undefined;
@@ -52,7 +57,7 @@ export class FileNotifier {
     this.#presence = new Presence(this.#folder, number);
   }
 
-  /** Whatever is committed from here on calls the listener. Returns how to stop. */
+  /** Calls the listener after every commit from now on. Returns a function that stops it. */
   listen(whom: WakeTarget, listener: () => void): () => void {
     const name = WakeFiles.nameOf(whom);
     const heard = this.#heard.get(name) ?? { whom, listeners: 0 };
@@ -69,7 +74,7 @@ export class FileNotifier {
     };
   }
 
-  /** After a commit. Bells first, then those here: see above. */
+  /** Called after a commit. Touches the bells first, then calls local listeners (see above). */
   ring(wakes: Iterable<WakeTarget>): void {
     const all = [...wakes];
     if (all.length === 0) return;
@@ -77,7 +82,7 @@ export class FileNotifier {
     this.#here.ring(all);
   }
 
-  /** The store closes: whoever waits shall look, and see. */
+  /** Closes it and calls every listener, so that waiting callers notice it. */
   close(): void {
     this.#closed = true;
     this.#unwatch();
@@ -85,13 +90,13 @@ export class FileNotifier {
     this.#here.ringAll();
   }
 
-  /** Sees to it that the bells are there, watched, and rung by others. True when they are. */
+  /** Creates and watches the bells, and announces this process to others. Returns whether that worked. */
   #attend(all: Iterable<Subscription>): boolean {
     if (this.#closed) return false;
     try {
       this.#watch();
       for (const { whom } of all) {
-        // Whoever listened while it was missing may have missed something.
+        // A wake-up may have been lost while the bell was missing.
         if (this.#bells.make(whom)) this.#here.ring([whom]);
       }
       return true;
@@ -114,13 +119,13 @@ export class FileNotifier {
   #noticed(kind: string, name: string | null): void {
     const heard = this.#heard.get(name ?? "");
     if (name === null) {
-      this.#here.ringAll(); // Where the system does not say which, it may have been any.
+      this.#here.ringAll(); // The system does not report the name, so it may have been any bell.
     } else if (heard !== undefined) {
       const rung = this.#bells.lastRung(heard.whom);
       if (rung === "by others") this.#here.ring([heard.whom]);
       if (rung === "gone") this.#mendSoon();
     } else if (kind === "rename") {
-      const isFolder = name === basename(this.#folder); // Removed, moved, or its rights changed.
+      const isFolder = name === basename(this.#folder); // Deleted, moved, or its permissions changed.
       if (isFolder || this.#presence.isLostWith(name)) this.#mendSoon();
     }
   }
@@ -130,7 +135,10 @@ export class FileNotifier {
     this.#mending ??= setTimeout(() => this.#mend(), REPAIR_DELAY_MS).unref();
   }
 
-  /** From the beginning, since the folder may be another by now. Rings were lost meanwhile. */
+  /**
+   * Starts over, because the folder may have been replaced. Calls all listeners: wake-ups were lost
+   * meanwhile.
+   */
   #mend(): void {
     this.#unwatch();
     if (this.#attend(this.#heard.values())) this.#here.ringAll();
@@ -151,7 +159,7 @@ export class FileNotifier {
   }
 }
 
-/** One folder for all who share the file, whichever way each of them came to it. */
+/** Resolves links, so that all processes that share the file use one folder, whichever path they opened. */
 function resolveLinks(file: string): string {
   try {
     return realpathSync(file);

@@ -1,6 +1,6 @@
 /**
- * The process that looks for texts in the bytes of a file (holds.ts): answers once, and ends with that,
- * or with whoever started it.
+ * The child process that searches the bytes of a file for texts (started by file-search.ts). It answers once
+ * and exits, or exits with the process that started it.
  */
 import { closeSync, openSync, readSync } from "node:fs";
 import type { FileSearch } from "./file-search.ts";
@@ -12,7 +12,7 @@ process.once("message", (look: FileSearch) => {
   void search(look).then((held) => process.send?.(held, () => process.disconnect()));
 });
 
-/** Each chunk begins with the end of the one before. */
+/** Reads in chunks that overlap by the longest text, so that matches across a boundary are found. */
 async function search({ file, forms }: FileSearch): Promise<boolean> {
   const wanted = forms.map((form) => Buffer.from(form));
   const overlap = Math.max(...wanted.map((bytes) => bytes.length)) - 1;
@@ -27,7 +27,7 @@ async function search({ file, forms }: FileSearch): Promise<boolean> {
       at += read;
       kept = Math.min(overlap, seen.length);
       seen.copy(buffer, 0, seen.length - kept);
-      await new Promise(setImmediate); // Whoever started it may be gone.
+      await new Promise(setImmediate); // Lets "disconnect" through: the parent may have ended.
     }
   } finally {
     closeSync(handle);

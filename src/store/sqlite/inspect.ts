@@ -1,4 +1,4 @@
-/** Looks at a whole file: SQLite's own check of its pages and indexes, then every workspace in it. */
+/** Verifies a whole file: SQLite's check of pages and indexes, then every workspace in it. */
 import type { DatabaseSync } from "node:sqlite";
 import type { CopiedWorkspace } from "../archive.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
@@ -7,6 +7,7 @@ import { verifySource } from "./archive/verify-source.ts";
 import type { Inspection } from "./search/housekeeper-protocol.ts";
 import type { Statements } from "./statements.ts";
 
+/** Returns the problems found, and the totals of each workspace. */
 export async function inspect(
   db: DatabaseSync,
   sql: Statements,
@@ -19,7 +20,7 @@ export async function inspect(
     .filter((said) => said !== "ok")
     .map((message) => ({ record: "file", field: "pages", message }));
   const workspaces: CopiedWorkspace[] = [];
-  // Who cannot trust the pages cannot read the rows.
+  // The rows cannot be trusted if the pages are damaged.
   if (problems.length > 0) return { workspaces, problems };
   const names = db.prepare("select name from workspaces order by name").all();
   for (const { name } of names as { name: string }[]) {

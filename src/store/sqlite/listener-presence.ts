@@ -1,13 +1,13 @@
 /**
- * Whether anybody else listens, told by one look. Each open store that has listened keeps a hard
- * link to a common file in the folder of bells until it closes; the file's count of links, less
- * itself and our own, is how many others there are. A program that is alone with its store then
- * neither rings bells nor hears its own, which took a tenth of its handoffs per second.
+ * Detects with one stat whether other processes listen for wake-ups. Each open store that listens keeps a
+ * hard link to a shared file in the wake-up folder until it closes. The link count of that file, minus the
+ * file itself and the own link, is the number of others. So a program that is alone with its store neither
+ * touches wake-up files nor receives its own events, which cost a tenth of its handoffs per second.
  *
- * Counting too many costs rings in vain, counting too few would lose some. So a process that was
- * killed counts on, until the next one signs in and takes its link away; one whose link was taken
- * wrongly (seen from another container, its process may seem dead) hears of it by its watch, and
- * signs in again. Where links cannot be made, everybody rings always.
+ * Counting too many costs needless touches; counting too few would lose wake-ups. So a killed process still
+ * counts until the next one registers and deletes its link. A process that lost its link by mistake (from
+ * another container it may seem dead) notices that through its watch and registers again. Where hard links
+ * are not supported, every process always touches the files.
  */
 import { linkSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { makeFile } from "./wake-files.ts";
@@ -15,13 +15,14 @@ import { makeFile } from "./wake-files.ts";
 const SHARED_FILE = "listeners";
 const LINK_PATTERN = /^listeners\.(?<pid>\d+)\.\d+$/;
 
-/** How long others, once seen, are believed to be there: no look for each ring. */
+/** How long a positive answer is cached, so that not every wake-up needs a stat. */
 const PRESENCE_CACHE_MS = 1_000;
 
+/** The registration of one open store as a listener. */
 export class Presence {
   readonly #folder: string;
   readonly #common: string;
-  /** Our own link: named by its process, and a number no other store has. */
+  /** The own link, named after the process and the store's unique number. */
   readonly #ownName: string;
   readonly #own: string;
   #signedIn = false;
@@ -35,6 +36,7 @@ export class Presence {
     this.#own = `${folder}/${this.#ownName}`;
   }
 
+  /** Returns whether other processes listen; true if that cannot be determined. */
   othersListen(): boolean {
     const now = performance.now();
     if (now < this.#believedUntil) return true;
@@ -43,34 +45,35 @@ export class Presence {
     return others;
   }
 
-  /** From here on others ring. Throws when it cannot be had. */
+  /** Registers this store, so that others touch its files from now on. Throws if that is not possible. */
   signIn(): void {
     if (this.#isLinked()) return;
     this.#signedIn = false;
     makeFile(this.#common);
-    rmSync(this.#own, { force: true }); // It may be of a common file that is gone.
+    rmSync(this.#own, { force: true }); // It may link to a shared file that was deleted.
     this.#link();
     this.#sweepOnce();
   }
 
+  /** Removes the registration. Never throws. */
   signOut(): void {
     if (!this.#signedIn) return;
     this.#signedIn = false;
     try {
       rmSync(this.#own, { force: true });
     } catch {
-      // The next one to sign in finds that this process has ended.
+      // The next process that registers detects that this one has ended.
     }
   }
 
-  /** Whether what happened to this file means that we have to sign in again. */
+  /** Returns whether a change of this file means that the store has to register again. */
   isLostWith(name: string): boolean {
     if (name !== SHARED_FILE && name !== this.#ownName) return false;
     this.#signedIn = this.#isLinked();
     return !this.#signedIn;
   }
 
-  /** Through our own link, which is gone when the folder is. Anything but two is not just us. */
+  /** Counts through the own link, which is gone if the folder is. A count other than two means others. */
   #countOthers(): number {
     try {
       const own = this.#signedIn && statSync(this.#own, { throwIfNoEntry: false });
@@ -83,14 +86,14 @@ export class Presence {
     }
   }
 
-  /** Something written in the common file stands for listeners that cannot be counted. */
+  /** Creates the link. Content in the shared file marks listeners that cannot be counted. */
   #link(): void {
     try {
       linkSync(this.#common, this.#own);
       this.#signedIn = true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") throw error; // Removed meanwhile.
-      writeFileSync(this.#common, "Links cannot be made here.\n");
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") throw error; // Deleted meanwhile.
+      writeFileSync(this.#common, "Hard links are not supported here.\n");
     }
   }
 
@@ -103,6 +106,7 @@ export class Presence {
     }
   }
 
+  /** Deletes the links of processes that have ended; once per store. */
   #sweepOnce(): void {
     if (this.#swept) return;
     this.#swept = true;
@@ -115,7 +119,7 @@ export class Presence {
   }
 }
 
-/** One that we may not signal is alive too. */
+/** Returns whether a process exists, including one that this process may not signal. */
 function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);

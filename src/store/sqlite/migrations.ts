@@ -1,18 +1,18 @@
 /**
  * The schema of a SQLite store, and the steps that upgrade it.
  *
- * What the columns are for: identity and order live here and are written with the record; whatever
- * only serves finding (words, tags, tasks, authors) lives in the index beside the file and is
- * written after the acknowledgement. An index over task or agent here would touch one leaf page
- * per record, and each touched page is 4 KB of log: measured, it halves the append rate.
+ * Identity and order are stored here and written with the record. Whatever only serves search (words, tags,
+ * tasks, authors) is in the index file and written after the acknowledgement. An index over task or agent
+ * here would touch one leaf page per record, and each touched page is 4 KB of log: measured, it halves the
+ * append rate.
  *
- * Columns that change are never-NULL integers in front, so that an update rewrites in place.
+ * Columns that change are NOT NULL integers at the front, so that an update rewrites them in place.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { BatonError } from "../../base/errors.ts";
 import { type SchemaStep, schemaVersion } from "../schema-steps.ts";
 
-/** "BATN": tells our files from those of other programs. */
+/** "BATN": distinguishes Baton's files from those of other programs. */
 const APPLICATION_ID = 0x4241544e;
 
 const INITIAL = `
@@ -214,6 +214,7 @@ const INITIAL = `
   ) strict, without rowid;
 `;
 
+/** The schema steps of this version. */
 export const SQLITE_STEPS: readonly SchemaStep[] = [
   { version: 1, name: "initial schema", sql: INITIAL },
 ];
@@ -240,9 +241,9 @@ export function migrate(
 }
 
 /**
- * Returns true if no step is missing: an ordinary open needs no write lock. Reads one snapshot: between two
- * reads another process may have created the tables, and our own new file would pass for another
- * program's.
+ * Returns true if no step is missing, so that an ordinary open needs no write lock. Reads one snapshot:
+ * between two reads another process may have created the tables, and the new Baton file would be taken for
+ * another program's.
  */
 export function isCurrent(
   db: DatabaseSync,
@@ -257,7 +258,7 @@ export function isCurrent(
   }
 }
 
-/** Returns 0 for an empty file. Throws for another program's file and for a version that is not known. */
+/** Returns 0 for an empty file. Throws for another program's file and for an unknown version. */
 function versionOf(db: DatabaseSync, file: string, steps: readonly SchemaStep[]): number {
   const { application_id: application } = db.prepare("pragma application_id").get() as {
     application_id: number;
@@ -268,9 +269,9 @@ function versionOf(db: DatabaseSync, file: string, steps: readonly SchemaStep[])
     };
     if (application === 0 && tables === 0) return 0;
     throw new BatonError("store_foreign", {
-      message: `${file} is a SQLite database of another program.`,
+      message: `${file} is an SQLite database of another program.`,
       path: file,
-      hint: "Name another file, for instance sqlite:.baton/hub.db.",
+      hint: "Choose another file, for example sqlite:.baton/hub.db.",
     });
   }
   const recorded = db.prepare("select version, name from migrations order by version").all();

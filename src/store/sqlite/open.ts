@@ -1,8 +1,8 @@
 /**
  * The SQLite store: one file, any number of processes, no daemon.
  *
- * Writes go through the group commit on the main thread; point reads are answered at once; long
- * work goes to the housekeeper. Each operation is a file named after its verb.
+ * Writes go through the group commit on the main thread, point reads run at once, and long work goes to the
+ * housekeeper's thread. Each operation has a file named after its verb.
  */
 import { mkdirSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -65,14 +65,19 @@ import type { SearchReply } from "./search/searcher-thread.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { Transaction } from "./transaction.ts";
 
+/** What to open. */
 export interface SqliteOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly limits: Limits;
-  /** For tests: other schema steps than those of this version. */
+  /** For tests: schema steps other than those of this version. */
   readonly steps?: readonly SchemaStep[];
 }
 
+/**
+ * Opens the store, creating or upgrading the file if needed. Throws `store_busy`, `store_corrupt`,
+ * `store_foreign`, `store_too_new`, `store_too_old`, `store_full`, `store_read_only` or `runtime_too_old`.
+ */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const file = resolve(options.file);
   const { busyMs, storeBytes } = options.limits;
@@ -103,7 +108,7 @@ function upgradeSchema(db: DatabaseSync, file: string, { clock, steps }: SqliteO
   }
 }
 
-/** Records beyond the index that make it worth opening it again. */
+/** If the index is behind by more records than this, it is opened again. */
 const MAX_INDEX_LAG = 10_000;
 
 class SqliteStore implements Store {
@@ -116,10 +121,10 @@ class SqliteStore implements Store {
   readonly #searcher: JobThread<SearchMemories, SearchReply>;
   readonly #bell: FileNotifier;
   readonly #processes: QueryProcessPool;
-  /** Keys never change once they are committed. */
+  /** Keys of workspaces, which never change once committed. */
   readonly #workspaces = new Map<string, number>();
   #index: IndexFile | undefined;
-  /** While the housekeeper throws a damaged index away. */
+  /** Set while the housekeeper replaces a damaged index. */
   #remaking: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -168,7 +173,7 @@ class SqliteStore implements Store {
   renewLease: Store["renewLease"] = (workspace, lease) =>
     this.#write((tx) => renewLease(tx, workspace, lease));
 
-  /** A session that holds nothing costs a look, not a commit. */
+  /** For a session that holds nothing, this costs a read instead of a commit. */
   renewSession: Store["renewSession"] = async (session, leaseMs) => {
     const { workspace, agent, instance } = session;
     const holds = await this.#read(workspace, (key) =>
@@ -289,7 +294,10 @@ class SqliteStore implements Store {
     return this.#housekeeper.run({ kind: "surveyTrace", of: operation });
   };
 
-  /** The index ends with a record it knows by its link: one that stays, or it is made anew. */
+  /**
+   * Indexes everything first: the index ends at a record known by its link, and if that is pruned, it is
+   * rebuilt.
+   */
   pruneTrace: Store["pruneTrace"] = async (operation) => {
     this.#refuseClosed();
     const { records, indexed } = this.#indexState();
@@ -329,7 +337,7 @@ class SqliteStore implements Store {
     return this.#housekeeper.run({ kind: "verify", workspace }, onProgress);
   };
 
-  /** In a process of its own: nothing that is asked there can hold up or change anything here. */
+  /** Runs in a separate process, so that a query can neither block nor change anything here. */
   query: Store["query"] = async (query) => {
     const workspace = await this.#read(query.workspace, (key) => key);
     const { file } = this.#options;
@@ -368,7 +376,7 @@ class SqliteStore implements Store {
     } catch (error) {
       throw storeFailure(error, file);
     } finally {
-      db.close(); // What was not committed is gone with it.
+      db.close(); // Rolls back what was not committed.
     }
   };
 
@@ -388,7 +396,8 @@ class SqliteStore implements Store {
     this.#bell.close();
     this.#processes.close();
     await this.#committer.idle();
-    this.#closeIndex(); // Before the one who may write: the last to leave merges the log.
+    // Before the housekeeper: the last connection to close merges the log, so it must be writable.
+    this.#closeIndex();
     await this.#searcher.close();
     await this.#housekeeper.close();
     this.#db.close();
@@ -399,7 +408,7 @@ class SqliteStore implements Store {
     return this.#committer.submit(run);
   }
 
-  /** Reads are short and run at once; recovery after a crash can briefly lock the file. */
+  /** Runs a short read at once; recovery after a crash can lock the file briefly. */
   async #read<T>(workspace: string, run: (workspace: number) => T): Promise<T> {
     this.#refuseClosed();
     const { file, limits } = this.#options;
@@ -409,14 +418,14 @@ class SqliteStore implements Store {
     });
   }
 
-  /** Deliveries with their envelopes. */
+  /** Reads deliveries with their envelopes. */
   #look(workspace: string, find: (workspace: number) => readonly DeliveryRow[]) {
     return this.#read(workspace, (key) =>
       find(key).map((delivery) => withEnvelope(this.#sql, key, delivery)),
     );
   }
 
-  /** 0 stands for a workspace nobody has written to: no row has it. */
+  /** Returns 0 for a workspace that was never written to; no row has that key. */
   #workspaceKey(name: string): number {
     const known = this.#workspaces.get(name);
     if (known !== undefined) return known;
@@ -425,7 +434,10 @@ class SqliteStore implements Store {
     return key ?? 0;
   }
 
-  /** Whatever is wrong with the index, it is derived: without it everything is scanned. */
+  /**
+   * Runs a read with the index. If the index fails, runs it again without: the index is derived, so all is
+   * scanned.
+   */
   #find<Found>(look: (finder: IndexContext) => Found): Found {
     const sql = this.#sql;
     try {
@@ -441,13 +453,13 @@ class SqliteStore implements Store {
     this.#closeIndex();
     this.#remaking ??= this.#housekeeper
       .run({ kind: "remake" })
-      .catch(() => undefined) // The next one who looks tries again.
+      .catch(() => undefined) // The next read that finds it damaged starts again.
       .finally(() => {
         this.#remaking = undefined;
       });
   }
 
-  /** One that is far behind is let go: by now somebody may have made a new one in its place. */
+  /** Opens the index again if it is far behind, because another process may have replaced the file. */
   #openIndex(): IndexFile | undefined {
     if (this.#remaking !== undefined) return undefined;
     if (this.#index !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * Thrown by an operation that has already written and then finds that it must refuse: takes its
- * writes back and answers with the outcome.
+ * Thrown by an operation that has to refuse after it has written. Its writes are rolled back, and the caller
+ * gets the outcome.
  */
 export class Refusal<Outcome> extends Error {
   readonly outcome: Outcome;

@@ -1,10 +1,9 @@
 /**
- * Every statement of the store, prepared once per connection: preparing per call costs two to
- * three times the statement itself. Grouped by table; the files named after verbs say when each
- * is used.
+ * Every SQL statement of the store, prepared once per connection: preparing per call costs two to three times
+ * the statement itself. Grouped by table; the files in operations/ show when each is used.
  *
- * `limit (? + 0)`, never `limit ?`: SQLite plans with the value of a bare limit and so prepares
- * the statement again on every binding (measured: 21 µs instead of 4).
+ * `limit (? + 0)`, never `limit ?`: SQLite plans with the value of a bare limit and so prepares the statement
+ * again on every binding (measured: 21 µs instead of 4 µs).
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
@@ -35,8 +34,8 @@ const SQL = {
 
   // Agents
   agentStatus: "select status, public_key, role from agents where workspace = ? and id = ?",
-  // No row when there are none; else whether one of them is not disabled. By its index also where the
-  // file has never been analyzed: the primary key looks just as good then.
+  // No row if the role has no agents; otherwise whether one of them is not disabled. The index is forced: in
+  // a file that was never analyzed, the planner considers the primary key just as good.
   roleStatus: `select max(status <> 'disabled') from agents indexed by agents_role
     where workspace = ? and role = ? group by role`,
   agentByName: `select ${AGENT_COLUMNS} from agent_names n
@@ -58,8 +57,8 @@ const SQL = {
     values (?, ?, ?, ?, ?, ?, ?, ?) on conflict (workspace, id) do nothing`,
   memoryPosition: "select pos from memories where workspace = ? and id = ?",
   memory: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.workspace = ? and m.id = ?`,
-  // In the order asked for: the outer of a cross join is gone through first to last. One statement for 200
-  // of them takes a quarter of the time of 200, each of which locks the file.
+  // In the order of the ids: the outer table of a cross join is read first to last. One statement for 200 ids
+  // takes a quarter of the time of 200 statements, each of which locks the file.
   memoriesById: `select ${MEMORY_COLUMNS} from json_each(?2) cross join ${MEMORIES}
     where m.workspace = ?1 and m.id = json_each.value`,
   memoryAt: `select ${MEMORY_COLUMNS} from ${MEMORIES} where m.pos = ?`,
@@ -73,7 +72,7 @@ const SQL = {
   chainLength: "select seq from chains where key = ?",
   markFrom: `select pos, seq, stored_at from memories where chain = ? and seq >= ? and seq <= ?
     order by seq limit 1`,
-  /** Each with the envelope it vouches for: its text is searched like the record's own. */
+  /** Each with the envelope it vouches for, because that text is searched like the record's. */
   memoriesAfter: `select ${MEMORY_COLUMNS}, e.text, m.workspace
     from ${MEMORIES} left join envelopes e on e.pos = m.pos
     where m.pos > ? order by m.pos limit (? + 0)`,
@@ -84,7 +83,7 @@ const SQL = {
     values (?, ?, ?, ?, ?, ?)`,
   edgesOut: `select ${EDGE_COLUMNS}, r.target from ${EDGES} where r.source = ? order by r.n`,
   edgesIn: `select ${EDGE_COLUMNS}, r.source from ${EDGES} where r.target = ? order by r.source, r.n`,
-  // By the index of targets: kinds are few, and no index has them.
+  // Uses the index of targets: there are few kinds, and no index covers them.
   edgesInto: `select ${EDGE_COLUMNS} from ${EDGES}
     where r.target in (select pos from memories
         where workspace = ?1 and id in (select value from json_each(?2)))
@@ -115,11 +114,11 @@ const SQL = {
   deliveriesOf: `select ${DELIVERY_COLUMNS} from deliveries d
     where d.workspace = ? and d.envelope = ? order by d.pos`,
   deliveries: `select ${DELIVERY_COLUMNS} from deliveries d where d.workspace = ? order by d.pos`,
-  // The states wanted are bits: 1 << state.
+  // The wanted states are bits: 1 << state.
   openDeliveries: `select ${DELIVERY_COLUMNS} from deliveries d
     where d.workspace = ? and d.receiver = ? and d.settled_at = 0 and (d.place, d.id) > (?, ?)
       and ? >> d.state & 1 order by d.place, d.id limit (? + 0)`,
-  // The plus: sorted among those of one place only, rather than found in order in the whole inbox.
+  // `+` makes SQLite sort only within one place, instead of reading the whole inbox in order.
   openOfTask: `select ${DELIVERY_COLUMNS} from deliveries d
     where d.workspace = ? and d.receiver = ? and d.task = ? and d.settled_at = 0
       and (d.place, +d.id) > (?, ?) and ? >> d.state & 1 order by d.place, +d.id limit (? + 0)`,
@@ -182,7 +181,7 @@ const SQL = {
   renewSession: `update deliveries set lease_until = min(?, hold_until)
     where workspace = ? and state in (2, 3) and lease_until > ? and holder = ? and instance = ?
       and process = ''`,
-  // Guarded: each names the state and fence it starts from, and reports whether it applied.
+  // Guarded: each states the state and fence it starts from, and reports whether it applied.
   claim: `update deliveries set state = 2, attempt = attempt + 1, fence = fence + 1,
       lease_until = ?, hold_until = ?, seen_at = ?, holder = ?, instance = ?, process = ?
     where workspace = ? and id = ? and state = 1 and turn = 1 and fence = ?`,
@@ -239,7 +238,7 @@ const SQL = {
 
   // Entries
   entry: `select ${ENTRY_COLUMNS} from entries where workspace = ? and kind = ? and name = ?`,
-  // From the first that could begin with the prefix; the plus keeps the cursor from being the start.
+  // Starts at the first name that can have the prefix; `+` keeps the cursor from being used as the start.
   entriesFrom: `select ${ENTRY_COLUMNS} from entries
     where workspace = ?1 and kind = ?2 and name >= max(?3, ?4) and +name > ?4
     order by name limit (?5 + 0)`,
@@ -250,14 +249,14 @@ const SQL = {
       value = excluded.value, digest = excluded.digest`,
   dropEntry: "delete from entries where workspace = ? and kind = ? and name = ?",
 
-  // Search. What is beyond what a search looks at is said by edges that hold at the time.
+  // Search. Only edges that are valid at the time count.
   knownRecords: `select coalesce(sum(seq), 0) from chains
     where workspace = ? and not (branch > 'trace/' and branch < 'trace0')`,
   edgesFrom: `select kind, source, target from relations where source = ?1 and valid_from <= ?2
     and (valid_until = 0 or ?2 < valid_until) limit 32`,
   edgesTo: `select kind, source, target from relations where target = ?1 and valid_from <= ?2
     and (valid_until = 0 or ?2 < valid_until) order by source desc limit 32`,
-  // By the index of targets, record by record: the few that replace one are all looked at.
+  // Uses the index of targets, record by record; a record has few replacements, and all of them are read.
   replacing: `select r.target, r.source from relations r
     where r.target in (select value from json_each(?1)) and r.kind in ('supersedes', 'corrects')
       and r.valid_from <= ?2 and (r.valid_until = 0 or ?2 < r.valid_until)
@@ -265,7 +264,7 @@ const SQL = {
   positionAt: `select pos from memories where chain = ? and seq <= ? order by seq desc limit 1`,
   timeFrom: "select pos, stored_at from memories where pos >= ? order by pos limit 1",
 
-  // Meaning
+  // Vectors
   model: "select key, pos from models where workspace = ? and name = ?",
   models: `select name, dimensions, pos, (select count(*) from vectors v where v.model = m.key)
     from models m where workspace = ? order by name`,
@@ -283,7 +282,7 @@ const SQL = {
   vectors:
     "select pos, vector from vectors where model = ? and pos in (select value from json_each(?))",
 
-  // Retention. All names that begin with trace/ lie between that and trace0.
+  // Retention. All names that start with trace/ are between "trace/" and "trace0".
   traces: `select c.branch, c.seq, c.stored_at, c.link,
       (select min(m.seq) from memories m where m.chain = c.key),
       (select m.stored_at from memories m where m.chain = c.key order by m.seq limit 1)
@@ -310,8 +309,10 @@ const SQL = {
     select number from events where workspace = ? and number <= ? order by number limit (? + 0))`,
 } as const;
 
+/** The prepared statements by name. */
 export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
 
+/** Prepares every statement; rows are returned as arrays. */
 export function prepareStatements(db: DatabaseSync): Statements {
   const prepared = Object.entries(SQL).map(([name, sql]) => {
     const statement = db.prepare(sql);
@@ -321,5 +322,5 @@ export function prepareStatements(db: DatabaseSync): Statements {
   return Object.fromEntries(prepared) as Statements;
 }
 
-/** The text of each statement, for tests that ask the planner how it would run. */
+/** The text of each statement, for tests that check the query plan. */
 export const STATEMENT_TEXTS: Readonly<Record<keyof typeof SQL, string>> = SQL;

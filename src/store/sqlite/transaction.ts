@@ -1,9 +1,9 @@
 /**
- * What the writes of one transaction share: its time, the chain heads (read once, written once at
- * the end), the authors and positions (looked up once), and whom to wake after the commit.
+ * The state that the writes of one transaction share: its time, the chain heads (read once, written once at
+ * the end), agents and positions (read once), and the agents to wake after the commit.
  *
- * Nothing here outlives the transaction, because another process may have moved the heads in
- * between; only the workspaces' keys do, which never change once they are committed.
+ * Nothing here outlives the transaction, because another process may have moved the heads in between. Only
+ * the keys of workspaces do: they never change once committed.
  */
 import { genesis } from "../chain.ts";
 import type { AgentStatus } from "../rows.ts";
@@ -11,29 +11,36 @@ import type { ChainPosition, WakeTarget } from "../store.ts";
 import { scalarOf } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 
+/** The last record of a chain. */
 export interface Head {
+  /** Key of the chain in the `chains` table. */
   readonly key: number;
   seq: number;
   storedAt: number;
   link: string;
+  /** Whether `flush` has to write it. */
   changed: boolean;
 }
 
+/** What the checks of a write need of an agent. */
 export interface KnownAgent {
   readonly status: AgentStatus;
   readonly publicKey: string;
   readonly role: string;
 }
 
-/** What was read of one workspace in this transaction. */
+/** What this transaction has read from one workspace. */
 interface WorkspaceCache {
   readonly heads: Map<string, Head>;
   readonly agents: Map<string, KnownAgent | undefined>;
   readonly positions: Map<string, number>;
+  /** Whether due retries were made ready. */
   matured: boolean;
 }
 
+/** One write transaction. */
 export class Transaction {
+  /** Store time of the transaction. */
   readonly now: number;
   readonly sql: Statements;
   /** Workspaces committed before this transaction; shared with the store. */
@@ -54,7 +61,7 @@ export class Transaction {
     return this.#appended;
   }
 
-  /** The integer that stands for a workspace; made on first use. */
+  /** Returns the key of a workspace; creates it on first use. */
   workspace(name: string): number {
     const known = this.#workspaces.get(name);
     if (known !== undefined) return known;
@@ -63,11 +70,12 @@ export class Transaction {
       this.#newWorkspace = true;
       return Number(this.sql.addWorkspace.run(name).lastInsertRowid);
     }
-    // One that this very transaction made could still be rolled back.
+    // A key created in this transaction could still be rolled back.
     if (!this.#newWorkspace) this.#workspaces.set(name, stored);
     return stored;
   }
 
+  /** Returns the head of a chain; creates the chain on first use. */
   head(workspace: number, name: { workspace: string; branch: string }): Head {
     const { heads } = this.#of(workspace);
     const known = heads.get(name.branch);
@@ -80,7 +88,7 @@ export class Transaction {
     return head;
   }
 
-  /** Moves a head on. Written to the file by `flush`. */
+  /** Advances a head; `flush` writes it to the file. */
   appended(head: Head, to: Omit<ChainPosition, "id">): void {
     head.seq = to.seq;
     head.storedAt = to.storedAt;
@@ -89,6 +97,7 @@ export class Transaction {
     this.#appended++;
   }
 
+  /** Returns an agent by id; undefined if it is not registered. */
   agent(workspace: number, id: string): KnownAgent | undefined {
     const { agents } = this.#of(workspace);
     if (agents.has(id)) return agents.get(id);
@@ -99,12 +108,12 @@ export class Transaction {
     return agent;
   }
 
-  /** The next look-up must see what was just written. */
+  /** Forgets a cached agent, so that the next read sees what was just written. */
   forgetAgent(workspace: number, id: string): void {
     this.#of(workspace).agents.delete(id);
   }
 
-  /** Where a record of this workspace is; undefined when there is none with that id. */
+  /** Returns the position of a record in this workspace; undefined if the id does not exist. */
   position(workspace: number, id: string): number | undefined {
     const { positions } = this.#of(workspace);
     const known = positions.get(id);
@@ -114,7 +123,9 @@ export class Transaction {
     return found;
   }
 
-  /** True the first time in this transaction: what has fallen due is looked for once for all claims. */
+  /**
+   * Returns true the first time in this transaction, so that due retries are made ready once for all claims.
+   */
   matureOnce(workspace: number): boolean {
     const seen = this.#of(workspace);
     if (seen.matured) return false;
@@ -122,24 +133,26 @@ export class Transaction {
     return true;
   }
 
-  /** Something was scheduled just now: it may be due at once, so the next claim looks again. */
+  /** Called after something was scheduled: it may be due at once, so the next claim has to check again. */
   scheduled(workspace: number): void {
     this.#of(workspace).matured = false;
   }
 
+  /** Wakes the listeners of an agent after the commit. */
   wake(workspace: string, agent: string): void {
     const agents = this.#wakes.get(workspace);
     if (agents === undefined) this.#wakes.set(workspace, new Set([agent]));
     else agents.add(agent);
   }
 
+  /** Yields the agents to wake. */
   *wakes(): Iterable<WakeTarget> {
     for (const [workspace, agents] of this.#wakes) {
       for (const agent of agents) yield { workspace, agent };
     }
   }
 
-  /** Writes the heads: once per transaction, however many records it appended. */
+  /** Writes the heads, once per transaction however many records it appended. */
   flush(): void {
     for (const { heads } of this.#seen.values()) {
       for (const head of heads.values()) {
@@ -150,7 +163,7 @@ export class Transaction {
     }
   }
 
-  /** After a savepoint was rolled back: what was read since may not be so any more. */
+  /** Drops the caches after a savepoint was rolled back, because they may be outdated. */
   forget(): void {
     this.#seen.clear();
   }

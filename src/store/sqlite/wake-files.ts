@@ -1,25 +1,26 @@
 /**
- * The files that stand for agents in the folder of bells: named by a hash, empty, made by the first
- * who listens for the agent, touched by whoever has committed something that concerns it.
+ * The files in the wake-up folder, one per agent (its bell): empty, named by a hash, created by the first
+ * listener for the agent and touched by every process that commits something that concerns it.
  *
- * Touched by path: a file kept open would save 3 µs, needs a bounded cache of handles, and once the
- * folder was removed and made anew it would ring what is gone. By its times rather than by a byte
- * written into it: macOS and Windows announce a byte only when the file is closed. The time of
- * access says who rang last; each open store has a number of its own for that.
+ * They are touched by path. A file kept open would save 3 µs, but needs a bounded cache of handles, and after
+ * the folder was deleted and created again it would touch a deleted file. The times are changed instead of
+ * writing a byte, because macOS and Windows report a written byte only when the file is closed. The access
+ * time states which store touched the file last; each open store has a unique number for that.
  */
 import { closeSync, existsSync, mkdirSync, openSync, statSync, utimesSync } from "node:fs";
 import { sha256 } from "../../base/digest.ts";
 import type { WakeTarget } from "../store.ts";
 
-/** Agents whose file is remembered: finding its name takes as long as touching it. */
+/** How many agents' paths are cached: computing a name takes as long as touching the file. */
 const MAX_CACHED_FILES = 1_000;
 
 interface WakeFile {
   readonly path: string;
-  /** Whether it was there when last asked for. */
+  /** Whether it existed at the last check. */
   hung: boolean;
 }
 
+/** Creates, touches and checks the wake-up files of one open store. */
 export class WakeFiles {
   readonly #folder: string;
   readonly #ringer: number;
@@ -32,38 +33,40 @@ export class WakeFiles {
     this.#ringer = ringer;
   }
 
+  /** Returns the file name of an agent. */
   static nameOf({ workspace, agent }: WakeTarget): string {
     return sha256(JSON.stringify([workspace, agent])).slice(0, 32);
   }
 
-  /** Nothing, where nobody has ever listened for the agent. */
+  /** Touches the file of an agent; does nothing if no process has ever listened for it. Never throws. */
   touch(whom: WakeTarget): void {
     const bell = this.#find(whom);
     try {
       bell.hung ||= existsSync(bell.path);
       if (bell.hung) utimesSync(bell.path, this.#ringer, Date.now() / 1_000);
     } catch {
-      // Gone this moment, or not ours to touch. What was committed stands; the next look finds it.
+      // Just deleted, or no permission. The commit stands; the next poll finds it.
       bell.hung = false;
     }
   }
 
-  /** True when it was not there. Throws when it cannot be had. */
+  /** Creates the file of an agent. Returns false if it exists already. Throws if it cannot be created. */
   make(whom: WakeTarget): boolean {
     const { path } = this.#find(whom);
     if (existsSync(path)) return false;
     makeFile(path);
-    this.touch(whom); // Made by us: no reason to call us.
+    this.touch(whom); // Created by this store: no reason to wake its listeners.
     return true;
   }
 
+  /** Returns which store touched the file last; "gone" if it does not exist. */
   lastRung(whom: WakeTarget): "by us" | "by others" | "gone" {
     try {
       const stats = statSync(this.#find(whom).path, { throwIfNoEntry: false });
       if (stats === undefined) return "gone";
       return stats.atimeMs === this.#ringer * 1_000 ? "by us" : "by others";
     } catch {
-      return "by others"; // Better called in vain than not at all.
+      return "by others"; // A needless wake-up is better than a missed one.
     }
   }
 
@@ -82,11 +85,14 @@ export class WakeFiles {
   }
 }
 
-/** Not the folders above it: a store that was removed does not come back for its bells. */
+/**
+ * Creates the folder, but not its parents: a deleted store must not come back because of its wake-up files.
+ */
 export function makeFolder(path: string): void {
   if (!existsSync(path)) ignoreExisting(() => mkdirSync(path));
 }
 
+/** Creates an empty file if it does not exist. */
 export function makeFile(path: string): void {
   if (!existsSync(path)) ignoreExisting(() => closeSync(openSync(path, "wx")));
 }

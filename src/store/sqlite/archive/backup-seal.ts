@@ -1,7 +1,7 @@
 /**
- * The seal of a backup: one line of text after the last page, with the SHA-256 of everything before
- * it. SQLite does not look beyond the pages its header counts, so a backup is an ordinary file; and
- * any byte that changes, in a page that is used or not, breaks the seal.
+ * Writes and checks the seal of a backup: one line of text after the last page, with the SHA-256 of
+ * everything before it. SQLite ignores everything after the pages that its header counts, so a backup is an
+ * ordinary database file, and any changed byte, in a used or unused page, breaks the seal.
  */
 import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
@@ -9,9 +9,10 @@ import { appendFile, open, stat } from "node:fs/promises";
 import { BatonError } from "../../../base/errors.ts";
 import { toFileError } from "../../../base/staged-file.ts";
 
+/** The seal of a backup. */
 export interface Seal {
   readonly sha256: string;
-  /** Of the pages, without the seal. */
+  /** Size of the pages in bytes, without the seal. */
   readonly bytes: number;
 }
 
@@ -21,7 +22,7 @@ const LENGTH = "BATON-BACKUP 1 ".length + 64 + 1 + 16 + 1;
 const formatSeal = ({ sha256, bytes }: Seal): string =>
   `BATON-BACKUP 1 ${sha256} ${String(bytes).padStart(16, "0")}\n`;
 
-/** Seals what is in a file. */
+/** Appends a seal to a file and returns it. */
 export async function sealFile(
   file: string,
   onProgress: (done: number, total: number) => void,
@@ -34,7 +35,10 @@ export async function sealFile(
   return seal;
 }
 
-/** The seal at the end of a file. What has none is no backup of ours, or not all of one. */
+/**
+ * Returns the seal at the end of a file. Throws `invalid_backup` if there is none: it is not a backup, or
+ * incomplete.
+ */
 export async function readSeal(file: string): Promise<Seal> {
   const handle = await open(file, "r").catch((error) => {
     throw toFileError(error, file);
@@ -49,13 +53,13 @@ export async function readSeal(file: string): Promise<Seal> {
     await handle.close();
   }
   throw new BatonError("invalid_backup", {
-    message: `${file} has no seal at its end: it is no backup, or not all of one.`,
+    message: `${file} has no seal at its end, so it is not a backup or is incomplete.`,
     path: file,
-    hint: "Use another copy. A store's own file is opened where it is (--store sqlite:<path>).",
+    hint: "Use another copy; to open the file of a store instead of a backup, pass --store sqlite:<path>.",
   });
 }
 
-/** The bytes under the seal, to be written elsewhere; throws after the last one if it is broken. */
+/** Yields the sealed bytes. Throws `invalid_backup` after the last one if they do not match the seal. */
 export async function* sealedBytes(
   file: string,
   seal: Seal,
@@ -65,9 +69,9 @@ export async function* sealedBytes(
   yield* readHashed(file, { bytes: seal.bytes, hash, onProgress });
   if (hash.digest("hex") === seal.sha256) return;
   throw new BatonError("invalid_backup", {
-    message: `${file} is damaged: its bytes are not those that were sealed.`,
+    message: `${file} is damaged: its content does not match its seal.`,
     path: file,
-    hint: "Use another copy. Nothing was changed.",
+    hint: "Use another copy; nothing was changed.",
   });
 }
 

@@ -1,10 +1,10 @@
 /**
- * A copy of the whole file while others write: of the moment it began, since its connection keeps
- * one snapshot for as long as it takes. (Without that, SQLite starts over whenever somebody else
- * commits, and under load never ends.) The pages are copied in a thread of Node's, so nobody waits.
+ * Copies the whole file while other processes write. The copy is of the moment it began, because its
+ * connection keeps one snapshot. (Without that, SQLite starts over whenever another connection commits, and
+ * under load never finishes.) The pages are copied in a thread of Node.js, so nothing waits for it.
  *
- * The copy is checked before it gets its name: SQLite's integrity check, then every chain, signature
- * and delivery of every workspace. The index beside a store is derived, and not copied.
+ * The copy is verified before it gets its name: SQLite's integrity check, then every chain, signature and
+ * delivery of every workspace. The index next to a store is derived and not copied.
  */
 import { backup, DatabaseSync } from "node:sqlite";
 import { BatonError } from "../../../base/errors.ts";
@@ -16,14 +16,16 @@ import { Housekeeper } from "../search/housekeeper.ts";
 import type { Inspection } from "../search/housekeeper-protocol.ts";
 import { type Seal, sealFile } from "./backup-seal.ts";
 
-/** Copied in one go: about a millisecond. */
+/** Pages copied per step; about a millisecond. */
 const PAGES_PER_STEP = 256;
 
+/** Where a backup goes, and its progress callback. */
 export interface BackupOptions {
   readonly target: string;
   readonly onProgress: (progress: BackupProgress) => void;
 }
 
+/** Writes a verified and sealed copy to `target`. Throws `store_corrupt` if the store is damaged. */
 export async function backupFile(
   file: string,
   { target, onProgress }: BackupOptions,
@@ -66,7 +68,7 @@ async function copyPages(
   foldLog(target);
 }
 
-/** One file, without a log beside it: whoever opens it as a store gets one again. */
+/** Merges the log into the file, so that a single file is left. Opening it as a store creates a log again. */
 export function foldLog(file: string): void {
   const db = new DatabaseSync(file);
   try {
@@ -76,7 +78,7 @@ export function foldLog(file: string): void {
   }
 }
 
-/** Everything in a file, looked at in a thread of its own. */
+/** Verifies everything in a file, in a thread. */
 export async function inspectFile(
   file: string,
   onProgress: BackupOptions["onProgress"],
@@ -96,9 +98,9 @@ export async function inspectFile(
 function corruptStoreError(file: string, problems: Inspection["problems"]): BatonError {
   const [first] = problems;
   return new BatonError("store_corrupt", {
-    message: `${file}: not everything is as it was written (${first?.record} ${first?.field}: ${first?.message}). No backup was made.`,
+    message: `${file} is damaged (${first?.record} ${first?.field}: ${first?.message}), so no backup was made.`,
     path: file,
-    hint: "See all of it with baton verify, and keep your earlier backups.",
+    hint: "Run baton verify to list all problems, and keep your earlier backups.",
     details: { problems: problems.length },
   });
 }

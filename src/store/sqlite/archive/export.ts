@@ -1,7 +1,7 @@
 /**
- * Reading everything a workspace holds, of one moment, on a connection of its own: whoever writes
- * meanwhile is not seen, and waits for nothing. The log cannot start over before the last row was
- * read, so a reader that takes hours lets it grow for hours.
+ * Reads everything in a workspace from one snapshot, on a separate connection: concurrent writes are not
+ * included and do not wait. The log cannot be reset before the last row was read, so it grows for as long as
+ * the export takes.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
@@ -18,7 +18,9 @@ import { numberOf } from "../scalar.ts";
 const rows = (kind: RowKind, rest: string): string =>
   `select ${ARCHIVED_COLUMNS[kind]} from ${rest}`;
 
-/** The plus: read in the order of positions, not by the index over ids and sorted then. */
+/**
+ * `+` makes SQLite read in the order of positions, instead of by the index over ids with a sort afterwards.
+ */
 const ROWS: Readonly<Record<RowKind, string>> = {
   agent: rows("agent", "agents a where a.workspace = ? order by a.id"),
   memory: rows(
@@ -35,7 +37,7 @@ const ROWS: Readonly<Record<RowKind, string>> = {
   event: rows("event", "events where workspace = ? order by number"),
 };
 
-/** Reads in the connection's transaction; ends it, and the connection, with the last row. */
+/** Yields the summary, then all rows, in the connection's transaction. Closes the connection at the end. */
 export async function* exportWorkspace(
   db: DatabaseSync,
   workspace: string,
@@ -52,7 +54,7 @@ export async function* exportWorkspace(
   }
 }
 
-/** What the workspace's tables hold now, without reading it. */
+/** Returns row counts, chain heads and the highest place of a workspace, without reading its rows. */
 export function summaryOf(db: DatabaseSync, key: number): ArchiveSummary {
   const counts = ROW_KINDS.map((kind) => {
     const sql = `select count(*) from ${ARCHIVED_TABLES[kind]} where workspace = ?`;

@@ -1,7 +1,6 @@
 /**
- * Puts archived rows into their tables as they stand. Only what the file gives anew differs:
- * positions (those of other workspaces are taken), and the numbers of events where others have
- * them.
+ * Inserts archived rows into their tables unchanged. Only numbers that the file assigns differ: positions
+ * (other workspaces use them already), and event numbers if other workspaces use the same.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
@@ -28,6 +27,7 @@ const ADD_EVENT = `insert into events
   (number, workspace, at, attempt, kind, agent, task, delivery, envelope)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
+/** Writes the rows of one archive into an empty workspace. */
 export class RowWriter {
   readonly #sql: Statements;
   readonly #key: number;
@@ -35,7 +35,7 @@ export class RowWriter {
   readonly #addMemory: StatementSync;
   readonly #addDelivery: StatementSync;
   readonly #addEvent: StatementSync;
-  /** The last number that others have. */
+  /** The highest event number in the file before the import. */
   readonly #lastEvent: number;
   #position: number;
   #eventsMovedBy: number | undefined;
@@ -64,15 +64,17 @@ export class RowWriter {
     }
   }
 
-  /** What was written last, for whoever has to say where it went wrong. */
+  /** The row written last, to report where an import failed. */
   get last(): string {
     return this.#last;
   }
 
+  /** By how much event numbers were raised. */
   get eventsMovedBy(): number {
     return this.#eventsMovedBy ?? 0;
   }
 
+  /** Inserts one row. Throws `UnsoundRowError` if it refers to a row that does not exist. */
   write({ kind, row }: ArchivedRow): void {
     switch (kind) {
       case "agent":
@@ -112,12 +114,12 @@ export class RowWriter {
     this.#last = id;
     const position = this.#position++;
     const chain = this.#chains.get(branch);
-    if (chain === undefined) throw unsound(id, "branch", `${branch} has no head`);
+    if (chain === undefined) throw unsound(id, "branch", `branch ${branch} is not in the summary`);
     const placed = [position, this.#key, chain, seq, storedAt];
     this.#addMemory.run(...placed, id, link, signature, text);
     for (const [n, { kind, target, validFrom, validUntil }] of edgesIn(text).entries()) {
       const to = scalarOf<number>(this.#sql.memoryPosition.get(this.#key, target));
-      if (to === undefined) throw unsound(id, "relations", `${target} is not there`);
+      if (to === undefined) throw unsound(id, "relations", `memory ${target} does not exist`);
       this.#sql.addRelation.run(position, n, to, validFrom, validUntil, kind);
     }
   }
@@ -125,7 +127,7 @@ export class RowWriter {
   #envelope({ id, task, sender, memory, text }: ArchivedRows["envelope"]): void {
     this.#last = id;
     const position = scalarOf<number>(this.#sql.memoryPosition.get(this.#key, memory));
-    if (position === undefined) throw unsound(id, "memory", `${memory} is not there`);
+    if (position === undefined) throw unsound(id, "memory", `memory ${memory} does not exist`);
     this.#sql.addEnvelope.run(position, this.#key, id, task, sender, text);
   }
 
@@ -160,7 +162,7 @@ export class RowWriter {
     this.#sql.putEntry.run(this.#key, kind, name, revision, at, value, digest);
   }
 
-  /** Numbers of events rise through the whole file: where others have them, all move up. */
+  /** Event numbers increase through the whole file: if other workspaces use them, all are raised. */
   #event({ number, at, attempt, kind, agent, task, delivery, envelope }: ArchivedRows["event"]) {
     this.#last = `event ${number}`;
     this.#eventsMovedBy ??= Math.max(0, this.#lastEvent + 1 - number);

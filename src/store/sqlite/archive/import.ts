@@ -1,7 +1,7 @@
 /**
- * Writing everything a workspace holds, in one transaction on a connection of its own: until it is
- * verified nobody sees it, and whatever goes wrong leaves nothing. Others can read meanwhile; who
- * writes to the same file waits, so a large import wants a file of its own.
+ * Writes an archive into an empty workspace, in one transaction on a separate connection: it becomes visible
+ * only after verification, and any error leaves nothing behind. Others can read meanwhile, but writers to the
+ * same file wait, so a large import is best done into a separate file.
  */
 import type { DatabaseSync } from "node:sqlite";
 import {
@@ -24,6 +24,7 @@ import { summaryOf } from "./export.ts";
 import { RowWriter } from "./import-rows.ts";
 import { verifySource } from "./verify-source.ts";
 
+/** The arguments of an import. */
 interface ImportContext {
   readonly db: DatabaseSync;
   readonly workspace: string;
@@ -31,7 +32,7 @@ interface ImportContext {
   readonly onProgress: ((progress: ImportProgress) => void) | undefined;
 }
 
-/** Inside the caller's write transaction; only `imported` may be committed. */
+/** Runs inside the caller's write transaction; the caller may commit only after `imported`. */
 export async function importWorkspace(given: ImportContext): Promise<ImportOutcome> {
   const { db, workspace, archive, onProgress } = given;
   const sql = prepareStatements(db);
@@ -52,7 +53,7 @@ export async function importWorkspace(given: ImportContext): Promise<ImportOutco
   } catch (error) {
     if (error instanceof UnsoundRowError) return { kind: "unsound", problems: [error.problem] };
     if (!isConstraintViolation(error)) throw error;
-    const problem = { record: writer.last, field: "id", message: "is there twice" };
+    const problem = { record: writer.last, field: "id", message: "appears twice in the archive" };
     return { kind: "unsound", problems: [problem] };
   }
   const lost = findSummaryMismatch(summaryOf(db, key), archive.summary);
@@ -66,7 +67,9 @@ export async function importWorkspace(given: ImportContext): Promise<ImportOutco
   return { kind: "imported", report: { ...read, problems }, eventsMovedBy: writer.eventsMovedBy };
 }
 
-/** A link fixes everything before it: who has the file's last records has the file's history. */
+/**
+ * A link fixes everything before it: a workspace with the archive's last records has the archive's history.
+ */
 function occupiedOutcome(
   db: DatabaseSync,
   key: number,
@@ -76,7 +79,7 @@ function occupiedOutcome(
   const linkAt = db.prepare(`select m.link from chains c join memories m on m.chain = c.key
     where c.workspace = ? and c.branch = ? and m.seq = ?`);
   const same = heads.every(({ branch, seq, link }) => {
-    // What a trace ended with stays known, also when all of it was pruned.
+    // The last link of a trace stays known even after all of it was pruned.
     if (there.heads.some((head) => head.branch === branch && head.link === link)) return true;
     return linkAt.get(key, branch, seq)?.["link"] === link;
   });
@@ -84,7 +87,7 @@ function occupiedOutcome(
   return { kind: "not_empty", records: totalOf(there.counts) };
 }
 
-/** The same rows, with turns for others in between: it reads on the thread that everybody needs. */
+/** The same rows, with pauses for the event loop in between, because it reads on the main thread. */
 function yieldingSource(source: VerifySource): VerifySource {
   const sync = <Row>(rows: unknown): AsyncGenerator<Row> =>
     inSlices(rows as Iterable<Row>, (row) => row);

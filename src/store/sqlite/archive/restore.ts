@@ -1,7 +1,7 @@
 /**
- * A backup becomes a store: copied beside its place while its seal is checked, brought up to date,
- * verified in full, and only then put in place, in one step. A store that is there stays, unless it
- * is to be replaced; then it is kept beside under another name, and nobody may have it open.
+ * Turns a backup into a store: copies it next to its destination while checking its seal, upgrades its
+ * schema, verifies all of it, and only then moves it into place in one step. An existing store is not
+ * replaced unless `force` is set; then it is kept under another name, and no process may have it open.
  */
 import {
   constants,
@@ -27,25 +27,30 @@ import { removeIndex } from "../search/index-file.ts";
 import { foldLog, inspectFile } from "./backup.ts";
 import { readSeal, sealedBytes } from "./backup-seal.ts";
 
+/** What to restore, and where. */
 export interface RestoreOptions {
   readonly backup: string;
   readonly file: string;
-  /** Replaces a store that is there, which is kept beside. */
+  /** Replaces an existing store, which is kept under another name. */
   readonly force: boolean;
   readonly clock: Clock;
   readonly onProgress: (progress: BackupProgress) => void;
-  /** For tests: other schema steps than those of this version. */
+  /** For tests: schema steps other than those of this version. */
   readonly steps?: readonly SchemaStep[];
 }
 
+/** What was restored. */
 export interface RestoreFileResult {
   readonly bytes: number;
   readonly sha256: string;
   readonly workspaces: readonly CopiedWorkspace[];
-  /** Where the store that was there is now; empty when there was none. */
+  /** Path of the store that was replaced; empty: there was none. */
   readonly kept: string;
 }
 
+/**
+ * Restores a backup. Throws `invalid_backup` if it is damaged, and `store_busy` if the old store is in use.
+ */
 export async function restoreFile(given: RestoreOptions): Promise<RestoreFileResult> {
   const { backup, file, force, clock, onProgress } = given;
   const staged = stageFile(file, { replace: force });
@@ -61,7 +66,7 @@ export async function restoreFile(given: RestoreOptions): Promise<RestoreFileRes
     foldLog(staged.path);
     const kept = existsSync(file) ? keepPreviousStore(file, clock) : "";
     staged.place();
-    removeIndex(file); // Made from the store that was here.
+    removeIndex(file); // It was made from the replaced store.
     return { ...seal, workspaces, kept };
   } catch (error) {
     throw toFileError(storeFailure(error, file), file);
@@ -70,7 +75,7 @@ export async function restoreFile(given: RestoreOptions): Promise<RestoreFileRes
   }
 }
 
-/** Upgrades a backup of an earlier release. Throws for what is not a store of ours, too new or too old. */
+/** Upgrades a backup of an earlier release. Throws if it is not a Baton store, too new or too old. */
 function upgradeSchema(copy: string, { backup, clock, steps }: RestoreOptions): void {
   const db = connect(copy);
   try {
@@ -84,9 +89,9 @@ function upgradeSchema(copy: string, { backup, clock, steps }: RestoreOptions): 
 }
 
 /**
- * The old store under another name as well: its own name never stands for nothing. A log beside it
- * is folded in first, which SQLite does only for whoever has the file alone; the log of one that
- * cannot be read any more moves along, since the new file must not find it.
+ * Gives the old store a second name, so that the original name always refers to a store. The log is merged
+ * into it first, which SQLite does only if no other connection has the file open. The log of a file that
+ * cannot be read any more is renamed with it, because the new store must not find it.
  */
 function keepPreviousStore(file: string, clock: Clock): string {
   const stamp = new Date(clock.now()).toISOString().replace(/[:.]/g, "-");
@@ -102,14 +107,15 @@ function keepPreviousStore(file: string, clock: Clock): string {
   try {
     linkSync(file, kept);
   } catch {
-    copyFileSync(file, kept, constants.COPYFILE_EXCL); // A file system without links.
+    copyFileSync(file, kept, constants.COPYFILE_EXCL); // The file system has no hard links.
   }
   return kept;
 }
 
 /**
- * Of anything else SQLite would throw the log away; "immutable" lets it look at the file alone. Not
- * opened by ourselves, since this process may have it open (connection.ts).
+ * Returns whether the file is an SQLite database: SQLite would delete the log of anything else. "immutable"
+ * makes it read the file without its log. SQLite opens the file, because this process may have it open
+ * already (connection.ts).
  */
 function isSqlite(file: string): boolean {
   const address = pathToFileURL(file);
@@ -126,9 +132,9 @@ function isSqlite(file: string): boolean {
 
 function inUse(file: string, cause: unknown): BatonError {
   return new BatonError("store_busy", {
-    message: `${file} is open in another process. Nothing was changed.`,
+    message: `${file} is open in another process, so nothing was changed.`,
     path: file,
-    hint: "Stop every hub on that store, then restore again.",
+    hint: "Stop every hub that uses the store, then restore again.",
     cause,
   });
 }
@@ -139,9 +145,9 @@ function invalidBackupError(
 ): BatonError {
   const [first] = problems;
   return new BatonError("invalid_backup", {
-    message: `${backup}: not everything is as it was written (${first?.record} ${first?.field}: ${first?.message}).`,
+    message: `${backup} is damaged (${first?.record} ${first?.field}: ${first?.message}).`,
     path: backup,
-    hint: "Use another copy. Nothing was changed.",
+    hint: "Use another copy; nothing was changed.",
     details: { problems: problems.length },
   });
 }

@@ -1,24 +1,25 @@
 /**
- * Scrubbing, in the housekeeper's thread: what was redacted is overwritten in its pages already. Here the
- * log is cut off, which still has the pages as they were; then the file itself is read, byte by byte,
- * and where something is left in space that was freed long before, the whole file is written anew.
+ * Removes the remains of redacted bodies from the file, in the housekeeper's thread. The bodies are already
+ * overwritten in their pages. Here the log, which still contains the old pages, is truncated. Then the file
+ * is searched byte by byte; if something is left in space that was freed long before, the whole file is
+ * rewritten.
  */
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isBusy } from "../failures.ts";
 import { fileContainsAny } from "../file-search.ts";
 
-/** How long others may keep the log in use before that is told instead. */
+/** How long to wait for others to release the log; after that it is reported instead. */
 const MAX_WAIT_MS = 5_000;
 const PAUSE_MS = 25;
 
-/** What the files cannot be blamed for. */
+/** What the store cannot erase, reported after every scrub. */
 const OUT_OF_REACH = [
-  "The disk below the file: snapshots, journals, and what a solid-state drive has set aside.",
-  "Processes that have searched this store, until they search again or end: the index they had open.",
+  "The disk below the file: snapshots, journals, and spare blocks of a solid-state drive.",
+  "Processes that have searched this store, until they search again or end: they still have the old index open.",
 ] as const;
 
-/** What is left to tell. */
+/** Returns the places that may still contain erased text, as text for people. */
 export async function scrub(
   db: DatabaseSync,
   file: string,
@@ -30,7 +31,10 @@ export async function scrub(
   return [...failed, ...(await cutLog(db)), ...OUT_OF_REACH];
 }
 
-/** Where nobody can look (no process can be started, say), it is taken for granted. */
+/**
+ * Assumes that the file contains the texts if it cannot be searched (for example, if no process can be
+ * started).
+ */
 const mayContain = (file: string, forms: readonly string[]): Promise<boolean> =>
   fileContainsAny({ file, forms }).catch(() => true);
 
@@ -41,7 +45,7 @@ async function cutLog(db: DatabaseSync): Promise<readonly string[]> {
   });
   return cut
     ? []
-    : ["The store's log: another process reads from it. Redact again when it is done."];
+    : ["The store's log: another process reads from it; redact again when it is done."];
 }
 
 async function vacuumFile(db: DatabaseSync): Promise<readonly string[]> {
@@ -52,7 +56,7 @@ async function vacuumFile(db: DatabaseSync): Promise<readonly string[]> {
   return done ? [] : ["Free space in the store's file: other processes keep it locked."];
 }
 
-/** False when it did not work out in time; others are not kept from working meanwhile. */
+/** Returns false if it did not succeed in time. Does not block others meanwhile. */
 async function retryUntilTimeout(attempt: () => boolean): Promise<boolean> {
   const giveUpAt = performance.now() + MAX_WAIT_MS;
   for (;;) {

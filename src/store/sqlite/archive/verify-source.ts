@@ -1,4 +1,4 @@
-/** Shows the file's rows to the common verification. Runs in the housekeeper's thread. */
+/** Provides a file's rows to the shared verification. Runs in the housekeeper's thread. */
 
 import {
   attemptOf,
@@ -13,6 +13,7 @@ import type { VerifySource } from "../../verify/audit.ts";
 import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
+/** Returns the rows of one workspace; damaged columns are passed on as stored. */
 export function verifySource(sql: Statements, workspace: string): VerifySource {
   const key = numberOf(sql.workspaceKey.get(workspace));
   const chains = sql.chains.all(key) as unknown as [number, string, number, number, string][];

@@ -1,4 +1,4 @@
-/** Accepting what was claimed: the lease is renewed and the receiver's first record is linked. */
+/** Accepts a claimed delivery: renews its lease and appends the receiver's continues-from record. */
 import type { DeliveryRow } from "../../rows.ts";
 import type { AcceptDelivery, AcceptOutcome } from "../../store.ts";
 import type { Transaction } from "../transaction.ts";

@@ -1,4 +1,4 @@
-/** The registry: one row per agent, one name for one agent. */
+/** Reads and writes the agent registry: one row per agent; ids and aliases share one name space. */
 
 import { agentOf } from "../../codecs.ts";
 import { type AgentRow, agentDigest, roleInbox } from "../../rows.ts";
@@ -12,11 +12,13 @@ import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 
+/** Returns an agent by id or alias. */
 export function findAgent(sql: Statements, workspace: number, name: string): AgentRow | undefined {
   const row = sql.agentByName.get(workspace, name);
   return row && agentOf(row);
 }
 
+/** Creates or changes an agent. */
 export function registerAgent(tx: Transaction, operation: RegisterAgent): RegisterOutcome {
   const { sql } = tx;
   const { agent } = operation;
@@ -49,13 +51,13 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   return { kind: "registered", agent: stored };
 }
 
-/** Not before any record, also when the clock went back: those were written without the key. */
+/** Returns a time not before any record, even if the clock went back: those were written without the key. */
 function keyTime(tx: Transaction, workspace: number): number {
   tx.flush();
   return Math.max(tx.now, scalarOf<number>(tx.sql.newestTime.get(workspace)) ?? 0);
 }
 
-/** Whether this agent may write now, with the key it signed with. */
+/** Checks that the agent may write now, with the key it signed with. */
 export function refuseAuthor(
   tx: Transaction,
   workspace: number,
@@ -68,7 +70,7 @@ export function refuseAuthor(
   return undefined;
 }
 
-/** Whether there is somebody who can take it: the agent, or one who has the role. */
+/** Checks that an agent can take the delivery: the receiver itself, or one with the role. */
 export function refuseReceiver(
   tx: Transaction,
   workspace: number,
@@ -83,5 +85,5 @@ export function refuseReceiver(
   return { kind: known ? "receiver_disabled" : "unknown_receiver", receiver };
 }
 
-/** What the name of every role's inbox begins with. */
+/** The prefix of every role inbox. */
 const ROLE = roleInbox("");

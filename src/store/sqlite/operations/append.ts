@@ -1,6 +1,6 @@
 /**
- * Appending: each record gets the next place on its chain and a link that follows from the one
- * before. Words, tags and tasks are indexed later, by the housekeeper.
+ * Appends memories: each record gets the next sequence number of its chain and a link computed from the
+ * previous one. Words, tags and tasks are indexed later, by the housekeeper.
  */
 import { nextLink } from "../../chain.ts";
 import type { NewMemory } from "../../rows.ts";
@@ -18,12 +18,13 @@ import { refuseAuthor } from "./agents.ts";
 import { findEntry, writeEntry } from "./entries.ts";
 import { checkLease, renew } from "./lease.ts";
 
-/** Which chain a record goes to. */
+/** The chain that a record is appended to. */
 export interface Target {
   readonly name: { readonly workspace: string; readonly branch: string };
   readonly workspace: number;
 }
 
+/** Appends all records or none. */
 export function appendMemories(tx: Transaction, operation: AppendMemories): AppendOutcome {
   const { lease, memories } = operation;
   const workspace = tx.workspace(operation.workspace);
@@ -33,7 +34,7 @@ export function appendMemories(tx: Transaction, operation: AppendMemories): Appe
   const places: ChainPosition[] = [];
   for (const memory of memories) {
     const refused = refuseRecord(tx, workspace, memory);
-    // Nothing is written before the first record: only a later one has something to take back.
+    // Nothing is written before the first record, so only a later refusal has to roll back.
     if (refused !== undefined && places.length === 0) return refused;
     if (refused !== undefined) throw new Refusal(refused);
     places.push(append(tx, target, memory).place);
@@ -45,7 +46,7 @@ export function appendMemories(tx: Transaction, operation: AppendMemories): Appe
   return { kind: "appended", places, envelope };
 }
 
-/** What the author believed of the store, and is not so. */
+/** Returns the first difference between the store and what the author assumed. */
 function findConflict(
   tx: Transaction,
   workspace: number,
@@ -62,6 +63,7 @@ function findConflict(
   return seq - added === tip.seq ? undefined : { kind: "tip_moved" };
 }
 
+/** Checks the author of a record, and that every memory it mentions exists. */
 export function refuseRecord(
   tx: Transaction,
   workspace: number,
@@ -77,7 +79,9 @@ export function refuseRecord(
   return undefined;
 }
 
-/** Its id is taken. Only asked where an answer depends on it: appending finds out by itself. */
+/**
+ * Checks whether the id is taken. Needed only where the outcome depends on it: `append` checks it as well.
+ */
 export function refuseTaken(
   tx: Transaction,
   workspace: number,
@@ -86,7 +90,7 @@ export function refuseTaken(
   return tx.position(workspace, id) === undefined ? undefined : { kind: "id_taken", id };
 }
 
-/** Writes a record that was judged before. */
+/** Writes a record that was checked before. Throws a `Refusal` if its id is taken or the branch is closed. */
 export function append(
   tx: Transaction,
   { name, workspace }: Target,
@@ -94,7 +98,7 @@ export function append(
 ): { readonly place: ChainPosition; readonly position: number } {
   const head = tx.head(workspace, name);
   const seq = head.seq + 1;
-  // Time never runs backwards along a chain, whatever the clock does.
+  // Time never goes backwards along a chain, whatever the clock does.
   const storedAt = Math.max(tx.now, head.storedAt);
   const link = nextLink(head.link, { seq, storedAt, digest: memory.digest });
   const { changes, lastInsertRowid } = tx.sql.addMemory.run(
@@ -120,7 +124,7 @@ export function append(
   return { place: { id: memory.id, seq, storedAt, link }, position };
 }
 
-/** Neither the trunk nor traces are ever closed: most records cost no look. */
+/** Main and traces are never closed, so most records need no look-up. */
 function isClosed({ sql }: Transaction, workspace: number, branch: string): boolean {
   if (branch === MAIN_BRANCH || isTraceBranch(branch)) return false;
   return findEntry(sql, workspace, { kind: CLOSED_BRANCH, name: branch }) !== undefined;

@@ -1,8 +1,8 @@
 /**
- * Claiming: the first deliveries of an agent's own inbox and of its role's that are ready and in
- * turn, each to exactly one holder. Touches those only (they have a partial index of their own), so
- * its cost grows neither with what was completed nor with what waits behind an earlier delivery of
- * its task. Each inbox is read as far as there is room; the two are merged here.
+ * Claims deliveries: the first ones of an agent's own inbox and its role's that are ready and in turn, each
+ * for exactly one holder. Only these are read (they have a partial index), so the cost grows neither with
+ * completed deliveries nor with those that wait behind an earlier one of their task. Each inbox is read up to
+ * the limit; the two are merged here.
  */
 
 import { type DeliveryRow, type NewMemory, roleInbox } from "../../rows.ts";
@@ -32,6 +32,7 @@ export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): Cl
   return { kind: "claimed", claimed, nextDueMs };
 }
 
+/** Returns the deliveries to claim. */
 function candidates(
   tx: Transaction,
   workspace: number,
@@ -56,7 +57,7 @@ function candidates(
   return mergeInOrder(lists, limit);
 }
 
-/** Where an agent takes its work from; nowhere while it is paused. */
+/** Returns the inboxes an agent claims from; none while it is paused. */
 function inboxesOf(tx: Transaction, workspace: number, agent: string): readonly string[] {
   const known = tx.agent(workspace, agent);
   if (known === undefined || known.status === "paused") return [];
@@ -68,7 +69,7 @@ interface Candidate {
   readonly delivery: DeliveryRow;
 }
 
-/** The delivery as its new holder has it: one try more, and a fence nobody else knows. */
+/** Returns the delivery as its new holder gets it: with one attempt more and a new fence. */
 function claimedRow(
   tx: Transaction,
   delivery: DeliveryRow,
@@ -110,7 +111,7 @@ function claim(
   return withEnvelope(tx.sql, workspace, claimed);
 }
 
-/** Claim and accept at once: one row update and one event instead of two of each. */
+/** Claims and accepts at once: one row update and one event instead of two of each. */
 function claimAndAccept(
   tx: Transaction,
   { workspace, delivery }: Candidate,

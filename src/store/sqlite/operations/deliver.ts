@@ -1,4 +1,6 @@
-/** Delivering: what was sent joins open work, takes its place, or is put in line at its receivers. */
+/**
+ * Creates the deliveries of a handoff: extends held work, replaces waiting work, or queues new deliveries.
+ */
 
 import { stateNumber } from "../../codecs.ts";
 import { type DeliveryRow, type NewDelivery, soonest } from "../../rows.ts";
@@ -9,22 +11,25 @@ import type { Transaction } from "../transaction.ts";
 import { findDelivery, passTurn, placeBehind, recordEvent } from "./deliveries.ts";
 import { endAttempt } from "./lease.ts";
 
+/** What is open for a receiver and task before the new delivery. */
 export interface QueueHead {
-  /** The open delivery of the same piece of work: same task, sender, receiver and parent. */
+  /** The open delivery of the same work: same task, sender, receiver and parent. */
   readonly open: DeliveryRow | undefined;
-  /** The first place of what else is open of this receiver and task. */
+  /** The lowest place of the other open deliveries of this receiver and task; undefined: none. */
   readonly first: number | undefined;
 }
 
+/** Where a handoff is delivered. */
 interface Destination extends QueueHead {
   readonly workspace: number;
-  /** Of the handoff record: the last in line. */
+  /** Position of the handoff record, which is also the last place. */
   readonly position: number;
   readonly at: number;
 }
 
 type DeliverResult = Pick<Extract<SendOutcome, { kind: "sent" }>, "deliveries" | "superseded">;
 
+/** Delivers a handoff that has passed its checks. Throws a `Refusal` if a delivery id is taken. */
 export function deliver(tx: Transaction, to: Destination, operation: SendHandoff): DeliverResult {
   const { open } = to;
   const [only, ...others] = operation.deliveries;
@@ -34,14 +39,14 @@ export function deliver(tx: Transaction, to: Destination, operation: SendHandoff
   }
   if (open !== undefined) supersede(tx, { ...to, open }, operation);
   const deliveries = [add(tx, to, operation, only)];
-  // What was parked at once takes nobody's turn.
+  // A delivery that is dead-lettered at once does not keep the turn.
   const { workspace } = to;
   if (open !== undefined && only.state === "dead")
     passTurn(tx, { name: operation, workspace }, open);
   return { deliveries, superseded: open?.id ?? "" };
 }
 
-/** To several: each looked up right before it is written, from the index it is written to. */
+/** Delivers to several receivers. Each queue is read right before it is written, from the same index. */
 function publish(tx: Transaction, to: Destination, operation: SendHandoff): DeliverResult {
   const { task } = operation.envelope;
   const deliveries = operation.deliveries.map((delivery) => {
@@ -60,16 +65,16 @@ function extendHeld(
 ): DeliveryRow {
   const { envelope, memory, deliveries, settles } = operation;
   for (const { id } of deliveries) {
-    // Nothing will be written under this id; it is refused all the same, as it always is.
+    // Nothing is written under this id, but it is refused as in every other case.
     if (findDelivery(tx.sql, workspace, id))
       throw new Refusal<SendOutcome>({ kind: "id_taken", id });
   }
-  // What the newest envelope says counts; what is accepted has only a deadline.
+  // The newest envelope's times count; accepted work has only a deadline.
   const { deadline = 0, lapseMs = 0 } = deliveries[0] ?? {};
   const soon = open.state === "claimed" && lapseMs > 0 ? tx.now + lapseMs : 0;
   const lapseAt = soonest(deadline, soon);
   tx.sql.extendHeld.run(envelope.id, deadline, lapseAt, workspace, open.id, open.envelope);
-  // The sender's own delivery may just have passed its turn on to this one.
+  // Completing the sender's own delivery may just have passed the turn to this one.
   const held = settles === undefined ? open : (findDelivery(tx.sql, workspace, open.id) ?? open);
   const delivery = { ...held, envelope: envelope.id, deadline, lapseAt };
   recordEvent(tx, workspace, { kind: "extended", agent: memory.agent, delivery });
@@ -106,8 +111,9 @@ function add(
 }
 
 /**
- * What takes another's place has its turn as well. What is urgent goes ahead in the inbox, but never
- * of earlier work of its task. Parked at once is as after one try that nobody claimed.
+ * Returns the new row. A delivery that replaces another takes over its place and turn. An urgent one goes
+ * ahead in the inbox, but never of earlier work of its task. One that is dead-lettered at once gets the
+ * attempt and fence of one attempt without a claim.
  */
 function rowOf(
   tx: Transaction,

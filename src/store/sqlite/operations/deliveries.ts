@@ -1,4 +1,7 @@
-/** Deliveries: the look-ups, the event each change leaves, and whose turn is next. */
+/**
+ * Shared delivery helpers: look-ups, events, inbox order, and passing the turn to the next delivery of a
+ * task.
+ */
 
 import { deliveryOf } from "../../codecs.ts";
 import type { DeliveryRow, EventKind } from "../../rows.ts";
@@ -6,6 +9,7 @@ import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 
+/** Returns a delivery by id. */
 export function findDelivery(
   sql: Statements,
   workspace: number,
@@ -15,23 +19,24 @@ export function findDelivery(
   return row && deliveryOf(row);
 }
 
+/** A delivery with its position. */
 export interface PositionedDelivery {
   readonly delivery: DeliveryRow;
-  /** Grows with every delivery that was made. */
+  /** Row number: increases with every delivery created. */
   readonly position: number;
 }
 
-/** A row of a statement that answers with the position after the columns. */
+/** Converts a row with the position after the delivery's columns. */
 export function positionedDeliveryOf(row: unknown): PositionedDelivery {
   return { delivery: deliveryOf(row), position: (row as readonly number[]).at(-1) ?? 0 };
 }
 
-/** The order of an inbox. */
+/** Compares by inbox order: place, then id. */
 export function compareByPlace(a: DeliveryRow, b: DeliveryRow): number {
   return a.place - b.place || (a.id < b.id ? -1 : 1);
 }
 
-/** A delivery has ended or left: the next of its receiver and task can be claimed now. */
+/** Called after a delivery has ended or left: makes the next one of its receiver and task claimable. */
 export function passTurn(
   tx: Transaction,
   {
@@ -44,14 +49,14 @@ export function passTurn(
   if (changes > 0) tx.wake(name.workspace, receiver);
 }
 
-/** The last in line: behind all that is open of the receiver and task, whatever places they have. */
+/** Returns a place behind every open delivery of the receiver and task, whatever their places are. */
 export function placeBehind(
   { sql }: Transaction,
   queue: {
     readonly workspace: number;
     readonly receiver: string;
     readonly task: string;
-    /** The newest record's. */
+    /** Position of the newest record. */
     readonly position: number;
   },
 ): number {
@@ -62,7 +67,7 @@ export function placeBehind(
 
 const NONE = { task: "", id: "", envelope: "", attempt: 0 } as const;
 
-/** Numbered by SQLite under the write lock: a reader with a cursor never skips one. */
+/** Adds an event. SQLite numbers it under the write lock, so that a cursor never skips one. */
 export function recordEvent(
   tx: Transaction,
   workspace: number,

@@ -1,7 +1,7 @@
 /**
- * What time brings about. Retries become ready by themselves, with the next claim; what has to be
- * decided about (past its time, past its lease, held by a process that is no more) is only listed:
- * whoever sees it decides, and moves it.
+ * Finds deliveries that are due. Retries become ready with the next claim. Deliveries that need a decision
+ * (past their time, past their lease, or held by a process that has ended) are only listed; the hub that
+ * lists them decides and moves them.
  */
 
 import { deliveryOf } from "../../codecs.ts";
@@ -12,12 +12,12 @@ import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 import { positionedDeliveryOf } from "./deliveries.ts";
 
-/** Retries whose time has come. */
+/** Makes retries ready that are due. */
 export function makeRetriesReady(tx: Transaction, workspace: number): void {
   if (tx.matureOnce(workspace)) tx.sql.makeDue.run(workspace, tx.now);
 }
 
-/** In how many milliseconds something falls due: 0 when it has, Infinity when nothing will. */
+/** Returns the milliseconds until something falls due: 0 if something is, Infinity if nothing will be. */
 export function nextDue({ sql, now }: Transaction, workspace: number): number {
   const times = [sql.nextRetry, sql.nextExpiry, sql.nextLapse].map(
     (next) => scalarOf<number>(next.get(workspace)) ?? Number.POSITIVE_INFINITY,
@@ -25,7 +25,7 @@ export function nextDue({ sql, now }: Transaction, workspace: number): number {
   return Math.max(0, Math.min(...times) - now);
 }
 
-/** Each once: past their time, then past their lease, then of the gone. */
+/** Returns each delivery once: those past their time, then past their lease, then of ended processes. */
 export function dueDeliveries(
   sql: Statements,
   workspace: number,
@@ -41,7 +41,7 @@ export function dueDeliveries(
   return [...first.values()].slice(0, limit);
 }
 
-/** In the order of their places; of those with the same one, the older first. */
+/** Returns them by place, then oldest first. */
 function heldByEndedProcesses(
   sql: Statements,
   workspace: number,

@@ -1,4 +1,4 @@
-/** Entries: small facts by kind and name, changed by compare-and-set. */
+/** Reads and writes entries: small shared values by kind and name, changed by compare-and-set. */
 
 import { entryOf } from "../../codecs.ts";
 import { BREAKER, type EntryRow, type EventKind, entryDigest } from "../../rows.ts";
@@ -7,6 +7,7 @@ import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 import { recordEvent } from "./deliveries.ts";
 
+/** Returns an entry by kind and name. */
 export function findEntry(
   sql: Statements,
   workspace: number,
@@ -16,29 +17,31 @@ export function findEntry(
   return row && entryOf(row);
 }
 
-/** In the order of their names; reads one more than it answers with at most. */
+/** Returns entries in the order of their names; reads at most one more than it returns. */
 export function listEntries(
   sql: Statements,
   workspace: number,
   { kind, prefix = "", after = "", limit }: Omit<ListEntries, "workspace">,
 ): EntryRow[] {
-  // All at once takes half as long as one by one, where none can be one too many.
+  // Fetching all at once takes half as long as one by one; without a prefix no row is read in vain.
   if (prefix === "") return sql.entriesFrom.all(workspace, kind, "", after, limit).map(entryOf);
   const found: EntryRow[] = [];
   for (const row of sql.entriesFrom.iterate(workspace, kind, prefix, after, limit)) {
     const entry = entryOf(row);
-    if (!entry.name.startsWith(prefix)) break; // All that begin with it stand together.
+    if (!entry.name.startsWith(prefix)) break; // Names with the prefix are adjacent.
     found.push(entry);
   }
   return found;
 }
 
+/** A change of an entry, with the event to write. */
 export interface PutWithEvent {
   readonly workspace: string;
   readonly entry: PutEntry;
   readonly event: { readonly kind: EventKind; readonly agent: string } | undefined;
 }
 
+/** Changes an entry if it has the revision the change is based on. */
 export function putEntry(tx: Transaction, { workspace: name, entry, event }: PutWithEvent) {
   const workspace = tx.workspace(name);
   const current = findEntry(tx.sql, workspace, entry);
@@ -50,7 +53,7 @@ export function putEntry(tx: Transaction, { workspace: name, entry, event }: Put
   return outcome;
 }
 
-/** Writes an entry whose revision was compared before. */
+/** Writes an entry; the caller has compared its revision. Returns undefined if it was deleted. */
 export function writeEntry(
   tx: Transaction,
   workspace: number,
@@ -74,7 +77,7 @@ export function writeEntry(
   return stored;
 }
 
-/** Work for this receiver was completed: what it failed at before counts no more. */
+/** Deletes the breaker entry of a receiver after a completion: earlier failures no longer count. */
 export function closeBreaker(tx: Transaction, workspace: number, receiver: string): void {
   tx.sql.dropEntry.run(workspace, BREAKER, receiver);
 }

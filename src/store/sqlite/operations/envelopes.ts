@@ -1,4 +1,4 @@
-/** Envelopes: written once, beside the record that vouches for them, and never changed. */
+/** Reads and writes envelopes: written once, with the record that vouches for them, and never changed. */
 
 import { envelopeOf } from "../../codecs.ts";
 import type { DeliveryRow, EnvelopeRow, NewEnvelope } from "../../rows.ts";
@@ -6,11 +6,12 @@ import type { DeliveryWithEnvelopeRow } from "../../store.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 
+/** Returns an envelope that must exist. */
 export function readEnvelope(sql: Statements, workspace: number, id: string): EnvelopeRow {
   return envelopeOf(sql.envelope.get(workspace, id));
 }
 
-/** A delivery together with the envelope it points to. */
+/** Returns a delivery with its current envelope. */
 export function withEnvelope(
   sql: Statements,
   workspace: number,
@@ -19,11 +20,12 @@ export function withEnvelope(
   return { delivery, envelope: readEnvelope(sql, workspace, delivery.envelope) };
 }
 
+/** Returns whether an envelope exists. */
 export function envelopeExists(tx: Transaction, workspace: number, id: string): boolean {
   return tx.sql.envelopeExists.get(workspace, id) !== undefined;
 }
 
-/** The first envelope it names as a parent that does not exist. */
+/** Returns the first parent that does not exist. */
 export function missingParent(
   tx: Transaction,
   workspace: number,
@@ -33,7 +35,7 @@ export function missingParent(
   return envelope === undefined ? undefined : { kind: "missing_parent", envelope };
 }
 
-/** At the position of its record. False, and nothing is written, when its id is taken. */
+/** Adds an envelope at the position of its record. Returns false and writes nothing if its id is taken. */
 export function addEnvelope(
   tx: Transaction,
   at: { readonly workspace: number; readonly position: number },

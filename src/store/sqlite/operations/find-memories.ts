@@ -1,7 +1,7 @@
 /**
- * Finding memories newest first: the records beyond the index's watermark are scanned, the ones
- * below come from the index and are checked again. The answer is exact as long as the index holds
- * everything up to its watermark.
+ * Finds memories newest first: records after the index's watermark are scanned, earlier ones come from the
+ * index and are checked again. The result is exact as long as the index covers everything up to its
+ * watermark.
  */
 
 import { memoryOf, type PositionedMemory } from "../../codecs.ts";
@@ -15,6 +15,7 @@ import { facetQuery } from "../search/index-tokens.ts";
 import type { Statements } from "../statements.ts";
 import { type ChainLine, linesIn, walkBackward } from "./lines.ts";
 
+/** The store's statements, and its index if there is one. */
 export interface IndexContext {
   readonly sql: Statements;
   readonly index: IndexFile | undefined;
@@ -25,12 +26,14 @@ interface Search {
   readonly lines: readonly ChainLine[];
   /** Only records before this position. */
   readonly before: number;
-  /** Empty: there is nothing the index could help with. */
+  /** FTS5 query; empty: the index cannot help. */
   readonly query: string;
   readonly limit: number;
+  /** Whether a record matches. */
   readonly fits: (row: PositionedMemory) => boolean;
 }
 
+/** Returns the newest memories that the reader sees and the filter matches. */
 export function recentMemories(
   finder: IndexContext,
   workspace: number,
@@ -53,8 +56,9 @@ export function recentMemories(
 }
 
 /**
- * Positions of the envelopes of a task, oldest first: each has that of the record that vouches for
- * it, whatever that record calls itself. Asked of the number first: most records vouch for none.
+ * Returns the positions of a task's envelopes, oldest first. Each is the position of the record that vouches
+ * for the envelope, whatever its type. The position is checked first, because most records vouch for no
+ * envelope.
  */
 export function envelopePositionsOf(
   finder: IndexContext,
@@ -98,10 +102,10 @@ function findMemories(finder: IndexContext, search: Search): PositionedMemory[] 
   return found;
 }
 
-/** How far the index can be trusted: nothing of it when it was made from another store. */
+/** Returns the position up to which the index is valid; 0 if it was made from another store. */
 export function watermark({ sql, index }: IndexContext): number {
   if (index === undefined) return 0;
-  // One from before a redaction has words that are gone.
+  // An index from before a redaction contains redacted words.
   if (index.redactions !== numberOf(sql.redactions.get())) return 0;
   const { position, link } = index.watermark();
   return scalarOf<string>(sql.linkAt.get(position)) === link ? position : 0;

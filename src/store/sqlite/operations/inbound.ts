@@ -1,4 +1,4 @@
-/** Who points at any of many records, whoever may see it: oldest edge first. */
+/** Finds the edges that point to any of many records, regardless of visibility, oldest first. */
 import { edgeOf } from "../../codecs.ts";
 import type { RelationEdge } from "../../rows.ts";
 import type { FindInbound } from "../../store.ts";

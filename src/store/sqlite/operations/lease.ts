@@ -1,6 +1,6 @@
 /**
- * Who holds a delivery. A lease is good while the delivery is held, the fence is the holder's, and
- * its time has not run out; whoever comes later than that is refused, whatever it has done.
+ * Checks and renews leases. A lease is valid while the delivery is held, the fence is the holder's, and its
+ * time has not run out. A holder that is later is refused, whatever work it has done.
  */
 
 import { type AttemptRow, type DeliveryRow, isHeld } from "../../rows.ts";
@@ -9,12 +9,13 @@ import type { Transaction } from "../transaction.ts";
 import { findDelivery } from "./deliveries.ts";
 import { readEnvelope } from "./envelopes.ts";
 
+/** The result of a successful check. */
 interface HeldDelivery {
   readonly kind: "held";
   readonly delivery: DeliveryRow;
 }
 
-/** The delivery, when the lease is good. */
+/** Returns the delivery if the lease is valid. */
 export function checkLease(
   tx: Transaction,
   workspace: number,
@@ -26,7 +27,7 @@ export function checkLease(
     : { kind: "lease_lost", delivery };
 }
 
-/** The delivery, when the lease is good and the holder knows the newest envelope. */
+/** Returns the delivery if the lease is valid and the holder knows the newest envelope. */
 export function checkNewestLease(
   tx: Transaction,
   workspace: number,
@@ -41,12 +42,12 @@ function isLeaseValid(delivery: DeliveryRow, fence: number, now: number): boolea
   return isHeld(delivery.state) && delivery.fence === fence && delivery.leaseUntil > now;
 }
 
-/** Until when a lease is good that is given its full time now: not beyond the longest hold. */
+/** Returns when a lease ends that is renewed now: at most the end of the longest hold. */
 export function renewedUntil(tx: Transaction, delivery: DeliveryRow, leaseMs: number): number {
   return Math.min(tx.now + leaseMs, delivery.holdUntil);
 }
 
-/** Gives a good lease its full time again. */
+/** Renews a valid lease to its full time. */
 export function renew(
   tx: Transaction,
   workspace: number,
@@ -58,6 +59,7 @@ export function renew(
   return { ...delivery, leaseUntil };
 }
 
+/** Checks and renews one lease. */
 export function renewLease(tx: Transaction, name: string, lease: Lease): RenewOutcome {
   const workspace = tx.workspace(name);
   const held = checkLease(tx, workspace, lease);
@@ -65,13 +67,14 @@ export function renewLease(tx: Transaction, name: string, lease: Lease): RenewOu
   return { kind: "renewed", delivery: renew(tx, workspace, held.delivery, lease.leaseMs) };
 }
 
+/** Renews every current lease of a session that is not bound to a process. */
 export function renewSession(tx: Transaction, session: Session, leaseMs: number): void {
   const workspace = tx.workspace(session.workspace);
   const { agent, instance } = session;
   tx.sql.renewSession.run(tx.now + leaseMs, workspace, tx.now, agent, instance);
 }
 
-/** How a try ended. Of what nobody held, it is a try without a holder. */
+/** Records how an attempt ended; without a holder if the delivery was not held. */
 export function endAttempt(
   tx: Transaction,
   workspace: number,

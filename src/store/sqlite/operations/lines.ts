@@ -1,7 +1,6 @@
 /**
- * Walking lines backwards: the records of several chains as one, newest first. Along a chain places
- * rise with positions and with times, so where a chain was at some position or time is found by
- * halving, in as many look-ups as its length has digits (binary ones).
+ * Reads several chains as one, newest first, and finds their tips. Along a chain, sequence numbers rise with
+ * positions and times, so the record at a given position or time is found by binary search.
  */
 import { memoryOf, type PositionedMemory } from "../../codecs.ts";
 import type { FindTips, Tip } from "../../store.ts";
@@ -14,16 +13,17 @@ import {
 import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
+/** A visible branch with the key of its chain. */
 export interface ChainLine extends BranchRange {
   readonly chain: number;
 }
 
-/** Rows of a chain that are fetched at once when several are merged. */
+/** Rows fetched per chain when several chains are merged. */
 const FETCH_ROWS = 32;
-/** Of more lines than this most records are on one of them: the whole store is walked. */
+/** With more chains than this, most records are on one of them anyway, so the whole workspace is scanned. */
 const MAX_MERGED_LINES = 64;
 
-/** The chains of what is seen: those that have a record. */
+/** Returns the chains that the reader sees and that have a record. */
 export function linesIn(sql: Statements, workspace: number, sight: Visibility): ChainLine[] {
   if (!sight.traces) {
     return sight.lines.flatMap((line) => {
@@ -39,6 +39,7 @@ export function linesIn(sql: Statements, workspace: number, sight: Visibility): 
   });
 }
 
+/** Which records to read. */
 interface Walk {
   readonly workspace: number;
   readonly lines: readonly ChainLine[];
@@ -46,7 +47,9 @@ interface Walk {
   readonly before: number;
 }
 
-/** Every record of the lines, newest first. Beyond some lines also of others: check them again. */
+/**
+ * Yields every record of the lines, newest first. With many lines it yields others too, so check each record.
+ */
 export function* walkBackward(sql: Statements, walk: Walk): Iterable<PositionedMemory> {
   const { workspace, lines, before } = walk;
   if (lines.length > MAX_MERGED_LINES) {
@@ -67,7 +70,7 @@ export function* walkBackward(sql: Statements, walk: Walk): Iterable<PositionedM
 
 interface ChainCursor {
   readonly chain: number;
-  /** The sequence number to go on from. */
+  /** Continue below this sequence number. */
   below: number;
   fetched: PositionedMemory[];
 }
@@ -78,7 +81,7 @@ function* mergeChains(
 ): Iterable<PositionedMemory> {
   const fetch = (part: ChainCursor): boolean => {
     const rows = sql.memoriesPage.all(part.chain, part.below, FETCH_ROWS).map(memoryOf);
-    part.fetched = rows.reverse(); // The next one last, where it is taken from.
+    part.fetched = rows.reverse(); // The next one is last, for pop().
     part.below = rows[0]?.seq ?? 0;
     return rows.length > 0;
   };
@@ -94,18 +97,20 @@ function* mergeChains(
 
 const nextPosition = (part: ChainCursor): number => part.fetched.at(-1)?.pos ?? 0;
 
-/** The last sequence number of a chain before a position; 0: there is none. */
+/** Returns the last sequence number of a chain before a position; 0: none. */
 const lastBefore = (sql: Statements, chain: number, position: number): number =>
   position === END_OF_BRANCH ? END_OF_BRANCH : lastWhere(sql, chain, ([pos]) => pos < position);
 
 type Mark = readonly [pos: number, seq: number, storedAt: number];
 
-/** The last sequence number of which it is true, of all before it as well, and of none after it. */
+/**
+ * Returns the last sequence number for which `isSo` is true; it must be true for all before and none after.
+ */
 function lastWhere(sql: Statements, chain: number, isSo: (mark: Mark) => boolean): number {
   let [, least, most] = [0, 0, scalarOf<number>(sql.chainLength.get(chain)) ?? 0];
   while (least < most) {
     const middle = Math.ceil((least + most) / 2);
-    // The next there is: a chain may have been pruned.
+    // The next existing record, because a chain may have been pruned.
     const row = sql.markFrom.get(chain, middle, most) as unknown as Mark | undefined;
     if (row !== undefined && isSo(row)) least = row[1];
     else most = middle - 1;
@@ -113,7 +118,7 @@ function lastWhere(sql: Statements, chain: number, isSo: (mark: Mark) => boolean
   return least;
 }
 
-/** The last record of each branch, now or at a moment. */
+/** Returns the last record of each branch, now or at a moment. */
 export function findTips(
   sql: Statements,
   workspace: number,
@@ -130,7 +135,7 @@ export function findTips(
   });
 }
 
-/** Whether a record was there at the moment; undefined: it is now. */
+/** Returns a function that checks whether a record existed at the moment; undefined for now. */
 function momentTest(
   sql: Statements,
   workspace: number,

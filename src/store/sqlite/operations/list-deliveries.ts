@@ -1,6 +1,6 @@
 /**
- * Looking at deliveries without taking them: inboxes, what stands still, how much is open, and all of them.
- * Each reads its rows in order from an index, and no more than it may answer with or visit.
+ * Lists deliveries without claiming them: inboxes, dead letters and open questions, counts, and all
+ * deliveries. Each reads its rows in order from an index, and no more than it may return or visit.
  */
 
 import { deliveryOf, stateNumber } from "../../codecs.ts";
@@ -11,16 +11,16 @@ import type { Statements } from "../statements.ts";
 import { compareByPlace } from "./deliveries.ts";
 import { withEnvelope } from "./envelopes.ts";
 
-/** Before every delivery there is. */
+/** Sorts before every delivery. */
 const START_CURSOR = { place: Number.MIN_SAFE_INTEGER, id: "" };
-/** Above every id. */
+/** Sorts after every id. */
 const MAX_ID = "\u{10ffff}";
 
-/** A bit for each state: 1 << state. */
+/** Returns one bit per state: 1 << state. */
 const bitsOf = (states: readonly DeliveryState[]): number =>
   states.reduce((sum, state) => sum | (1 << stateNumber(state)), 0);
 
-/** Open work of some inboxes, in inbox order. */
+/** Returns the open deliveries of the inboxes, in inbox order. */
 export function openDeliveries(
   sql: Statements,
   workspace: number,
@@ -36,7 +36,7 @@ export function openDeliveries(
   return mergeInOrder(lists, limit);
 }
 
-/** The first of several lists that are in order, each of them as long as the answer at most. */
+/** Merges sorted lists, each of at most `limit` rows, and returns the first `limit` rows. */
 export function mergeInOrder(lists: readonly (readonly unknown[])[], limit: number): DeliveryRow[] {
   const [only, ...others] = lists.filter((list) => list.length > 0);
   if (only === undefined) return [];
@@ -44,7 +44,7 @@ export function mergeInOrder(lists: readonly (readonly unknown[])[], limit: numb
   return lists.flat().map(deliveryOf).sort(compareByPlace).slice(0, limit);
 }
 
-/** Of the filters none has an index: what is parked is looked through until there are enough. */
+/** Returns parked deliveries. No index covers the filters, so rows are read until there are enough. */
 export function parkedDeliveries(
   sql: Statements,
   workspace: number,
@@ -59,8 +59,8 @@ export function parkedDeliveries(
 }
 
 /**
- * Where the page ends at the latest is read first: an id that another process adds meanwhile moves no row
- * from one page to the next.
+ * Returns a page of all deliveries. The last id it may read is determined first, so that an id added
+ * meanwhile by another process does not move a row from one page to the next.
  */
 export function browseDeliveries(
   sql: Statements,
@@ -81,6 +81,7 @@ export function browseDeliveries(
   return isMore ? { rows, next } : { rows };
 }
 
+/** Counts the open deliveries of an inbox, up to `most`. */
 export function countOpen(
   sql: Statements,
   workspace: number,

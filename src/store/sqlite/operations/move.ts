@@ -1,6 +1,6 @@
 /**
- * Moving: what policy and people decide about deliveries that they do not hold. All of them as they
- * were seen, or nothing; each then changes as it is told, in the order of the list.
+ * Moves deliveries: applies decisions of policies and people about deliveries that the caller does not hold.
+ * All of them must be as they were seen, or nothing changes; then each is changed, in the order of the list.
  */
 
 import { stateNumber } from "../../codecs.ts";
@@ -30,7 +30,7 @@ export function moveDeliveries(tx: Transaction, operation: MoveDeliveries): Move
   return { kind: "moved", deliveries: moves.map((each) => move(tx, order, each)) };
 }
 
-/** The first that is not as it was seen. */
+/** Returns the first delivery that is not as it was seen. */
 function findChanged(
   tx: Transaction,
   workspace: number,
@@ -50,6 +50,7 @@ function findChanged(
   return undefined;
 }
 
+/** Checks receivers, parents, record, entries and envelope id. */
 function refuse(
   tx: Transaction,
   workspace: number,
@@ -72,17 +73,18 @@ function refuse(
   return envelopeExists(tx, workspace, id) ? { kind: "id_taken", id } : undefined;
 }
 
+/** What all moves of an operation share. */
 interface MoveContext {
   readonly operation: MoveDeliveries;
   readonly target: Target;
-  /** Of the record it leaves on the chain. */
+  /** Position of the record that the operation appends. */
   readonly place: ChainPosition | undefined;
 }
 
 function move(tx: Transaction, order: MoveContext, what: Move): DeliveryRow {
   const { operation, target, place } = order;
   const { workspace } = target;
-  // Read again: a move before this one may have passed its turn on.
+  // Read again, because an earlier move may have passed the turn to this one.
   const before = findDelivery(tx.sql, workspace, what.delivery) as DeliveryRow;
   const tried = attemptedRow(before, what);
   if (what.ends) endAttempt(tx, workspace, tried, { ...what.ends, at: place?.storedAt });
@@ -99,13 +101,13 @@ function move(tx: Transaction, order: MoveContext, what: Move): DeliveryRow {
   return moved;
 }
 
-/** A try that nobody claimed counts all the same. */
+/** Counts an attempt even if the delivery was not claimed. */
 function attemptedRow(before: DeliveryRow, { ends }: Move): DeliveryRow {
   if (ends === undefined || isHeld(before.state)) return before;
   return { ...before, attempt: before.attempt + 1, fence: before.fence + 1 };
 }
 
-/** The delivery as the move leaves it, still in its old place. */
+/** Returns the delivery after the move, still at its old place. */
 function movedRow(
   { now }: Transaction,
   { operation, place }: MoveContext,
@@ -139,12 +141,12 @@ function movedRow(
   };
 }
 
-/** It is new in the inbox it goes to. */
+/** Returns whether the move puts the delivery into an inbox that it was not open in. */
 function isNewInInbox(before: DeliveryRow, moved: DeliveryRow): boolean {
   return moved.receiver !== before.receiver || !isOpen(before.state);
 }
 
-/** Where it is new it is the last in line, and in turn when nothing of its task is open there. */
+/** In a new inbox it gets the last place, and is in turn if nothing of its task is open there. */
 function placeInQueue(
   tx: Transaction,
   { workspace }: Target,

@@ -1,6 +1,6 @@
 /**
- * What retention takes from the file: the beginnings of traces, and the oldest events, a few rows in
- * each transaction of the group commit. How much could go is counted in the housekeeper's thread.
+ * Deletes what retention no longer keeps: the beginnings of traces and the oldest events, a few rows in each
+ * transaction of the group commit. What could be deleted is counted in the housekeeper's thread.
  */
 
 import type {
@@ -19,6 +19,7 @@ import type { Transaction } from "../transaction.ts";
 
 const NOTHING: PruneTraceResult = { records: 0, bytes: 0, heldBy: 0 };
 
+/** Returns the traces of a workspace by name. */
 export function listTraces(
   sql: Statements,
   workspace: number,
@@ -37,7 +38,7 @@ export function listTraces(
   });
 }
 
-/** The beginning of a trace that could go: nothing that stays refers to any of it. */
+/** Returns how much of the beginning of a trace can be pruned, because no remaining record refers to it. */
 export function surveyTrace(
   sql: Statements,
   workspace: number,
@@ -49,11 +50,14 @@ export function surveyTrace(
     const held = scalarOf<number>(sql.stepHeld.get(chain, end, end));
     if (held === undefined) return { ...sizeOf(sql, chain, end), heldBy };
     heldBy = held;
-    end = held - 1; // And what only the others referred to.
+    end = held - 1; // A record that stays may refer to earlier steps, so check again.
   }
 }
 
-/** Along a chain positions rise, so that the newest record of the store can only be its last. */
+/**
+ * Prunes a slice. Positions rise along a chain, so the store's newest record can only be the last of the
+ * slice.
+ */
 export function pruneTrace(tx: Transaction, operation: PruneTrace): PruneTraceResult {
   const { sql } = tx;
   const chain = traceChain(sql, tx.workspace(operation.workspace), operation.branch);
@@ -69,12 +73,12 @@ export function pruneTrace(tx: Transaction, operation: PruneTrace): PruneTraceRe
     sql.dropEdgesOfSteps.run(chain, end);
     sql.dropSteps.run(chain, end);
     tx.flush();
-    tx.forget(); // Where records are may have been looked up before.
+    tx.forget(); // Cached positions may be of deleted records.
   }
   return { ...gone, heldBy: held ?? 0 };
 }
 
-/** Undefined for anything but a trace: nothing else is ever pruned. */
+/** Returns undefined for anything but a trace: only traces are pruned. */
 function traceChain(sql: Statements, workspace: number, branch: string): number | undefined {
   return isTraceBranch(branch) ? scalarOf<number>(sql.chain.get(workspace, branch)) : undefined;
 }
@@ -84,6 +88,7 @@ function sizeOf(sql: Statements, chain: number, end: number): Omit<PruneTraceRes
   return { records, bytes };
 }
 
+/** Returns which events are too old or too many. */
 export function surveyEvents(
   sql: Statements,
   workspace: number,
@@ -97,6 +102,7 @@ export function surveyEvents(
   return { upTo: events === 0 ? 0 : upTo, events };
 }
 
+/** Deletes up to `limit` events, never the newest. Returns how many. */
 export function pruneEvents(
   tx: Transaction,
   name: string,

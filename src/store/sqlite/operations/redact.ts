@@ -1,7 +1,7 @@
 /**
- * Redacting: the record that vouches and the bodies it takes away, in one transaction. From the first
- * redaction on, what this connection deletes or shortens is overwritten with zeros. Copies that SQLite
- * left on other pages when the tables grew are scrub's business.
+ * Redacts bodies: appends the record that vouches for the redaction and erases the bodies, in one
+ * transaction. From the first redaction on, what this connection deletes or shortens is overwritten with
+ * zeros. Copies that SQLite left on other pages while tables grew are removed by scrub (archive/scrub.ts).
  */
 import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "../../../base/digest.ts";
@@ -66,7 +66,7 @@ function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
       deleteVectors(tx, workspace, tx.position(workspace, erasure.id) ?? 0);
       return;
     case "envelope":
-      // It has the position of the record that vouches for it.
+      // The envelope has the position of the record that vouches for it.
       deleteVectors(
         tx,
         workspace,
@@ -87,7 +87,7 @@ function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
   }
 }
 
-/** A vector is made from the text, and can tell of it. */
+/** A vector is computed from the text and can reveal it. */
 function deleteVectors({ sql }: Transaction, workspace: number, pos: number): void {
   sql.dropMeaning.run(pos, workspace);
   sql.dropSignature.run(pos, workspace);
@@ -99,7 +99,7 @@ function eraseProfile(
   { agent: id, basedOn, profile }: Extract<Erasure, { kind: "agent" }>,
 ): void {
   const agent = findAgent(sql, workspace, id);
-  if (agent === undefined) throw new Error(`${id} was there a moment ago`);
+  if (agent === undefined) throw new Error(`agent ${id} disappeared within the transaction`);
   const revision = basedOn + 1;
   const digest = agentDigest({ ...agent, profile, revision });
   sql.eraseProfile.run(profile, revision, digest, workspace, id);

@@ -1,4 +1,4 @@
-/** The edges at a record whose other end is seen, oldest first. */
+/** Finds the edges of a record that a reader sees, oldest first. */
 import { edgeOf, memoryOf } from "../../codecs.ts";
 import { isEdgeValid } from "../../memory-filter.ts";
 import type { RelationEdge } from "../../rows.ts";

@@ -1,7 +1,7 @@
 /**
- * Seeking a text in all that is stored, a slice at a time, in the housekeeper's thread: no index has
- * parts of words, so everything is read once. Memories come last, up to the newest, so that whatever
- * is written meanwhile is seen too.
+ * Searches everything stored for a text, one slice per call, in the housekeeper's thread. No index covers
+ * parts of words, so everything is read once. Memories come last, up to the newest, so that what is written
+ * meanwhile is found as well.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import {
@@ -19,19 +19,20 @@ import {
 import type { SeekText, SeekTextResult, TextOccurrence } from "../../store.ts";
 import { numberOf } from "../scalar.ts";
 
-/** Rows looked at in a slice: some milliseconds of the thread, unless they are very long. */
+/** Rows read per slice: some milliseconds of the thread, if they are not very long. */
 const SLICE = 1_000;
-/** Most that a slice brings: each can be as long as a record may be. */
+/** Maximum matches per slice, because each can be as long as a record may be. */
 const MAX_MATCHES = 50;
 
+/** One table to search. */
 interface Stage {
-  /** What a slice is cut by, in order: one column, or two. */
+  /** The columns that order the rows: one, or two. */
   readonly keys: readonly [string, string];
   readonly from: string;
-  /** Before a slice is cut; rows of other workspaces count where no index leaves them out. */
+  /** Condition for cutting slices; rows of other workspaces count where no index excludes them. */
   readonly within: string;
   readonly found: string;
-  /** Where the text is looked for. */
+  /** The SQL expression to search. */
   readonly text: string;
   readonly sighting: (row: unknown) => TextOccurrence;
 }
@@ -86,12 +87,13 @@ const STAGES: readonly Stage[] = [
 
 type Key = readonly [string | number, string | number];
 
-/** Where a slice begins: in which stage, and behind which row of it. */
+/** Where a slice starts: the stage, and the row to continue after. */
 interface Cursor {
   readonly stage: number;
   readonly after: Key | undefined;
 }
 
+/** Searches one slice. */
 export function seekText(
   db: DatabaseSync,
   { workspace: name, forms, after }: SeekText,
@@ -129,7 +131,7 @@ export function seekText(
   };
 }
 
-/** Statements are made for a call: there are a few in a second, each of milliseconds. */
+/** Prepares per call: there are a few calls per second, each of milliseconds. */
 function prepareStatement(db: DatabaseSync, sql: string): StatementSync {
   const statement = db.prepare(sql);
   statement.setReturnArrays(true);
@@ -151,7 +153,7 @@ function nextOf(stage: number, stopped: Key | undefined): string | undefined {
   return stage + 1 < STAGES.length ? JSON.stringify([stage + 1]) : undefined;
 }
 
-/** By position, where there are positions: the other stages are short. */
+/** Measured by position in the last two stages; the others are short. */
 function progress(
   db: DatabaseSync,
   stage: number,

@@ -1,7 +1,6 @@
 /**
- * Sending, in one transaction: handoff record with its relations, envelope, deliveries, events, the
- * entries it brings, and (when an agent hands on) the completion of its own delivery. All of it or
- * nothing.
+ * Sends a handoff in one transaction: handoff record with relations, envelope, deliveries, events, entries,
+ * and, when an agent hands on, the completion of its own delivery. Everything is written or nothing is.
  */
 
 import { deliveryOf } from "../../codecs.ts";
@@ -31,7 +30,7 @@ export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcom
   if (refused !== undefined) return refused;
   const ahead = lookAhead(tx, workspace, operation);
   const outdated = findConflict(tx, workspace, operation, ahead.open);
-  // A taken id is told first: whoever sends the same thing again shall hear of that.
+  // Report a taken id first, so that a sender that repeats a handoff learns that it was sent already.
   if (outdated !== undefined) return refuseTaken(tx, workspace, operation.memory) ?? outdated;
   const target = { name: operation, workspace };
   const { place, position } = append(tx, target, operation.memory);
@@ -48,6 +47,7 @@ export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcom
   return { kind: "sent", place, ...deliver(tx, to, operation) };
 }
 
+/** Checks receivers, parents and record. */
 function refuse(
   tx: Transaction,
   workspace: number,
@@ -60,7 +60,7 @@ function refuse(
   return missingParent(tx, workspace, envelope) ?? refuseRecord(tx, workspace, memory);
 }
 
-/** What the sender believed of the store, and is not so. */
+/** Returns the first difference between the store and what the sender assumed. */
 function findConflict(
   tx: Transaction,
   workspace: number,
@@ -82,12 +82,12 @@ function findConflict(
   return { kind: "breaker_changed", entry: opened };
 }
 
-/** Rows of a queue that are looked at: one that may end here, one that may be joined, the next. */
+/** Rows of a queue to read: one that may end here, one that may be extended, and the next. */
 const QUEUE_LOOKAHEAD = 3;
 
 /**
- * What is open of this receiver and task: three rows and a probe tell, however many wait. What is
- * published to several joins nothing, and is looked at one by one when it is delivered.
+ * Reads what is open for this receiver and task: three rows and one probe are enough, however many wait. A
+ * publication extends nothing; its queues are read one by one when it is delivered.
  */
 function lookAhead(
   { sql }: Transaction,
@@ -97,14 +97,14 @@ function lookAhead(
   if (only === undefined || others.length > 0) return { open: undefined, first: undefined };
   const { receiver } = only;
   const rows = sql.queue.all(workspace, receiver, task, QUEUE_LOOKAHEAD);
-  // Whatever is not among the first waits for its turn, and has an index for that.
+  // A delivery that is not among the first is not in turn, and there is an index for those.
   const isAll = rows.length < QUEUE_LOOKAHEAD;
   const rest = isAll ? [] : sql.queuedWork.all(workspace, receiver, task, sender, parent);
-  // What ends here is not open any more.
+  // The delivery that this handoff completes is not open any more.
   const staysOpen = ({ id }: DeliveryRow) => id !== settles?.delivery;
   const queue = rows.map(deliveryOf).filter(staysOpen);
   const [open] = [...queue, ...rest.map(deliveryOf).filter(staysOpen)]
     .filter((row) => row.sender === sender && row.parent === parent)
-    .sort(compareByPlace); // There can be two, after one was sent on to this receiver.
+    .sort(compareByPlace); // There can be two, after one was rerouted to this receiver.
   return { open, first: queue.find(({ id }) => id !== open?.id)?.place };
 }

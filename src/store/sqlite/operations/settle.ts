@@ -1,4 +1,4 @@
-/** Settling: the holder's part ends, and the delivery gets the state that the settlement says. */
+/** Settles a delivery: ends the holder's attempt and sets the state that the settlement specifies. */
 import { stateNumber } from "../../codecs.ts";
 import { type DeliveryRow, type EventKind, isOpen, soonest } from "../../rows.ts";
 import { delayAfter, isUncountedAttempt, lapseAfter, stateAfter } from "../../settlement.ts";
@@ -9,6 +9,7 @@ import { passTurn, recordEvent } from "./deliveries.ts";
 import { closeBreaker } from "./entries.ts";
 import { checkNewestLease, endAttempt } from "./lease.ts";
 
+/** Settles a delivery if the lease is current and the state allows it. */
 export function settleDelivery(tx: Transaction, operation: SettleDelivery): SettleOutcome {
   const { lease, memory, settlement, reason } = operation;
   const workspace = tx.workspace(operation.workspace);
@@ -26,15 +27,16 @@ export function settleDelivery(tx: Transaction, operation: SettleDelivery): Sett
   return { kind: "settled", delivery };
 }
 
+/** A checked attempt and how it ends. */
 interface AttemptEnd {
   readonly held: DeliveryRow;
   readonly settlement: Settlement;
-  /** The record the settlement left on the chain. */
+  /** The record that the settlement appended. */
   readonly settledBy: ChainPosition | undefined;
   readonly reason: string;
 }
 
-/** Writes the end of a hold that was checked before. */
+/** Writes the end of an attempt that was checked before. */
 export function finish(tx: Transaction, target: Target, end: AttemptEnd): DeliveryRow {
   const { workspace } = target;
   const { held, settlement, settledBy } = end;
@@ -63,7 +65,7 @@ export function finish(tx: Transaction, target: Target, end: AttemptEnd): Delive
   return delivery;
 }
 
-/** The delivery as the settlement leaves it. */
+/** Returns the delivery after the settlement. */
 function settledRow(
   { now }: Transaction,
   { held, settlement, settledBy }: AttemptEnd,

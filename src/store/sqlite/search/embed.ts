@@ -1,4 +1,4 @@
-/** Vectors of records, by model: what has none yet, and what was made. */
+/** Stores the vectors of records by model, and finds records without one. */
 import { quantise } from "../../../search/embedding/quantise.ts";
 import { memoryOf } from "../../codecs.ts";
 import {
@@ -14,6 +14,7 @@ import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 import { indexableRowOf } from "./index-file.ts";
 
+/** Returns the next records to embed, oldest first. `limit` counts records of every workspace. */
 export function findUnembedded(
   sql: Statements,
   workspace: number,
@@ -32,13 +33,14 @@ export function findUnembedded(
   };
 }
 
+/** Stores vectors and the progress of their model. */
 export function putVectors(tx: Transaction, operation: PutVectors): void {
   const { sql } = tx;
   const workspace = tx.workspace(operation.workspace);
   const { model, dimensions, upTo } = operation;
   const key = numberOf(sql.putModel.get(workspace, model, dimensions, upTo));
   for (const { pos, vector, signature } of operation.vectors) {
-    // A record that was pruned or redacted meanwhile has no meaning any more.
+    // Skip records that were pruned or redacted meanwhile.
     const row = sql.memoryAt.get(pos);
     const envelope = scalarOf<string>(sql.envelopeTextAt.get(pos));
     if (row === undefined || !embeddableRecordOf({ ...memoryOf(row), envelope })) continue;
@@ -47,6 +49,7 @@ export function putVectors(tx: Transaction, operation: PutVectors): void {
   }
 }
 
+/** Returns the models with vectors in a workspace, by name. */
 export function listModels(sql: Statements, workspace: number): ModelState[] {
   const total = numberOf(sql.lastPosition.get());
   return sql.models.all(workspace).map((row) => {
@@ -55,6 +58,7 @@ export function listModels(sql: Statements, workspace: number): ModelState[] {
   });
 }
 
+/** Deletes a model with its vectors; does nothing if it is unknown. */
 export function dropModel(tx: Transaction, workspace: string, model: string): void {
   const key = scalarOf<number>(tx.sql.model.get(tx.workspace(workspace), model));
   if (key === undefined) return;

@@ -1,4 +1,4 @@
-/** What the housekeeper can be asked, and what it answers. */
+/** The jobs that the housekeeper thread runs, and their results. */
 import type { CopiedWorkspace } from "../../archive.ts";
 import type {
   DeliveryTotals,
@@ -12,22 +12,23 @@ import type {
 } from "../../store.ts";
 import type { Problem, VerifyReport } from "../../verify-report.ts";
 
-/** Jobs somebody waits for. */
+/** A job that a caller waits for. */
 export type Job =
   | { readonly kind: "verify"; readonly workspace: string }
   | { readonly kind: "books"; readonly workspace: string }
-  /** The whole file: its pages, its indexes, and every workspace in it. */
+  /** Checks the whole file: its pages, its indexes, and every workspace in it. */
   | { readonly kind: "inspect" }
   | { readonly kind: "surveyTrace"; readonly of: SurveyTrace }
   | { readonly kind: "surveyEvents"; readonly of: SurveyEvents }
-  /** Brings the index up to the newest record. */
+  /** Fills the index up to the newest record. */
   | { readonly kind: "index" }
   | { readonly kind: "seek"; readonly of: SeekText }
-  /** Away with what redacted bodies have left: in the log, in free space, in the index. */
+  /** Removes what redacted bodies have left in the log, in free space and in the index. */
   | { readonly kind: "scrub"; readonly forms: readonly string[] }
-  /** The index cannot be read: away with it, and begin a new one. */
+  /** Deletes an index that cannot be read, and starts a new one. */
   | { readonly kind: "remake" };
 
+/** The result of each kind of job. */
 export interface JobResults {
   readonly verify: VerifyReport;
   readonly books: DeliveryTotals;
@@ -40,6 +41,7 @@ export interface JobResults {
   readonly remake: undefined;
 }
 
+/** The result of checking a whole file. */
 export interface Inspection {
   readonly workspaces: readonly CopiedWorkspace[];
   readonly problems: readonly Problem[];

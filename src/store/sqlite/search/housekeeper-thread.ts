@@ -1,8 +1,8 @@
 /**
- * The housekeeper's thread: everything that takes long, on a connection of its own, so that the
- * main thread only ever does short writes and point reads. Fills the index, checkpoints the log,
- * verifies, counts. It may wait for locks; writers wait for it only while a
- * checkpoint finishes the short rest of the log.
+ * The housekeeper's worker thread: does everything that takes long, on a separate connection, so that the
+ * main thread does only short writes and point reads. Fills the index, checkpoints the log, verifies and
+ * counts. It may wait for locks; writers wait for it only while a checkpoint finishes the short rest of the
+ * log.
  */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
@@ -24,14 +24,14 @@ import type { Job, JobResults } from "./housekeeper-protocol.ts";
 import { IndexFile, indexableRowOf, removeIndex } from "./index-file.ts";
 import type { ThreadData, ThreadRequest, ThreadResponse } from "./job-thread.ts";
 
-/** Records indexed per transaction: large enough to be quick, small enough to be interrupted. */
+/** Records indexed per transaction: large enough to be fast, small enough to be interrupted. */
 const FILL_BATCH = 2_000;
 /**
- * Pages in the log that make a checkpoint worth its two syncs. Not more: a log that starts over
- * soon is written over blocks it already has; at 16,000 pages appends were a fifth slower.
+ * Pages in the log that make a checkpoint worth its two syncs. Not more: a log that restarts soon overwrites
+ * blocks it already has; at 16,000 pages appends were a fifth slower.
  */
 const CHECKPOINT_PAGES = 2_000;
-/** How long a checkpoint may wait for readers and writers before it leaves it for later. */
+/** How long a checkpoint waits for readers and writers before it is postponed. */
 const CHECKPOINT_WAIT_MS = 50;
 
 const { file } = workerData as ThreadData;
@@ -44,12 +44,12 @@ const sql = prepareStatements(db);
 const logState = db.prepare("pragma wal_checkpoint(noop)");
 let index: IndexFile | undefined;
 let working = false;
-/** The index was just thrown away: if filling a new one fails too, it waits for the next commit. */
+/** The index was just deleted: if filling a new one fails too, the next attempt waits for the next commit. */
 let rebuilt = false;
 
 port.on("message", (message: ThreadRequest<Job>) => {
   switch (message.kind) {
-    case "notice": // Records were appended: there is something to index, perhaps to checkpoint.
+    case "notice": // Records were appended: there is something to index, and perhaps to checkpoint.
       scheduleHousekeeping();
       break;
     case "job":
@@ -63,7 +63,7 @@ port.on("message", (message: ThreadRequest<Job>) => {
   }
 });
 
-/** Works in slices with a look at the messages in between. */
+/** Works in slices and handles messages in between. */
 function scheduleHousekeeping(): void {
   if (working) return;
   working = true;
@@ -76,7 +76,9 @@ function scheduleHousekeeping(): void {
   });
 }
 
-/** A damaged or foreign index is made anew: it holds nothing that is not in the store. */
+/**
+ * Fills a batch and returns its size. A damaged or foreign index is rebuilt: it is derived from the store.
+ */
 function fillIndex(): number {
   try {
     index ??= IndexFile.openForFilling(file, readRedactionCount(db));
@@ -91,7 +93,7 @@ function fillIndex(): number {
     rebuilt = again;
     if (again) dropIndex();
     else closeIndex();
-    return again ? FILL_BATCH : 0; // From the start, but not for ever.
+    return again ? FILL_BATCH : 0; // Start over, but not endlessly.
   }
 }
 
@@ -106,21 +108,21 @@ function dropIndex(): void {
 }
 
 function isForeign(current: IndexFile): boolean {
-  if (current.redactions !== readRedactionCount(db)) return true; // It has words that were redacted.
+  if (current.redactions !== readRedactionCount(db)) return true; // It contains redacted words.
   const { position, link } = current.watermark();
   if (position === 0) return false;
   return scalarOf<string>(sql.linkAt.get(position)) !== link;
 }
 
-/** Locks and full disks pass; everything else means that the index itself is no good. */
+/** Locks and full disks are temporary; any other error means that the index itself is unusable. */
 function isRebuildNeeded(error: unknown): boolean {
   const code = (storeFailure(error, file) as { code?: string }).code;
   return code !== "store_busy" && code !== "store_full" && code !== "store_read_only";
 }
 
 /**
- * First the bulk, passively, while others write; then the short rest, with the writers' lock, so
- * that the log starts over. A passive checkpoint alone never catches up with a busy writer.
+ * Checkpoints the bulk passively while others write, then the short rest with the writers' lock, so that the
+ * log restarts. A passive checkpoint alone never catches up with a busy writer.
  */
 function checkpoint(): void {
   if (logPages() < CHECKPOINT_PAGES) return;
@@ -138,7 +140,7 @@ async function handleJob(number: number, job: Job): Promise<void> {
     post({ kind: "done", number, result });
   } catch (error) {
     const failure = storeFailure(error, file);
-    // A class does not survive the way between threads; its fields do.
+    // An error loses its class between threads, but keeps its fields.
     post({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
   }
 }
@@ -184,8 +186,9 @@ async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
 }
 
 /**
- * Rows that are read one after the other must be of one moment, or a write in between looks like
- * tampering. Nothing else runs on this connection meanwhile: the sources never wait.
+ * Runs a read in one transaction. Rows that are read one after the other must be from one snapshot, or a
+ * write in between looks like tampering. Nothing else runs on this connection meanwhile, because the sources
+ * never wait.
  */
 async function readSnapshot<T>(look: () => Promise<T>): Promise<T> {
   db.exec("begin");

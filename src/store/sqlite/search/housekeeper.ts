@@ -1,17 +1,18 @@
 /**
- * The store's side of its housekeeper: wakes the thread when there is enough to do, hands it jobs, and
- * never makes a write wait for it.
+ * The store's handle on its housekeeper thread: wakes it when there is enough to do and passes jobs to it.
+ * Writes never wait for it.
  */
 import type { VerifyProgress } from "../../verify-report.ts";
 import type { Job, JobResults } from "./housekeeper-protocol.ts";
 import { JobThread } from "./job-thread.ts";
 
 /**
- * How much may pile up before the thread is woken: records to index (scanning that many takes
- * about a millisecond) and commits to checkpoint.
+ * The backlog at which the thread is woken: records to index (scanning that many takes about a millisecond)
+ * plus commits to checkpoint.
  */
 const WAKE_BACKLOG = 512;
 
+/** Starts the thread on first use. */
 export class Housekeeper {
   readonly #thread: JobThread<Job, JobResults[Job["kind"]], VerifyProgress>;
   #backlog = 0;
@@ -20,7 +21,7 @@ export class Housekeeper {
     this.#thread = new JobThread(file, { module: "./housekeeper-thread", base: import.meta.url });
   }
 
-  /** After a commit: counts what has piled up, and wakes the thread when it is worth it. */
+  /** Called after a commit: adds to the backlog and wakes the thread when it is worth it. */
   committed(appended: number): void {
     this.#backlog += 1 + appended;
     if (this.#backlog < WAKE_BACKLOG) return;
@@ -28,10 +29,11 @@ export class Housekeeper {
       this.#thread.notice();
       this.#backlog = 0;
     } catch {
-      // No thread to be had right now: what was committed is safe, the next commit asks again.
+      // The thread cannot be started now. The commit is durable, and the next one retries.
     }
   }
 
+  /** Runs a job in the thread. */
   run<Kind extends Job["kind"]>(
     job: Extract<Job, { kind: Kind }>,
     onProgress?: (progress: VerifyProgress) => void,

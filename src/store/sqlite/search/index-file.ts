@@ -1,14 +1,13 @@
 /**
- * The index: a second file beside the store, derived from it and filled after the acknowledgement.
+ * The index: a second file next to the store, derived from it and filled after writes are acknowledged.
  *
- * It holds, per record, its terms and its facets (task, agent, session, type, tags …) as tokens of
- * one FTS5 table, and a row with what ranking wants to know of it, up to a watermark. Whatever lies
- * beyond the watermark is scanned, so a record can be found the moment it is acknowledged. A file of
- * its own means that filling it never takes the store's write lock; and it may be deleted at any
- * time.
+ * Per record it contains the terms and facets (task, agent, session, type, tags …) as tokens of one FTS5
+ * table, and a row with the features that ranking uses, up to a watermark. Records after the watermark are
+ * scanned, so a record can be found as soon as it is acknowledged. Because it is a separate file, filling it
+ * never takes the store's write lock, and it may be deleted at any time.
  *
- * The watermark carries the link of its record: an index of another or an older store is noticed
- * and made anew.
+ * The watermark contains the link of its record, so that an index of another or an older store is detected
+ * and rebuilt.
  */
 import { rmSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
@@ -26,15 +25,15 @@ import {
 import { readRedactionCount, setRedactionCount } from "../operations/redaction-count.ts";
 import { tokensOf } from "./index-tokens.ts";
 
-/** Changes when what is put into the index changes: an older index is then made anew. */
+/** Increase it when the content of the index changes: older indexes are then rebuilt. */
 const INDEX_VERSION = 4;
 
-/** How long the housekeeper's thread waits for another process that fills the same index. */
+/** How long the housekeeper's thread waits for another process that is filling the same index. */
 const WAIT_MS = 2_000;
 
 /**
- * The "ascii" tokenizer keeps every other character inside its token: words come split already, by
- * a newer Unicode than SQLite's own, whose idea of a letter is narrower.
+ * The "ascii" tokenizer keeps every non-ASCII character inside its token. Words are already split, by a newer
+ * version of Unicode than SQLite's, which recognizes fewer letters.
  */
 const SCHEMA = `
   create table watermark (
@@ -78,21 +77,24 @@ const SCHEMA = `
   create index records_session on records (session, pos);
 `;
 
+/** The last record in the index. */
 export interface Watermark {
   readonly position: number;
   readonly link: string;
 }
 
-/** A record with its envelope's text and its workspace in the columns after its own. */
+/** Converts a row of `memoriesAfter`: the memory's columns, then its envelope's text and its workspace. */
 export function indexableRowOf(row: unknown): IndexableRow {
   const [envelope, workspace] = (row as unknown[]).slice(-2) as [string | null, number];
   return { ...memoryOf(row), envelope: envelope ?? undefined, workspace };
 }
 
+/** Returns the path of a store's index. */
 export const indexPath = (file: string): string => `${file}.index`;
 
+/** An open index. */
 export class IndexFile {
-  /** How many redactions its store had seen when it was made. */
+  /** How many redactions the store had when the index was made. */
   readonly redactions: number;
   readonly #db: DatabaseSync;
   readonly #watermark: StatementSync;
@@ -107,7 +109,7 @@ export class IndexFile {
     );
   }
 
-  /** Opens the index, making it (anew) where needed. For the one who fills it. */
+  /** Opens the index for filling; creates it, or replaces one of another version. */
   static openForFilling(file: string, redactions: number): IndexFile {
     const path = indexPath(file);
     const db = new DatabaseSync(path, { timeout: WAIT_MS });
@@ -126,7 +128,7 @@ export class IndexFile {
     return IndexFile.openForFilling(file, redactions);
   }
 
-  /** Opens the index for looking things up; undefined while there is none. */
+  /** Opens the index for reading; undefined if there is none. */
   static openForReading(file: string, { cacheKb = 2_000 } = {}): IndexFile | undefined {
     let db: DatabaseSync | undefined;
     try {
@@ -140,14 +142,14 @@ export class IndexFile {
     return undefined;
   }
 
-  /** For statements of those who read more of it. */
+  /** Prepares a statement that returns rows as arrays, for readers of other tables. */
   prepare(sql: string): StatementSync {
     const statement = this.#db.prepare(sql);
     statement.setReturnArrays(true);
     return statement;
   }
 
-  /** Everything read in between is of one moment. */
+  /** Runs reads in one snapshot. */
   atOneMoment<T>(look: () => Promise<T>): Promise<T> {
     this.#db.exec("begin");
     return look().finally(() => {
@@ -155,16 +157,17 @@ export class IndexFile {
     });
   }
 
+  /** Returns the last record that the index covers. */
   watermark(): Watermark {
     return this.#watermark.get() as unknown as Watermark;
   }
 
-  /** Positions of records with at least one of the tokens, newest first. */
+  /** Yields the positions before `before` that match an FTS5 query, newest first. */
   *find(query: string, before: number): Iterable<number> {
     for (const row of this.#match.iterate(query, before)) yield row["pos"] as number;
   }
 
-  /** Adds the records after the watermark that `read` returns. One transaction. */
+  /** Adds the records after the watermark that `read` returns, in one transaction. Returns how many. */
   fill(read: (after: number) => readonly IndexableRow[]): number {
     this.#db.exec("begin immediate");
     try {
@@ -183,7 +186,7 @@ export class IndexFile {
   }
 }
 
-/** One transaction's worth of records going in. */
+/** Adds the records of one transaction. */
 class IndexWriter {
   readonly #db: DatabaseSync;
   readonly #addTokens: StatementSync;
@@ -228,10 +231,12 @@ class IndexWriter {
   }
 }
 
+/** Deletes the index of a store. */
 export function removeIndex(file: string): void {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(indexPath(file) + suffix, { force: true });
 }
 
+/** Returns the version of the index; 0 for an empty file. */
 function indexVersion(db: DatabaseSync): number {
   const made = db.prepare("select 1 from sqlite_schema where name = 'watermark'").get();
   if (made === undefined) return 0;

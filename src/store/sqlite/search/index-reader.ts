@@ -1,6 +1,6 @@
 /**
- * Reading the index file for a search. Rows of it never change, so what was read lately is kept: the
- * records that many questions meet, and the lists of frequent words until something is added to them.
+ * Reads the index file for a search. Its rows never change, so recently read ones are cached: records that
+ * many queries match, and the postings of frequent words until something is added to the index.
  */
 import type { StatementSync } from "node:sqlite";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
@@ -9,16 +9,18 @@ import { type FeatureRow, featureRowOf } from "../../feature-row.ts";
 import { scalarOf } from "../scalar.ts";
 import type { IndexFile } from "./index-file.ts";
 
-/** Some 10 MB of records, and as much of lists. */
+/** About 10 MB of records, and the same of postings. */
 const MAX_CACHED_RECORDS = 10_000;
 const MAX_CACHED_LISTS = 2_000;
 
+/** Positions from `from` to before `before`. */
 interface Range {
   readonly before: number;
   readonly from: number;
   readonly limit: number;
 }
 
+/** Statements and caches over one open index. */
 export class IndexReader {
   readonly #census: StatementSync;
   readonly #postings: StatementSync;
@@ -33,7 +35,7 @@ export class IndexReader {
     this.#census = index.prepare(
       "select records, passages, terms, first, last from census where space = ?",
     );
-    // One JSON array: making a row of each position takes half as long again.
+    // One JSON array: creating a row per position takes half as long again.
     this.#postings = index.prepare(`select json_group_array(rowid) from (
       select rowid from tokens where tokens match ? and rowid < ? and rowid >= ?
       order by rowid desc limit ?)`);
@@ -48,13 +50,14 @@ export class IndexReader {
     );
   }
 
-  /** How far the index is now: lists that were read before may be longer. */
+  /** Sets the current watermark. If it has moved, cached postings may be incomplete and are dropped. */
   at(watermark: number): void {
     if (watermark === this.#watermark) return;
     this.#watermark = watermark;
     this.#listsKept.clear();
   }
 
+  /** Returns the census of a space; undefined if the index has no records of it. */
   census(space: number): Census | undefined {
     const row = this.#census.get(space) as unknown as number[] | undefined;
     if (row === undefined) return undefined;
@@ -62,7 +65,7 @@ export class IndexReader {
     return { records, passages, terms, first, last };
   }
 
-  /** Newest first. */
+  /** Returns the positions that match an FTS5 query, newest first. */
   postings(query: string, { before, from, limit }: Range): readonly number[] {
     const key = JSON.stringify([query, before, from, limit]);
     const known = this.#listsKept.get(key);
@@ -73,6 +76,7 @@ export class IndexReader {
     return list;
   }
 
+  /** Returns the features of records, in no particular order; unknown positions are left out. */
   records(positions: readonly number[]): readonly FeatureRow[] {
     const found: FeatureRow[] = [];
     const unknown: number[] = [];
@@ -90,10 +94,12 @@ export class IndexReader {
     return found;
   }
 
+  /** Returns up to `reach` positions of the session before `pos`, nearest first. */
   before(session: number, pos: number, reach: number): number[] {
     return this.#before.all(session, pos, reach).map((row) => scalarOf<number>(row) as number);
   }
 
+  /** Returns up to `reach` positions of the session after `pos`, nearest first. */
   after(session: number, pos: number, { upTo, reach }: { upTo: number; reach: number }): number[] {
     return this.#after.all(session, pos, upTo, reach).map((row) => scalarOf<number>(row) as number);
   }

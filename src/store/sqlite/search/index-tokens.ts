@@ -1,6 +1,7 @@
 /**
- * What stands in the index's token table, and how it is asked for. Terms carry the space they are
- * counted in; a facet is a hash that no term can be mistaken for, and is checked on the row again.
+ * Defines the tokens of the index's FTS5 table and the queries over them. Terms are prefixed with the space
+ * they are counted in. A facet is a hash that cannot be confused with a term; matches are checked against the
+ * row.
  */
 import { sha256 } from "../../../base/digest.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
@@ -15,6 +16,7 @@ import {
   spaceOf,
 } from "../../search.ts";
 
+/** Returns the token of a term in a space. */
 export const termToken = (space: number, token: string): string => `${space}x${token}`;
 
 interface BranchKey {
@@ -22,6 +24,7 @@ interface BranchKey {
   readonly branch: string;
 }
 
+/** Returns all tokens of a record, separated by spaces; only its facets if it is not searchable. */
 export function tokensOf(
   row: MemoryRow & { readonly workspace: number },
   indexed: IndexedRecord | undefined,
@@ -32,7 +35,7 @@ export function tokensOf(
   return [...indexed.tokens.map((token) => termToken(space, token)), ...facets].join(" ");
 }
 
-/** Of a record that cannot be read nothing but its branch: the ones after it must still be found. */
+/** Returns only the branch for a record that cannot be read; records after it must still be found. */
 function facetTokens(row: BranchKey, facets: RecordFacets | undefined): string[] {
   if (facets === undefined) return [facetToken(row, "branch", "")];
   const { type, agent, task, run, tags = [], concepts = [] } = facets;
@@ -60,7 +63,7 @@ function readFacets(row: MemoryRow): RecordFacets | undefined {
   }
 }
 
-/** Of ten facets that are written, nine were written a moment ago: same branch, type, author, task. */
+/** Nine of ten facets were written a moment ago: same branch, type, author, task. */
 const facetTokenCache = new GenerationalCache<string, string>(10_000);
 
 function facetToken({ workspace, branch }: BranchKey, kind: string, value: string): string {
@@ -72,7 +75,7 @@ function facetToken({ workspace, branch }: BranchKey, kind: string, value: strin
   return token;
 }
 
-/** The FTS5 query for a filter's facets on some branches; empty when it has none. */
+/** Returns the FTS5 query for a filter's facets on these branches; empty if it has none. */
 export function facetQuery(
   workspace: number,
   branches: readonly string[],
@@ -89,7 +92,7 @@ export function facetQuery(
   return branches.map((branch) => `(${on(branch)})`).join(" OR ");
 }
 
-/** The same for a search; without facets, only the branches. */
+/** Like `facetQuery`, for a search; without facets, it restricts to the branches only. */
 export function restriction(
   workspace: number,
   branches: readonly string[],

@@ -1,22 +1,25 @@
 /**
- * A thread that does jobs somebody waits for: started with the first one, keeps the process alive only
- * while one is under way, and whoever waits is told when the thread is lost.
+ * A worker thread that runs jobs for callers. It is started with the first job and keeps the process alive
+ * only while a job is running. If the thread is lost, waiting callers get an error.
  */
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
 import { BatonError } from "../../../base/errors.ts";
 
+/** A message to the thread. */
 export type ThreadRequest<Job> =
   | { readonly kind: "job"; readonly number: number; readonly job: Job }
-  /** Something has happened that nobody waits for. */
+  /** Something happened; no answer is expected. */
   | { readonly kind: "notice" }
   | { readonly kind: "close" };
 
+/** A message from the thread about the job with that number. */
 export type ThreadResponse<Result, Progress = never> =
   | { readonly kind: "progress"; readonly number: number; readonly progress: Progress }
   | { readonly kind: "done"; readonly number: number; readonly result: Result }
   | { readonly kind: "failed"; readonly number: number; readonly error: unknown };
 
+/** What the thread is started with. */
 export interface ThreadData {
   readonly file: string;
 }
@@ -27,6 +30,7 @@ interface PendingJob<Result, Progress> {
   onProgress(progress: Progress): void;
 }
 
+/** The caller's side of a worker thread. */
 export class JobThread<Job, Result, Progress = never> {
   readonly #module: URL;
   readonly #file: string;
@@ -34,25 +38,28 @@ export class JobThread<Job, Result, Progress = never> {
   #thread: Worker | undefined;
   #next = 1;
 
-  /** `module` beside `base`, without its extension: .ts from the sources, .js as published. */
+  /** `module` is relative to `base` and has no extension: .ts in the sources, .js as published. */
   constructor(file: string, { module, base }: { module: string; base: string }) {
     this.#file = file;
     this.#module = new URL(`${module}.${base.endsWith(".ts") ? "ts" : "js"}`, base);
   }
 
+  /** Runs a job. Rejects with the thread's error, or with `store_unavailable` if the thread ends. */
   run(job: Job, onProgress: (progress: Progress) => void = () => {}): Promise<Result> {
     const number = this.#next++;
     return new Promise((resolve, reject) => {
       this.#jobs.set(number, { resolve, reject, onProgress });
       this.#tell({ kind: "job", number, job });
-      this.#thread?.ref(); // Somebody waits: the process may not end before the answer.
+      this.#thread?.ref(); // A caller waits, so the process must not end before the answer.
     });
   }
 
+  /** Sends a notice without waiting. Starts the thread if needed. */
   notice(): void {
     this.#tell({ kind: "notice" });
   }
 
+  /** Ends the thread after the jobs before it; does nothing if it was never started. */
   async close(): Promise<void> {
     const thread = this.#thread;
     if (thread === undefined) return;
@@ -68,13 +75,13 @@ export class JobThread<Job, Result, Progress = never> {
     this.#thread.postMessage(message);
   }
 
-  /** Unreferenced: a program that forgets to close its hub still ends. */
+  /** Starts the thread unreferenced, so that a program that does not close its hub still ends. */
   #start(): Worker {
     if (this.#module.pathname.endsWith(".ts")) disableWasmCodeGc();
     const thread = new Worker(this.#module, {
       workerData: { file: this.#file } satisfies ThreadData,
       execArgv: ["--disable-warning=ExperimentalWarning"],
-      // What is thrown away soon is collected soon: a thread of its own would take 64 MB for it.
+      // A small young generation is collected sooner; by default each thread would use 64 MB for it.
       resourceLimits: { maxYoungGenerationSizeMb: 32 },
     });
     thread.unref();
@@ -97,16 +104,18 @@ export class JobThread<Job, Result, Progress = never> {
     else waiting.reject(restoreError(message.error));
   }
 
-  /** The next call starts a new one; a thread's late end is no concern of its successor. */
+  /**
+   * Rejects all jobs. The next call starts a new thread; the late end of an old thread does not affect it.
+   */
   #lost(thread: Worker, cause: unknown): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
     for (const waiting of this.#jobs.values()) {
       waiting.reject(
         new BatonError("store_unavailable", {
-          message: "The store's background thread ended before it had answered.",
+          message: "The store's background thread ended before it answered.",
           path: this.#file,
-          hint: "Try again.",
+          hint: "Retry the call.",
           cause,
         }),
       );
@@ -116,14 +125,15 @@ export class JobThread<Job, Result, Progress = never> {
 }
 
 /**
- * Node takes the types out of .ts files with WebAssembly, in each thread that loads some. The V8 of Node
- * 24 (13.6, without 9b8ca54d5a) collects its code for all threads together, and what one of them looks
- * up just then is freed twice: the process dies. Not collected, it is a few megabytes for as long as the
- * process lives. As published, threads load .js and no WebAssembly, and nothing is changed.
+ * Works around a crash of V8. Node.js strips types from .ts files with WebAssembly, in each thread that loads
+ * some. The V8 of Node.js 24 (13.6, without 9b8ca54d5a) collects WebAssembly code for all threads together,
+ * and code that one of them is accessing at that moment is freed twice: the process dies. Without the
+ * collection, a few megabytes are kept until the process ends. As published, threads load .js and no
+ * WebAssembly, and nothing is changed.
  */
 const disableWasmCodeGc = (): void => setFlagsFromString("--no-wasm-code-gc");
 
-/** Errors lose their class on the way between threads. */
+/** Creates a `BatonError` again from its fields, because errors lose their class between threads. */
 function restoreError(error: unknown): unknown {
   const plain = error as Partial<BatonError> & Error;
   if (plain?.code === undefined || plain.hint === undefined) return error;

@@ -1,6 +1,6 @@
 /**
- * The index file and the tail beyond it as sources for ranking. Runs in the searcher's thread, over
- * one moment of the index and of the store.
+ * Provides the index file and the unindexed tail as sources for ranking. Runs in the searcher's thread, over
+ * one snapshot of the index and of the store.
  */
 import { appendCensus } from "../../../search/in-memory-sources.ts";
 import type {
@@ -31,28 +31,30 @@ import type { IndexReader } from "./index-reader.ts";
 import { restriction, termToken } from "./index-tokens.ts";
 import type { VectorSearch } from "./vector-search.ts";
 
+/** What one search reads from. */
 export interface SearchContext {
   readonly sql: Statements;
   readonly index: IndexReader | undefined;
   readonly tail: UnindexedTail;
   readonly vectors: VectorSearch;
-  /** How far the index can be trusted. */
+  /** The position up to which the index is valid. */
   readonly watermark: number;
   readonly workspace: number;
   readonly operation: SearchMemories;
 }
 
-/** So many of the nearest are looked at, at most, for those that may be seen. */
+/** How many of the nearest vectors are checked at most to find visible ones. */
 const MAX_NEAREST = 80;
-/** More branches than this are not named to the index: what it finds is checked anyway. */
+/** With more branches than this, the index query does not name them; its results are checked anyway. */
 const MAX_NAMED_BRANCHES = 16;
 
+/** The ranking sources of one search. */
 export class SqliteSources implements RankingSources {
   readonly #of: SearchContext;
   readonly #spaces: readonly number[];
   readonly #seeing: SearchVisibility;
   readonly #restriction: string;
-  /** Many of the records of a list may be none that are asked for. */
+  /** Whether postings may contain many records that the search cannot return. */
   readonly #isNarrow: boolean;
   readonly #range: { readonly from: number; readonly to: number };
 
@@ -99,8 +101,9 @@ export class SqliteSources implements RankingSources {
   }
 
   /**
-   * A list that is read to its end is left as it is: how long it is says how rare its word is, and who
-   * may not be seen is left out later. Of a longer one only what can be an answer is read.
+   * Returns the postings of a term. A list that ends within the limit is not filtered: its length shows how
+   * rare the term is, and invisible records are removed later. Of a longer list, only records that can be
+   * hits are read.
    */
   #list(space: number, request: PostingRequest): readonly number[] {
     const { upTo = END_OF_BRANCH } = this.#of.operation;
@@ -168,7 +171,7 @@ export class SqliteSources implements RankingSources {
   #isVisible(record: Pick<FeatureRow, "id" | "branch" | "seq" | "reach" | "pos">): boolean {
     const { sql } = this.#of;
     if (!this.#seeing.isSeen(record)) return false;
-    // Steps are pruned; the index does not hear of it.
+    // The index is not updated when steps of a trace are pruned.
     if (isTraceBranch(record.branch) && sql.linkAt.get(record.pos) === undefined) return false;
     if (!this.#seeing.isFiltered) return true;
     const row = sql.memoryAt.get(record.pos);
@@ -215,7 +218,7 @@ export class SqliteSources implements RankingSources {
         if (found.length >= limit) return found;
         for (const row of statement.all(pos, at) as unknown as [string, number, number][]) {
           const [kind, source, target] = row;
-          // Between two of them: found from its source already.
+          // An edge between two of them was already found from its source.
           if (target === pos && wanted.has(source)) continue;
           found.push({ kind, source, target });
         }
@@ -232,7 +235,7 @@ export class SqliteSources implements RankingSources {
     );
   }
 
-  /** Whatever the filter. */
+  /** Returns whether the reader sees a record, regardless of the filter. */
   #isSeen(pos: number): boolean {
     const raw = pos <= this.#range.to ? this.#of.sql.memoryAt.get(pos) : undefined;
     return raw !== undefined && isRowVisible(memoryOf(raw), this.#of.operation.sight);
@@ -249,8 +252,9 @@ export class SqliteSources implements RankingSources {
   }
 
   /**
-   * With a filter, only lists of records that pass it are read. Without one, branches are named when
-   * most of what the workspace knows is on others: else reading on costs less than comparing lists.
+   * Returns the FTS5 query that restricts postings; empty: none. With a filter, only records that match its
+   * facets are read. Without one, branches are named if most of the workspace's records are on others;
+   * otherwise reading more costs less than intersecting lists.
    */
   #restrict(): string {
     const { sql, workspace, operation } = this.#of;
@@ -271,8 +275,8 @@ export class SqliteSources implements RankingSources {
 }
 
 /**
- * The positions a record can have that is asked for: times rise with positions, but for clocks of
- * processes that differ a little.
+ * Returns the positions that a hit can have. Times rise with positions, except for small differences between
+ * the clocks of processes.
  */
 function rangeOf({ sql, workspace, operation }: SearchContext): { from: number; to: number } {
   const { sight, filter, upTo = END_OF_BRANCH } = operation;
@@ -292,9 +296,10 @@ function rangeOf({ sql, workspace, operation }: SearchContext): { from: number; 
   };
 }
 
+/** How much clocks of processes on one store may differ. */
 const MAX_CLOCK_SKEW_MS = 60_000;
 
-/** The first position that was stored then or later, found by halving. */
+/** Returns the first position stored at the time or later, by binary search. */
 function firstSince(sql: Statements, time: number): number {
   let low = 1;
   let high = numberOf(sql.lastPosition.get()) + 1;

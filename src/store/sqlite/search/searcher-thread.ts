@@ -1,6 +1,6 @@
 /**
- * The searcher's thread: ranked search on connections of its own, so that the main thread never
- * waits for one. One search at a time, each over one moment of the store and of the index.
+ * The searcher's worker thread: runs ranked searches on separate connections, so that the main thread never
+ * waits for one. One search at a time, each over one snapshot of the store and of the index.
  */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
@@ -22,16 +22,17 @@ import { SignatureCache, VectorSearch } from "./vector-search.ts";
 
 /** How long a search waits for a lock that recovery after a crash holds. */
 const WAIT_MS = 2_000;
-/** Rows of the tail that are read at once. */
+/** Rows of the tail to read at once. */
 const SLICE = 1_000;
-/** An index this far behind may have been made anew in another file: look again. */
+/** If the index is behind by more records than this, it may have been replaced: open it again. */
 const MAX_INDEX_LAG = 10_000;
-/** Pages of the index that are kept: a question meets a few hundred of them, mostly the same. */
+/** Page cache for the index: a query reads a few hundred pages, mostly the same ones. */
 const CACHE_KB = 64_000;
 
+/** The answer of the thread. */
 export interface SearchReply {
   readonly searched: SearchResult;
-  /** Somebody who may write should make it anew. */
+  /** True if the index could not be read and should be rebuilt by a writer. */
   readonly isIndexDamaged: boolean;
 }
 
@@ -70,12 +71,12 @@ async function handleSearch(number: number, operation: SearchMemories): Promise<
     post({ kind: "done", number, result: await search(operation) });
   } catch (error) {
     const failure = storeFailure(error, file);
-    // A class does not survive the way between threads; its fields do.
+    // An error loses its class between threads, but keeps its fields.
     post({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
   }
 }
 
-/** Whatever is wrong with the index, it is derived: once more without it. */
+/** Searches; if the index fails, searches again without it, because it is derived. */
 async function search(operation: SearchMemories): Promise<SearchReply> {
   dropRedactedCaches();
   try {
@@ -138,7 +139,7 @@ async function searchSnapshot(operation: SearchMemories): Promise<SearchResult> 
   }
 }
 
-/** One that is far behind is let go: by now somebody may have made a new one in its place. */
+/** Opens the index again if it is far behind, because another process may have replaced the file. */
 function openIndex(): void {
   if (index !== undefined) {
     const behind = numberOf(sql.lastPosition.get()) - watermark({ sql, index: index.file });
@@ -154,7 +155,7 @@ function openIndex(): void {
 const hasRedactedWords = (opened: IndexFile): boolean =>
   opened.redactions !== readRedactionCount(db);
 
-/** What was kept of records may be what was redacted since. */
+/** Drops all caches after a redaction, because they may contain redacted text. */
 function dropRedactedCaches(): void {
   const now = readRedactionCount(db);
   if (now === redactions) return;

@@ -1,9 +1,9 @@
 /**
- * Finding by meaning: a pass over 128-bit signatures held in memory picks a few hundred records,
- * whose vectors are then read and compared exactly.
+ * Finds records by meaning: a pass over 128-bit signatures in memory selects the nearest candidates
+ * (`EXACT_CANDIDATES`), then their vectors are read and compared exactly.
  *
- * The signatures are the one thing here that grows with the store: 24 bytes a record, of the newest
- * two million at most (48 MB), and only in a process that searches.
+ * The signatures are the only part here that grows with the store: 24 bytes per record, for the newest two
+ * million at most (48 MB), and only in a process that searches.
  */
 import { cosine, type QuantisedVector, quantise } from "../../../search/embedding/quantise.ts";
 import type { SimilarRecord } from "../../../search/ranking-sources.ts";
@@ -13,10 +13,10 @@ import { SignatureIndex } from "../../signature-index.ts";
 import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
-/** Of so many nearest by their bits the exact likeness is computed. */
+/** For how many of the nearest signatures the exact similarity is computed. */
 const EXACT_CANDIDATES = 80;
 
-/** Kept from search to search. A model that is dropped takes its key with it: no other gets it. */
+/** The signatures of each model, kept between searches. The key of a dropped model is never used again. */
 export class SignatureCache {
   readonly #models = new Map<number, SignatureIndex>();
 
@@ -32,6 +32,7 @@ export class SignatureCache {
   }
 }
 
+/** The vector part of one search. */
 export class VectorSearch {
   readonly #sql: Statements;
   readonly #model: number | undefined;
@@ -50,10 +51,12 @@ export class VectorSearch {
     this.#asked = quantise(of.meant?.vector ?? new Float32Array());
   }
 
+  /** Whether the workspace has vectors of the query's model. */
   get isThere(): boolean {
     return this.#model !== undefined;
   }
 
+  /** Returns up to `limit` records, the most similar first, regardless of visibility. */
   nearest(limit: number): SimilarRecord[] {
     if (this.#model === undefined || this.#meant === undefined) return [];
     const signatures = this.#cache.of(this.#sql, this.#model);
@@ -63,11 +66,12 @@ export class VectorSearch {
       .slice(0, limit);
   }
 
+  /** Returns the similarity of the records that have a vector. */
   similarities(positions: readonly number[]): SimilarRecord[] {
     if (this.#model === undefined) return [];
     return this.#sql.vectors.all(this.#model, JSON.stringify(positions)).flatMap((raw) => {
       const [pos, vector] = raw as unknown as [number, QuantisedVector];
-      // Of another length: made by another model under the same name.
+      // A different length: made by another model under the same name.
       if (vector.length !== this.#asked.length) return [];
       return [{ pos, similarity: cosine(this.#asked, vector) }];
     });
