@@ -37,6 +37,7 @@ export interface ArchivedRows {
   readonly event: EventRow;
 }
 
+/** The kind of a row in an archive. */
 export type RowKind = keyof ArchivedRows;
 
 /** The order of kinds in an archive: a row comes after every row it refers to. */
@@ -96,12 +97,12 @@ export type ImportOutcome =
   | { readonly kind: "imported"; readonly report: VerifyReport; readonly eventsMovedBy: number }
   /** The workspace already contains this history, possibly followed by newer records. */
   | { readonly kind: "already_there" }
-  /** The workspace contains something else; `records` is how many records it has. */
+  /** The workspace contains something else; `records` is how many rows it has. */
   | { readonly kind: "not_empty"; readonly records: number }
   /** The rows contradict each other or their own hashes; nothing was written. */
   | { readonly kind: "unsound"; readonly problems: readonly Problem[] };
 
-/** Progress of a backup: copied pages, then verified rows. */
+/** Progress of a backup or restore: pages or bytes while copying, rows while verifying. */
 export interface BackupProgress {
   readonly phase: "copying" | "verifying";
   readonly done: number;

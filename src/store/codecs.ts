@@ -20,6 +20,7 @@ import {
 /** A row as a statement returns it: an array of columns. */
 export type Row = readonly unknown[];
 
+/** Columns of `agentOf`, from `agents a`. */
 export const AGENT_COLUMNS = `a.id, a.status, a.role, a.aliases, a.public_key, a.keyed_at,
   a.profile, a.digest, a.revision`;
 
@@ -66,12 +67,14 @@ function damaged(record: string, what: string): BatonError {
   });
 }
 
+/** Columns of `memoryOf`, from `memories m` and `chains c`. */
 export const MEMORY_COLUMNS =
   "m.pos, m.id, c.branch, m.seq, m.stored_at, m.text, m.signature, m.link";
 
 /** A memory with its position: its number in the order of storing, over all branches. */
 export type PositionedMemory = MemoryRow & { readonly pos: number };
 
+/** Converts a row of `MEMORY_COLUMNS`; further columns are ignored. */
 export function memoryOf(row: unknown): PositionedMemory {
   const [pos, id, branch, seq, storedAt, text, signature, link] = row as [
     number,
@@ -86,8 +89,10 @@ export function memoryOf(row: unknown): PositionedMemory {
   return { pos, id, branch, seq, storedAt, text, signature, link };
 }
 
+/** Columns of `edgeOf`, from `relations r` and the memories `s` (source) and `t` (target). */
 export const EDGE_COLUMNS = "r.kind, s.id, t.id, r.valid_from, r.valid_until";
 
+/** Converts a row of `EDGE_COLUMNS`; further columns are ignored. */
 export function edgeOf(row: unknown): RelationEdge {
   const [kind, source, target, validFrom, validUntil] = row as [
     string,
@@ -102,6 +107,7 @@ export function edgeOf(row: unknown): RelationEdge {
 /** The handoff record has the same position as the envelope; its id and time are read from there (`m`). */
 export const ENVELOPE_COLUMNS = "e.id, e.task, e.sender, e.text, m.id, m.stored_at";
 
+/** Converts a row of `ENVELOPE_COLUMNS`; further columns are ignored. */
 export function envelopeOf(row: unknown): EnvelopeRow {
   const [id, task, sender, text, memory, storedAt] = row as [
     string,
@@ -114,6 +120,7 @@ export function envelopeOf(row: unknown): EnvelopeRow {
   return { id, task, sender, text, memory, storedAt };
 }
 
+/** Columns of `deliveryOf`, from `deliveries d`. */
 export const DELIVERY_COLUMNS = `d.state, d.turn, d.place, d.attempt, d.max_attempts, d.fence,
   d.lease_until, d.hold_until, d.ready_at, d.deadline, d.lapse_at, d.sent_at, d.seen_at,
   d.accepted_at, d.settled_at, d.id, d.envelope, d.parent, d.task, d.sender, d.receiver, d.holder,
@@ -172,8 +179,10 @@ export function deliveryOf(row: unknown): DeliveryRow {
 /** Returns the number that stands for a state in the database. */
 export const stateNumber = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state);
 
+/** Columns of `attemptOf`. */
 export const ATTEMPT_COLUMNS = "delivery, attempt, holder, instance, ended_at, outcome, reason";
 
+/** Converts a row of `ATTEMPT_COLUMNS`. */
 export function attemptOf(row: unknown): AttemptRow {
   const [delivery, attempt, holder, instance, endedAt, outcome, reason] = row as [
     string,
@@ -187,8 +196,10 @@ export function attemptOf(row: unknown): AttemptRow {
   return { delivery, attempt, holder, instance, endedAt, outcome, reason };
 }
 
+/** Columns of `eventOf`. */
 export const EVENT_COLUMNS = "number, at, kind, agent, task, delivery, envelope, attempt";
 
+/** Converts a row of `EVENT_COLUMNS`. */
 export function eventOf(row: unknown): EventRow {
   const [number, at, kind, agent, task, delivery, envelope, attempt] = row as [
     number,
@@ -203,8 +214,10 @@ export function eventOf(row: unknown): EventRow {
   return { number, at, kind, agent, task, delivery, envelope, attempt };
 }
 
+/** Columns of `entryOf`. */
 export const ENTRY_COLUMNS = "kind, name, revision, at, value, digest";
 
+/** Converts a row of `ENTRY_COLUMNS`. */
 export function entryOf(row: unknown): EntryRow {
   const [kind, name, revision, at, value, digest] = row as [
     string,

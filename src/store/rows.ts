@@ -162,7 +162,7 @@ export interface NewDelivery {
   readonly lapseMs: number;
 }
 
-/** Returns the `parent` of published work. No handoff continues a publication, so none can extend it. */
+/** Returns the `parent` of published work. No other handoff has this parent, so none extends the work. */
 export const publicationMark = (envelope: string): string => `${PUBLISHED}${envelope}`;
 /** Returns whether a delivery's `parent` marks a publication. */
 export const isPublication = (parent: string): boolean => parent.startsWith(PUBLISHED);
@@ -208,9 +208,9 @@ export interface DeliveryRow {
   readonly seenAt: number;
   readonly acceptedAt: number;
   readonly settledAt: number;
-  /** The agent that holds it; empty: none. */
+  /** The agent that claimed it last; empty: never claimed. */
   readonly holder: string;
-  /** The session of the holder. */
+  /** The session that claimed it last. */
   readonly instance: string;
   /**
    * The process the lease is bound to (delivery/receive/process-identity.ts), so that its death is detected

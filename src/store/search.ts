@@ -76,7 +76,7 @@ export interface UnembeddedSlice {
   readonly upTo: number;
   /** Whether more records follow. */
   readonly more: boolean;
-  /** The number of positions in the workspace, and how many of them are done. */
+  /** The number of positions in total, and how many of them are done. */
   readonly total: number;
   readonly done: number;
 }
@@ -154,7 +154,7 @@ export interface SearchHit {
   readonly passage: string | undefined;
   /** Cosine similarity to the query; undefined without vectors. */
   readonly similarity: number | undefined;
-  /** The record beside it that contains query terms missing here, or the record it is connected to. */
+  /** The record beside it that contains query terms missing here. */
   readonly nearest: string | undefined;
   /** The related record that its score is partly due to, and the kind of relation. */
   readonly connected: { readonly id: string; readonly kind: string } | undefined;

@@ -148,4 +148,5 @@ export function isEdgeVisible(
 
 /** Returns the branch of a session's trace. It is separate, so that it can be pruned. */
 export const traceBranch = (session: string): string => `trace/${session}`;
+/** Returns whether a branch holds the trace of a session. */
 export const isTraceBranch = (branch: string): boolean => branch.startsWith("trace/");

@@ -6,6 +6,7 @@ import { append, refuseRecord } from "./append.ts";
 import { recordEvent } from "./deliveries.ts";
 import { checkNewestLease, renewedUntil } from "./lease.ts";
 
+/** Accepts a delivery if the lease is current and the holder knows the newest envelope. */
 export function acceptDelivery(tx: Transaction, operation: AcceptDelivery): AcceptOutcome {
   const { lease, memory } = operation;
   const workspace = tx.workspace(operation.workspace);

@@ -16,6 +16,7 @@ import { makeRetriesReady, nextDue } from "./due.ts";
 import { readEnvelope, withEnvelope } from "./envelopes.ts";
 import { mergeInOrder } from "./list-deliveries.ts";
 
+/** Claims up to `limit` deliveries. Throws a `Refusal` if the record that accepts one is refused. */
 export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): ClaimOutcome {
   const workspace = tx.workspace(operation.workspace);
   const author = { agent: operation.receiver, publicKey: operation.publicKey };

@@ -4,6 +4,7 @@ import type { RelationEdge } from "../../rows.ts";
 import type { FindInbound } from "../../store.ts";
 import type { Statements } from "../statements.ts";
 
+/** Returns up to `limit` edges of the given kinds. */
 export function findInbound(
   sql: Statements,
   workspace: number,

@@ -15,6 +15,7 @@ import { findEntry, writeEntry } from "./entries.ts";
 import { addEnvelope, envelopeExists, missingParent } from "./envelopes.ts";
 import { endAttempt } from "./lease.ts";
 
+/** Applies all moves, or none if one of them is refused. */
 export function moveDeliveries(tx: Transaction, operation: MoveDeliveries): MoveOutcome {
   const { moves, memory, envelope, entries = [] } = operation;
   const workspace = tx.workspace(operation.workspace);

@@ -15,6 +15,7 @@ import { append, refuseRecord, refuseTaken } from "./append.ts";
 import { findEntry, writeEntry } from "./entries.ts";
 import { readRedactionCount, setRedactionCount } from "./redaction-count.ts";
 
+/** Redacts all bodies, or none if one of them is not as it was seen. */
 export function redactBodies(
   tx: Transaction,
   operation: RedactBodies,

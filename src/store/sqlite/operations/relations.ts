@@ -7,6 +7,7 @@ import { isEdgeVisible } from "../../visibility.ts";
 import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
+/** Returns up to `limit` visible edges of a record, in one direction. */
 export function findRelations(
   sql: Statements,
   workspace: number,

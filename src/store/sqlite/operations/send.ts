@@ -18,6 +18,7 @@ import { addEnvelope, missingParent, readEnvelope } from "./envelopes.ts";
 import { checkNewestLease } from "./lease.ts";
 import { finish } from "./settle.ts";
 
+/** Sends a handoff, or returns why not. Throws a `Refusal` if an id proves to be taken after writing. */
 export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcome {
   const { envelope, entries = [], settles } = operation;
   const workspace = tx.workspace(operation.workspace);

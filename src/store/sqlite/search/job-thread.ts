@@ -59,7 +59,7 @@ export class JobThread<Job, Result, Progress = never> {
     this.#tell({ kind: "notice" });
   }
 
-  /** Ends the thread after the jobs before it; does nothing if it was never started. */
+  /** Asks the thread to close and waits until it has ended; does nothing if it was never started. */
   async close(): Promise<void> {
     const thread = this.#thread;
     if (thread === undefined) return;
