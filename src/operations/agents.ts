@@ -1,4 +1,4 @@
-/** Who is calling, who there is, and what they come in with. */
+/** Operations on agents, access tokens and circuit breakers. */
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
@@ -17,7 +17,7 @@ import { Done } from "./schemas/common.ts";
 import { BreakerForm } from "./schemas/workspace.ts";
 
 const ByName = z.strictObject({
-  name: AgentName.meta({ description: "Its canonical id, or an alias" }),
+  name: AgentName.meta({ description: "The agent's canonical id, or an alias" }),
 });
 
 const Nothing = z.strictObject({});
@@ -128,23 +128,24 @@ export const agentsOperations = {
     on: "hub",
     args: ["receiver"],
     input: z.strictObject({
-      receiver: Address.meta({ description: "An agent's id, or the inbox of a role: role:…" }),
+      receiver: Address.meta({ description: "An agent's id, or role:… for the inbox of a role" }),
     }),
     output: Done,
   }),
 };
 
-/** Whoever sends a private key has given it away; a hub that took it could sign in the agent's name. */
+/** Throws if the profile contains a private key: a hub that received it could sign as the agent. */
 function refuseKey(profile: AgentProfile): void {
   if (profile === null || typeof profile !== "object" || profile.key === undefined) return;
   throw new BatonError("invalid_input", {
-    message: "A private key does not travel: it stays with whoever signs.",
+    message:
+      "profile.key is not accepted over HTTP: a private key must stay with the agent that signs.",
     path: "profile.key",
-    hint: "Leave it out; over HTTP a token says who an agent is. An agent that signs opens the store itself.",
+    hint: "Omit profile.key; over HTTP a token identifies the agent, and an agent that signs opens the store directly.",
   });
 }
 
-/** Who does it, as far as the connection says: what a header claims is held against the token first. */
+/** Returns the id of the calling agent, checked against the token; undefined if the call names none. */
 async function actorOf({ named, agent }: OperationContext): Promise<string | undefined> {
   return named === undefined ? undefined : (await agent()).id;
 }

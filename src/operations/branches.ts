@@ -1,4 +1,4 @@
-/** Branches: begun, compared, merged, given up. The one a caller works on stands in a header. */
+/** Operations on branches. The branch that a call works on is named by a header, not by these operations. */
 
 import * as z from "zod";
 import { BranchName } from "../envelope/schema.ts";

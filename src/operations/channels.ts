@@ -1,4 +1,4 @@
-/** Channels, and the table of routes. */
+/** Operations on channels and routes. */
 import * as z from "zod";
 import { CHANNEL_STATES, SubscribeSchema } from "../delivery/settings/channels.ts";
 import { RouteSchema } from "../delivery/settings/routes.ts";
@@ -15,7 +15,7 @@ const ChannelForm = z
 
 const RouteInfoForm = RouteSchema.extend({ name: Text }).meta({
   id: "Route",
-  description: "Who comes next when a sender names nobody.",
+  description: "Chooses the next receiver for a handoff that names none.",
 });
 
 export const channelsOperations = {

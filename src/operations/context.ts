@@ -1,4 +1,4 @@
-/** The shared context: read, written, proposed and adopted. */
+/** Operations on the shared context: read, write, retire, propose and adopt items. */
 import * as z from "zod";
 import { AdoptSchema } from "../coordination/shared-context/adopt.ts";
 import { ItemNameSchema, ProposeSchema } from "../coordination/shared-context/propose.ts";
@@ -37,7 +37,7 @@ export const contextOperations = {
     rest: true,
   }),
   "context.item": operation({
-    summary: "Returns one item; null if there is none.",
+    summary: "Returns one item, or null if it does not exist.",
     route: "GET /v1/context/:section/:key",
     access: "reader",
     on: "reader",
@@ -54,7 +54,7 @@ export const contextOperations = {
     input: ChangesQuerySchema,
     output: ContextChangesForm,
     rest: true,
-    // From the beginning unless told: how far a session has read is the caller's to know.
+    // Default: from the beginning. Over HTTP the caller keeps track of how far it has read.
     run: async (acting, query) =>
       (await acting.reader()).context.changes({ ...query, after: query.after ?? 0 }),
   }),

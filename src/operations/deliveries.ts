@@ -1,4 +1,4 @@
-/** What became of a handoff, and what its sender, or a person, does about it. */
+/** Operations on deliveries, questions, dead letters and approvals. */
 
 import * as z from "zod";
 import { DeadLetterQuerySchema, RedriveSchema } from "../delivery/settle/dead-letters.ts";
@@ -34,7 +34,8 @@ const ById = z.strictObject({ id: DeliveryId });
 
 const SEEN_FIELDS = {
   seen: EnvelopeId.optional().meta({
-    description: "The newest envelope, when the sender has added to work that was accepted before",
+    description:
+      "The newest envelope the caller has seen; required if the sender extended accepted work",
   }),
 };
 
@@ -65,7 +66,7 @@ export const deliveriesOperations = {
     args: ["id"],
     waits: true,
     input: ById.extend({
-      seen: Text.optional().meta({ description: "The digest that was told before" }),
+      seen: Text.optional().meta({ description: "The digest of the last response" }),
       ...WAIT_FIELDS,
     }),
     output: DeliveryChangeForm,
@@ -78,7 +79,7 @@ export const deliveriesOperations = {
         now = { delivery, digest: changeDigest(delivery) };
         if (now.digest !== seen) break;
       }
-      return now; // It is always yielded once.
+      return now; // Always set: watch() yields at least once.
     },
   }),
   "deliveries.accepted": operation({
@@ -102,7 +103,8 @@ export const deliveriesOperations = {
     waits: true,
     input: ById.extend({
       line: z.boolean().optional().meta({
-        description: "True: handed on, it is not over; the end of the line is waited for",
+        description:
+          "True: if the work is handed on, wait for the end of the line (default: false)",
       }),
       ...WAIT_FIELDS,
     }),
@@ -139,7 +141,7 @@ export const deliveriesOperations = {
     output: z.strictObject({ text: Text }),
   }),
   "deliveries.warnings": operation({
-    summary: "Lists what a delivery carries that is quarantined.",
+    summary: "Lists the quarantined memories that a delivery builds on.",
     route: "GET /v1/deliveries/:id/warnings",
     access: "reader",
     on: "hub",
@@ -208,7 +210,7 @@ export const deliveriesOperations = {
     guard: (acting, { id }) => requireSender(acting, id),
   }),
   "deadLetters.discard": operation({
-    summary: "Closes a dead letter for good. Other agents' dead letters: coordinators only.",
+    summary: "Closes a dead letter permanently. Other agents' dead letters: coordinators only.",
     route: "POST /v1/dead-letters/:id/discard",
     access: "agent",
     on: "agent",
@@ -225,7 +227,9 @@ export const deliveriesOperations = {
     args: ["id"],
     input: ById.extend({
       comment: Text.optional(),
-      outputs: FreeForm.optional().meta({ description: "What it expects besides the approval" }),
+      outputs: FreeForm.optional().meta({
+        description: "Expected outputs other than the approval",
+      }),
       ...SEEN_FIELDS,
     }),
     output: AnsweredDeliveryForm,

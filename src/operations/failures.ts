@@ -1,4 +1,4 @@
-/** What failed, deciding about it, and the rules by which the hub does. */
+/** Operations on failures: list them, decide about them, and set the rules that decide automatically. */
 
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
@@ -16,7 +16,9 @@ import {
 } from "./schemas/failures.ts";
 
 const ById = z.strictObject({
-  id: DeliveryId.meta({ description: "The delivery that was given up, or that of its report" }),
+  id: DeliveryId.meta({
+    description: "The delivery that was given up, or the delivery of its report",
+  }),
 });
 const ByName = z.strictObject({ name: Name });
 
@@ -40,7 +42,7 @@ export const failuresOperations = {
     output: FailureForm,
   }),
   "failures.decide": operation({
-    summary: "Decides about a failure: for the agent that has its report, or a coordinator.",
+    summary: "Decides about a failure. For the agent that has its report, or a coordinator.",
     route: "POST /v1/failures/:id/decide",
     access: "agent",
     on: "agent",
@@ -48,7 +50,8 @@ export const failuresOperations = {
     input: ById.extend({
       decision: DecisionForm,
       handle: Text.optional().meta({
-        description: "Of the report, where the caller has accepted it: that is completed too",
+        description:
+          "The handle of the report, if the caller has accepted it; the report is completed too",
       }),
     }),
     output: DecideResultForm,
@@ -66,7 +69,7 @@ export const failuresOperations = {
     },
   }),
   "failures.rules": operation({
-    summary: "Lists the rules by which the hub decides where no coordinator does.",
+    summary: "Lists the rules that decide about failures when no coordinator does.",
     route: "GET /v1/failure-rules",
     access: "reader",
     on: "reader",
@@ -74,7 +77,7 @@ export const failuresOperations = {
     output: z.array(FailureRuleInfoForm),
   }),
   "failures.setRule": operation({
-    summary: "Sets one rule by which the hub decides.",
+    summary: "Sets one failure rule.",
     route: "PUT /v1/failure-rules/:name",
     access: "coordinator",
     on: "hub",
@@ -83,7 +86,7 @@ export const failuresOperations = {
     output: Done,
   }),
   "failures.deleteRule": operation({
-    summary: "Deletes one rule by which the hub decides.",
+    summary: "Deletes one failure rule.",
     route: "DELETE /v1/failure-rules/:name",
     access: "coordinator",
     on: "hub",
@@ -95,7 +98,7 @@ export const failuresOperations = {
 
 const handleOfOtherReport = (id: string): BatonError =>
   new BatonError("invalid_input", {
-    message: `The handle is not of the report about ${id}.`,
+    message: `handle does not belong to the report about failure ${id}.`,
     path: "handle",
-    hint: "Give the handle of that report, or decide without one.",
+    hint: "Pass the handle of that report, or omit handle.",
   });

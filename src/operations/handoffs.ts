@@ -1,4 +1,4 @@
-/** Handing over. */
+/** Operations that send, join, lint and preview handoffs. */
 import * as z from "zod";
 import { ViewOptionsSchema } from "../context/view/compose.ts";
 import { AgentName, DeliveryId, EnvelopeId } from "../envelope/schema.ts";
@@ -19,7 +19,7 @@ export const handoffsOperations = {
     args: ["draft"],
     input: DraftInput.extend({
       receivers: z.array(AgentName).optional().meta({
-        description: "Of a publication: these, instead of the channel's subscribers",
+        description: "Receivers of a publication (default: the channel's subscribers)",
       }),
     }),
     output: SentForm,
@@ -39,7 +39,7 @@ export const handoffsOperations = {
       need: z
         .union([z.enum(["all", "any"]), z.int().positive()])
         .optional()
-        .meta({ description: "How many of them: all unless told" }),
+        .meta({ description: "How many of them must complete (default: all)" }),
     }),
     output: SentForm,
     async run(acting, { of, draft, need }) {

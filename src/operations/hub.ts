@@ -1,4 +1,4 @@
-/** How a workspace is kept: verified, embedded, pruned, counted, watched. */
+/** Operations on the whole workspace: verification, the search index, embeddings and events. */
 
 import * as z from "zod";
 import { operation } from "./operation.ts";
@@ -10,7 +10,7 @@ const Nothing = z.strictObject({});
 
 export const hubOperations = {
   verify: operation({
-    summary: "Reads everything and compares it with its hashes and signatures.",
+    summary: "Verifies every record against its hashes and signatures.",
     route: "POST /v1/verify",
     access: "coordinator",
     on: "hub",
@@ -19,7 +19,7 @@ export const hubOperations = {
     progress: true,
   }),
   "index.state": operation({
-    summary: "Returns how far the search index has come; records beyond it are scanned.",
+    summary: "Returns the progress of the search index; records not yet indexed are scanned.",
     route: "GET /v1/index",
     access: "reader",
     on: "hub",
@@ -27,7 +27,7 @@ export const hubOperations = {
     output: IndexStateForm,
   }),
   "index.models": operation({
-    summary: "Lists the models whose vectors are stored, and how far each has come.",
+    summary: "Lists the embedding models with stored vectors, and the progress of each.",
     route: "GET /v1/models",
     access: "reader",
     on: "hub",
@@ -51,12 +51,14 @@ export const hubOperations = {
     input: Nothing,
     field: "progress",
     output: z.strictObject({
-      progress: EmbedProgressForm.nullable().meta({ description: "null: there is no embedder" }),
+      progress: EmbedProgressForm.nullable().meta({
+        description: "null if the hub has no embedder",
+      }),
     }),
     progress: true,
   }),
   "events.list": operation({
-    summary: "Returns what happened after an event, oldest first.",
+    summary: "Lists the events after a number, oldest first.",
     route: "GET /v1/events",
     access: "reader",
     on: "hub",

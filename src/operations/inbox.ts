@@ -1,4 +1,4 @@
-/** Receiving: looking at what waits, claiming an offer, accepting it or leaving it. */
+/** Operations on the inbox: list it, claim an offer, then accept, decline or release it. */
 
 import * as z from "zod";
 import { ReceiptSchema } from "../delivery/receive/receipt.ts";
@@ -19,13 +19,13 @@ import {
 const ByHandle = z.strictObject({ handle: Text.meta({ description: "The offer's handle" }) });
 
 const ClaimFilter = z.strictObject({
-  delivery: DeliveryId.optional().meta({ description: "This one" }),
+  delivery: DeliveryId.optional().meta({ description: "Only this delivery" }),
   task: Name.optional().meta({ description: "Only a handoff of this task" }),
 });
 
 const RECEIPT_FIELDS = {
   receipt: ReceiptSchema.optional().meta({
-    description: "Says back what it is about, where the handoff requires it",
+    description: "Restates the task; required if the handoff asks for a receipt",
   }),
 };
 
@@ -41,7 +41,7 @@ export const inboxOperations = {
     rest: true,
   }),
   inbox: operation({
-    summary: "Claims the next handoff for the caller's session.",
+    summary: "Claims the next handoff for the caller's session; offer is null if none is ready.",
     route: "POST /v1/inbox/claim",
     access: "agent",
     on: "agent",
@@ -53,7 +53,7 @@ export const inboxOperations = {
       const agent = await acting.agent();
       const offer = await withLongPoll(signal, waitMs, (waiting) => agent.claim(which, waiting));
       if (offer !== undefined && !signal.aborted) return { offer: offer.toJSON() };
-      await offer?.release(); // Nobody would hear of it.
+      await offer?.release(); // The caller has disconnected and would never receive it.
       return { offer: null };
     },
   }),
@@ -72,7 +72,7 @@ export const inboxOperations = {
         agent.accept({ ...which, ...waiting }),
       );
       if (work !== undefined && !signal.aborted) return { work: work.toJSON() };
-      await work?.release(); // Nobody would hear of it.
+      await work?.release(); // The caller has disconnected and would never receive it.
       return { work: null };
     },
   }),
@@ -98,13 +98,15 @@ export const inboxOperations = {
     },
   }),
   "offer.decline": operation({
-    summary: "Declines an offer for good.",
+    summary: "Declines an offer; it is not offered to this receiver again.",
     route: "POST /v1/offers/:handle/decline",
     access: "agent",
     on: "offer",
     args: ["reason"],
     input: ByHandle.extend({
-      envelope: EnvelopeId.optional().meta({ description: "The newest that the caller knows" }),
+      envelope: EnvelopeId.optional().meta({
+        description: "The newest envelope the caller has seen",
+      }),
       reason: Reason,
     }),
     output: SettleResultForm,
@@ -118,7 +120,8 @@ export const inboxOperations = {
     output: Done,
   }),
   "offer.conflicts": operation({
-    summary: "Lists the agents that work on what an offer says its work will touch.",
+    summary:
+      "Lists other agents' reservations that overlap with the files an offer says it touches.",
     route: "GET /v1/offers/:handle/conflicts",
     access: "agent",
     on: "offer",

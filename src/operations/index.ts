@@ -1,4 +1,4 @@
-/** Every operation, by chapters of the reference. */
+/** The list of all operations, grouped by the chapters of the reference. */
 import { agentsOperations } from "./agents.ts";
 import { branchesOperations } from "./branches.ts";
 import { channelsOperations } from "./channels.ts";
@@ -23,6 +23,7 @@ interface Chapter {
   readonly operations: Readonly<Record<string, Definition>>;
 }
 
+/** The operations by chapter, in the order of the reference. */
 export const CHAPTERS: Readonly<Record<string, Chapter>> = {
   agents: {
     description: "Registered agents, their circuit breakers, and access tokens.",
@@ -73,19 +74,21 @@ export const CHAPTERS: Readonly<Record<string, Chapter>> = {
   },
 };
 
+/** Every operation with its name. */
 export const OPERATIONS: readonly Operation[] = Object.values(CHAPTERS).flatMap(({ operations }) =>
   Object.entries(operations).map(([name, definition]) => ({ name, ...definition })),
 );
 
 const byName = new Map(OPERATIONS.map((operation) => [operation.name, operation]));
 
+/** Returns an operation by name. Throws if it does not exist. */
 export function operationOf(name: string): Operation {
   const found = byName.get(name);
-  if (found === undefined) throw new Error(`there is no operation "${name}"`);
+  if (found === undefined) throw new Error(`unknown operation "${name}"`);
   return found;
 }
 
-/** The chapter of an operation or a stream. */
+/** Returns the chapter of an operation or a stream. Throws if it is in none. */
 export function chapterOf(name: string): string {
   const stream = STREAMS[name];
   if (stream !== undefined) return stream.chapter;

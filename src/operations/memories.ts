@@ -1,4 +1,4 @@
-/** What is known: remembered, read, recalled, taken out of sight, taken away. */
+/** Operations on memories: remember, read, recall, pin, quarantine, redact, query with SQL, export. */
 
 import * as z from "zod";
 import { DocumentSchema } from "../archive/markdown/import-document.ts";
@@ -46,7 +46,7 @@ import { FoundSecretsForm, PruneReportForm } from "./schemas/workspace.ts";
 import { decodeBytes, encodeBytes } from "./wire/bytes.ts";
 
 const ById = z.strictObject({ id: MemoryId });
-const Reason = z.string().meta({ description: "Why; it stays on the chain" });
+const Reason = z.string().meta({ description: "Why; recorded on the chain" });
 
 const SqlParam = z.union([
   z.string(),
@@ -55,7 +55,7 @@ const SqlParam = z.union([
   z.null(),
   z.strictObject({ base64: z.string() }).meta({ description: "Bytes" }),
   z.array(z.number()).meta({ description: "A vector" }),
-  z.strictObject({ text: z.string() }).meta({ description: "A text to be compared by meaning" }),
+  z.strictObject({ text: z.string() }).meta({ description: "A text to compare by meaning" }),
 ]);
 
 export const memoriesOperations = {
@@ -72,7 +72,7 @@ export const memoriesOperations = {
       (await agent()).remember(requireList(memories, "memories"), options),
   }),
   "memories.similar": operation({
-    summary: "Returns records that already say the same, or contradict it. Writes nothing.",
+    summary: "Returns current records with the same or a contradicting statement. Stores nothing.",
     route: "POST /v1/memories/similar",
     access: "reader",
     on: "agent",
@@ -87,7 +87,7 @@ export const memoriesOperations = {
     on: "reader",
     args: ["id"],
     input: ReadOptionsSchema.extend({
-      id: z.string().meta({ description: "Its id; of a delivery's view, also the short one" }),
+      id: z.string().meta({ description: "A memory's id, or its short id in a delivery's view" }),
     }),
     output: ReadMemoryForm,
     rest: true,
@@ -189,7 +189,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.redact": operation({
-    summary: "Deletes content for good; digests stay, and the chain records who did it and why.",
+    summary: "Erases content permanently; digests stay, and the chain records who did it and why.",
     route: "POST /v1/redactions",
     access: "admin",
     on: "agent",

@@ -1,20 +1,20 @@
 /**
- * Whose something is, for callers who may see to their own only: with the access of an agent one takes back,
- * answers and tries again what one sent oneself, and decides about what one was asked to; a coordinator,
- * about anybody's.
+ * Ownership checks for agent-level tokens. With the access level "agent" a caller may cancel, answer and
+ * redrive only handoffs that it sent, and decide only about failures that were reported to it; a coordinator
+ * may do so for any agent.
  */
 import { hasAccess } from "../access/levels.ts";
 import { requireAccess } from "../access/refusals.ts";
 import type { OperationContext } from "./operation.ts";
 
-/** Throws where a delivery was sent by another, and the caller may see to its own only. */
+/** Throws unless the caller sent the delivery or is a coordinator. */
 export async function requireSender(acting: OperationContext, delivery: string): Promise<void> {
   if (mayActForOthers(acting)) return;
   const [{ id }, shown] = await Promise.all([acting.agent(), acting.hub.deliveries.get(delivery)]);
   if (shown.delivery.sender !== id) requireAccess(acting, "coordinator");
 }
 
-/** The same of a task: whoever has sent or held something of it has a part in it. */
+/** Throws unless the caller has sent or held a delivery of the task, or is a coordinator. */
 export async function requireTaskParticipant(
   acting: OperationContext,
   task: string,
@@ -26,7 +26,7 @@ export async function requireTaskParticipant(
   if (!hasPart) requireAccess(acting, "coordinator");
 }
 
-/** The same of a failure: whoever has its report was asked to decide about it. */
+/** Throws unless the caller has the report of the failure or is a coordinator. */
 export async function requireReportHolder(
   acting: OperationContext,
   failure: string,

@@ -1,20 +1,25 @@
-/** Fields that only the wire has: where one is missing, or is no list, the call would be another. */
+/**
+ * Checks for fields that exist only over HTTP. The SDK method could not report them: without the field, or
+ * with a single value instead of a list, the call would mean something else.
+ */
 import { BatonError } from "../base/errors.ts";
 
+/** Returns the value. Throws invalid_input if it is undefined. */
 export function requireField<T>(value: T | undefined, field: string): T {
   if (value !== undefined) return value;
   throw new BatonError("invalid_input", {
-    message: `"${field}" is missing.`,
+    message: `Required field "${field}" is missing.`,
     path: field,
-    hint: "Say what it is to be.",
+    hint: `Send a value for "${field}".`,
   });
 }
 
+/** Returns the list. Throws invalid_input if the value is not an array. */
 export function requireList<T>(value: readonly T[], field: string): readonly T[] {
   if (Array.isArray(value)) return value;
   throw new BatonError("invalid_input", {
     message: `"${field}" must be a list.`,
     path: field,
-    hint: "Send one in a list of one.",
+    hint: "Send an array, also for a single item.",
   });
 }

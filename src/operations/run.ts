@@ -1,4 +1,4 @@
-/** Runs an operation: calls the method of the SDK that it is named after. */
+/** Runs an operation by calling the SDK method that it is named after. */
 import type { LocalAgent } from "../hub/agent.ts";
 import type { LocalHub } from "../hub/hub.ts";
 import type { LocalOffer } from "../hub/offer.ts";
@@ -8,6 +8,7 @@ import { DONE, Done } from "./schemas/common.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 
+/** Checks the operation's guard, runs it and returns its output. */
 export async function runOperation(
   operation: Operation,
   acting: OperationContext,
@@ -23,7 +24,7 @@ export async function runOperation(
   return operation.output === Done ? DONE : result;
 }
 
-/** Fields that find the work or offer; they are not arguments of its method. */
+/** Input fields that identify the work or offer; they are not arguments of its method. */
 const LOOKUP_FIELDS = ["handle", "envelope"];
 
 type Target = LocalHub | LocalAgent | LocalWork | LocalOffer;
@@ -47,7 +48,7 @@ async function targetOf(
   }
 }
 
-/** The path of a method below its owner: "complete" for "work.complete". */
+/** Returns the path of a method below its owner: ["complete"] for "work.complete". */
 export const methodPath = ({ name, on }: Pick<Operation, "name" | "on">): readonly string[] => {
   const path = name.split(".");
   return on === "work" || on === "offer" ? path.slice(1) : path;

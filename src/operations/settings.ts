@@ -1,4 +1,4 @@
-/** The rules of a workspace: looked up, and set. */
+/** Operations on the settings and payload types of a workspace. */
 import * as z from "zod";
 import { requireAccess } from "../access/refusals.ts";
 import type { JsonSchema } from "../envelope/json-schema.ts";
@@ -22,14 +22,14 @@ export const settingsOperations = {
     output: SettingsForm,
   }),
   "settings.update": operation({
-    summary: "Changes the settings that are given, and returns all of them.",
+    summary: "Changes the given settings and returns all settings.",
     route: "PATCH /v1/settings",
     access: "coordinator",
     on: "hub",
     input: SettingsInputSchema,
     output: SettingsForm,
     rest: true,
-    /** Retention deletes, and the secret policy decides what is stored for good. */
+    /** Requires admin: retention deletes data, and the secret policy decides what is stored permanently. */
     async guard(acting, { retention, secrets }) {
       if (retention !== undefined || secrets !== undefined) requireAccess(acting, "admin");
     },

@@ -1,40 +1,42 @@
-/** What streams instead of answering once: served beside the operations. */
+/** The routes that stream their response or request body; all other routes are operations. */
 import type * as z from "zod";
 import type { Access } from "../access/levels.ts";
 import { MemoryExportQuerySchema } from "../archive/memory-export-query.ts";
 import type { Route } from "./operation.ts";
 
+/** A streaming route. */
 export interface Stream {
   readonly summary: string;
   readonly route: Route;
   readonly access: Access;
   readonly chapter: string;
-  /** The content type of the answer. */
+  /** The content type of the response. */
   readonly type: string;
-  /** What may be given in the query. */
+  /** The schema of the query; absent if the route takes none. */
   readonly query?: z.ZodObject;
 }
 
 const EVENTS = "text/event-stream";
 const LINES = "application/x-ndjson";
 
+/** Every streaming route by name. */
 export const STREAMS: Readonly<Record<string, Stream>> = {
   "events.stream": {
-    summary: "Streams what happens in the workspace; resumed by Last-Event-ID.",
+    summary: "Streams the events of the workspace; resumes after Last-Event-ID.",
     route: "GET /v1/events/stream",
     access: "reader",
     chapter: "hub",
     type: EVENTS,
   },
   "inbox.stream": {
-    summary: "Streams what arrives for an agent. Claims nothing.",
+    summary: "Streams deliveries as they arrive for an agent. Claims nothing.",
     route: "GET /v1/inbox/stream",
     access: "agent",
     chapter: "inbox",
     type: EVENTS,
   },
   "archive.export": {
-    summary: "Exports everything the workspace holds, as lines.",
+    summary: "Exports the whole workspace as NDJSON lines.",
     route: "GET /v1/export",
     access: "admin",
     chapter: "hub",
@@ -48,7 +50,7 @@ export const STREAMS: Readonly<Record<string, Stream>> = {
     type: "application/json",
   },
   "memories.export": {
-    summary: "Lists the memories a reader may see, as lines.",
+    summary: "Exports the memories the caller can see as NDJSON lines.",
     route: "GET /v1/memories-export",
     access: "reader",
     chapter: "memories",

@@ -1,4 +1,4 @@
-/** The task queue, what follows a task to its end, and what happened to it. */
+/** Operations on tasks: the queue, lines, timelines, ledgers and reservations. */
 
 import * as z from "zod";
 import { ReservationsSchema } from "../coordination/reservations/list.ts";
@@ -106,7 +106,7 @@ export const tasksOperations = {
     rest: true,
   }),
   "tasks.reopen": operation({
-    summary: "Reopens a closed task. Tasks that started because it was done go on.",
+    summary: "Reopens a closed task. Tasks that started because it was done are not stopped.",
     route: "POST /v1/tasks/:task/reopen",
     access: "agent",
     on: "agent",
@@ -115,7 +115,7 @@ export const tasksOperations = {
     output: TaskForm,
   }),
   "tasks.cancel": operation({
-    summary: "Cancels everything open of a task and its parts, and closes them.",
+    summary: "Cancels the open handoffs of a task and its parts, and closes the tasks.",
     route: "POST /v1/tasks/:task/cancel",
     access: "agent",
     on: "agent",

@@ -1,4 +1,4 @@
-/** What agents did, step by step. */
+/** Operations on traces: what agents did, step by step. */
 
 import * as z from "zod";
 import { SessionsSchema, TracesSchema } from "../memory/traces/traces.ts";

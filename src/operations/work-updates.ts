@@ -1,6 +1,6 @@
 /**
- * What a holder is told of without having asked for anything else: that the work is not its own any more,
- * that the sender added to it, that something it carries was quarantined.
+ * Updates about accepted work: the lease was lost, the sender extended the handoff, or a memory it builds on
+ * was quarantined. Served by `GET /v1/work/:handle/news`, with long polling.
  */
 
 import { canonicalJson, sha256 } from "../base/digest.ts";
@@ -11,7 +11,7 @@ import type { SerializedWork } from "../hub/serialized.ts";
 import type { LocalWork } from "../hub/work.ts";
 import type { LongPoll } from "./long-poll.ts";
 
-/** What has happened to a piece of work since its holder last heard of it. */
+/** What has happened to the work since the version its holder knows. */
 export interface WorkUpdates {
   /** Set when the lease was lost: the error that every other call throws. */
   readonly lost?: object | undefined;
@@ -25,14 +25,14 @@ export interface WorkUpdates {
   readonly warned: string;
 }
 
-/** What the holder knows. */
+/** What the holder has seen last. */
 interface LastSeenWork {
   readonly handle: string;
   readonly envelope?: string | undefined;
   readonly warned?: string | undefined;
 }
 
-/** The news there are, or will be before the wait is over. */
+/** Returns the updates, waiting for one until the long poll ends. */
 export async function readWorkUpdates(
   agent: LocalAgent,
   known: LastSeenWork,
@@ -57,7 +57,7 @@ async function pollUpdates(
   agent: LocalAgent,
   { handle, envelope }: LastSeenWork,
 ): Promise<WorkUpdates> {
-  const work = await agent.resume(handle); // Who listens is there: its lease is renewed.
+  const work = await agent.resume(handle); // A holder that polls is alive: this renews its lease.
   const warnings = await work.warnings();
   const extended = work.envelope as WorkUpdates["extended"];
   return {
@@ -67,14 +67,14 @@ async function pollUpdates(
   };
 }
 
-/** Whoever was never told of warnings knows of none. */
+/** A holder that passes no `warned` has seen no warnings. */
 const hasUpdates = ({ extended, warned }: WorkUpdates, known: LastSeenWork): boolean =>
   extended !== undefined || warned !== (known.warned ?? digestOf([]));
 
 const digestOf = (warnings: WorkUpdates["warnings"]): string =>
   sha256(canonicalJson(warnings, "invalid_input")).slice(0, 16);
 
-/** Looks each time the work stirs; what it tells may be known already. */
+/** Polls on every event of the work, because an event may report what the holder already knows. */
 async function waitForUpdates(
   agent: LocalAgent,
   work: LocalWork,

@@ -1,4 +1,4 @@
-/** Working: by a handle, from wherever its holder is. */
+/** Operations on accepted work, identified by its handle, and on effects that must happen once. */
 import * as z from "zod";
 import { ReserveSchema } from "../coordination/reservations/reserve.ts";
 import { ResultSchema } from "../delivery/send/result.ts";
@@ -36,7 +36,7 @@ const ByHandle = z.strictObject({ handle: Text.meta({ description: "The work's h
 
 const ByWork = ByHandle.extend({
   envelope: EnvelopeId.optional().meta({
-    description: "The newest envelope the holder was told of; the newest there is unless told",
+    description: "The newest envelope the holder has seen (default: the newest)",
   }),
 });
 
@@ -50,7 +50,7 @@ const findWork = async (
   { handle, envelope }: WorkReference,
 ): Promise<Work> => (await acting.agent()).held(handle, envelope);
 
-const EffectResult = z.unknown().meta({ description: "What came of it, as JSON" });
+const EffectResult = z.unknown().meta({ description: "The result of the effect, as JSON" });
 
 export const workOperations = {
   resume: operation({
@@ -82,7 +82,7 @@ export const workOperations = {
     on: "work",
     waits: true,
     input: ByWork.extend({
-      warned: Text.optional().meta({ description: "The digest of warnings that was told before" }),
+      warned: Text.optional().meta({ description: "The warned value of the last response" }),
       ...WAIT_FIELDS,
     }),
     output: WorkUpdatesForm,
@@ -115,7 +115,7 @@ export const workOperations = {
     run: async (acting, { handle, note }) => (await acting.agent()).deliveries.note(handle, note),
   }),
   "work.view": operation({
-    summary: "Returns what the holder gets of the handoff within its budget, ready to paste.",
+    summary: "Returns the view of the handoff within the holder's token budget, ready to paste.",
     route: "POST /v1/work/:handle/view",
     access: "agent",
     on: "work",
@@ -124,7 +124,7 @@ export const workOperations = {
     rest: true,
   }),
   "work.freshness": operation({
-    summary: "Returns every reference and file of the handoff: fresh, stale or gone.",
+    summary: "Returns whether each reference and file of the handoff is fresh, stale or gone.",
     route: "GET /v1/work/:handle/freshness",
     access: "agent",
     on: "work",
@@ -132,7 +132,7 @@ export const workOperations = {
     output: CheckedContextForm,
   }),
   "work.read": operation({
-    summary: "Returns a record by id, or by its short id in a view: the freshest version.",
+    summary: "Returns the newest version of a record, by its id or its short id in a view.",
     route: "GET /v1/work/:handle/memories/:id",
     access: "agent",
     on: "work",
@@ -145,7 +145,7 @@ export const workOperations = {
   }),
   "work.reservations.set": operation({
     summary:
-      "Reserves files or resources for the work, and returns who else works there. Advisory.",
+      "Reserves files or resources for the work and returns conflicts with other agents. Advisory.",
     route: "PUT /v1/work/:handle/reservations",
     access: "agent",
     on: "work",
@@ -154,7 +154,7 @@ export const workOperations = {
       globs: z
         .union([z.string(), z.array(z.string())])
         .optional()
-        .meta({ description: "Files or resources; what the handoff says it touches unless told" }),
+        .meta({ description: "Files or resources (default: what the handoff says it touches)" }),
     }).extend(ReserveSchema.shape),
     output: ReserveResultForm,
     rest: true,
@@ -186,7 +186,7 @@ export const workOperations = {
     output: SettleResultForm,
   }),
   "work.decline": operation({
-    summary: "Declines the work for good.",
+    summary: "Declines the work; it is not offered to this receiver again.",
     route: "POST /v1/work/:handle/decline",
     access: "agent",
     on: "work",
@@ -195,7 +195,7 @@ export const workOperations = {
     output: SettleResultForm,
   }),
   "work.clarify": operation({
-    summary: "Asks the sender. The work is released, and offered again with the answer.",
+    summary: "Asks the sender a question. The work is released, and offered again with the answer.",
     route: "POST /v1/work/:handle/clarify",
     access: "agent",
     on: "work",
@@ -220,10 +220,10 @@ export const workOperations = {
     input: ByWork.extend({
       draft: DraftSchema.partial({ intent: true }).meta({
         id: "NextDraft",
-        description: "As any draft; task and intent stay the work's unless told",
+        description: "A draft; task and intent default to those of the work",
       }),
       receivers: z.array(AgentName).optional(),
-      result: Slug.optional().meta({ description: "How the work ended, in one word, for routes" }),
+      result: Slug.optional().meta({ description: "The outcome in one word; routes match on it" }),
       completes: ResultSchema.optional().meta({ description: "The result of the work itself" }),
     }),
     output: SentForm,
@@ -235,7 +235,7 @@ export const workOperations = {
   }),
   "effects.begin": operation({
     summary:
-      "Records that an effect begins that must happen once; with a handle, once for that work.",
+      "Records the start of an effect that must run only once; with a handle, once for that work.",
     route: "POST /v1/effects/begin",
     access: "agent",
     on: "agent",

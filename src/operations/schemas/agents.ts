@@ -1,4 +1,4 @@
-/** Agents and tokens, as they are described and answered. */
+/** Zod schemas for agents and access tokens, as HTTP requests and responses carry them. */
 import * as z from "zod";
 import { TokenSchema } from "../../access/issue-token.ts";
 import { ACCESS_LEVELS } from "../../access/levels.ts";
@@ -10,20 +10,20 @@ import { AGENT_STATUSES } from "../../store/rows.ts";
 import { Count, Instant, Text, Texts } from "./common.ts";
 import type { Fields } from "./fields.ts";
 
-/** Without a key: that of an agent stays where it is kept. */
+/** An agent's registration. Has no `key` field: a private key is never sent over HTTP. */
 export const AgentProfileForm = AgentProfileSchema.omit({ key: true }).meta({
   id: "AgentProfile",
-  description: "What is said of an agent; what is not said stays as it is.",
+  description: "The registration of an agent. Omitted fields keep their value.",
 });
 
 export const AgentForm = z
   .strictObject({
-    id: Text.meta({ description: "Its canonical id, which never changes" }),
+    id: Text.meta({ description: "Canonical id; never changes" }),
     role: Text.exactOptional(),
     status: z.enum(AGENT_STATUSES),
     aliases: Texts,
     publicKey: Text.exactOptional().meta({
-      description: "Ed25519, SPKI in hex; absent for an agent that does not sign",
+      description: "Ed25519 public key (SPKI, hex); absent if the agent does not sign",
     }),
     capabilities: Texts.optional(),
     description: Text.optional(),
@@ -34,21 +34,25 @@ export const AgentForm = z
     policy: PolicyDraft.optional(),
     window: Count.optional(),
   } satisfies Fields<AgentInfo>)
-  .meta({ id: "Agent", description: "An agent as the registry knows it." });
+  .meta({ id: "Agent", description: "A registered agent." });
 
 export const WhoAmIForm = z
   .strictObject({
     version: Text,
     workspace: Text,
-    agent: Text.optional().meta({ description: "Absent: a caller may be any agent" }),
+    agent: Text.optional().meta({
+      description: "The agent that the token acts for; absent if it can act for any agent",
+    }),
     access: z.enum(ACCESS_LEVELS),
-    leaseMs: Count.meta({ description: "How long work may be silent before it goes to the next" }),
+    leaseMs: Count.meta({
+      description: "Lease duration: work without any call for this long is offered to other agents",
+    }),
   } satisfies Fields<WhoAmI>)
   .meta({ id: "WhoAmI", description: "The identity and access of the caller." });
 
 export const TokenInputForm = TokenSchema.meta({
   id: "NewToken",
-  description: "Whom a token stands for (an agent, or * for any), what it may do, until when.",
+  description: "The agent a token acts for (or * for any), its access level and its expiry.",
 });
 
 export const TokenForm = z
@@ -65,11 +69,11 @@ export const TokenForm = z
     revokedBy: Text.optional(),
     reason: Text.optional().meta({ description: "Why it was revoked" }),
   } satisfies Fields<TokenInfo>)
-  .meta({ id: "Token", description: "What can be known of a token: never its text." });
+  .meta({ id: "Token", description: "A token's metadata, without its text." });
 
 export const IssuedTokenForm = z
   .strictObject({
-    token: Text.meta({ description: "Its text, shown this once" }),
+    token: Text.meta({ description: "The token itself; returned only in this response" }),
     info: TokenForm,
   } satisfies Fields<IssuedToken>)
   .meta({ id: "IssuedToken" });

@@ -1,4 +1,4 @@
-/** Branches, as they are answered. */
+/** Zod schemas for branches, their differences and merges, as HTTP responses carry them. */
 import * as z from "zod";
 import type { BranchInfo } from "../../memory/branches/branches.ts";
 import type { BranchDiff, Conflict, Replacement } from "../../memory/branches/compare.ts";
@@ -9,14 +9,15 @@ import { MemoryForm } from "./memories.ts";
 
 const branch = {
   name: Text,
-  base: Text.meta({ description: "The branch it left" }),
+  base: Text.meta({ description: "The branch it was created from" }),
   fork: z.strictObject({ memory: Text.exactOptional(), seq: Count }).meta({
-    description: "The last record of its base that it sees; memory is absent if none or private",
+    description:
+      "The last record of the base visible on the branch; memory is absent if there is none or it is private",
   }),
   state: z.enum(["open", "merged", "abandoned"]),
-  by: Text.meta({ description: "Who began it" }),
+  by: Text.meta({ description: "The agent that created it" }),
   merged: Texts,
-  closedBy: Text.optional().meta({ description: "The record that says how it ended" }),
+  closedBy: Text.optional().meta({ description: "The memory that records how it ended" }),
 } satisfies Fields<BranchInfo>;
 
 export const BranchForm = z.strictObject(branch).meta({ id: "Branch" });
@@ -24,7 +25,7 @@ export const BranchForm = z.strictObject(branch).meta({ id: "Branch" });
 const ConflictForm = z
   .strictObject({
     kind: z.enum(["both_replaced", "base_replaced", "branch_replaced"]),
-    about: Text.meta({ description: "The record both sides knew" }),
+    about: Text.meta({ description: "The record that both sides share" }),
     branch: Text,
     base: Text,
   } satisfies Fields<Conflict>)
@@ -39,13 +40,15 @@ const ReplacementForm = z.strictObject({
 export const BranchDiffForm = z
   .strictObject({
     ...branch,
-    into: Text.meta({ description: "Where it would be merged" }),
+    into: Text.meta({ description: "The branch it would be merged into" }),
     tip: Count,
     count: Count,
     records: z.array(MemoryForm),
     replacements: z.array(ReplacementForm),
     conflicts: z.array(ConflictForm),
-    hidden: Count.meta({ description: "Conflicts of records that the caller may not see" }),
+    hidden: Count.meta({
+      description: "Number of conflicts between records that the caller cannot see",
+    }),
   } satisfies Fields<BranchDiff>)
   .meta({ id: "BranchDiff" });
 
@@ -72,5 +75,5 @@ export const MergeResultForm = z
   ])
   .meta({
     id: "Merged",
-    description: "Merged; or what stands in the way, and nothing was changed.",
+    description: "The merge, or the conflicts that prevent it; with conflicts nothing is changed.",
   });

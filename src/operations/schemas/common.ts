@@ -1,4 +1,4 @@
-/** What many answers are made of. */
+/** Zod schemas shared by many operations: texts, counts, times, pages and the empty answer. */
 import * as z from "zod";
 
 export const Text = z.string();
@@ -9,14 +9,15 @@ export const Instant = z
   .min(0)
   .meta({ description: "Milliseconds since 1970-01-01T00:00:00Z" });
 
-/** Says that it was done, where there is nothing else to say. */
+/** The response of an operation that returns no data. */
 export const Done = z
   .strictObject({ done: z.literal(true) })
-  .meta({ id: "Done", description: "It was done." });
+  .meta({ id: "Done", description: "The operation succeeded and returns no data." });
 
+/** The value of every `Done` response. */
 export const DONE = { done: true } as const;
 
-/** A page of a list; `cursor` is what `next` and `after` are. */
+/** Returns the schema of one page of a list. `cursor` is the schema of `next` (default: text). */
 export const pageForm = <Item extends z.ZodType, Cursor extends z.ZodType = typeof Text>(
   item: Item,
   cursor: Cursor = Text as unknown as Cursor,

@@ -1,4 +1,4 @@
-/** The shared context: its items, what changed in it, and what is proposed. */
+/** Zod schemas for the shared context: its items, changes, proposals and contradictions. */
 import * as z from "zod";
 import type { AdoptResult } from "../../coordination/shared-context/adopt.ts";
 import { RetireSchema } from "../../coordination/shared-context/propose.ts";
@@ -13,15 +13,16 @@ import type { Fields } from "./fields.ts";
 
 export const ContextInputForm = ContextItemSchema.meta({
   id: "ContextInput",
-  description: "An item of the shared context, as its writer gives it.",
+  description: "An item of the shared context, as it is written.",
 });
 
-export const ContextProposalForm = z
-  .union([ContextInputForm, RetireSchema])
-  .meta({ id: "ContextProposal", description: "An item as it should be, or that one goes." });
+export const ContextProposalForm = z.union([ContextInputForm, RetireSchema]).meta({
+  id: "ContextProposal",
+  description: "A proposed change: an item to write, or an item to retire.",
+});
 
 const written = {
-  version: Count.meta({ description: "What a change of it is based on" }),
+  version: Count.meta({ description: "Version to pass as the base of a change" }),
   memory: Text,
   by: Text,
   at: Instant,
@@ -29,7 +30,7 @@ const written = {
 
 const [project, decision, constraint, convention] = ContextItemSchema.options;
 
-/** Every kind of item, with fields besides. */
+/** Adds fields to the schema of every section's items. */
 const itemWith = <Shape extends z.core.$ZodShape>(shape: Shape) =>
   z.discriminatedUnion("section", [
     project.extend(shape),
@@ -40,10 +41,10 @@ const itemWith = <Shape extends z.core.$ZodShape>(shape: Shape) =>
 
 export const ContextItemForm = itemWith(written).meta({
   id: "ContextItem",
-  description: "An item of the shared context, as it holds.",
+  description: "A current item of the shared context.",
 });
 
-/** After writing it. */
+/** The response to writing an item: the item, and the secrets that were removed from it. */
 export const WrittenItemForm = itemWith({ ...written, secrets: SecretsForm.exactOptional() }).meta({
   id: "WrittenContextItem",
 });
@@ -65,7 +66,7 @@ export const SharedContextForm = z
     items: z.array(ContextItemForm),
     omitted: z.array(OmittedForm),
   } satisfies Record<keyof SharedContextText, z.ZodType>)
-  .meta({ id: "SharedContext", description: "The shared context, within a number of tokens." });
+  .meta({ id: "SharedContext", description: "The shared context, within a token budget." });
 
 export const ContextChangeForm = z
   .strictObject({
@@ -105,7 +106,7 @@ export const ContradictionForm = z
     by: Text,
     why: Text,
   } satisfies Fields<Contradiction>)
-  .meta({ id: "Contradiction", description: "A decision that holds and speaks against it." });
+  .meta({ id: "Contradiction", description: "An active decision that conflicts with the change." });
 
 type Variant<Kind extends AdoptResult["kind"]> = Extract<AdoptResult, { readonly kind: Kind }>;
 
@@ -119,8 +120,8 @@ export const AdoptResultForm = z
     } satisfies Fields<Variant<"adopted">>),
     z.strictObject({
       kind: z.literal("stale"),
-      conflict: ErrorForm.meta({ description: "What has changed since it was proposed" }),
+      conflict: ErrorForm.meta({ description: "What has changed since the proposal" }),
       delivery: DeliveryForm,
     } satisfies Record<keyof Variant<"stale">, z.ZodType>),
   ])
-  .meta({ id: "Adopted", description: "What came of a proposal." });
+  .meta({ id: "Adopted", description: "The result of adopting a proposal." });

@@ -1,4 +1,4 @@
-/** Deliveries: where a handoff stands, what came of it, and what its holder has in hand. */
+/** Zod schemas for deliveries, offers, accepted work, attempts, outcomes and reservations. */
 
 import * as z from "zod";
 import { ERROR_CODES, type ErrorCode } from "../../base/errors.ts";
@@ -38,14 +38,14 @@ import type { Fields } from "./fields.ts";
 import { MemoryForm } from "./memories.ts";
 import { ProgressForm } from "./progress.ts";
 
-/** One of several answers, told apart by its kind. */
+/** The fields of one variant of a union that is discriminated by `kind`. */
 type Variant<Answers extends { readonly kind: string }, Kind extends Answers["kind"]> = Fields<
   Extract<Answers, { readonly kind: Kind }>
 >;
 
 const delivery = {
   id: Text,
-  envelope: Text.meta({ description: "The newest envelope of it" }),
+  envelope: Text.meta({ description: "Id of its newest envelope" }),
   task: Text,
   sender: Text,
   receiver: Text.meta({ description: "An agent's id, or role:…" }),
@@ -54,15 +54,15 @@ const delivery = {
   }),
   state: z.enum(DELIVERY_STATES),
   place: z.int().meta({ description: "Order within the receiver's inbox" }),
-  inTurn: z.boolean().meta({ description: "False: earlier work of the same task comes first" }),
-  attempt: Count.meta({ description: "Claims so far" }),
+  inTurn: z.boolean().meta({ description: "False: waits for earlier work of the same task" }),
+  attempt: Count.meta({ description: "Number of claims so far" }),
   maxAttempts: Count,
   fence: Count.meta({ description: "Grows with every claim" }),
   holder: Text.exactOptional().meta({ description: "The agent that holds it, or held it last" }),
   instance: Text.exactOptional().meta({ description: "The session of the holder" }),
   lease: z.enum(["process", "session"]).exactOptional().meta({
     description:
-      "What the lease is bound to: a process ends it when it dies, a session only by time",
+      "What the lease is bound to: it ends when the process dies, or, for a session, only by timeout",
   }),
   leaseUntil: Instant.exactOptional(),
   holdUntil: Instant.exactOptional().meta({
@@ -88,7 +88,7 @@ const delivery = {
 
 export const DeliveryForm = z
   .strictObject(delivery)
-  .meta({ id: "Delivery", description: "Where a handoff stands at one receiver." });
+  .meta({ id: "Delivery", description: "The state of one envelope at one receiver." });
 
 const HeldDeliveryForm = z
   .strictObject({
@@ -99,16 +99,19 @@ const HeldDeliveryForm = z
   } satisfies Fields<HeldDelivery>)
   .meta({ id: "HeldDelivery", description: "A delivery that an offer or accepted work holds." });
 
-/** Of a call in which something was said that is stored. */
+/** A delivery after a call that stored text, with the secrets that were removed from the text. */
 export const AnsweredDeliveryForm = z
   .strictObject({ ...delivery, secrets: SecretsForm.exactOptional() })
-  .meta({ id: "AnsweredDelivery", description: "Where a handoff stands after it was answered." });
+  .meta({
+    id: "AnsweredDelivery",
+    description: "A delivery after it was answered, approved, replied to or rejected.",
+  });
 
 export const AttemptForm = z
   .strictObject({
     delivery: Text,
     attempt: Count,
-    holder: Text.exactOptional().meta({ description: "Absent: it was never claimed" }),
+    holder: Text.exactOptional().meta({ description: "Absent if it was never claimed" }),
     instance: Text.exactOptional(),
     endedAt: Instant,
     outcome: z.enum(ATTEMPT_OUTCOMES),
@@ -123,14 +126,14 @@ const RepeatForm = z
     delivery: Text,
     envelope: Text,
     task: Text,
-    state: z.enum(DELIVERY_STATES).meta({ description: "Open, or completed" }),
-    by: Text.meta({ description: "Who sent it" }),
+    state: z.enum(DELIVERY_STATES).meta({ description: "An open state, or completed" }),
+    by: Text.meta({ description: "The agent that sent it" }),
     holder: Text.exactOptional().meta({
       description: "The agent that works on it or completed it; absent while it waits",
     }),
-    at: Instant.meta({ description: "When it was completed, or else sent" }),
+    at: Instant.meta({ description: "When it was completed; while it is open, when it was sent" }),
     why: z.enum(["task", "work"]).meta({
-      description: "Of the same task, or the same intent under another task",
+      description: "task: same task. work: same intent under another task",
     }),
   } satisfies Fields<Repeat>)
   .meta({ id: "Repeat", description: "An earlier handoff that a new one repeats." });
@@ -142,21 +145,27 @@ export const SentForm = z
     digest: Text,
     memory: Text.meta({ description: "The handoff record on the chain" }),
     joined: z.enum(["new", "superseded", "extended", "repeated"]).meta({
-      description: "New work, how it joined work that was open, or the same key again",
+      description:
+        "New work, how it changed open work, or a repeat of an earlier call with the same key",
     }),
-    cycle: z
-      .array(z.strictObject({ from: Text, payload: Text.exactOptional(), to: Text }))
-      .meta({ description: "Handoffs since the line was here before with the same payload" }),
-    stopped: z.boolean().meta({ description: "The line is longer than it may be: parked" }),
+    cycle: z.array(z.strictObject({ from: Text, payload: Text.exactOptional(), to: Text })).meta({
+      description: "The handoffs since the line last reached this receiver with the same payload",
+    }),
+    stopped: z.boolean().meta({
+      description: "True: the line exceeds the hop limit, and the handoff is a dead letter",
+    }),
     deprecated: z.array(
       z.strictObject({ path: Text, since: Text, use: Text } satisfies Fields<DeprecatedField>),
     ),
     deliveries: z.array(DeliveryForm).meta({ description: "One for each receiver" }),
     secrets: SecretsForm,
-    findings: z.array(FindingForm).meta({ description: "What the lint finds in it" }),
+    findings: z.array(FindingForm).meta({ description: "Lint findings" }),
     repeats: z.array(RepeatForm).meta({ description: "Earlier handoffs it repeats, newest first" }),
   } satisfies Fields<SentFields>)
-  .meta({ id: "Sent", description: "A handoff, stored for good, and where it went." });
+  .meta({
+    id: "Sent",
+    description: "A handoff that was stored, with one delivery for each receiver.",
+  });
 
 const EarlierAttemptForm = z
   .strictObject({
@@ -164,13 +173,13 @@ const EarlierAttemptForm = z
     by: Text.exactOptional(),
     at: Instant,
     outcome: z.enum(ATTEMPT_OUTCOMES),
-    type: Text.exactOptional().meta({ description: "Of a failure: its type, such as timeout" }),
+    type: Text.exactOptional().meta({ description: "The type of a failure, such as timeout" }),
     message: Text.exactOptional().meta({ description: "Why it ended" }),
-    attempted: Text.exactOptional().meta({ description: "What was tried" }),
+    attempted: Text.exactOptional().meta({ description: "What was attempted" }),
     hints: Texts,
     notes: z
       .array(z.strictObject({ id: Text, at: Instant, text: Text } satisfies Fields<AttemptNote>))
-      .meta({ description: "What its holder noted, oldest first; at most 20" }),
+      .meta({ description: "The notes of its holder, oldest first; at most 20" }),
     question: Text.exactOptional(),
     answer: z.strictObject({ by: Text, text: Text }).exactOptional(),
     decision: z
@@ -193,20 +202,28 @@ const reservation = {
   note: Text.exactOptional(),
   since: Instant,
   task: Text,
-  until: Instant.meta({ description: "Unless the lease of its work is renewed" }),
+  until: Instant.meta({
+    description: "End of the reservation; renewed together with the lease of the work",
+  }),
 } satisfies Fields<Omit<Reservation, "instance">>;
 
 export const ReservationForm = z
   .strictObject({ ...reservation, instance: Text } satisfies Fields<Reservation>)
-  .meta({ id: "Reservation", description: "What somebody says they work on, while they do." });
+  .meta({
+    id: "Reservation",
+    description: "The files or resources that a holder works on, until its work ends.",
+  });
 
 export const ReservationConflictForm = z
   .strictObject({
     ...reservation,
-    globs: Texts.meta({ description: "Of theirs, those that can mean the same" }),
-    with: Texts.meta({ description: "What was asked about that they can mean" }),
+    globs: Texts.meta({ description: "The other agent's globs that can match the same files" }),
+    with: Texts.meta({ description: "The caller's globs that they can overlap with" }),
   } satisfies Fields<ReservationConflict>)
-  .meta({ id: "ReservationConflict", description: "Who else works there. Told, never enforced." });
+  .meta({
+    id: "ReservationConflict",
+    description: "Another agent's overlapping reservation. Reported, not enforced.",
+  });
 
 export const ReserveResultForm = z.strictObject({
   reserved: ReservationForm,
@@ -228,24 +245,26 @@ const PrimerForm = Text.meta({
 
 export const OfferForm = z
   .strictObject({
-    handle: Text.meta({ description: "By which it is answered" }),
+    handle: Text.meta({
+      description: "Delivery id and fence; identifies the offer in later calls",
+    }),
     delivery: HeldDeliveryForm,
     envelope: EnvelopeForm,
     primer: PrimerForm,
     ...background,
   } satisfies Fields<OfferFields>)
-  .meta({ id: "Offer", description: "A handoff that was claimed, to accept or to leave." });
+  .meta({ id: "Offer", description: "A claimed handoff: accept, decline or release it." });
 
 export const WorkForm = z
   .strictObject({
-    handle: Text.meta({ description: "By which it is gone on with and settled" }),
+    handle: Text.meta({ description: "Delivery id and fence; identifies the work in later calls" }),
     delivery: HeldDeliveryForm,
     envelope: EnvelopeForm,
     primer: PrimerForm,
     conflicts: z.array(ReservationConflictForm),
     ...background,
   } satisfies Fields<WorkFields>)
-  .meta({ id: "Work", description: "Work that was accepted." });
+  .meta({ id: "Work", description: "An accepted delivery." });
 
 export const DeliveryWithEnvelopeForm = z.strictObject({
   delivery: DeliveryForm,
@@ -264,17 +283,17 @@ export const DeadLetterForm = z
     envelope: EnvelopeForm,
     attempts: z.array(AttemptForm),
   } satisfies Fields<DeadLetter>)
-  .meta({ id: "DeadLetter", description: "What was given up, with every try." });
+  .meta({ id: "DeadLetter", description: "A delivery that was given up, with every attempt." });
 
 export const WarningForm = z
   .strictObject({
-    memory: Text.meta({ description: "What was quarantined" }),
+    memory: Text.meta({ description: "The quarantined memory" }),
     by: Text,
     at: Instant,
     reason: Text,
-    record: Text.meta({ description: "The record on the chain that says so" }),
+    record: Text.meta({ description: "The memory that records the quarantine" }),
   } satisfies Fields<Warning>)
-  .meta({ id: "Warning", description: "Something a piece of work carries is not to be built on." });
+  .meta({ id: "Warning", description: "A memory that this work builds on was quarantined." });
 
 const ErrorCodes = z.enum(Object.keys(ERROR_CODES) as [ErrorCode, ...ErrorCode[]]);
 
@@ -290,18 +309,20 @@ export const ErrorForm = z
     ),
     details: z.record(z.string(), z.unknown()),
   })
-  .meta({ id: "Error", description: "An error, as every door tells it." });
+  .meta({ id: "Error", description: "An error, in the same form on every interface." });
 
 export const TriedFailureForm = z
   .strictObject({
     attempted: Text.exactOptional(),
-    by: Text.exactOptional().meta({ description: "Who failed; nobody, where nobody took it" }),
+    by: Text.exactOptional().meta({
+      description: "The agent that failed; absent if no agent claimed it",
+    }),
     class: z.enum(FAILURE_CLASSES),
     hints: Texts,
     message: Text,
     type: Text,
   } satisfies Fields<AttemptFailure>)
-  .meta({ id: "TriedFailure", description: "What went wrong, as far as its try tells." });
+  .meta({ id: "TriedFailure", description: "Why an attempt failed." });
 
 export const storedDecisionFields = {
   at: Instant,
@@ -309,17 +330,17 @@ export const storedDecisionFields = {
   decision: z.enum(DECISION_KINDS).exclude(["ask"]),
   failure: z.strictObject({ class: z.enum(FAILURE_CLASSES), type: Text }),
   reason: Text,
-  record: Text.meta({ description: "The memory that says so" }),
+  record: Text.meta({ description: "The memory that records the decision" }),
   report: Text.exactOptional().meta({
     description: "The delivery of the report; absent if none was sent",
   }),
   task: Text,
-  to: Text.exactOptional().meta({ description: "Who has it tried from then on" }),
+  to: Text.exactOptional().meta({ description: "The receiver from then on" }),
 } satisfies Fields<StoredFailureDecision>;
 
 export const StoredDecisionForm = z
   .strictObject(storedDecisionFields)
-  .meta({ id: "KeptDecision", description: "What was decided about a failure, for good." });
+  .meta({ id: "KeptDecision", description: "A stored decision about a failure." });
 
 const HandoffResultForm = z
   .strictObject({
@@ -328,10 +349,12 @@ const HandoffResultForm = z
     confidence: z.number().exactOptional(),
     outcome: Text.exactOptional(),
     gaps: z.array(GapForm).exactOptional(),
-    memory: Text.meta({ description: "The record that holds it" }),
-    handedOn: Text.exactOptional().meta({ description: "The delivery it was handed on as" }),
+    memory: Text.meta({ description: "The memory that contains it" }),
+    handedOn: Text.exactOptional().meta({
+      description: "The delivery of the next handoff, if the work was handed on",
+    }),
   } satisfies Fields<HandoffResult>)
-  .meta({ id: "HandoffResult", description: "What a receiver made of it." });
+  .meta({ id: "HandoffResult", description: "The result of a completed delivery." });
 
 const failureFields = { failure: TriedFailureForm, decision: StoredDecisionForm.exactOptional() };
 
@@ -381,7 +404,10 @@ export const AcceptedOutcomeForm = z
     superseded,
     timeout,
   ])
-  .meta({ id: "Accepted", description: "Somebody has it, or never will, or the wait was over." });
+  .meta({
+    id: "Accepted",
+    description: "The handoff was accepted, can no longer be accepted, or the wait timed out.",
+  });
 
 export const CompletedOutcomeForm = z
   .discriminatedUnion("kind", [
@@ -402,7 +428,10 @@ export const CompletedOutcomeForm = z
     superseded,
     timeout,
   ])
-  .meta({ id: "Completed", description: "How it ended, or that the wait was over before." });
+  .meta({
+    id: "Completed",
+    description: "How the handoff ended, an open question, or a timeout of the wait.",
+  });
 
 export const DeliveryDetailsForm = z
   .strictObject({
@@ -416,11 +445,11 @@ export const DeliveryDetailsForm = z
     reason: Text.exactOptional(),
     question: Text.exactOptional(),
   } satisfies Fields<DeliveryDetails>)
-  .meta({ id: "Shown", description: "One delivery, with every time, every try, what came of it." });
+  .meta({ id: "Shown", description: "A delivery with its envelope, its attempts and its result." });
 
 export const DeliveryChangeForm = z.strictObject({
   delivery: DeliveryForm,
-  digest: Text.meta({ description: "To be said back as seen" }),
+  digest: Text.meta({ description: "Pass it as seen in the next call" }),
 });
 
 export const NoteResultForm = z
@@ -428,7 +457,7 @@ export const NoteResultForm = z
     z.strictObject({
       kind: z.literal("noted"),
       memory: MemoryForm,
-      envelope: Text.meta({ description: "The envelope that counts now" }),
+      envelope: Text.meta({ description: "Id of the newest envelope" }),
       secrets: SecretsForm.exactOptional(),
     }),
     z.strictObject({
@@ -438,7 +467,10 @@ export const NoteResultForm = z
       secrets: SecretsForm.exactOptional(),
     }),
   ] satisfies [z.ZodType<Extract<NoteResult, { kind: "noted" }>>, z.ZodType])
-  .meta({ id: "Noted", description: "A note on a piece of work; kept also where that was lost." });
+  .meta({
+    id: "Noted",
+    description: "noted: stored on the work. kept: stored although the lease was lost.",
+  });
 
 export const SettleResultForm = z
   .strictObject({
@@ -450,7 +482,7 @@ export const SettleResultForm = z
         z.strictObject({ kind: z.literal("refused"), branch: Text, error: ErrorForm }),
       ])
       .exactOptional()
-      .meta({ description: "What came of merging its branch" }),
+      .meta({ description: "The result of merging the branch of the work" }),
     secrets: SecretsForm.exactOptional(),
   } satisfies Record<keyof SettleResult, z.ZodType>)
   .meta({ id: "Settled" });
@@ -469,18 +501,25 @@ export const OnceResultForm = z
       since: Instant,
     } satisfies Variant<OnceResult<unknown>, "uncertain">),
   ])
-  .meta({ id: "Once", description: "Whether an effect may begin, or what is known of it." });
+  .meta({
+    id: "Once",
+    description:
+      "begun: run the effect. done: its stored result. uncertain: begun earlier, no result recorded.",
+  });
 
 export const WorkUpdatesForm = z
   .strictObject({
     lost: ErrorForm.exactOptional().meta({
-      description: "There when it is no longer the caller's",
+      description: "Set when the caller no longer holds the work",
     }),
     extended: EnvelopeForm.exactOptional().meta({
-      description: "There when the sender added to it",
+      description: "Set when the sender has extended the handoff",
     }),
     primer: PrimerForm.exactOptional(),
     warnings: z.array(WarningForm),
-    warned: Text.meta({ description: "To be said back as warned" }),
+    warned: Text.meta({ description: "Pass it as warned in the next call" }),
   })
-  .meta({ id: "WorkNews", description: "What a holder is told of without having asked." });
+  .meta({
+    id: "WorkNews",
+    description: "What changed about accepted work: lost, extended or warned about.",
+  });

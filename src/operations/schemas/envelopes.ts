@@ -1,4 +1,4 @@
-/** Envelopes, what senders write for them, and what receivers are shown of them. */
+/** Zod schemas for envelopes, drafts, lint findings and views. */
 
 import * as z from "zod";
 import { type Finding, RULE_NAMES } from "../../context/lint/rule.ts";
@@ -28,37 +28,37 @@ import { SECTIONS } from "../../profiles/view-parts.ts";
 import { Count, Instant, Text } from "./common.ts";
 import type { Fields } from "./fields.ts";
 
-/** As it is read: of any minor version, with fields that nobody here knows. */
+/** An envelope of any minor version; may contain fields that this version of Baton does not know. */
 export const EnvelopeForm = TolerantEnvelopeSchema.meta({
   id: "Envelope",
-  description: "One handoff of a task from one agent to the next: immutable once sent.",
+  description: "The sealed, immutable content of a handoff.",
 });
 
 export const DraftForm = DraftSchema.meta({
   id: "Draft",
-  description: "What a sender writes of a handoff. Ids, sender, version and digests are the hub's.",
+  description: "What the sender writes. The hub adds ids, sender, version and digests.",
 });
 
 export const SecretsForm = z
   .array(z.strictObject({ kind: Text, path: Text } satisfies Fields<DetectedSecret>))
   .meta({
-    description: "Secrets that were taken out of what was said: what they look like, where",
+    description: "Secrets that were removed from the input: the kind and path of each",
   });
 
 export const FindingForm = z.strictObject({
   rule: z.enum(RULE_NAMES),
   level: z.enum(["warn", "error"]),
-  path: Text.meta({ description: "Where: next[2]" }),
+  path: Text.meta({ description: "Path of the field, such as next[2]" }),
   message: Text,
-  hint: Text.meta({ description: "What to write instead" }),
+  hint: Text.meta({ description: "How to fix it" }),
 } satisfies Fields<Finding>);
 
 export const LintReportForm = z
   .strictObject({
-    ok: z.boolean().meta({ description: "No finding is an error" }),
+    ok: z.boolean().meta({ description: "True if no finding has the level error" }),
     findings: z.array(FindingForm),
   } satisfies Fields<LintReport>)
-  .meta({ id: "LintReport", description: "What could be better about a handoff." });
+  .meta({ id: "LintReport", description: "The lint findings of a handoff." });
 
 const Share = z.number().min(0).max(1);
 const Section = z.enum(SECTIONS);
@@ -67,11 +67,13 @@ const Freshness = z.enum(["fresh", "stale", "gone"]);
 const BudgetForm = z.strictObject({
   tokens: Count,
   from: z.enum(["call", "envelope", "profile", "window", "default"]).meta({
-    description: "Who said so",
+    description: "Where the budget was set",
   }),
   tokenizer: Text,
   exact: z.boolean(),
-  margin: z.number().meta({ description: "What is kept free because the count is an estimate" }),
+  margin: z.number().meta({
+    description: "Share of the budget left unused because the token count is an estimate",
+  }),
 } satisfies Fields<ViewBudget>);
 
 const ShownMemoryForm = z.strictObject({
@@ -79,24 +81,26 @@ const ShownMemoryForm = z.strictObject({
   section: Section,
   level: z.enum(DETAIL_LEVELS),
   tokens: Count,
-  insteadOf: Text.exactOptional().meta({ description: "The record that was referred to" }),
+  insteadOf: Text.exactOptional().meta({
+    description: "The referenced record that this one replaces",
+  }),
   freshness: Freshness.exactOptional(),
 } satisfies Fields<ShownMemory>);
 
 const ShownEarlierForm = z.strictObject({
-  id: Text.meta({ description: "Where it stands: a part of an earlier envelope, or an attempt" }),
-  label: Text.meta({ description: "What the text calls it" }),
+  id: Text.meta({ description: "A part of an earlier envelope, or an attempt" }),
+  label: Text.meta({ description: "The id used for it in the text" }),
   tokens: Count,
 } satisfies Fields<ShownEarlier>);
 
 const OmittedForm = z.strictObject({
   id: Text,
   section: Section,
-  tokens: Count.meta({ description: "What it would take to show it in full" }),
+  tokens: Count.meta({ description: "Tokens needed to show it in full" }),
   shown: z
     .enum(DETAIL_LEVELS)
     .exactOptional()
-    .meta({ description: "How much of it is shown, where that is not nothing" }),
+    .meta({ description: "The level at which it is shown; absent if it is not shown" }),
   why: z.enum(OMISSION_REASONS),
 } satisfies Fields<OmittedMemory>);
 
@@ -116,13 +120,15 @@ const SectionUseForm = z.strictObject({
 
 const view = {
   envelope: Text,
-  version: Text.meta({ description: "Of the envelope" }),
+  version: Text.meta({ description: "Version of the envelope" }),
   task: Text,
   receiver: Text,
   role: Text.exactOptional().meta({ description: "The role it was composed for" }),
   strategy: z.enum(VIEW_STRATEGIES),
   budget: BudgetForm,
-  text: Text.meta({ description: "Ready to paste. Stored text is fenced as data." }),
+  text: Text.meta({
+    description: "The view, ready to paste into a prompt; stored text is fenced as data",
+  }),
   digest: Text.meta({ description: "SHA-256 of the text" }),
   tokens: Count,
   sections: z.array(SectionUseForm),
@@ -130,12 +136,14 @@ const view = {
   earlier: z
     .array(ShownEarlierForm)
     .meta({ description: "What earlier attempts and handoffs reported" }),
-  omitted: z.array(OmittedForm).meta({ description: "What was considered and is not in it" }),
+  omitted: z
+    .array(OmittedForm)
+    .meta({ description: "Candidates that were left out, or shown shortened" }),
   gaps: z.array(GapForm).meta({ description: "References that cannot be shown" }),
   artifacts: z.array(ArtifactForm),
   completeness: Share.meta({ description: "References resolved ÷ requested" }),
-  coverage: Share.meta({ description: "What the budget let in ÷ what was considered" }),
-  utilisation: Share.meta({ description: "Tokens used ÷ tokens there are" }),
+  coverage: Share.meta({ description: "Tokens shown ÷ tokens of all candidates" }),
+  utilisation: Share.meta({ description: "Tokens used ÷ token budget" }),
 } satisfies Fields<View>;
 
 const ViewForm = z
@@ -145,11 +153,11 @@ const ViewForm = z
 export const ShownViewForm = z
   .strictObject({
     ...view,
-    memory: Text.meta({ description: "The record it is kept in" }),
+    memory: Text.meta({ description: "The memory that stores the view" }),
     at: Instant,
-    matches: z.boolean().meta({ description: "False: something it showed was taken away since" }),
+    matches: z.boolean().meta({ description: "False if something it showed was deleted since" }),
   } satisfies Fields<ShownView>)
-  .meta({ id: "ShownView", description: "A view that was shown." });
+  .meta({ id: "ShownView", description: "A view that was shown to a receiver." });
 
 export const PreviewForm = z
   .strictObject({
@@ -157,12 +165,15 @@ export const PreviewForm = z
     envelope: EnvelopeForm,
     to: Text.meta({ description: "The receiver's address" }),
   } satisfies Fields<Preview>)
-  .meta({ id: "Preview", description: "What a handoff would be; nothing is sent or written." });
+  .meta({
+    id: "Preview",
+    description: "The envelope and view that a draft would produce. Nothing is sent or stored.",
+  });
 
 const CheckedReferenceForm = z.strictObject({
   id: Text,
   freshness: Freshness,
-  now: Text.exactOptional().meta({ description: "What holds in its place" }),
+  now: Text.exactOptional().meta({ description: "The record that replaced it" }),
   reason: Text.exactOptional().meta({ description: "Why it is gone" }),
 } satisfies Fields<CheckedReference>);
 
@@ -171,4 +182,7 @@ export const CheckedContextForm = z
     references: z.array(CheckedReferenceForm),
     artifacts: z.array(ArtifactForm),
   } satisfies Fields<CheckedContext>)
-  .meta({ id: "CheckedContext", description: "Whether what a handoff builds on is as it was." });
+  .meta({
+    id: "CheckedContext",
+    description: "Whether the references and files of a handoff have changed.",
+  });

@@ -1,4 +1,4 @@
-/** Failures: what waits for a decision, what was decided, and by which rules. */
+/** Zod schemas for failures, decisions about them, and the rules that decide automatically. */
 import * as z from "zod";
 import { type DecideResult, DecisionSchema } from "../../coordination/failures/decision.ts";
 import type { ListedFailure } from "../../coordination/failures/list.ts";
@@ -15,16 +15,19 @@ import {
 } from "./deliveries.ts";
 import type { Fields } from "./fields.ts";
 
-/** What changes with another try, in full: the rooms take any object there, and look into it later. */
+/**
+ * The changes that a retry makes to the handoff, with every field. The modules below accept any object here
+ * and check its fields later.
+ */
 const Changes = RedriveSchema.omit({ to: true }).partial();
 
 export const DecisionForm = z
   .strictObject({ ...DecisionSchema.shape, changes: Changes.optional() })
-  .meta({ id: "Decision", description: "What is decided about a failure, and why." });
+  .meta({ id: "Decision", description: "A decision about a failure, with the reason." });
 
 export const FailureRuleForm = FailureRuleSchema.meta({
   id: "FailureRule",
-  description: "What is decided about which failures where nobody else decides.",
+  description: "A rule that decides about matching failures when no coordinator does.",
 });
 
 export const FailureRuleInfoForm = FailureRuleSchema.extend({ name: Text }).meta({
@@ -35,11 +38,11 @@ const ReportedFailureForm = z.strictObject({
   ...TriedFailureForm.shape,
   attempt: Count,
   delivery: Text,
-  retries: Count.meta({ description: "Tries after the first" }),
+  retries: Count.meta({ description: "Attempts after the first" }),
 } satisfies Fields<ListedFailure["failure"]>);
 
 const ProposalForm = z.strictObject({
-  source: Text.meta({ description: "The hub's function, a rule, or what is done by default" }),
+  source: Text.meta({ description: "What proposes it: the hub's function, a rule or the default" }),
   decision: z.strictObject({
     changes: Changes.exactOptional(),
     decision: z.enum(DECISION_KINDS),
@@ -52,7 +55,7 @@ const ProposalForm = z.strictObject({
 export const FailureForm = z
   .strictObject({
     task: Text,
-    delivery: Text.meta({ description: "What was given up" }),
+    delivery: Text.meta({ description: "The delivery that was given up" }),
     attempt: Count,
     failure: ReportedFailureForm,
     intent: Text,
@@ -61,15 +64,18 @@ export const FailureForm = z
     role: Text.exactOptional().meta({ description: "The role of the receiver" }),
     reportedAt: Instant,
     report: Text.exactOptional().meta({ description: "The delivery of the report" }),
-    with: Text.exactOptional().meta({ description: "Who has the report now" }),
+    with: Text.exactOptional().meta({ description: "The agent that holds the report" }),
     asked: Texts,
     before: z
       .array(z.strictObject({ ...storedDecisionFields, attempt: Count }))
-      .meta({ description: "What was decided about the same delivery before" }),
+      .meta({ description: "Earlier decisions about the same delivery" }),
     decision: StoredDecisionForm.exactOptional(),
-    advice: ProposalForm.exactOptional().meta({ description: "What the rules would do" }),
+    advice: ProposalForm.exactOptional().meta({ description: "What the rules propose" }),
   } satisfies Record<keyof ListedFailure, z.ZodType>)
-  .meta({ id: "Failure", description: "A failure, as whoever decides about it sees it." });
+  .meta({
+    id: "Failure",
+    description: "A delivery that was given up, with what is needed to decide about it.",
+  });
 
 type Variant<Kind extends DecideResult["kind"]> = Fields<
   Extract<DecideResult, { readonly kind: Kind }>
@@ -96,4 +102,4 @@ export const DecideResultForm = z
       delivery: DeliveryForm,
     } satisfies Variant<"settled">),
   ])
-  .meta({ id: "DecisionAnswer", description: "What came of a decision about a failure." });
+  .meta({ id: "DecisionAnswer", description: "The result of deciding about a failure." });

@@ -1,6 +1,6 @@
 /**
- * Holds a schema to the type it describes: every field of the type is there, none besides, each with
- * what it holds, and only those may be missing that can be.
+ * `Fields<Type>`: the compile-time check that a zod schema describes a type. The schema has every field of
+ * the type and no others, each with the same value type; only optional fields may be absent.
  */
 import type * as z from "zod";
 

@@ -1,4 +1,4 @@
-/** Memories, and what is asked and answered about them. */
+/** Zod schemas for memories, recall, relations, impact, quarantine, redaction and catch-up. */
 
 import * as z from "zod";
 import type { DocumentReport, ImportedEntry } from "../../archive/markdown/import-document.ts";
@@ -34,14 +34,14 @@ import type { Fields } from "./fields.ts";
 
 export const MemoryInputForm = MemoryInputSchema.meta({
   id: "NewMemory",
-  description: "Something to remember. With an id of the caller's own, the same again is the same.",
+  description: "A memory to store. With an id set by the caller, a retry does not store it twice.",
 });
 
 const DeliveryStepForm = z.strictObject({
   attempt: Count,
   delivery: Text,
-  instead: Text.optional().meta({ description: "The delivery whose place it took" }),
-  to: Text.optional().meta({ description: "The receiver it goes to from now on" }),
+  instead: Text.optional().meta({ description: "The delivery it replaced" }),
+  to: Text.optional().meta({ description: "The new receiver" }),
   verb: z.enum([
     "send",
     "extend",
@@ -71,7 +71,7 @@ const RedactedForm = z.union([
     digest: Text,
     id: Text,
     kind: z.enum(["memory", "envelope"]),
-    stub: Text.meta({ description: "The digest of what stands there now" }),
+    stub: Text.meta({ description: "Digest of the stub that replaced the body" }),
   }),
   z.strictObject({ id: Text, kind: z.enum(["attempt", "entry", "agent"]) }),
 ]);
@@ -80,18 +80,18 @@ const RedactionForm = z
   .strictObject({
     at: Instant,
     by: Text,
-    digest: Text.meta({ description: "Of the body that was here" }),
+    digest: Text.meta({ description: "Digest of the erased body" }),
     id: Text,
     reason: Text,
-    record: Text.meta({ description: "The record on the chain that vouches for it" }),
+    record: Text.meta({ description: "The memory that records the redaction" }),
   } satisfies Fields<Redaction>)
-  .meta({ id: "Redaction", description: "A body was taken away: by whom, when and why." });
+  .meta({ id: "Redaction", description: "A body that was erased: by which agent, when and why." });
 
 const quarantineMarkFields = {
   by: Text,
   at: Instant,
   reason: Text,
-  record: Text.meta({ description: "The record on the chain that says so" }),
+  record: Text.meta({ description: "The memory that records the quarantine" }),
 } satisfies Fields<QuarantineMark>;
 
 const memoryFields = {
@@ -99,19 +99,19 @@ const memoryFields = {
   branch: Text,
   concepts: Texts.optional(),
   confidence: z.number().optional(),
-  content: Text.meta({ description: "Empty where it was redacted" }),
+  content: Text.meta({ description: "Empty if it was redacted" }),
   createdAt: Instant,
   data: z.record(z.string(), z.unknown()).optional(),
-  digest: Text.meta({ description: "SHA-256 over everything its author said" }),
+  digest: Text.meta({ description: "SHA-256 of everything its author wrote" }),
   envelope: z
     .strictObject({ digest: Text, id: Text })
     .optional()
-    .meta({ description: "The envelope a handoff record vouches for" }),
+    .meta({ description: "The envelope of a handoff record" }),
   id: Text,
   importance: z.number().optional(),
   instance: Text,
   key: Text.optional(),
-  link: Text.meta({ description: "Binds it to all that was stored on its branch before" }),
+  link: Text.meta({ description: "Hash link to the record before it on the branch" }),
   quarantined: z.strictObject(quarantineMarkFields).exactOptional(),
   redacted: RedactionForm.optional(),
   redacts: z.array(RedactedForm).optional(),
@@ -127,7 +127,7 @@ const memoryFields = {
     )
     .optional(),
   run: Text.optional(),
-  salt: Text.exactOptional().meta({ description: "Absent where it was redacted" }),
+  salt: Text.exactOptional().meta({ description: "Absent if it was redacted" }),
   scope: z.enum(["agent", "session", "user", "team"]).optional(),
   seq: Count,
   session: Text,
@@ -138,7 +138,7 @@ const memoryFields = {
   trail: z
     .array(z.union([DeliveryStepForm, PublishStepForm]))
     .optional()
-    .meta({ description: "What it did to which deliveries" }),
+    .meta({ description: "The deliveries it changed, and how" }),
   type: Text,
   user: Text.optional(),
   validFrom: Instant.optional(),
@@ -147,43 +147,46 @@ const memoryFields = {
 
 export const MemoryForm = z.strictObject(memoryFields).meta({
   id: "Memory",
-  description: "A memory: what its author said, and its place on the chain.",
+  description: "A memory: what its author wrote, and its position on the chain.",
 });
 
 export const ReadMemoryForm = z
   .strictObject({
     ...memoryFields,
-    insteadOf: Text.optional().meta({ description: "The record that was asked for" }),
+    insteadOf: Text.optional().meta({
+      description: "The requested record, if another one is returned",
+    }),
     level: z.enum(DETAIL_LEVELS).optional(),
-    text: Text.optional().meta({ description: "The text at the level that was asked for" }),
+    text: Text.optional().meta({ description: "The text at the requested level" }),
     textBy: z.enum(["record", "sender", "summary", "model", "extract"]).optional(),
     value: z
       .unknown()
       .optional()
-      .meta({ description: "Of a part of an envelope: the value itself" }),
+      .meta({ description: "The value, if a part of an envelope was requested" }),
   } satisfies Fields<ReadMemory>)
-  .meta({ id: "ReadMemory", description: "A memory as it was asked for." });
+  .meta({ id: "ReadMemory", description: "A memory, at the requested level of detail." });
 
 export const RecentMemoryForm = z
   .strictObject({
     ...memoryFields,
-    superseded: z
-      .strictObject({ by: Text.exactOptional() })
-      .exactOptional()
-      .meta({ description: "It is no longer current: by the record that is, where there is one" }),
+    superseded: z.strictObject({ by: Text.exactOptional() }).exactOptional().meta({
+      description: "Set if it is no longer current; by: the record that replaced it, if any",
+    }),
   } satisfies Fields<RecentMemory>)
   .meta({ id: "RecentMemory", description: "A memory, and whether it is still current." });
 
 export const PinnedMemoryForm = z
   .strictObject({
     ...memoryFields,
-    insteadOf: Text.optional().meta({ description: "The record that was pinned" }),
+    insteadOf: Text.optional().meta({
+      description: "The pinned record, if a newer one is returned",
+    }),
   } satisfies Fields<PinnedMemory>)
-  .meta({ id: "Pinned", description: "A fact that travels with every handoff." });
+  .meta({ id: "Pinned", description: "A memory that is included in every handoff." });
 
 const SimilarMemoryOfferForm = z.strictObject({
   relation: z.enum(["continues-from", "supersedes", "corrects"]),
-  input: MemoryInputSchema.extend({ type: Text.optional() }), // As it was asked: nothing is added.
+  input: MemoryInputSchema.extend({ type: Text.optional() }), // Type is optional: the input is returned as it was passed.
 } satisfies Fields<RelationSuggestion>);
 
 export const SimilarMemoryForm = z
@@ -194,9 +197,12 @@ export const SimilarMemoryForm = z
     why: Text,
     offers: z
       .array(SimilarMemoryOfferForm)
-      .meta({ description: "What can be written instead; the fitting one first" }),
+      .meta({ description: "Alternatives to write instead, the most suitable first" }),
   } satisfies Fields<SimilarMemory>)
-  .meta({ id: "Known", description: "A record that holds, and what the new one is to it." });
+  .meta({
+    id: "Known",
+    description: "A current record that is the same as the new one or contradicts it.",
+  });
 
 export const RememberResultForm = z
   .strictObject({
@@ -206,20 +212,20 @@ export const RememberResultForm = z
   } satisfies Fields<RememberResult>)
   .meta({
     id: "Remembered",
-    description: "A memory that was written, what was known before, what was taken out of it.",
+    description: "The stored memory, similar current records, and the secrets removed from it.",
   });
 
 export const TraceResultForm = z
   .strictObject({ ...memoryFields, secrets: SecretsForm.optional() } satisfies Fields<
     WithSecrets<Memory>
   >)
-  .meta({ id: "Traced", description: "A step that was written, and what was taken out of it." });
+  .meta({ id: "Traced", description: "The stored step, and the secrets removed from it." });
 
 const Weight = z.number();
 
 const HitHandoffForm = z
   .strictObject({
-    envelope: Text.optional().meta({ description: "The envelope, of a memory that sends one" }),
+    envelope: Text.optional().meta({ description: "The envelope, if the memory sends one" }),
     deliveries: Texts.meta({ description: "Those it sends, then those it settles or decides" }),
   } satisfies Fields<HitHandoff>)
   .meta({ id: "HitHandoff", description: "The handoff that a memory sends or is about." });
@@ -241,21 +247,24 @@ const HitForm = z
         meaning: Weight,
         factor: Weight,
       } satisfies Fields<ScoreParts>)
-      .meta({ description: "What the score is made of" }),
+      .meta({ description: "The components of the score" }),
     why: Texts,
-    said: Texts.meta({ description: "Words of the question that it says" }),
-    heard: Texts.meta({ description: "Words of the question that are said right beside it" }),
+    said: Texts.meta({ description: "Words of the question that it contains" }),
+    heard: Texts.meta({ description: "Words of the question in its neighbouring records" }),
     passage: Text.optional().meta({
-      description: "The part of the handoff or result that answers; absent: its content does",
+      description: "The matching part of the handoff or result; absent if its content matches",
     }),
     handoff: HitHandoffForm.optional(),
     supersededBy: Texts,
   } satisfies Fields<Hit>)
-  .meta({ id: "Hit", description: "A memory that answers, and why it does." });
+  .meta({ id: "Hit", description: "A memory that matches the question, with the reasons." });
 
 export const IndexStateForm = z
   .strictObject({ records: Count, indexed: Count } satisfies Fields<IndexState>)
-  .meta({ id: "IndexState", description: "How far the index has come; the rest is scanned." });
+  .meta({
+    id: "IndexState",
+    description: "Progress of the search index; records not yet indexed are scanned.",
+  });
 
 export const RecallResultForm = z
   .strictObject({
@@ -282,7 +291,7 @@ const ImpactMemoryForm = z.strictObject({
   task: Text.exactOptional(),
   branch: Text,
   storedAt: Instant,
-  about: Text.meta({ description: "How its content begins" }),
+  about: Text.meta({ description: "The beginning of its content" }),
   depth: Count,
   via: z.strictObject({
     kind: Text,
@@ -317,31 +326,35 @@ export const ImpactForm = z
     envelopes: Texts,
     deliveries: z.array(ImpactDeliveryForm),
     agents: z.array(ImpactAgentForm),
-    hidden: Count.meta({ description: "Records that came of it and that the caller may not see" }),
+    hidden: Count.meta({ description: "Number of derived records that the caller cannot see" }),
     more: z.boolean(),
     cut: z.array(z.strictObject({ memory: Text, why: z.enum(["depth", "limit"]) })),
   } satisfies Fields<Impact>)
-  .meta({ id: "Impact", description: "All that came of a memory." });
+  .meta({ id: "Impact", description: "Everything derived from a memory." });
 
 export const QuarantineResultForm = z
   .strictObject({
     memories: Texts,
     already: Texts,
     hidden: Count,
-    records: Texts.meta({ description: "The records on the chain that say so" }),
-    deliveries: Texts.meta({ description: "Open deliveries whose holder or receiver was told" }),
+    records: Texts.meta({ description: "The memories that record it" }),
+    deliveries: Texts.meta({ description: "Open deliveries with a notified holder or receiver" }),
   } satisfies Fields<QuarantineResult>)
-  .meta({ id: "Quarantined", description: "What was taken out of sight, or put back." });
+  .meta({ id: "Quarantined", description: "The memories that were quarantined or restored." });
 
 export const QuarantinedMemoryForm = z
   .strictObject({ memory: Text, ...quarantineMarkFields } satisfies Fields<QuarantinedMemory>)
-  .meta({ id: "QuarantinedMemory", description: "What is out of sight, by whom and why." });
+  .meta({
+    id: "QuarantinedMemory",
+    description: "A quarantined memory, who quarantined it and why.",
+  });
 
 const spotFields = {
   kind: z.enum(["memory", "envelope", "attempt", "entry", "agent"]),
   id: Text,
 } satisfies Fields<RedactionLocation>;
 
+/** A place in the store that contained a secret or redacted text. */
 export const SpotForm = z.strictObject(spotFields);
 
 export const RedactReportForm = z
@@ -356,7 +369,7 @@ export const RedactReportForm = z
     ),
     hidden: z.strictObject({ erased: Count, left: Count }),
     records: Texts,
-    beyond: Texts.meta({ description: "Where copies may be that the store cannot reach" }),
+    beyond: Texts.meta({ description: "Places outside the store that may have copies" }),
   } satisfies Fields<RedactReport>)
   .meta({ id: "RedactReport" });
 
@@ -388,6 +401,9 @@ export const CatchUpForm = z
     tokens: Count,
     shown: Texts,
     omitted: Texts.meta({ description: "Records that were relevant and did not fit" }),
-    context: Count.meta({ description: "The version of the shared context it tells of" }),
+    context: Count.meta({ description: "The version of the shared context that it covers" }),
   } satisfies Fields<CatchUp>)
-  .meta({ id: "CatchUp", description: "What to know after waking up, within a token budget." });
+  .meta({
+    id: "CatchUp",
+    description: "What an agent should know when it starts, within a token budget.",
+  });

@@ -1,4 +1,4 @@
-/** Progress on a task's ledger: in the ledger itself, and with the work of a later receiver. */
+/** Zod schema for progress on a task's ledger, used in the ledger and in the work of later receivers. */
 import * as z from "zod";
 import type { LedgerProgress } from "../../ledger/ledger.ts";
 import { Instant, Text } from "./common.ts";
@@ -6,14 +6,14 @@ import type { Fields } from "./fields.ts";
 
 export const ProgressForm = z
   .strictObject({
-    task: Text.meta({ description: "The task in whose ledger it is kept" }),
+    task: Text.meta({ description: "The task that has it on its ledger" }),
     at: Instant,
     by: Text,
     envelope: Text.meta({ description: "The envelope that reported it" }),
     record: Text.exactOptional(),
-    id: Text.meta({ description: "By which it is released" }),
+    id: Text.meta({ description: "The id to release it by" }),
     kind: z.enum(["blocked", "doNotRedo", "done"]),
-    on: Text.exactOptional().meta({ description: "Of a blocker: what it waits for" }),
+    on: Text.exactOptional().meta({ description: "What a blocked item waits for" }),
     path: Text.meta({ description: "Its place in the envelope, such as done[2]" }),
     text: Text,
   } satisfies Fields<LedgerProgress>)

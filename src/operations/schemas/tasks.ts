@@ -1,4 +1,4 @@
-/** Tasks: how they stand, what follows them to their end, what happened. */
+/** Zod schemas for tasks, task trees, lines, timelines and ledgers. */
 import * as z from "zod";
 import { QueueSchema } from "../../coordination/tasks/add.ts";
 import type { TaskDelivery, TaskInfo } from "../../coordination/tasks/info.ts";
@@ -24,9 +24,10 @@ import { EnvelopeForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
 import { ProgressForm } from "./progress.ts";
 
-export const NewTaskForm = z
-  .strictObject({ ...DraftSchema.shape, ...QueueSchema.shape })
-  .meta({ id: "NewTask", description: "A task for the queue: a handoff, and what it waits for." });
+export const NewTaskForm = z.strictObject({ ...DraftSchema.shape, ...QueueSchema.shape }).meta({
+  id: "NewTask",
+  description: "A task for the queue: a handoff, and the tasks it waits for.",
+});
 
 const TaskDeliveryForm = z.strictObject({
   id: Text,
@@ -34,7 +35,7 @@ const TaskDeliveryForm = z.strictObject({
   receiver: Text,
   holder: Text.exactOptional().meta({ description: "The agent that holds it, or held it last" }),
   attempt: Count,
-  failure: z.boolean().meta({ description: "It reports a failure, and asks for a decision" }),
+  failure: z.boolean().meta({ description: "True: it reports a failure and asks for a decision" }),
 } satisfies Fields<TaskDelivery>);
 
 const ClosingForm = z.strictObject({
@@ -43,13 +44,13 @@ const ClosingForm = z.strictObject({
   by: Text,
   reason: Text,
   record: Text,
-  repeats: Text.exactOptional().meta({ description: "The record whose words the reason has" }),
+  repeats: Text.exactOptional().meta({ description: "The record that the reason was copied from" }),
 } satisfies Fields<StoredClosing>);
 
 const task = {
   task: Text,
   state: z.enum(TASK_STATES),
-  why: Text.meta({ description: "Why it is in that state, for people" }),
+  why: Text.meta({ description: "Why it is in that state, in words" }),
   intent: Text,
   to: Text.exactOptional().meta({
     description: "Its first receiver; absent if its first envelope cannot be read",
@@ -58,7 +59,7 @@ const task = {
   priority: z.enum(PRIORITIES),
   deadline: Instant.exactOptional(),
   parent: Text.exactOptional(),
-  after: Texts.meta({ description: "Tasks that must be done before it begins" }),
+  after: Texts.meta({ description: "Tasks that must be done before it starts" }),
   waitsFor: Texts.meta({ description: "Those of them that are not done" }),
   children: Count,
   openChildren: Count,
@@ -67,12 +68,12 @@ const task = {
   closed: ClosingForm.exactOptional(),
   queued: z.boolean(),
   queuedAt: Instant,
-  by: Text.meta({ description: "Who added it" }),
+  by: Text.meta({ description: "The agent that added it" }),
 } satisfies Fields<TaskInfo>;
 
 export const TaskForm = z
   .strictObject(task)
-  .meta({ id: "Task", description: "A task: how it stands and why." });
+  .meta({ id: "Task", description: "A task, its state and the reason for the state." });
 
 export const TaskTreeForm = z
   .strictObject({
@@ -81,7 +82,7 @@ export const TaskTreeForm = z
       return z.array(TaskTreeForm);
     },
   })
-  .meta({ id: "TaskTree", description: "A task with its parts, and theirs." });
+  .meta({ id: "TaskTree", description: "A task with its parts, recursively." });
 
 export const LineStepForm = z
   .strictObject({
@@ -91,7 +92,7 @@ export const LineStepForm = z
     sentAt: Instant,
     deliveries: z.array(DeliveryForm),
   } satisfies Fields<LineStep>)
-  .meta({ id: "LineStep", description: "An envelope of a task's line, and where it stands." });
+  .meta({ id: "LineStep", description: "An envelope of a task's line, with its deliveries." });
 
 const TimelineDecisionForm = z.strictObject({
   decision: z.enum(DECISION_KINDS),
@@ -118,7 +119,10 @@ const TimelineStepForm = z
     decision: TimelineDecisionForm.exactOptional(),
     report: z.literal(true).exactOptional(),
   } satisfies Record<keyof TimelineStep, z.ZodType>)
-  .meta({ id: "TimelineStep", description: "Who did what, with whom, and why." });
+  .meta({
+    id: "TimelineStep",
+    description: "One step of a task: which agent did what, with which other agent, and why.",
+  });
 
 export const TimelineForm = z
   .strictObject({
@@ -135,13 +139,15 @@ const ledgerSourceFields = {
   record: Text.exactOptional(),
 } satisfies Fields<Provenance>;
 
-const taskField = { task: Text.meta({ description: "The task in whose ledger it is kept" }) };
+const taskField = { task: Text.meta({ description: "The task that has it on its ledger" }) };
 
 export const LedgerForm = z
   .strictObject({
     task: Text,
-    intent: Text.meta({ description: "What was wanted when it began, word for word" }),
-    brief: Text.exactOptional().meta({ description: "The record that holds all of a long one" }),
+    intent: Text.meta({ description: "The original intent, verbatim" }),
+    brief: Text.exactOptional().meta({
+      description: "The memory with the full text of a long intent",
+    }),
     begun: z.strictObject(ledgerSourceFields),
     origins: z.array(
       z.strictObject({
@@ -169,9 +175,9 @@ export const LedgerForm = z
         question: Text,
       } satisfies Fields<LedgerDecision>),
     ),
-    progress: z
-      .array(ProgressForm)
-      .meta({ description: "What is done, not to be redone, or blocked, until it is released" }),
+    progress: z.array(ProgressForm).meta({
+      description: "Items that are done, not to be redone or blocked, until they are released",
+    }),
     released: z.array(
       z.strictObject({
         ...taskField,
@@ -188,4 +194,7 @@ export const LedgerForm = z
     ),
     from: Texts.meta({ description: "The tasks it inherits from" }),
   } satisfies Fields<Ledger>)
-  .meta({ id: "Ledger", description: "What follows a task to its end." });
+  .meta({
+    id: "Ledger",
+    description: "The ledger of a task: intent, binding constraints, open decisions, progress.",
+  });

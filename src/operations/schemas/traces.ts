@@ -1,4 +1,4 @@
-/** Traces, as they are described and answered. */
+/** Zod schemas for traces: steps, sessions and counts. */
 import * as z from "zod";
 import { StepSchema } from "../../memory/traces/trace.ts";
 import type { TraceCounts } from "../../memory/traces/trace-log.ts";
@@ -8,21 +8,24 @@ import type { Fields } from "./fields.ts";
 
 export const TraceStepForm = StepSchema.meta({
   id: "TraceStep",
-  description: "Something that was done: a tool call, a prompt, a result.",
+  description: "One step of a session: a tool call, a prompt or a result.",
 });
 
 export const TraceForm = z
   .strictObject({
     session: Text,
-    agent: Text.exactOptional().meta({ description: "Of the last step the caller may see" }),
-    task: Text.exactOptional().meta({ description: "Of the last step the caller may see" }),
+    agent: Text.exactOptional().meta({ description: "Agent of the last step the caller can see" }),
+    task: Text.exactOptional().meta({ description: "Task of the last step the caller can see" }),
     steps: Count,
     pruned: Count,
-    from: Instant.exactOptional().meta({ description: "Absent when all steps were pruned" }),
+    from: Instant.exactOptional().meta({ description: "Absent if all steps were pruned" }),
     until: Instant,
   } satisfies Fields<TraceInfo>)
-  .meta({ id: "Trace", description: "A session's trace as it stands." });
+  .meta({ id: "Trace", description: "Summary of a session's trace." });
 
 export const TraceCountsForm = z
   .strictObject({ stored: Count, failed: Count, waiting: Count } satisfies Fields<TraceCounts>)
-  .meta({ id: "TraceCounts", description: "What came of all that was traced through this hub." });
+  .meta({
+    id: "TraceCounts",
+    description: "How many steps traced through this hub are stored, failed or waiting.",
+  });

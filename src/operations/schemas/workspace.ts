@@ -1,4 +1,4 @@
-/** How a workspace is kept, as it is described and answered. */
+/** Zod schemas for settings, profiles, payload types, events, verification and other workspace data. */
 import * as z from "zod";
 import { RULE_MODES, RULE_NAMES } from "../../context/lint/rule.ts";
 import type { BreakerInfo } from "../../delivery/settings/breaker.ts";
@@ -23,19 +23,19 @@ import { SpotForm } from "./memories.ts";
 
 export const RetentionForm = RetentionSchema.meta({
   id: "Retention",
-  description: "How long traces and events are kept; what is not named, for ever.",
+  description: "How long traces and events are kept. Without a value they are kept forever.",
 });
 
 export const AllLintRulesForm = z
   .record(z.enum(RULE_NAMES), z.enum(RULE_MODES))
-  .meta({ id: "AllLintRules", description: "How every rule of the lint counts." });
+  .meta({ id: "AllLintRules", description: "The mode of every lint rule." });
 
 const Weights = z.record(z.string(), z.number());
 
 export const RoleProfileInfoForm = z
   .strictObject({
     role: Text,
-    changed: z.boolean().meta({ description: "Whether the team has said something of its own" }),
+    changed: z.boolean().meta({ description: "True if the team has changed the defaults" }),
     parts: Weights,
     reserve: z.strictObject({ instructions: z.number(), system: z.number(), work: z.number() }),
     sections: Weights,
@@ -44,11 +44,11 @@ export const RoleProfileInfoForm = z
     tokens: Count.optional(),
     types: Weights,
   } satisfies Fields<RoleProfileInfo>)
-  .meta({ id: "RoleProfileInfo", description: "A role's profile as it counts." });
+  .meta({ id: "RoleProfileInfo", description: "The effective profile of a role." });
 
 export const PayloadTypeVersionForm = z
   .strictObject({
-    version: Count.meta({ description: "1, 2, …: one more with each changed schema" }),
+    version: Count.meta({ description: "1, 2, …: incremented with each changed schema" }),
     schema: FreeForm.meta({ description: "The JSON Schema" }),
     at: Instant,
     by: Text.optional().meta({ description: "The agent that registered it" }),
@@ -59,22 +59,27 @@ export const PayloadTypeInfoForm = PayloadTypeVersionForm.extend({
   name: Text,
 } satisfies Pick<Fields<PayloadTypeInfo>, "name">).meta({
   id: "PayloadTypeInfo",
-  description: "A payload type with the version that is enforced.",
+  description: "A payload type, in the version that is enforced.",
 });
 
 export const HandoffRulesForm = z
   .strictObject({
-    actions: Texts.meta({ description: "The allowed actions; empty: any" }),
+    actions: Texts.meta({ description: "The allowed actions; empty allows any" }),
     unregistered: z
       .enum(UNREGISTERED_MODES)
-      .meta({ description: "What happens to a payload whose type is not registered" }),
+      .meta({ description: "What happens to a payload of an unregistered type" }),
   } satisfies Fields<HandoffRules>)
-  .meta({ id: "HandoffRules", description: "Rules that every handoff of the workspace keeps to." });
+  .meta({
+    id: "HandoffRules",
+    description: "Rules that every handoff in the workspace must follow.",
+  });
 
 const PrunedSessionForm = z.strictObject({
   session: Text,
   steps: Count,
-  kept: z.boolean().meta({ description: "Some of its steps stay: something refers to them" }),
+  kept: z
+    .boolean()
+    .meta({ description: "True if some steps were kept because they are referenced" }),
 } satisfies Fields<PrunedSession>);
 
 export const PruneReportForm = z
@@ -99,7 +104,7 @@ export const VerifyReportForm = z
       z.strictObject({ record: Text, field: Text, message: Text } satisfies Fields<Problem>),
     ),
   } satisfies Fields<VerifyReport>)
-  .meta({ id: "VerifyReport", description: "What was read, and what is not as it was written." });
+  .meta({ id: "VerifyReport", description: "What was verified, and the problems found." });
 
 export const ModelForm = z
   .strictObject({
@@ -110,7 +115,7 @@ export const ModelForm = z
     total: Count,
     compared: Text.optional(),
   } satisfies Fields<ModelState>)
-  .meta({ id: "Model", description: "A model whose vectors are kept, and how far it has come." });
+  .meta({ id: "Model", description: "An embedding model with stored vectors, and its progress." });
 
 export const EmbedProgressForm = z
   .strictObject({ model: Text, done: Count, total: Count } satisfies Fields<EmbedProgress>)
@@ -122,14 +127,16 @@ export const DeliveryTotalsForm = z
     deliveries: Count,
     byState: z.record(z.enum(DELIVERY_STATES), Count),
   } satisfies Fields<DeliveryTotals>)
-  .meta({ id: "Books", description: "How many deliveries are in which state." });
+  .meta({ id: "Books", description: "Number of deliveries in each state." });
 
 export const EventForm = z
   .strictObject({
-    number: Count.meta({ description: "Rises with every event; a cursor over it never skips one" }),
+    number: Count.meta({
+      description: "Increases with every event; a cursor over it never skips one",
+    }),
     at: Instant,
     kind: z.enum(EVENT_KINDS),
-    agent: Text.exactOptional().meta({ description: "Absent if the hub caused it" }),
+    agent: Text.exactOptional().meta({ description: "Absent if the hub caused the event" }),
     task: Text.exactOptional(),
     delivery: Text.exactOptional(),
     envelope: Text.exactOptional(),
@@ -141,9 +148,9 @@ export const BreakerForm = z
   .strictObject({
     receiver: Text,
     state: z.enum(["closed", "open", "half-open"]),
-    deliveries: Texts.meta({ description: "Deliveries in a row that were given up" }),
+    deliveries: Texts.meta({ description: "Consecutive deliveries that were given up" }),
     passesAt: Instant.exactOptional().meta({
-      description: "When the next handoff may pass; absent: now",
+      description: "When the next handoff can pass; absent means now",
     }),
   } satisfies Fields<BreakerInfo>)
   .meta({ id: "Breaker" });
@@ -151,11 +158,11 @@ export const BreakerForm = z
 const SecretFoundForm = z.strictObject({
   kind: Text,
   path: Text.exactOptional().meta({
-    description: "The field that holds it; absent in what the caller may not see",
+    description: "The field that contained it; absent if the caller cannot see the record",
   }),
   in: SpotForm,
-  at: Instant.exactOptional().meta({ description: "When it was stored, if that is recorded" }),
-  by: Text.exactOptional().meta({ description: "The agent that wrote it, if that is recorded" }),
+  at: Instant.exactOptional().meta({ description: "When it was stored; absent if not recorded" }),
+  by: Text.exactOptional().meta({ description: "The agent that wrote it; absent if not recorded" }),
 } satisfies Fields<SecretFinding>);
 
 export const FoundSecretsForm = z
@@ -164,7 +171,7 @@ export const FoundSecretsForm = z
     byKind: z.record(z.string(), Count),
     found: z.array(SecretFoundForm),
   } satisfies Fields<SecretsReport>)
-  .meta({ id: "FoundSecrets", description: "Where secrets were taken out of what was stored." });
+  .meta({ id: "FoundSecrets", description: "Where secrets were removed before storing." });
 
 export const SettingsForm = z
   .strictObject({
@@ -179,4 +186,4 @@ export const SettingsForm = z
       RoleProfileInfoForm.omit({ role: true }),
     ) as unknown as z.ZodType<Settings["profiles"]>,
   } satisfies Fields<Settings>)
-  .meta({ id: "Settings", description: "Everything a team can set for a workspace." });
+  .meta({ id: "Settings", description: "The settings of a workspace." });

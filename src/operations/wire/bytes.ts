@@ -1,9 +1,10 @@
-/** Bytes among the values of SQL, as JSON carries them: `{ base64 }`. */
+/** Encodes byte values of SQL parameters and rows in JSON, as `{ base64 }`. */
 
+/** Returns bytes as `{ base64 }`, and any other value as it is. */
 export const encodeBytes = (value: unknown): unknown =>
   value instanceof Uint8Array ? { base64: toBase64(value) } : value;
 
-/** What does not have that form stays as it is, for the reader to refuse. */
+/** Returns the bytes of `{ base64 }`. Any other value is returned as it is; the SQL reader refuses it. */
 export function decodeBytes(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const [[name, text] = [], ...others] = Object.entries(value);
@@ -11,7 +12,7 @@ export function decodeBytes(value: unknown): unknown {
   return fromBase64(text) ?? value;
 }
 
-/** How many bytes are turned into characters at a time: each is an argument of one call. */
+/** Bytes converted per call of String.fromCharCode, because each byte is one argument. */
 const CHUNK = 8_192;
 
 function toBase64(bytes: Uint8Array): string {
@@ -22,7 +23,7 @@ function toBase64(bytes: Uint8Array): string {
   return btoa(text);
 }
 
-/** Undefined where the text is not base64, or not as `toBase64` writes it. */
+/** Returns undefined if the text is not base64 exactly as `toBase64` writes it. */
 function fromBase64(text: string): Uint8Array | undefined {
   try {
     const characters = atob(text);

@@ -1,14 +1,14 @@
-/** The headers of a call: who is calling, from which session, on which branch. */
+/** The HTTP headers of a call: agent, session, branch, workspace and idempotency key. */
 export const HEADERS = {
   agent: "baton-agent",
   session: "baton-session",
   branch: "baton-branch",
-  /** How long the session may be silent, in milliseconds, before its leases end. */
+  /** How long the session can go without a call before its leases end, in milliseconds. */
   silence: "baton-silence-ms",
-  /** The workspace, where no token names it. */
+  /** The workspace, if no token names it. */
   workspace: "baton-workspace",
-  /** Calls with the same key are one call. */
+  /** A repeated call with the same key returns the first response and does nothing else. */
   key: "idempotency-key",
-  /** Set on an answer that was given before. */
+  /** Set on a response that repeats an earlier one. */
   replayed: "idempotency-replayed",
 } as const;
