@@ -1,12 +1,12 @@
 /**
- * Names of arguments: snake case in the tools, camel case in the library. An error names the argument as
- * the caller spelt it. Keys of the caller's own data are left as they are.
+ * Converts argument names between the tools (snake case) and the SDK (camel case), so that an error names
+ * the argument as the caller spelled it. Keys inside the caller's data are left unchanged.
  */
 
-/** Arguments whose value is the caller's own data. */
+/** Arguments with a value of caller-defined keys, which are not renamed. */
 const FREE_FORM: readonly string[] = ["criteria", "data", "metadata", "outputs"];
 
-/** Arguments with another name here than in the library. */
+/** Tool arguments by the SDK name they replace. */
 const ARGUMENT_NAMES: Readonly<Record<string, string>> = {
   delivery: "handoff",
   failure: "text",
@@ -17,10 +17,10 @@ const ARGUMENT_NAMES: Readonly<Record<string, string>> = {
   work: "handle",
 };
 
-/** The tools take what is below this in the settings as arguments of their own. */
+/** Settings below `handoffs` are top-level arguments of a tool. */
 const OF_SETTINGS = /^handoffs\./;
 
-/** `doNotRedo[0]` as the argument is spelt: `do_not_redo[0]`. */
+/** Returns an SDK path in the spelling of the tools: `doNotRedo[0]` becomes `do_not_redo[0]`. */
 export function argumentPath(path: string): string {
   const [, fields = "", data = ""] = PATH.exec(path.replace(OF_SETTINGS, "")) ?? [];
   const spelt = fields.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -29,7 +29,7 @@ export function argumentPath(path: string): string {
 
 const PATH = new RegExp(`^(.*?(?:\\b(?:${FREE_FORM.join("|")})\\b|$))(.*)$`, "s");
 
-/** Arguments as fields of the library, without those that were left out. */
+/** Returns arguments as fields of the SDK, without undefined values. */
 export function fieldsOf(args: object): Record<string, unknown> {
   const entries = Object.entries(args).filter(([, value]) => value !== undefined);
   return Object.fromEntries(

@@ -1,20 +1,21 @@
 /**
- * Work that was accepted over this connection, by its handle. Only a shortcut: the handle that a model
- * passes along is all the state there is, so that another connection, or the next request of a
- * connection without a memory, goes on just the same.
+ * Caches the work accepted over this connection, by handle. Only a shortcut: the handle that the model passes
+ * is the complete state, so another connection, or the next request of a stateless one, can continue.
  */
 
 import type { Agent } from "../hub/agent.ts";
 import type { Work } from "../hub/work.ts";
 
+/** The works accepted over one connection, by handle. */
 export class HeldWork {
   readonly #works = new Map<string, Work>();
 
+  /** Adds accepted work. */
   keep(work: Work): void {
     this.#works.set(work.handle, work);
   }
 
-  /** The work as it stands; whoever has seen an addition of the sender goes on from the newest. */
+  /** Returns the work. With `seen` it is read again, so that it includes the sender's newest envelope. */
   async at(agent: Agent, handle: string, seen?: string): Promise<Work> {
     const known = seen === undefined ? this.#works.get(handle) : undefined;
     if (known !== undefined) return known;
@@ -23,6 +24,7 @@ export class HeldWork {
     return work;
   }
 
+  /** Removes work that was settled or lost. */
   drop(handle: string): void {
     this.#works.delete(handle);
   }

@@ -1,6 +1,6 @@
 /**
- * MCP over HTTP, both protocol eras: a handler of requests for the hub's HTTP door to mount. Each request
- * is served for itself. Who calls is for `open` to say; host, origin, size and rate are looked at before.
+ * MCP over HTTP, for both protocol eras: a request handler that the hub's HTTP server mounts. Each request is
+ * served independently. `open` identifies the caller; host, origin, size and rate are checked before.
  */
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Access } from "../access/levels.ts";
@@ -8,33 +8,36 @@ import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import { mcpServer } from "./server.ts";
 
-/** Who calls, through which hub, and what it may do there. */
+/** The caller of a request: its agent, hub and access level. */
 export interface McpCaller {
   readonly access: Access;
   readonly agent: Agent;
   readonly hub: Hub;
 }
 
+/** Options of `mcpFetch()`. */
 export interface McpFetchOptions {
-  /** What goes wrong besides the answer, for a log. */
+  /** Called with errors that are not part of a response, for logging. */
   readonly onError?: (error: Error) => void;
-  /** Makes the server of one request, where it is to be more than Baton's own. */
+  /** Creates the server of one request (default: `mcpServer`). */
   readonly server?: typeof mcpServer;
 }
 
+/** A request handler that can be closed. */
 export interface McpFetch {
   (request: Request): Promise<Response>;
-  /** Ends what is under way. */
+  /** Ends requests in progress. */
   close(): Promise<void>;
 }
 
+/** Returns a handler that serves MCP to the caller that `open` identifies. */
 export function mcpFetch(
   open: (request: Request) => Promise<McpCaller>,
   { onError, server = mcpServer }: McpFetchOptions = {},
 ): McpFetch {
   const handler = createMcpHandler(
     async ({ requestInfo }) => {
-      if (requestInfo === undefined) throw new Error("MCP over HTTP was asked without a request");
+      if (requestInfo === undefined) throw new Error("MCP over HTTP: the SDK passed no request");
       const { access, agent, hub } = await open(requestInfo);
       return server(agent, hub, { access });
     },

@@ -1,6 +1,6 @@
 /**
- * Who can receive a handoff: roles, channels and agents, in this order, each with the address that `hand_off`
- * takes. Roles come first, because in a large team a role is what a sender should name.
+ * Lists the possible receivers of a handoff: roles, channels and agents, in this order, each with the address
+ * that `hand_off` takes. Roles come first, because in a large team a sender should address a role.
  */
 
 import { clip } from "../base/clip.ts";
@@ -11,25 +11,27 @@ import type { AgentInfo } from "../memory/agents.ts";
 import { fenceAddress, fenceLine } from "../text/fence.ts";
 import type { Connection } from "./tool.ts";
 
+/** `unresponsive`: the circuit breaker of the receiver is open. */
 export const RECEIVER_STATES = ["active", "paused", "disabled", "closed", "unresponsive"] as const;
 type State = (typeof RECEIVER_STATES)[number];
 
+/** One entry of the list. */
 export interface ListedReceiver {
-  /** What `hand_off` takes. */
+  /** The address to pass to `hand_off`. */
   readonly to: string;
   readonly state: State;
-  /** Of an agent. */
+  /** The role of an agent; absent for roles and channels, and for an agent without one. */
   readonly role?: string;
-  /** Of an agent: its context window, in tokens. */
+  /** The context window of an agent, in tokens; absent if unknown. */
   readonly window?: number;
-  /** The same, and what else is known, for a model to read. */
+  /** The entry as one line of text for a model, with further facts. */
   readonly text: string;
 }
 
 const MAX_DESCRIPTION_LENGTH = 200;
 const NAMED_AGENTS = 5;
 
-/** Every receiver; with `role` the agents in that role alone. */
+/** Returns every receiver; with `role` only the agents in that role. */
 export async function receiversOf(
   { agent, hub }: Connection,
   role?: string,
@@ -61,7 +63,7 @@ export async function receiversOf(
   ];
 }
 
-/** Plain order, the same on every machine. */
+/** Compares by code unit, so that the order is the same on every machine. */
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function roleLine(
@@ -104,7 +106,7 @@ function agentLine(info: AgentInfo, state: State, { id: caller }: Agent): Listed
   };
 }
 
-/** The entries after the one with this address, whether or not that is still listed. */
+/** Returns the entries after an address, even if that address is no longer listed. */
 export function receiversAfter(
   receivers: readonly ListedReceiver[],
   cursor: string | undefined,
@@ -117,7 +119,7 @@ export function receiversAfter(
 
 const KINDS = ["role", "channel", "agent"] as const;
 
-/** Where an address stands in the list: by kind, then by name. */
+/** Returns the sort key of an address, by kind and then by name; undefined if the address is invalid. */
 function sortKeyOf(address: string): string | undefined {
   const receiver = receiverOf(address);
   return receiver === undefined ? undefined : `${KINDS.indexOf(receiver.kind)}${address}`;
@@ -127,5 +129,5 @@ const invalidCursor = (cursor: string): BatonError =>
   new BatonError("invalid_input", {
     message: `Invalid cursor "${clip(cursor, MAX_DESCRIPTION_LENGTH)}".`,
     path: "after",
-    hint: "Pass the next of the page before, or leave it out for the first page.",
+    hint: "Pass next of the previous page as after, or omit after for the first page.",
   });

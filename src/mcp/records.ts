@@ -1,13 +1,14 @@
-/** Reading by id whatever has one: a memory at a level, a handoff in brief or in full. */
+/** Reads memories and handoffs by id, shortened to a level of detail or a token budget. */
 import type { ReadMemory } from "../delivery/work/read-record.ts";
 import type { DetailLevel } from "../envelope/schema.ts";
 import { dataText, deliveryStatusText, memoryText } from "./text.ts";
 import type { TokenCounter } from "./token-budget.ts";
 import type { Connection } from "./tool.ts";
 
+/** Returns whether an id is the id of a handoff (not the handle of accepted work). */
 export const isHandoffId = (id: string): boolean => id.startsWith("dlv_") && !id.includes("#");
 
-/** In brief as its receiver would be told of it, in full as it was sent. */
+/** Returns the state of a handoff with its primer (concise) or its full envelope (detailed). */
 export async function handoffText(
   { hub }: Connection,
   id: string,
@@ -18,7 +19,7 @@ export async function handoffText(
   return `${deliveryStatusText(shown)}\n${body}`;
 }
 
-/** The freshest of a record. A short id is one of the views of the work whose handle is given. */
+/** Returns the newest version of a record. A short id needs the handle of the work that shows it. */
 export function readRecord(
   { agent, held }: Connection,
   id: string,
@@ -28,15 +29,16 @@ export function readRecord(
   return held.at(agent, handle).then((work) => work.read(id, level));
 }
 
-/** From all of it to its summary. */
+/** Levels of detail, longest first. */
 const LEVELS_LONGEST_FIRST: readonly DetailLevel[] = ["full", "detail", "summary"];
 
+/** A number of tokens and how to count them. */
 export interface TokenBudget {
   readonly meter: TokenCounter;
   readonly tokens: number;
 }
 
-/** A record in full, or as much of it as there is room for, which then is said. */
+/** Returns a record in full, or at the longest level that fits the budget, with a note about it. */
 export async function recordText(
   connection: Connection,
   id: string,
@@ -55,7 +57,7 @@ export async function recordText(
   const whole = memoryText(memory, memory.text ?? "");
   const takes = room.meter.count(whole);
   if (takes <= room.meter.usable(room.tokens) || memory.redacted !== undefined) return whole;
-  const note = `Shortened: all of it takes ${takes} tokens.`;
+  const note = `Shortened: the full text takes ${takes} tokens.`;
   const named = memory.value === undefined ? memory.id : id;
   let last = whole;
   for (const level of shorter) {

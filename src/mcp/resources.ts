@@ -1,6 +1,6 @@
 /**
- * Resources: what a client can show or attach without a tool call. The open inbox, the shared context, the
- * receivers, the rules of handoffs, and every handoff and memory by its id. Reading never consumes.
+ * The MCP resources, which a client can show or attach without a tool call: the open inbox, the shared
+ * context, the receivers, the handoff rules, and every handoff and memory by id. Reading claims nothing.
  */
 import {
   type McpServer,
@@ -19,15 +19,16 @@ import type { Connection } from "./tool.ts";
 import { toolErrorOf } from "./tool-error.ts";
 
 const MIME_TYPE = "text/markdown";
-/** Of what waits, so many are listed. */
+/** How many waiting deliveries are listed. */
 const MAX_WAITING = 100;
-/** So many receivers are listed. */
+/** How many receivers are listed. */
 const MAX_RECEIVERS = 200;
-/** How many records are looked through for an id that is being typed. */
+/** How many recent memories are searched to complete an id. */
 const MAX_RECENT = 100;
-/** Room for the shared context, in tokens. */
+/** Token budget of the shared context. */
 const CONTEXT_TOKENS = 8_000;
 
+/** Registers the resources on a server. */
 export function registerResources(server: McpServer, connection: Connection): void {
   const { agent } = connection;
 
@@ -36,8 +37,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
     "baton://inbox",
     {
       title: "Open inbox",
-      description:
-        "Handoffs that wait for you or your role, or are under way. Looking takes nothing out.",
+      description: "Handoffs waiting for you or your role, or in progress. Reading claims nothing.",
       mimeType: MIME_TYPE,
     },
     (uri) => readResource(uri, () => inboxText(connection)),
@@ -48,13 +48,13 @@ export function registerResources(server: McpServer, connection: Connection): vo
     "baton://context",
     {
       title: "Shared context",
-      description: "What the team agreed on: constraints, conventions, decisions, the project.",
+      description: "What the team agreed on: constraints, conventions, decisions, project facts.",
       mimeType: MIME_TYPE,
     },
     (uri) =>
       readResource(uri, async () => {
         const { text } = await agent.context.text({ tokens: CONTEXT_TOKENS });
-        return text === "" ? "The team has not agreed on anything yet." : text;
+        return text === "" ? "The shared context is empty." : text;
       }),
   );
 
@@ -63,7 +63,8 @@ export function registerResources(server: McpServer, connection: Connection): vo
     "baton://agents",
     {
       title: "Receivers",
-      description: "Who can receive a handoff: roles, channels and agents, each with its address.",
+      description:
+        "Possible receivers of a handoff: roles, channels and agents, each with its address.",
       mimeType: MIME_TYPE,
     },
     (uri) => readResource(uri, () => receiversText(connection)),
@@ -92,8 +93,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
     }),
     {
       title: "Handoff",
-      description:
-        "One handoff by its id (dlv_…): what was sent, where it stands, what came of it.",
+      description: "One handoff by its id (dlv_…): its content, state and result.",
       mimeType: MIME_TYPE,
     },
     (uri, { id }) => readResource(uri, () => handoffText(connection, String(id), "detailed")),
@@ -112,7 +112,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
     }),
     {
       title: "Memory",
-      description: "One memory by its id (mem_…), in full; what holds now, where it was replaced.",
+      description: "One memory by its id (mem_…), in full; if it was replaced, the current one.",
       mimeType: MIME_TYPE,
     },
     (uri, { id }) =>
@@ -126,14 +126,14 @@ export function registerResources(server: McpServer, connection: Connection): vo
 async function inboxText({ agent }: Connection): Promise<string> {
   const open = (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
   if (open.length === 0) return "Nothing waits for you.";
-  const more = open.length === MAX_WAITING ? ["(There may be more: accept some first.)"] : [];
+  const more = open.length === MAX_WAITING ? ["(There may be more. Accept some first.)"] : [];
   return [...open.map(inboxLine), ...more].join("\n");
 }
 
 async function receiversText(connection: Connection): Promise<string> {
   const receivers = await receiversOf(connection);
   const left = receivers.length - MAX_RECEIVERS;
-  const more = left > 0 ? [`(${left} more: page through them with the tool agents.)`] : [];
+  const more = left > 0 ? [`(${left} more. Call the tool agents to page through them.)`] : [];
   return [...receivers.slice(0, MAX_RECEIVERS).map(({ text }) => text), ...more].join("\n");
 }
 
@@ -147,7 +147,7 @@ async function openHandoffs({ agent }: Connection) {
   }));
 }
 
-/** What there is no record of is no resource; anything else is told as it is everywhere. */
+/** Reads a resource. An unknown id becomes "resource not found", any other error a protocol error. */
 async function readResource(uri: URL, text: () => Promise<string>): Promise<ReadResourceResult> {
   try {
     return { contents: [{ uri: uri.href, mimeType: MIME_TYPE, text: await text() }] };

@@ -1,4 +1,4 @@
-/** What handoffs of the workspace must keep to, as text for a model: payload types with schemas, actions. */
+/** Formats the handoff rules as text for a model: payload types with their schemas, and actions. */
 
 import type { HandoffRules } from "../delivery/settings/handoff-rules.ts";
 import type { PayloadTypeInfo } from "../delivery/settings/payload-types.ts";
@@ -10,6 +10,7 @@ const UNREGISTERED: Readonly<Record<HandoffRules["unregistered"], string>> = {
   refuse: "refused",
 };
 
+/** Reads the handoff rules of the workspace and returns them as text. */
 export async function rulesText(hub: Hub): Promise<string> {
   const [types, rules] = await Promise.all([
     hub.payloadTypes.list(),
@@ -18,15 +19,16 @@ export async function rulesText(hub: Hub): Promise<string> {
   return formatRules(types, rules);
 }
 
+/** Returns payload types and rules as text. */
 export function formatRules(
   types: readonly PayloadTypeInfo[],
   { actions, unregistered }: HandoffRules,
 ): string {
   return [
     actions.length === 0 ? "Actions: any." : `Actions: ${actions.join(", ")}. Others are refused.`,
-    types.length === 0 ? "Payload types: none is registered." : "Payload types:",
+    types.length === 0 ? "Payload types: none registered." : "Payload types:",
     ...types.map(typeText),
-    `A payload of a type that is not registered is ${UNREGISTERED[unregistered]}.`,
+    `Payloads of unregistered types are ${UNREGISTERED[unregistered]}.`,
   ].join("\n");
 }
 

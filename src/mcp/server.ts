@@ -1,7 +1,7 @@
 /**
- * The MCP server: what one connection of one agent can do. Made for each connection over stdio and for
- * each request over HTTP, where nothing is remembered between two of them. Who calls is said by whoever
- * makes it, never by an argument.
+ * Creates the MCP server of one agent: tools, resources, prompts and instructions. One per connection over
+ * stdio, one per request over HTTP, where no state is kept between requests. The transport identifies the
+ * caller, never an argument.
  */
 import { McpServer, type ServerOptions } from "@modelcontextprotocol/server";
 import type { Access } from "../access/levels.ts";
@@ -15,16 +15,18 @@ import { registerResources } from "./resources.ts";
 import { registerTool } from "./tool.ts";
 import { TOOLS } from "./tools/tools.ts";
 
-/** The lists are the same for everybody, and for as long as this version runs. */
+/** The lists are the same for every caller and constant while this version runs. */
 const LIST_CACHE_HINT = { ttlMs: 3_600_000, cacheScope: "public" } as const;
 
+/** Settings of `mcpServer()`. */
 export interface McpServerSettings {
-  /** What the caller may do; default: everything the hub allows, as for a process that opened the store. */
+  /** Access level of the caller (default: admin, as for a process that opened the store). */
   readonly access?: Access;
-  /** What the protocol's own layer takes besides. */
+  /** Further options of the MCP SDK's server. */
   readonly protocol?: Omit<ServerOptions, "instructions">;
 }
 
+/** Returns a server that acts as `agent`, with every tool, resource and prompt registered. */
 export function mcpServer(
   agent: Agent,
   hub: Hub,
@@ -35,7 +37,7 @@ export function mcpServer(
     {
       ...protocol,
       capabilities: {
-        // What there is does not change while it runs.
+        // The lists do not change while the server runs.
         tools: { listChanged: false },
         prompts: { listChanged: false },
         resources: { listChanged: false },

@@ -1,7 +1,7 @@
 /**
- * MCP over stdio, both protocol eras: stdout carries the protocol and nothing else. Ends when the client
- * closes its side, or when it is told to. Accepted work is not released then: its handle is good until
- * somebody notices that this process is gone, and then the work goes to the next with all its notes.
+ * MCP over stdio, for both protocol eras. stdout carries only the protocol. Ends when the client closes its
+ * side or the signal aborts. Accepted work is not released then: its handle stays valid until another process
+ * notices that this one has ended; then the work is offered again with all its notes.
  */
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import type { Agent } from "../hub/agent.ts";
@@ -9,13 +9,13 @@ import type { Hub } from "../hub/hub.ts";
 import { mcpServer } from "./server.ts";
 
 interface StdioOptions {
-  /** Ends it. */
+  /** Stops serving when aborted. */
   readonly signal: AbortSignal;
-  /** What goes wrong besides the answers, for a log. */
+  /** Called with errors that are not part of a response, for logging. */
   readonly onError: (error: Error) => void;
 }
 
-/** Serves one client until it is gone. */
+/** Serves one client until it disconnects or the signal aborts. */
 export async function serveMcp(
   agent: Agent,
   hub: Hub,

@@ -1,27 +1,30 @@
-/** Keeping to a number of tokens: whole items as far as they fit; of the rest it is said how many there are. */
+/** Fits a list of items into a token budget: whole items only, followed by the number of omitted ones. */
 
 import type { Agent } from "../hub/agent.ts";
 import { tokenizerFor } from "../text/tokens.ts";
 
-/** How the reader counts, and how much of a budget it can use. */
+/** Counts tokens as the reading model does. */
 export interface TokenCounter {
   readonly count: (text: string) => number;
-  /** What of so many tokens may be used: less where its model's way of counting is not known. */
+  /** Returns the usable part of a budget: less if the tokenizer of the model is only estimated. */
   readonly usable: (tokens: number) => number;
 }
 
+/** Returns the token counter for the agent's model. */
 export async function tokenCounterFor({ info }: Agent): Promise<TokenCounter> {
   const { count, margin } = await tokenizerFor(info.model);
-  // Without a model nobody knows how it counts: then the budget is one of o200k.
+  // Without a model the tokenizer is unknown: the budget is then counted in o200k tokens.
   const free = info.model === undefined ? 0 : margin;
   return { count, usable: (tokens) => Math.floor(tokens * (1 - free)) };
 }
 
+/** One item of a list. */
 export interface Item {
   readonly id: string;
   readonly text: string;
 }
 
+/** The text that fits, and the ids of shown and omitted items. */
 export interface FittedText {
   readonly text: string;
   readonly shown: readonly string[];
@@ -30,13 +33,13 @@ export interface FittedText {
 
 interface TextItems {
   readonly items: readonly Item[];
-  /** What is said when there are none. */
+  /** The text if there are no items. */
   readonly none: string;
-  /** How to get the rest, said when there is one. */
+  /** How to get omitted items; appended if there are any. */
   readonly more: string;
 }
 
-/** The items that fit, in their order. That some were left out is said even where there is no room for it. */
+/** Returns the items that fit, in order. The note about omitted items is added even if it does not fit. */
 export function fitItems(
   { items, none, more }: TextItems,
   meter: TokenCounter,
@@ -47,7 +50,7 @@ export function fitItems(
   if (meter.count(all) <= meter.usable(tokens)) {
     return { text: all, shown: items.map(({ id }) => id), omitted: [] };
   }
-  const footFor = (left: number): string => `(${left} left out for want of room. ${more})`;
+  const footFor = (left: number): string => `(${left} did not fit. ${more})`;
   let room = meter.usable(tokens) - meter.count(footFor(items.length));
   const shown: Item[] = [];
   for (const item of items) {

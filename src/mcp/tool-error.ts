@@ -1,6 +1,6 @@
 /**
- * The result of a refused call: a text that says what was wrong and what to do, and the same error as in
- * every other interface, as data. A refused call stores nothing.
+ * Builds the result of a refused tool call: a text that says what was wrong and what to do, and the same
+ * error as every other interface returns, as data. A refused call stores nothing.
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { BatonError, ErrorCode } from "../base/errors.ts";
@@ -9,47 +9,47 @@ import { argumentPath } from "./argument-names.ts";
 
 type Details = Readonly<Record<string, unknown>>;
 
-/** Hints that name tools and their arguments; undefined where the library's own hint says it well. */
+/** Hints that name tools and arguments instead of SDK methods; undefined: the SDK's hint is used. */
 const HINTS: Partial<
   Record<ErrorCode, (details: Details, error: BatonError) => string | undefined>
 > = {
   agent_disabled: () => OTHER_RECEIVER,
   already_known: () =>
-    'Read what is known; go on from it with related: [{ kind: "continues-from", to: … }] (or "supersedes", "corrects"), or write it anyway with if_known: "ignore".',
-  budget_too_small: ({ atLeast }) => `Ask again with max_tokens: ${atLeast}.`,
-  cancelled: () => "Stop working on it. Call catch_up for what waits now.",
+    'Read the known memory, then repeat with related: [{ kind: "continues-from", to: … }] (or "supersedes", "corrects"), or store it anyway with if_known: "ignore".',
+  budget_too_small: ({ atLeast }) => `Repeat the call with max_tokens: ${atLeast}.`,
+  cancelled: () => "Stop working on it, and call catch_up to see what is waiting.",
   channel_closed: () => OTHER_RECEIVER,
   channel_paused: () => OTHER_RECEIVER,
   circuit_open: () => OTHER_RECEIVER,
   inbox_full: () => OTHER_RECEIVER,
   lease_lost: () =>
-    "Stop working on it: it is not yours any more. Notes are still kept. Call catch_up for what waits now.",
+    "Stop working on it: you no longer hold it. Notes are still stored. Call catch_up to see what is waiting.",
   limit_exceeded: ({ limit, actual }) =>
-    limit === "tokens" ? `Ask again with max_tokens: ${actual}.` : undefined,
+    limit === "tokens" ? `Repeat the call with max_tokens: ${actual}.` : undefined,
   no_route: () =>
-    'Pass to: an agent\'s name, "role:<role>" or "channel:<channel>". agents lists them.',
-  not_open: ({ delivery }) => `Read ${delivery ?? "it"} to see where it stands.`,
+    'Pass to: an agent\'s name, "role:<role>" or "channel:<channel>"; call agents to list them.',
+  not_open: ({ delivery }) => `Call read with ${delivery ?? "its id"} to see its state.`,
   not_permitted: (_, { hint }) => hint.replace("; hub.settings.get() names the roles", ""),
   receipt_required: ({ constraints }) =>
-    `Accept it with receipt: { goal, first_step, constraints: ${JSON.stringify(constraints ?? [])} }: goal and first step in your own words.`,
+    `Call accept with receipt: { goal, first_step, constraints: ${JSON.stringify(constraints ?? [])} }, with goal and first_step in your own words.`,
   unknown_agent: ({ near }) => receiverHint(near),
   unknown_branch: ({ near }) =>
-    isEmpty(near) ? "Leave branch out: no tool begins a branch." : undefined,
+    isEmpty(near) ? "Omit branch: no tool creates branches." : undefined,
   unknown_channel: ({ near }) => receiverHint(near),
-  unknown_delivery: () => "Use a handoff's id (dlv_…) as a tool gave it.",
-  unknown_memory: () => "Use a memory's id (mem_…) as a tool gave it, or find it with recall.",
+  unknown_delivery: () => "Use a handoff id (dlv_…) that a tool returned.",
+  unknown_memory: () => "Use a memory id (mem_…) that a tool returned, or find it with recall.",
   unknown_role: ({ near }) => receiverHint(near),
 };
 
-const OTHER_RECEIVER = "Hand it to another receiver (agents lists them), or retry later.";
+const OTHER_RECEIVER = "Hand it to another receiver (call agents to list them), or retry later.";
 
 const isEmpty = (near: unknown): boolean => !Array.isArray(near) || near.length === 0;
 
-/** Where a name is close to a known one, the library's hint names it. */
+/** Undefined if a known name is similar: the SDK's hint then suggests it. */
 const receiverHint = (near: unknown): string | undefined =>
-  isEmpty(near) ? "Call agents for the agents, roles and channels there are." : undefined;
+  isEmpty(near) ? "Call agents to list agents, roles and channels." : undefined;
 
-/** Errors whose words may be taken from what others stored: they are shown as data. */
+/** Errors that can quote text stored by others: their text is fenced as data. */
 const CODES_WITH_STORED_TEXT: readonly ErrorCode[] = [
   "already_known",
   "contradiction",
@@ -64,11 +64,12 @@ const CODES_WITH_STORED_TEXT: readonly ErrorCode[] = [
 ];
 
 /**
- * Where the error is in a result, as data. Not in `structuredContent`: clients on version 1 of the SDK hold that
- * against the tool's output schema even when `isError` is set, and throw the text away with it.
+ * The key of `_meta` with the error as data. Not `structuredContent`: clients on version 1 of the SDK
+ * validate that against the tool's output schema even if `isError` is set, and then discard the text as well.
  */
 export const ERROR_KEY = "baton/error";
 
+/** An error in the words of the tools. */
 export interface ToolError {
   readonly code: ErrorCode;
   readonly message: string;
@@ -77,6 +78,7 @@ export interface ToolError {
   readonly retryable: boolean;
 }
 
+/** Returns an error with tool and argument names, and with stored text fenced. */
 export function toolErrorOf(error: BatonError): ToolError {
   const { code, retryable } = error;
   const isQuoting = CODES_WITH_STORED_TEXT.includes(code);
@@ -88,7 +90,7 @@ export function toolErrorOf(error: BatonError): ToolError {
   return { code, message: shown(error.message), path: argumentPath(error.path), hint, retryable };
 }
 
-/** Violations name fields of the library (`doNotRedo[0]: …`, `Add "firstStep"`). */
+/** Replaces the SDK field names in violations (`doNotRedo[0]: …`, `Add "firstStep"`). */
 function withArgumentNames(text: string, { violations }: BatonError): string {
   return violations.reduce((spelt, { path }) => {
     const argument = argumentPath(path);
@@ -99,6 +101,7 @@ function withArgumentNames(text: string, { violations }: BatonError): string {
   }, text);
 }
 
+/** Returns the result of a refused call. */
 export function failedCall(error: BatonError): CallToolResult {
   const failure = toolErrorOf(error);
   const { code, message, path, hint, retryable } = failure;

@@ -1,16 +1,17 @@
 /**
- * What a sender adds to a handoff while somebody works on it. A model that goes on by a handle may not
- * have seen it: it is shown before the work is settled, once, and then named as seen.
+ * Finds and shows extensions: what a sender added to a handoff after it was accepted. A model that continues
+ * by handle may not have seen one, so it is shown once before the work is settled, and then passed as seen.
  */
 import { isBatonError } from "../base/errors.ts";
 import type { Connection } from "./tool.ts";
 
+/** An extension that the holder has not seen yet. */
 export interface UnseenExtension {
   readonly handoff: string;
   readonly envelope: string;
 }
 
-/** An addition that came after the work was accepted; undefined when there is none, or it was seen. */
+/** Returns an extension sent after the work was accepted; undefined if there is none or it was seen. */
 export async function findUnseenExtension(
   { hub }: Connection,
   handoff: string,
@@ -21,7 +22,7 @@ export async function findUnseenExtension(
   return { handoff, envelope: envelope.id };
 }
 
-/** An error that says that the sender extended the work, as an outcome; any other is thrown on. */
+/** Turns a work_extended error into an outcome; rethrows any other error. */
 export function extensionOutcomeOf(error: unknown): {
   readonly kind: "extended";
   readonly unseen: UnseenExtension;
@@ -31,11 +32,12 @@ export function extensionOutcomeOf(error: unknown): {
   return { kind: "extended", unseen: { handoff: delivery, envelope } };
 }
 
+/** Returns the text that shows an extension, with the new primer. */
 export async function describeExtension(
   { hub }: Connection,
   { handoff, envelope }: UnseenExtension,
 ): Promise<{ readonly text: string; readonly task: string }> {
   const { delivery } = await hub.deliveries.get(handoff);
-  const told = `Nothing was done yet: the sender has added to this handoff. Look at what counts now, then make the same call again with seen: "${envelope}".`;
+  const told = `Nothing was done: the sender has extended this handoff. Read the new version below, then repeat the call with seen: "${envelope}".`;
   return { text: `${told}\n${await hub.deliveries.primer(handoff)}`, task: delivery.task };
 }

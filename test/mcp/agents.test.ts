@@ -85,7 +85,7 @@ describe("agents", () => {
     const left = little["omitted"] as string[];
     expect(left.length).toBeGreaterThan(0);
     expect([...shown, ...left].toSorted()).toEqual(paged.toSorted());
-    expect(little.text).toContain(`(${left.length} left out`);
+    expect(little.text).toContain(`(${left.length} did not fit`);
   });
 
   it("marks a receiver whose breaker is open as unresponsive", async () => {

@@ -157,7 +157,7 @@ describe.each(CASES)(
       expect(await textOf("baton://agents")).toMatch(
         /«role:agent», active.*\n- ada, .*\n- ben, you/s,
       );
-      expect(await textOf("baton://context")).toMatch(/not agreed on anything/);
+      expect(await textOf("baton://context")).toMatch(/shared context is empty/);
       await expect(textOf(`baton://memory/${`${id}`.replace(/.$/, "_")}`)).rejects.toMatchObject({
         code: -32602,
       });

@@ -139,7 +139,7 @@ describe("what there is no room for", () => {
     const shown = (some["hits"] as { id: string }[]).map(({ id }) => id);
     expect(shown.length).toBeGreaterThan(0);
     expect([...shown, ...omitted].toSorted()).toEqual(memories.map(({ id }) => id).toSorted());
-    expect(some.text).toContain(`(${omitted.length} left out for want of room.`);
+    expect(some.text).toContain(`(${omitted.length} did not fit.`);
     for (const { id, content } of memories) {
       expect(some.text.includes(content)).toBe(shown.includes(id));
     }
@@ -154,7 +154,7 @@ describe("what there is no room for", () => {
     const { id } = await ben.remember({ content: sentences.join(" ") });
     const unknown = `${id.slice(0, -4)}0000`;
     const { text, failed } = await call(ada, "read", { ids: [id, unknown], max_tokens: 400 });
-    expect(text).toMatch(/Shortened: all of it takes \d+ tokens\./);
+    expect(text).toMatch(/Shortened: the full text takes \d+ tokens\./);
     expect(text).not.toContain("Step 150 took");
     expect(failed).toEqual([{ id: unknown, code: "unknown_memory" }]);
     const whole = await call(ada, "read", { ids: [id], max_tokens: 20_000 });
@@ -186,7 +186,7 @@ describe("what there is no room for", () => {
     }
     const work = await call(ben, "wait", { seconds: 0, max_tokens: 500 });
     expect(count(work.text)).toBeLessThanOrEqual(500);
-    expect(work.text).toMatch(/\(\d+ left out for want of room/);
+    expect(work.text).toMatch(/\(\d+ did not fit/);
     expect(work["waiting"]).toHaveLength(12);
 
     const state = "It stands so. ".repeat(1_000);
@@ -201,7 +201,7 @@ describe("what there is no room for", () => {
     const outcome = await call(ada, "wait", { handoff, max_tokens: 300 });
     expect(outcome).toMatchObject({ status: "ended", state: "completed" });
     expect(outcome.text).toContain("«It is done.»");
-    expect(outcome.text).toMatch(/\(1 left out for want of room/);
+    expect(outcome.text).toMatch(/\(1 did not fit/);
     expect(count(outcome.text)).toBeLessThanOrEqual(300);
     expect((await call(ada, "wait", { handoff, max_tokens: 20_000 })).text).toContain("the log");
 
@@ -218,7 +218,7 @@ describe("what there is no room for", () => {
     await call(ada, "hand_off", { to: "ben", task: "page", intent: "Write it", constraints });
     const work = await call(ben, "accept", { max_tokens: 100 });
     expect(work).toMatchObject({ status: "accepted", handle: expect.any(String) });
-    expect(work.text).toContain("In brief only");
+    expect(work.text).toContain("Primer only");
     const { handle } = work;
     expect(await call(ben, "update", { handle, action: "complete" })).toMatchObject({
       state: "completed",

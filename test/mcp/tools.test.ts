@@ -46,7 +46,7 @@ describe("recall", () => {
         envelope,
       },
     ]);
-    expect(recalled.text).toContain("Says: «payload: remark: The heliograph needs mirrors.»");
+    expect(recalled.text).toContain("Passage: «payload: remark: The heliograph needs mirrors.»");
     expect(recalled.text).toContain(`Handoff: ${handoff}`);
     expect((await call(ben, "read", { ids: [handoff] })).text).toContain("heliograph");
   });
@@ -194,7 +194,7 @@ it("a secret is taken out before anything is stored, and whoever said it is told
     await call(ada, "remember", { content: `The token is ${secret}, keep it.` }),
     await call(ada, "hand_off", { to: "ben", task: "page", intent: `Log in with ${secret}` }),
   ];
-  for (const { text } of told) expect(text).toContain("Taken out before it was stored");
+  for (const { text } of told) expect(text).toContain("Removed before storing");
   const memories = (await hub.memories.recent({ limit: 100 })).items;
   expect(JSON.stringify([told, memories])).not.toContain(secret);
 });

@@ -1,6 +1,6 @@
 /**
- * `accept`: takes a handoff, and gives what its receiver needs to begin. The handle is in the answer
- * whatever else can or cannot be shown: without it the work would be held by nobody who knows.
+ * The tool `accept` accepts a handoff and returns what its receiver needs to start. The handle is always in
+ * the result, even if the view cannot be shown: without it no agent could settle the work.
  */
 import * as z from "zod";
 import { type BatonError, isBatonError } from "../../base/errors.ts";
@@ -24,26 +24,26 @@ import {
 } from "../tool.ts";
 import { toolErrorOf } from "../tool-error.ts";
 
-/** Clients give a call a minute, as a rule. */
+/** Most clients time a call out after a minute. */
 export const MAX_WAIT_SECONDS = 50;
 
 const input = z.strictObject({
-  handoff: handoffId("This one; else the first that waits for you or your role.").optional(),
+  handoff: handoffId("This one (default: the first for you or your role).").optional(),
   task: taskName("Only a handoff of this task.").optional(),
   wait_seconds: z
     .int()
     .min(0)
     .max(MAX_WAIT_SECONDS)
     .default(0)
-    .describe("How long to wait when nothing is there."),
+    .describe("How long to wait if nothing is ready."),
   receipt: z
     .strictObject({
-      goal: z.string().min(1).describe("What it is about, in your words."),
+      goal: z.string().min(1).describe("The goal, in your own words."),
       first_step: z.string().min(1).describe("What you will do first."),
-      constraints: z.array(z.string()).default([]).describe("The id of every must."),
+      constraints: z.array(z.string()).default([]).describe("The id of every must constraint."),
     })
     .optional()
-    .describe("Says back what it is about, where the handoff asks for that."),
+    .describe("Your restatement of the task, if the handoff requires one."),
   detail: detail("detailed"),
   max_tokens: maxTokens(4_000),
 });
@@ -103,11 +103,12 @@ const progressOf = ({ id, kind, text, on, by }: LedgerProgress): z.output<typeof
   by,
 });
 
+/** Accepts the next handoff, or one by id. */
 export const accept = tool({
   name: "accept",
   title: "Accept a handoff",
   description:
-    "Takes the first handoff that waits for you (or one by id) and gives you its handle and what you need to begin. From then on it is yours until you settle it with update, or hand it on with hand_off: pass the handle along. Nobody else gets it meanwhile.",
+    "Accepts the first handoff waiting for you (or one by id) and returns its handle and what you need to start. You hold the work until you settle it with update or hand it on with hand_off; pass them the handle. No other agent gets it meanwhile.",
   input,
   output: z.strictObject({
     text: Text,
@@ -116,11 +117,11 @@ export const accept = tool({
     handoff: z.string().optional(),
     task: z.string().optional(),
     from: z.string().optional(),
-    attempt: z.int().optional().describe("More than 1: whoever had it before did not finish."),
+    attempt: z.int().optional().describe("More than 1: an earlier attempt did not finish."),
     attempts: z
       .array(Attempt)
       .optional()
-      .describe("Earlier attempts: why each ended, what was tried, questions with their answers."),
+      .describe("Earlier attempts: why each ended, what was tried, questions with answers."),
     progress: z
       .array(Progress)
       .optional()
@@ -128,18 +129,18 @@ export const accept = tool({
     lease_until: z
       .number()
       .optional()
-      .describe("Until when it is yours without another call, in milliseconds since 1970."),
-    omitted: z.int().optional().describe("How much of what was considered is not in the text."),
+      .describe("End of your lease unless you call again, in ms since 1970."),
+    omitted: z.int().optional().describe("Number of records omitted from the text."),
     omitted_ids: z
       .array(z.string())
       .optional()
-      .describe("The first of those, by their ids: read them with read and this handle."),
+      .describe("Ids of the first of those: read them with read and this handle."),
   }),
   annotations: APPEND_ONLY,
 
   async run(args, connection, signal) {
     const { agent, hub, held } = connection;
-    await hub.deliveries.runDue(); // What is due by now must not be taken.
+    await hub.deliveries.runDue(); // First, so that a delivery past its deadline is not accepted.
     const work = await agent.accept(choiceOf(args, signal));
     if (work === undefined) {
       if (args.handoff !== undefined) throw await notAcceptableError(connection, args.handoff);
@@ -147,7 +148,7 @@ export const accept = tool({
     }
     const told = await acceptedText(connection, work, args);
     if (signal.aborted) {
-      await work.release(); // Nobody hears the answer.
+      await work.release(); // The client has cancelled the call and would never get the handle.
       return { text: "", status: "nothing" as const };
     }
     held.keep(work);
@@ -170,7 +171,7 @@ export const accept = tool({
   },
 });
 
-/** More than anybody reads at once. */
+/** Enough for a model to continue with; longer lists would only cost tokens. */
 const MAX_OMITTED_IDS = 50;
 
 type Args = z.output<typeof input>;
@@ -201,10 +202,10 @@ async function notAcceptableError(
 
 const nothingWaitingText = ({ id, info }: Agent): string =>
   info.status === "paused"
-    ? `${id} is paused, and is given nothing.`
-    : `Nothing waits for ${id} that can be taken now. Wait for it with wait, or with wait_seconds.`;
+    ? `${id} is paused and gets no work.`
+    : `No handoff is ready for ${id}. Call wait, or accept with wait_seconds.`;
 
-/** What to know before the first step. */
+/** Returns the text of the result: handle, lease, warnings and conflicts, then the view or the primer. */
 async function acceptedText(
   connection: Connection,
   work: Work,
@@ -213,10 +214,10 @@ async function acceptedText(
   const { handle, envelope } = work;
   const { task, attempt, leaseUntil } = work.delivery;
   const head = [
-    `Accepted: ${quoteText(task)} from ${envelope.from.agent}. Its handle is ${handle}; go on with update.`,
-    `It is yours until ${new Date(leaseUntil).toISOString()}, and longer with every call.`,
+    `Accepted: ${quoteText(task)} from ${envelope.from.agent}. Its handle is ${handle}; continue with update.`,
+    `Lease until ${new Date(leaseUntil).toISOString()}; every call renews it.`,
     ...(attempt > 1
-      ? [`This is attempt ${attempt}: whoever had it may have done part of it.`]
+      ? [`This is attempt ${attempt}: an earlier holder may have done part of it.`]
       : []),
     ...warningLines(await work.warnings()),
     ...conflictLines(work.reservations.conflicts),
@@ -232,7 +233,7 @@ async function acceptedText(
 
 type Body = { readonly text: string; readonly omitted: readonly string[] };
 
-/** What the team must keep to is in the view; no primer repeats it. */
+/** The primer and the team's must constraints, which a view contains but a primer does not. */
 async function conciseBody({ agent }: Connection, work: Work): Promise<Body> {
   const { items } = await agent.context.text({
     sections: ["constraints"],
@@ -243,11 +244,11 @@ async function conciseBody({ agent }: Connection, work: Work): Promise<Body> {
       ? [`- ${item.key}: ${quoteText(item.rule)}`]
       : [],
   );
-  const team = musts.length === 0 ? [] : ["## Everybody keeps to", ...musts];
+  const team = musts.length === 0 ? [] : ["## Rules for the whole team", ...musts];
   return { text: [work.primer, ...team].join("\n"), omitted: [] };
 }
 
-/** Where the view cannot be had, the primer and why: the work is accepted by now. */
+/** Falls back to the primer and the reason if the view fails, because the work is already accepted. */
 async function detailedBody(connection: Connection, work: Work, tokens: number): Promise<Body> {
   try {
     const { text, omitted } = await work.view({ tokens });
@@ -256,7 +257,7 @@ async function detailedBody(connection: Connection, work: Work, tokens: number):
     if (!isBatonError(error)) throw error;
     const brief = await conciseBody(connection, work);
     const { message, hint } = toolErrorOf(error);
-    const why = `In brief only: ${message} ${hint} See it in full with read and the handoff's id.`;
+    const why = `Primer only: ${message} ${hint} Read the full handoff by its id with read.`;
     return { ...brief, text: `${brief.text}\n${why}` };
   }
 }

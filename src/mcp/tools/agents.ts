@@ -1,4 +1,4 @@
-/** `agents`: who can receive a handoff. A tool, because many clients show a model no resources. */
+/** The tool `agents` lists the receivers of handoffs. Many clients do not show resources to the model. */
 import * as z from "zod";
 import { type ListedReceiver, RECEIVER_STATES, receiversAfter, receiversOf } from "../receivers.ts";
 import { fitItems, tokenCounterFor } from "../token-budget.ts";
@@ -6,19 +6,16 @@ import { maxTokens, READ_ONLY, Text, tool } from "../tool.ts";
 
 const MAX_LISTED = 200;
 
+/** Lists the possible receivers, one page at a time. */
 export const agents = tool({
   name: "agents",
   title: "List receivers",
   description:
-    "Lists who can receive a handoff: roles, channels and agents, each with the address that hand_off takes as `to`, its state, and of an agent its role, model and context window. Call it before hand_off when you do not know whom to name.",
+    "Lists possible receivers of a handoff: roles, channels and agents, each with its address (pass it to hand_off as `to`) and state; for agents also role, model and context window. Call it before hand_off if you do not know the receiver.",
   input: z.strictObject({
     role: z.string().min(1).optional().describe("Only agents in this role."),
-    limit: z.int().min(1).max(MAX_LISTED).default(50).describe("How many."),
-    after: z
-      .string()
-      .min(1)
-      .optional()
-      .describe("The next of the answer before: returns the next page."),
+    limit: z.int().min(1).max(MAX_LISTED).default(50).describe("Page size."),
+    after: z.string().min(1).optional().describe("next of the previous page."),
     max_tokens: maxTokens(2_000),
   }),
   output: z.strictObject({
@@ -29,13 +26,13 @@ export const agents = tool({
         state: z
           .enum(RECEIVER_STATES)
           .describe(
-            "paused: takes no work for now. disabled, closed: takes no handoffs. unresponsive: its last handoffs failed, new ones are refused for a while.",
+            "paused: gets no work for now. disabled, closed: accepts no handoffs. unresponsive: its last handoffs failed; new ones are refused for now.",
           ),
         role: z.string().optional(),
         window: z.int().optional().describe("Its context window, in tokens."),
       }),
     ),
-    omitted: z.array(z.string()).describe("Receivers that did not fit into the text."),
+    omitted: z.array(z.string()).describe("Receivers that did not fit."),
     next: z.string().optional().describe("Pass as after for the next page; absent on the last."),
   }),
   annotations: READ_ONLY,
@@ -51,8 +48,8 @@ export const agents = tool({
     const { text, shown, omitted } = fitItems(
       {
         items: page.map(({ to, text: line }) => ({ id: to, text: line })),
-        none: role === undefined ? "No agent is registered." : "No agent has this role.",
-        more: "Ask again with more max_tokens or a lower limit.",
+        none: role === undefined ? "No agents are registered." : "No agent has this role.",
+        more: "Call again with a larger max_tokens or a smaller limit.",
       },
       meter,
       max_tokens,

@@ -1,20 +1,21 @@
-/** `answer`: what a receiver has asked about a handoff of this agent. */
+/** The tool `answer` answers a receiver's question about a handoff that this agent sent. */
 import * as z from "zod";
 import { APPEND_ONLY, handoffId, Text, tool } from "../tool.ts";
 
+/** Answers a question; the work is then offered again. */
 export const answer = tool({
   name: "answer",
   title: "Answer a question",
   description:
-    "Answers what a receiver asked about a handoff you sent (wait and catch_up tell you). The work is offered again, with your answer.",
+    "Answers a receiver's question about a handoff you sent (see wait and catch_up). The work is offered again, with your answer.",
   input: z.strictObject({
-    handoff: handoffId("The one that was asked about."),
+    handoff: handoffId("The one with the question."),
     text: z.string().min(1).describe("The answer."),
   }),
   output: z.strictObject({
     text: Text,
     handoff: z.string(),
-    state: z.string().describe("Where the handoff stands now."),
+    state: z.string().describe("State of the handoff."),
   }),
   annotations: APPEND_ONLY,
 

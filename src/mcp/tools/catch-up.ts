@@ -1,4 +1,4 @@
-/** `catch_up`: the first call of a session, and the first after a context was compacted. */
+/** The tool `catch_up`: the first call of a session, and the first after its context was compacted. */
 import * as z from "zod";
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import type { DeliveryWithEnvelope } from "../../delivery/watch/inbox-listing.ts";
@@ -7,16 +7,17 @@ import { quoteText } from "../../text/fence.ts";
 import { tokenCounterFor } from "../token-budget.ts";
 import { detail, maxTokens, READ_ONLY, Text, taskName, tool } from "../tool.ts";
 
-/** How many records are considered. */
+/** How many records are considered, by level of detail. */
 const RECORD_LIMITS = { concise: 20, detailed: 100 } as const;
-/** Of what waits, so many are named; of what is held, all. */
+/** How many waiting handoffs are listed; held work is listed in full. */
 const MAX_WAITING = 50;
 
+/** Returns what an agent should know when it starts. */
 export const catchUp = tool({
   name: "catch_up",
   title: "Catch up",
   description:
-    "What to know when you start, or when your context was emptied: handoffs that wait for you, work you hold (with its handles), what always holds, what the team agreed on, what happened last. Looking takes nothing out of the inbox.",
+    "Returns what to know when you start or after your context was cleared: handoffs waiting for you, work you hold (with handles), pinned memories, what the team agreed on, recent events. Claims nothing.",
   input: z.strictObject({
     task: taskName("Only what concerns this task.").optional(),
     detail: detail("concise"),
@@ -24,11 +25,11 @@ export const catchUp = tool({
   }),
   output: z.strictObject({
     text: Text,
-    agent: z.string().describe("Who you are here."),
+    agent: z.string().describe("Your id."),
     role: z.string().optional(),
     held: z
       .array(z.strictObject({ handle: z.string(), handoff: z.string(), task: z.string() }))
-      .describe("Work you have accepted and not settled: go on with update."),
+      .describe("Work you accepted and have not settled: continue with update."),
     waiting: z
       .array(
         z.strictObject({
@@ -38,8 +39,8 @@ export const catchUp = tool({
           state: z.string(),
         }),
       )
-      .describe("Handoffs for you or your role, the first of them: take one with accept."),
-    omitted: z.array(z.string()).describe("Records that did not fit, by their ids."),
+      .describe("The first handoffs for you or your role: take one with accept."),
+    omitted: z.array(z.string()).describe("Ids of records that did not fit."),
   }),
   annotations: READ_ONLY,
 
@@ -79,9 +80,9 @@ export const catchUp = tool({
   },
 });
 
-const OMITTED_HINT = "(For what was left out: recall it, read it, or ask with more max_tokens.)";
+const OMITTED_HINT = "(For omitted records, use recall or read, or a larger max_tokens.)";
 
-/** A refusal says what to ask with: that is for all of the text. */
+/** Adds the tokens of the head to the required budget that an error reports. */
 function withReservedTokens(taken: number, error: unknown): unknown {
   if (!isBatonError(error) || error.details["limit"] !== "tokens") return error;
   const { code, message, path, hint, details } = error;
@@ -89,7 +90,7 @@ function withReservedTokens(taken: number, error: unknown): unknown {
   return new BatonError(code, { message, path, hint, details: { ...details, actual } });
 }
 
-/** Of this session: what another session of the same agent holds is not this one's. */
+/** Returns whether this session holds the work; another session of the same agent does not count. */
 function isHeldBy(
   { id, instance }: { readonly id: string; readonly instance: string },
   { delivery }: DeliveryWithEnvelope,

@@ -1,4 +1,4 @@
-/** `hand_off`: gives a task to another agent; with a handle it hands on the work that this agent holds. */
+/** The tool `hand_off` sends a task to another agent; with a handle it hands on work the agent holds. */
 import * as z from "zod";
 import { RULE_NAMES } from "../../context/lint/rule.ts";
 import type { Draft } from "../../envelope/schema.ts";
@@ -13,13 +13,13 @@ import { DRAFT_ARGUMENTS, textArgument } from "./draft-arguments.ts";
 const input = z.strictObject({
   ...DRAFT_ARGUMENTS,
   handle: workHandle(
-    "Of work you hold: hands its task on, and completes your part, in one step.",
+    "Work you hold: hands its task on and completes your part in one step.",
   ).optional(),
-  summary: textArgument("When handing on: what you have done.").optional(),
-  outputs: freeObject("When handing on: what your part was to hand in, by name.").optional(),
-  seen: textArgument(
-    "When handing on: the sender's addition you have looked at (env_…).",
+  summary: textArgument("With handle: what you have done.").optional(),
+  outputs: freeObject(
+    "With handle: the outputs your part was expected to return, by name.",
   ).optional(),
+  seen: textArgument("With handle: the sender's extension you have read (env_…).").optional(),
 });
 
 const Finding = z.strictObject({
@@ -35,33 +35,32 @@ const Repeat = z.strictObject({
   envelope: z.string(),
   task: z.string(),
   state: z.enum(DELIVERY_STATES),
-  by: z.string().describe("Who sent it."),
+  by: z.string().describe("The sender."),
   holder: z
     .string()
     .optional()
     .describe("The agent that works on it or completed it; absent while it waits."),
-  at: z.number().describe("When it was completed, or else sent."),
-  why: z.enum(["task", "work"]).describe("The same task, or the same intent under another task."),
+  at: z.number().describe("When completed; if open, when sent."),
+  why: z.enum(["task", "work"]).describe("Same task, or same intent under another task."),
 });
 
+/** Sends a handoff. */
 export const handOff = tool({
   name: "hand_off",
   title: "Hand off",
   description:
-    "Gives a task to another agent, with all it needs: what is wanted, where it stands, what comes next, what must hold, what not to redo. Stored for good when this returns. With a handle it hands on the work you hold. Learn what comes of it with wait.",
+    "Hands a task to another agent with everything it needs: intent, current state, next steps, constraints, what not to redo. It is on disk when this returns. With a handle it hands on the work you hold. Get the outcome with wait.",
   input,
   output: z.strictObject({
     text: Text,
-    status: z.enum(["sent", "extended"]).describe("extended: look at the addition, then repeat."),
-    handoff: z.string().optional().describe("The handoff's id, for wait. Of several, the first."),
+    status: z.enum(["sent", "extended"]).describe("extended: read the extension, then repeat."),
+    handoff: z.string().optional().describe("The (first) handoff's id, for wait."),
     handoffs: z.array(z.string()).describe("One for each receiver."),
     task: z.string(),
     receivers: z.array(z.string()),
-    envelope: z.string().describe("What was sent; when extended, the addition: pass it as seen."),
-    stopped: z.boolean().describe("True: the line is too long, and has stopped in dead letters."),
-    findings: z
-      .array(Finding)
-      .describe("What could be better about it, and what to write instead."),
+    envelope: z.string().describe("What was sent; if extended, the extension: pass it as seen."),
+    stopped: z.boolean().describe("True: the line exceeds the hop limit; this is a dead letter."),
+    findings: z.array(Finding).describe("Lint findings, with hints."),
     repeats: z.array(Repeat).describe("Open or completed handoffs that it repeats, newest first."),
   }),
   annotations: APPEND_ONLY,
@@ -89,7 +88,7 @@ export const handOff = tool({
 
 type DraftArguments = Omit<z.output<typeof input>, "handle" | "seen" | "summary" | "outputs">;
 
-/** False means left out: in a draft these two are true or absent. */
+/** Omits these two if false: in a draft they are true or absent. */
 function draftOf({ receipt, merge_on_complete, ...given }: DraftArguments): Partial<Draft> {
   return fieldsOf({
     ...given,
@@ -103,12 +102,12 @@ function sentResult(sent: Sent<object>) {
   const handoffs = sent.each.map(({ id }) => id);
   const [handoff] = handoffs;
   const told = [
-    `Handed off as ${handoffs.join(", ")} to ${receivers.join(", ")}. Wait for the answer with wait, or go on.`,
+    `Handed off as ${handoffs.join(", ")} to ${receivers.join(", ")}. Call wait for the outcome, or continue with other work.`,
     ...secretLines(secrets),
-    ...(sent.joined === "new" ? [] : [`It is not new: ${sent.joined}.`]),
-    ...(cycle.length === 0 ? [] : ["It goes in a circle: the same payload came here before."]),
+    ...(sent.joined === "new" ? [] : [`It did not create new work: ${sent.joined}.`]),
+    ...(cycle.length === 0 ? [] : ["The line has a cycle: the same payload was here before."]),
     ...(stopped
-      ? ["The line is longer than it may be, and has stopped: nobody will get this."]
+      ? ["The line exceeds the hop limit: this handoff is a dead letter and is not delivered."]
       : []),
     ...findingLines(findings.filter(({ rule }) => rule !== "secret" || secrets.length === 0)),
   ];

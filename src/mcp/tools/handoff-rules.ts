@@ -1,4 +1,4 @@
-/** `handoff_rules`: what handoffs must keep to; with arguments, a coordinator changes it. */
+/** The tool `handoff_rules` lists the rules of handoffs; with arguments, a coordinator changes them. */
 import * as z from "zod";
 import { requireAccess } from "../../access/refusals.ts";
 import { BatonError } from "../../base/errors.ts";
@@ -13,26 +13,27 @@ const input = z.strictObject({
     .optional()
     .describe("The payload type to register, with schema, or to remove."),
   schema: freeObject(
-    "The JSON Schema (draft 2020-12) that payload data of the type must fit.",
+    "The JSON Schema (draft 2020-12) that data of this type must match.",
   ).optional(),
-  remove: z.boolean().optional().describe("True: the type is no longer registered."),
+  remove: z.boolean().optional().describe("True: remove the type."),
   actions: z
     .array(z.string().min(1))
     .optional()
-    .describe("The actions handoffs may name from now on; empty: any."),
+    .describe("The actions that handoffs may use; empty: any."),
   unregistered: z
     .enum(UNREGISTERED_MODES)
     .optional()
-    .describe("What happens to a payload whose type is not registered."),
+    .describe("What happens to payloads of unregistered types."),
 });
 
 type Args = z.output<typeof input>;
 
+/** Lists the handoff rules, or changes them. */
 export const handoffRules = tool({
   name: "handoff_rules",
   title: "Handoff rules",
   description:
-    "Lists the payload types handoffs can carry, with the JSON Schema of each, and the allowed actions. With arguments it registers or removes a type, or sets the rules, for every agent; that takes coordinator access.",
+    "Lists the payload types handoffs can carry, with the JSON Schema of each, and the allowed actions. With arguments it registers or removes a type, or sets the rules, for every agent; this requires coordinator access.",
   input,
   output: z.strictObject({
     text: Text,
@@ -74,14 +75,14 @@ async function change(args: Args, { access, agent, hub }: Connection): Promise<v
   });
 }
 
-/** A type is registered with a schema, or removed: which of the two is never guessed. */
+/** Throws unless a payload type comes with exactly one of schema and remove, so that neither is guessed. */
 function requireSchemaOrRemove({ payload_type: type, schema, remove }: Args): void {
   const isRemoved = remove === true;
   if (type === undefined && schema === undefined && !isRemoved) return;
   if (type !== undefined && isRemoved === (schema === undefined)) return;
   throw new BatonError("invalid_input", {
-    message: "payload_type takes either schema or remove: true.",
+    message: "payload_type needs exactly one of schema and remove: true.",
     path: type === undefined ? "payload_type" : "schema",
-    hint: "Pass payload_type and schema to register a type, payload_type and remove: true to remove it.",
+    hint: "Pass payload_type and schema to register a type, or payload_type and remove: true to remove it.",
   });
 }

@@ -1,4 +1,4 @@
-/** `read`: memories and handoffs by their ids, a memory in its freshest form. */
+/** The tool `read` returns memories and handoffs by id, a memory in its newest version. */
 import * as z from "zod";
 import { type BatonError, isBatonError } from "../../base/errors.ts";
 import type { DetailLevel } from "../../envelope/schema.ts";
@@ -9,24 +9,27 @@ import { type Connection, detail, maxTokens, READ_ONLY, Text, tool, workHandle }
 const MAX_IDS = 20;
 const SUMMARY: readonly DetailLevel[] = ["summary"];
 
+/** Reads up to 20 records. */
 export const read = tool({
   name: "read",
   title: "Read",
   description:
-    "Reads memories (mem_…), handoffs (dlv_…) and parts of an envelope (env_…#payload) by their ids. Of a memory you get what holds now, and are told when that replaced the one you asked for. With the handle of work you hold, also by the short ids its text uses.",
+    "Reads memories (mem_…), handoffs (dlv_…) and parts of an envelope (env_…#payload) by id. For a memory that was replaced you get the current one, with a note of which it replaces. With the handle of work you hold, also by the short ids in its text.",
   input: z.strictObject({
     ids: z.array(z.string().min(1)).min(1).max(MAX_IDS).describe("What to read."),
-    handle: workHandle("Of the work whose text names them by short ids.").optional(),
+    handle: workHandle("The work that shows these short ids.").optional(),
     detail: detail("detailed"),
     max_tokens: maxTokens(4_000),
   }),
   output: z.strictObject({
     text: Text,
-    read: z.array(z.string()).describe("What is shown, by the ids you asked with."),
-    omitted: z.array(z.string()).describe("What did not fit: ask for it alone, or with more room."),
+    read: z.array(z.string()).describe("The ids that are shown."),
+    omitted: z
+      .array(z.string())
+      .describe("Ids that did not fit: read each alone, or raise max_tokens."),
     failed: z
       .array(z.strictObject({ id: z.string(), code: z.string() }))
-      .describe("What could not be read, and why."),
+      .describe("Ids that could not be read, and why."),
   }),
   annotations: READ_ONLY,
 
@@ -39,7 +42,7 @@ export const read = tool({
     const failed = found.flatMap((each) => ("error" in each ? [each] : []));
     const [first] = failed;
     if (items.length === 0 && first !== undefined) throw first.error;
-    const more = "Ask for each alone, or with more max_tokens.";
+    const more = "Read each alone, or with a larger max_tokens.";
     const page = { items, none: "", more };
     const { text, shown, omitted } = fitItems(page, room.meter, max_tokens);
     const told = failed.map(({ id, error }) => `${id} cannot be read: ${error.code}.`);

@@ -1,4 +1,4 @@
-/** `recall`: what is known about a question, best first. */
+/** The tool `recall` searches memories for a question, best first. */
 import * as z from "zod";
 import { textAtLevel } from "../../context/detail/detail-level.ts";
 import type { Hit } from "../../memory/recall/recall.ts";
@@ -8,14 +8,15 @@ import { fitItems, tokenCounterFor } from "../token-budget.ts";
 import { detail, maxTokens, READ_ONLY, Text, taskName, tool } from "../tool.ts";
 
 const MAX_HITS = 50;
-/** One publication can have a thousand. */
+/** How many handoffs of a hit are listed; one publication can have a thousand. */
 const MAX_HANDOFFS = 5;
 
+/** Searches memories, one page at a time. */
 export const recall = tool({
   name: "recall",
   title: "Recall",
   description:
-    "Finds what is known about a question, best first: by words, by meaning and by connection. Ask before you decide, before you look something up, and before you do what somebody may have done.",
+    "Finds memories about a question, best first, by words, meaning and relations. Call it before you decide, before you look something up, and before you do what another agent may have done.",
   input: z.strictObject({
     question: z.string().min(1).describe("In words, as you would ask a colleague."),
     task: taskName("Only of this task.").optional(),
@@ -24,12 +25,8 @@ export const recall = tool({
     tag: z.string().min(1).optional().describe("Only with this tag."),
     concept: z.string().min(1).optional().describe("Only about this concept."),
     run: z.string().min(1).optional().describe("Only of this run."),
-    limit: z.int().min(1).max(MAX_HITS).default(10).describe("How many."),
-    after: z
-      .string()
-      .min(1)
-      .optional()
-      .describe("The next of the answer before: returns the next page of the same question."),
+    limit: z.int().min(1).max(MAX_HITS).default(10).describe("Page size."),
+    after: z.string().min(1).optional().describe("next of the previous page of the same question."),
     detail: detail("concise"),
     max_tokens: maxTokens(2_000),
   }),
@@ -45,15 +42,15 @@ export const recall = tool({
         passage: z
           .string()
           .optional()
-          .describe("The part of the handoff or result that answers, where its content does not."),
+          .describe("The matching part of a handoff or result; absent if its content matches."),
         handoffs: z
           .array(z.string())
           .optional()
-          .describe("The handoffs it sends or settles: read them by these ids."),
-        envelope: z.string().optional().describe("What it sends."),
+          .describe("Ids of handoffs it sends or settles, for read."),
+        envelope: z.string().optional().describe("Id of the envelope it sends."),
       }),
     ),
-    omitted: z.array(z.string()).describe("Hits that did not fit, by their ids: read them."),
+    omitted: z.array(z.string()).describe("Ids of hits that did not fit, for read."),
     next: z.string().optional().describe("Pass as after for the next page; absent on the last."),
   }),
   annotations: READ_ONLY,
@@ -66,8 +63,8 @@ export const recall = tool({
     const { text, shown, omitted } = fitItems(
       {
         items: hits.map((hit) => ({ id: hit.memory.id, text: hitText(hit, much) })),
-        none: "Nothing is known about that.",
-        more: "Read them by their ids, or ask with more max_tokens.",
+        none: "No memory matches the question.",
+        more: "Read them by id, or call again with a larger max_tokens.",
       },
       meter,
       max_tokens,
@@ -106,11 +103,11 @@ function hitText(hit: Hit, much: "concise" | "detailed"): string {
   );
 }
 
-/** What of a handoff answers, and the id to read the rest by. */
+/** Returns the matching passage of a handoff, and the id to read the rest by. */
 function matchNotes({ passage, handoff }: Hit): string[] {
   const [id] = handoff?.deliveries ?? [];
   return [
-    ...(passage === undefined ? [] : [`Says: ${quoteText(passage)}`]),
+    ...(passage === undefined ? [] : [`Passage: ${quoteText(passage)}`]),
     ...(id === undefined ? [] : [`Handoff: ${id}`]),
   ];
 }

@@ -1,4 +1,4 @@
-/** Every tool, in the order a session uses them. */
+/** The list of all MCP tools, in the order a session uses them. */
 import type { Tool } from "../tool.ts";
 import { accept } from "./accept.ts";
 import { agents } from "./agents.ts";

@@ -1,6 +1,6 @@
 /**
- * `update`: everything that is said about work one holds, from a note to its end. One tool with an
- * action, because a model that holds work has one question: what do I say about it now?
+ * The tool `update` covers all that an agent reports about work it holds, from a note to its settlement. One
+ * tool with an action, because a model that holds work has one question: what do I report about it now?
  */
 import * as z from "zod";
 import { assertNever, BatonError, isBatonError } from "../../base/errors.ts";
@@ -30,15 +30,15 @@ const ACTIONS = [
 ] as const;
 type Action = (typeof ACTIONS)[number];
 
-/** What `text` is for each action that needs one. */
+/** The meaning of `text` for each action that requires it. */
 const TEXT_MEANINGS: Partial<Record<Action, string>> = {
-  note: "what you did, found out or decided",
+  note: "what you did, learned or decided",
   fail: "what went wrong",
-  decline: "why you do not take it",
+  decline: "why you decline",
   clarify: "the question",
 };
 
-/** Fields that only some actions take. */
+/** The actions that accept a field; all others refuse it. */
 const ACTIONS_BY_FIELD: Readonly<Record<string, readonly Action[]>> = {
   type: ["note"],
   outputs: ["complete"],
@@ -57,7 +57,7 @@ const input = z.strictObject({
   action: z
     .enum(ACTIONS)
     .describe(
-      "note: write down a step or finding. renew: ask for more time. reserve: say which files you work on, learn who else does. complete: done, with the result. fail: it went wrong. decline: not for you, for good. release: give it back for another try. clarify: ask the sender; it comes back with the answer. To hand it on, use hand_off with the handle.",
+      "note: record a step or finding. renew: extend the lease. reserve: name the files you work on, get conflicts. complete: done, with the result. fail: this attempt failed. decline: refuse it permanently. release: return it for another attempt. clarify: ask the sender; it is offered again with the answer. To hand it on, use hand_off with the handle.",
     ),
   text: z
     .string()
@@ -66,30 +66,30 @@ const input = z.strictObject({
     .describe(
       "note: what you did or found. complete: the summary. fail: what went wrong. decline: why. clarify: the question.",
     ),
-  type: z.string().min(1).optional().describe("note: step (as a rule), finding, decision, …"),
-  outputs: freeObject("complete: what the handoff expects, by name.").optional(),
+  type: z.string().min(1).optional().describe("note: step (default), finding, decision, …"),
+  outputs: freeObject("complete: the expected outputs, by name.").optional(),
   criteria: z
     .record(z.string(), z.array(z.string()))
     .optional()
-    .describe("complete: the criteria that are met, word for word, by the output's name."),
-  outcome: z.string().min(1).optional().describe("complete: how it ended, in one word."),
+    .describe("complete: the criteria that are met, verbatim, by output name."),
+  outcome: z.string().min(1).optional().describe("complete: the outcome, in one word."),
   confidence: z.number().min(0).max(1).optional().describe("complete, note: from 0 to 1."),
   class: z
     .enum(FAILURE_CLASSES)
     .optional()
-    .describe("fail: whether another try may mend it (retryable, as a rule)."),
-  attempted: z.string().min(1).optional().describe("fail: what you tried."),
-  hints: z.array(z.string().min(1)).optional().describe("fail: what might mend it."),
+    .describe("fail: whether a retry may succeed (default: retryable)."),
+  attempted: z.string().min(1).optional().describe("fail: what you attempted."),
+  hints: z.array(z.string().min(1)).optional().describe("fail: what might fix it."),
   globs: z
     .array(z.string().min(1))
     .optional()
-    .describe("reserve: files or resources; else what the handoff says it touches."),
-  mode: z.enum(["exclusive", "shared"]).optional().describe("reserve: shared minds no sharers."),
+    .describe("reserve: files or resources (default: what the handoff touches)."),
+  mode: z.enum(["exclusive", "shared"]).optional().describe("reserve: shared allows others."),
   seen: z
     .string()
     .min(1)
     .optional()
-    .describe("The sender's addition you have looked at (env_…), when you were told of one."),
+    .describe("The sender's extension you have read (env_…), if one was reported."),
 });
 
 const output = z.strictObject({
@@ -97,23 +97,24 @@ const output = z.strictObject({
   status: z
     .enum(["noted", "held", "settled", "extended", "kept"])
     .describe(
-      "held: still yours. settled: over for you. extended: look at the addition, then repeat. kept: the note was stored, but the work is not yours any more.",
+      "held: you still hold it. settled: your part is over. extended: read the extension, then repeat. kept: the note was stored, but you no longer hold the work.",
     ),
   handoff: z.string(),
-  state: z.string().optional().describe("Where the handoff stands."),
-  memory: z.string().optional().describe("The record that was written."),
-  envelope: z.string().optional().describe("When extended: pass it as seen."),
+  state: z.string().optional().describe("State of the handoff."),
+  memory: z.string().optional().describe("The stored memory."),
+  envelope: z.string().optional().describe("If extended: pass it as seen."),
   lease_until: z.number().optional(),
 });
 
 type Args = z.output<typeof input>;
 type Answer = z.input<typeof output>;
 
+/** Notes progress, renews, reserves or settles work. */
 export const update = tool({
   name: "update",
   title: "Update your work",
   description:
-    "Says something about work you hold: note progress as you go (it keeps the work yours and helps whoever comes after you), and settle it at the end: complete, fail, decline, release or clarify. Settled once; then the handle is spent.",
+    "Updates work you hold: note progress as you go (it renews your lease and helps the next agent), and settle it at the end: complete, fail, decline, release or clarify. After that the handle is invalid.",
   input,
   output,
   annotations: APPEND_ONLY,
@@ -131,16 +132,16 @@ export const update = tool({
   },
 });
 
-/** A field of another action is a slip, and a text that is missing is asked for by name. */
+/** Throws if `text` is missing, or if a field belongs to another action: that is likely a mistake. */
 function refuseMisplaced({ action, text, ...given }: Args): void {
   const says = TEXT_MEANINGS[action];
   if (says !== undefined && text === undefined) {
-    throw invalidArgument("text", `${action} needs text: ${says}.`, "Say it in text.");
+    throw invalidArgument("text", `${action} requires text: ${says}.`, "Pass text.");
   }
   for (const [field, actions] of Object.entries(ACTIONS_BY_FIELD)) {
     if (given[field as keyof typeof given] === undefined || actions.includes(action)) continue;
-    const message = `${field} is not for ${action}, but for ${actions.join(" and ")}.`;
-    throw invalidArgument(field, message, "Leave it out, or choose the action you mean.");
+    const message = `${field} is not allowed with ${action}, only with ${actions.join(" and ")}.`;
+    throw invalidArgument(field, message, `Omit ${field}, or use another action.`);
   }
 }
 
@@ -153,7 +154,7 @@ async function runAction(args: Args, connection: Connection): Promise<Answer> {
   if (action === "note") return addNote(args, connection);
   const work = await held.at(agent, handle, seen);
   if (action === "renew" || action === "reserve") return renewOrReserve(args, connection, work);
-  // Whoever gives it back need not have seen what the next will get.
+  // A release needs no check: the next holder gets the extension.
   const unseen =
     action === "release" ? undefined : await findUnseenExtension(connection, work.id, seen);
   if (unseen !== undefined) return extendedAnswer(connection, unseen);
@@ -195,7 +196,7 @@ async function settleWork(args: Args, work: Work): Promise<SettleResult> {
   }
 }
 
-/** Without what was not said. */
+/** Removes undefined fields. */
 const omitUndefined = <Fields extends object>(fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
 
@@ -214,7 +215,7 @@ async function addNote(args: Args, connection: Connection): Promise<Answer> {
   const { id } = noted.memory;
   const handoff = handle.replace(/#.*$/, "");
   if (noted.kind === "kept") {
-    const told = `The note is kept as ${id}, but the work is not yours (any more): stop working on it.`;
+    const told = `The note is stored as ${id}, but you do not hold this work: stop working on it.`;
     return { text: told, status: "kept", handoff, memory: id };
   }
   const added = await extensionNotice(connection, handoff, args.seen);
@@ -237,12 +238,12 @@ async function renewOrReserve(args: Args, connection: Connection, work: Work): P
   };
 }
 
-/** Of work that is still held: the earlier it is known that the sender added something, the better. */
+/** Reports an extension while the work is still held, so that the holder learns of it early. */
 async function extensionNotice(connection: Connection, handoff: string, seen: string | undefined) {
   const unseen = await findUnseenExtension(connection, handoff, seen);
   if (unseen === undefined) return { told: [], envelope: {} };
   const { envelope } = unseen;
-  const told = `The sender has added to the handoff: read ${handoff}, then pass seen: "${envelope}".`;
+  const told = `The sender has extended the handoff: read ${handoff}, then pass seen: "${envelope}".`;
   return { told: [told], envelope: { envelope } };
 }
 
@@ -251,7 +252,7 @@ async function reserveFiles({ globs, mode }: Args, work: Work): Promise<string[]
   const all = reserved.globs.join(", ");
   return [
     `Reserved: ${quoteText(all)}.`,
-    ...(conflicts.length === 0 ? ["Nobody else works there."] : conflictLines(conflicts)),
+    ...(conflicts.length === 0 ? ["No conflicts."] : conflictLines(conflicts)),
   ];
 }
 

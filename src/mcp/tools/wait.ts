@@ -1,6 +1,6 @@
 /**
- * `wait`: for what comes of a handoff, or for something to do. Bounded: a call that is not answered in
- * time is given up by its client, so it answers before, and can be made again.
+ * The tool `wait` waits for the outcome of a handoff, or for work or questions. Bounded: a client gives up a
+ * call that takes too long, so this one returns earlier and can be repeated.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
@@ -13,9 +13,9 @@ import { fitItems, tokenCounterFor } from "../token-budget.ts";
 import { type Connection, handoffId, maxTokens, READ_ONLY, Text, taskName, tool } from "../tool.ts";
 import { MAX_WAIT_SECONDS } from "./accept.ts";
 
-/** How often it is looked for something to do. */
+/** How often the inbox and questions are polled. */
 const POLL_MS = 500;
-/** Of what waits, so many are told. */
+/** How many waiting handoffs are listed. */
 const MAX_WAITING = 20;
 
 const output = z.strictObject({
@@ -23,28 +23,29 @@ const output = z.strictObject({
   status: z
     .enum(["work", "question", "accepted", "asked", "ended", "nothing"])
     .describe(
-      "work: something to accept. question: something to answer. Of a handoff: accepted, asked (answer it), ended. nothing: time is up, wait again.",
+      "work: something to accept. question: something to answer. For a handoff: accepted, asked (answer it), ended. nothing: timed out, wait again.",
     ),
-  handoff: z.string().optional().describe("The one you waited for, or the first that waits."),
-  state: z.string().optional().describe("Where it stands."),
-  waiting: z.array(z.string()).describe("Handoffs you can accept, by their ids."),
-  questions: z.array(z.string()).describe("Handoffs of yours that wait for your answer."),
+  handoff: z.string().optional().describe("The one you waited for, or the first waiting."),
+  state: z.string().optional().describe("Its state."),
+  waiting: z.array(z.string()).describe("Ids of handoffs you can accept."),
+  questions: z.array(z.string()).describe("Ids of your handoffs with an open question."),
 });
 type Answer = z.input<typeof output>;
 
+/** Waits for an outcome, work or a question. */
 export const wait = tool({
   name: "wait",
   title: "Wait",
   description:
-    "Waits for what comes of a handoff you sent, or (without one) for something to accept or to answer. Returns as soon as there is something, at the latest after `seconds`; then wait again, or do something else. Takes nothing out of the inbox.",
+    "Waits for the outcome of a handoff you sent, or (without handoff) for work to accept or a question to answer. Returns as soon as there is something, at the latest after `seconds`; then wait again, or do something else. Claims nothing.",
   input: z.strictObject({
-    handoff: handoffId("The one whose outcome you wait for.").optional(),
+    handoff: handoffId("The one to wait for.").optional(),
     until: z
       .enum(["accepted", "ended"])
       .default("ended")
-      .describe("Of a handoff: until somebody has it, or until it is over."),
-    task: taskName("Without a handoff: only work of this task.").optional(),
-    seconds: z.int().min(0).max(MAX_WAIT_SECONDS).default(30).describe("How long at most."),
+      .describe("With handoff: until it is accepted, or until it has ended."),
+    task: taskName("Without handoff: only work of this task.").optional(),
+    seconds: z.int().min(0).max(MAX_WAIT_SECONDS).default(30).describe("Timeout."),
     max_tokens: maxTokens(4_000),
   }),
   output,
@@ -53,7 +54,7 @@ export const wait = tool({
   async run({ handoff, until, task, seconds, max_tokens }, connection, signal) {
     const patience = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
     const meter = await tokenCounterFor(connection.agent);
-    /** As many of the texts as there is room for. */
+    /** Returns as many of the texts as fit into max_tokens. */
     const inRoom = (texts: readonly string[], more: string): string => {
       const items = texts.map((text, i) => ({ id: `${i}`, text }));
       return fitItems({ items, none: "", more }, meter, max_tokens).text;
@@ -87,11 +88,11 @@ async function waitForOutcome(
   }
   const shown = await hub.deliveries.get(handoff);
   const { state } = shown.delivery;
-  const again = isNews(state) ? [] : ["Nothing new: wait again, or go on."];
+  const again = isNews(state) ? [] : ["No change yet: wait again, or continue with other work."];
   return {
     text: inRoom(
       [...deliveryStatusLines(shown), ...again],
-      `Read ${handoff} with more max_tokens.`,
+      `Read ${handoff} with a larger max_tokens.`,
     ),
     status: isNews(state) ? statusOf(state) : "nothing",
     handoff,
@@ -118,7 +119,7 @@ function statusOf(state: State): "accepted" | "asked" | "ended" | "nothing" {
   }
 }
 
-/** Looks until there is something, or patience ends: at least once. */
+/** Polls at least once, until there is work or a question, or the wait ends. */
 async function waitForWork(
   { agent, hub }: Connection,
   { task, patience, inRoom }: { task: string | undefined; patience: AbortSignal; inRoom: FitTexts },
@@ -133,7 +134,7 @@ async function waitForWork(
     const ready = open.items.filter(isReady);
     if (ready.length > 0 || asked.length > 0) return workOrQuestions(ready, asked, inRoom);
     if (patience.aborted) {
-      const text = "Nothing waits for you yet: wait again, or go on.";
+      const text = "Nothing is waiting for you yet: wait again, or continue with other work.";
       return { text, status: "nothing", waiting: [], questions: [] };
     }
     await untilNextPoll(patience);
@@ -167,7 +168,7 @@ function workOrQuestions(
         ...(ready.length === 0 ? [] : ["To accept:", ...ready.map(inboxLine)]),
         ...(questions.length === 0 ? [] : ["To answer:", ...questions]),
       ],
-      "They are named beside this text: read or accept them by their ids.",
+      "Their ids are in waiting and questions: read or accept them.",
     ),
     status: first === undefined ? "question" : "work",
     ...(first === undefined ? {} : { handoff: first.delivery.id, state: first.delivery.state }),
