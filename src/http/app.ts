@@ -1,7 +1,7 @@
 /**
- * The hub over HTTP: a web-standard `fetch(Request)`. Every operation of the table becomes a route; around
- * each stand the same few steps, in this order: may the caller talk to us at all, who is it, may it do
- * this, how often, what did it say, was this said before; then the one line that calls the hub.
+ * The hub as a web-standard `fetch(Request)`. Every operation becomes a route with the same steps, in this
+ * order: check host and origin, authenticate, check access, apply the rate limit, decode the input, replay by
+ * idempotency key; then one line that calls the hub.
  */
 import { Hono } from "hono";
 import { requireAccess } from "../access/refusals.ts";
@@ -30,22 +30,24 @@ import { SessionCache } from "./session-cache.ts";
 import { streamRoutes } from "./stream-routes.ts";
 import { bodyOf } from "./streams.ts";
 
+/** Options of `httpHub()`. */
 export interface HttpOptions extends Partial<Guard> {
   /**
-   * What a caller without a token may do: nothing unless told. For a hub that only this machine reaches,
-   * "coordinator" (listen.ts decides).
+   * Access level of callers without a token (default: none). "coordinator" for a hub that only this machine
+   * can reach (listen.ts decides).
    */
   readonly open?: AnonymousAccess;
-  /** The longest body of a call, in bytes; an import has no such bound. */
+  /** Maximum body size of a call, in bytes (default: 16 MiB). Imports are not limited. */
   readonly bodyBytes?: number;
-  /** How often each caller may call. */
+  /** Rate limit of each caller (default: 5,000 calls per second, 10,000 at once). */
   readonly rate?: RateLimit;
-  /** Told of every answer: no token, no text of anybody. */
+  /** Called for every response, for logging. Contains no token and no content. */
   readonly onAnswer?: (answer: RequestLogEntry) => void;
-  /** Told of what can only be a bug of ours. */
+  /** Called with unexpected errors, which are bugs in Baton. */
   readonly onBug?: (bug: unknown) => void;
 }
 
+/** One response, for the request log. */
 export interface RequestLogEntry {
   readonly operation: string;
   readonly method: string;
@@ -56,31 +58,33 @@ export interface RequestLogEntry {
   readonly workspace: string;
 }
 
+/** The HTTP interface of a hub. */
 export interface HttpHub {
   fetch(request: Request): Promise<Response>;
-  /** Ends what waits and streams; what is under way is answered. Does not close the hub. */
+  /** Ends long polls and streams; calls in progress are answered. Does not close the hub. */
   close(): void;
 }
 
-/** What every route needs; handed to the files that add some. */
+/** What route handlers share; passed to the files that add routes. */
 export interface App {
   readonly hono: Hono;
   readonly hub: LocalHub;
   readonly sessions: SessionCache;
   readonly metrics: Metrics;
   readonly closing: AbortSignal;
-  /** Told of what can only be a bug of ours. */
+  /** Called with unexpected errors, which are bugs in Baton. */
   readonly report: (bug: unknown) => void;
-  /** Steps that are the same for all: who is it, may it do this, how often. */
+  /** Authenticates the caller, applies its rate limit and checks its access. Throws if any of them fails. */
   admit(request: Request, needs: Operation["access"]): Promise<Caller>;
-  /** Who it is, of a request that was admitted before. */
+  /** Authenticates the caller of a request that was already admitted. */
   identify(request: Request): Promise<Caller>;
+  /** Returns the context in which the caller's operations run. */
   actingFor(
     request: Request,
     caller: Caller,
     how?: { readonly tell?: OperationContext["tell"]; readonly key?: OperationContext["key"] },
   ): OperationContext;
-  /** Runs a handler; what it throws becomes a problem, and what comes of it is counted. */
+  /** Runs a handler, turns errors into problem responses, and records metrics and the log entry. */
   answered(
     operation: string,
     request: Request,
@@ -88,19 +92,20 @@ export interface App {
   ): Promise<Response>;
 }
 
-/** What is known of a call once it is; for the log and the metrics. */
+/** What a handler learns about its call, for the log and the metrics. */
 export interface RequestInfo {
   caller?: Caller;
   waits?: true | undefined;
 }
 
-/** Room for the largest batch of memories that one call may bring. */
+/** Fits the largest batch of memories that one call can contain. */
 const BODY_BYTES = 16 * 1024 * 1024;
-/** A runaway loop is stopped, a busy team is not. */
+/** High enough for a busy team, low enough to stop a runaway loop. */
 const RATE: RateLimit = { perSecond: 5_000, burst: 10_000 };
-/** Tokens that are none: enough for mistakes, too few to guess. */
+/** For failed authentication: enough for mistakes, too few to guess a token. */
 const FAILED_AUTH_RATE_LIMIT: RateLimit = { perSecond: 10, burst: 100 };
 
+/** Returns the HTTP interface of a hub. */
 export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
   const guard: Guard = { hosts: options.hosts ?? [], origins: options.origins ?? [] };
   const closing = new AbortController();
@@ -127,7 +132,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
       limiter.take(caller.id);
       requireAccess(caller, needs);
       const { agent, bound } = caller;
-      // Whoever names another than its token's agent is refused, also where nobody would act.
+      // A caller that names another agent than its token's is refused, also if the operation uses no agent.
       if (bound !== undefined && agent !== bound) await app.actingFor(request, caller).agent();
       return caller;
     },
@@ -143,7 +148,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
         key,
         named: caller.agent,
         agent,
-        // A branch is read by an agent, or not at all: never the trunk in its place.
+        // Reading a branch requires an agent; without one the call fails instead of reading the main branch.
         reader: async () =>
           caller.agent === undefined && branch === undefined ? inWorkspace : agent(),
         get signal() {
@@ -203,7 +208,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     };
     if (key === undefined) return respond(await run());
     const who = JSON.stringify([caller.workspace, caller.id, caller.agent]);
-    // Who asks again need not wait as long.
+    // A retry with another waitMs is still the same call.
     const meant = { ...(input as object), waitMs: undefined };
     const asked = [operation.name, meant, request.headers.get(HEADERS.branch)];
     const same = { caller: who, key, request: JSON.stringify(asked) };
@@ -244,7 +249,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
 
 const JSON_TYPE = { "content-type": "application/json" } as const;
 
-/** After these, what a session knows of its agent may be out of date. */
+/** Operations after which cached agents may be out of date. */
 const CHANGES_AGENTS: ReadonlySet<string> = new Set(["agent", "agents.pause", "agents.unpause"]);
 
 function sessionTimeoutOf(request: Request): number | undefined {
@@ -255,7 +260,7 @@ function sessionTimeoutOf(request: Request): number | undefined {
 const keyOf = (request: Request): string | undefined =>
   request.method === "GET" ? undefined : (request.headers.get(HEADERS.key) ?? undefined);
 
-/** With all it must say: put in one by one later, headers cost more than the rest of an answer. */
+/** Sets all headers at once: adding them later, one by one, cost more than the rest of a response. */
 function respond({ status, headers, body }: Reply): Response {
   const response = new Response(body, { status, headers: { ...SECURITY_HEADERS, ...headers } });
   responsesWithHeaders.add(response);
@@ -274,7 +279,7 @@ function addHeaders(response: Response, sharing: Readonly<Record<string, string>
   return response;
 }
 
-/** As GET answers, and nothing that streams is left open. */
+/** Answers HEAD as GET without the body, and cancels the body so that no stream stays open. */
 async function withoutBody(hono: Hono, request: Request): Promise<Response> {
   const whole = await hono.fetch(new Request(request, { method: "GET" }));
   await whole.body?.cancel();
@@ -286,7 +291,7 @@ const LINES = "application/x-ndjson";
 const wantsLines = (request: Request): boolean =>
   request.headers.get("accept")?.includes(LINES) === true;
 
-/** How far it has come, a line each time, then the answer or why there is none. */
+/** Streams progress as NDJSON lines, then the answer or the problem. */
 function streamProgress(
   app: App,
   request: Request,
@@ -322,7 +327,7 @@ function streamProgress(
   return new Response(body, { headers: { "content-type": LINES } });
 }
 
-/** Whether it is called in another way, or not at all. */
+/** Returns wrong_method if the path exists with another method, otherwise unknown_call. */
 function unknownCall(hono: Hono, request: Request): BatonError {
   const { pathname } = new URL(request.url);
   const methods = (["GET", "POST", "PUT", "PATCH", "DELETE"] as const).filter(
@@ -330,15 +335,15 @@ function unknownCall(hono: Hono, request: Request): BatonError {
   );
   if (methods.length > 0) {
     return new BatonError("wrong_method", {
-      message: `${pathname} is not called with ${request.method}.`,
+      message: `${pathname} does not support ${request.method}.`,
       path: pathname,
-      hint: `Call it with ${methods.join(" or ")}.`,
+      hint: `Use ${methods.join(" or ")}.`,
       details: { methods },
     });
   }
   return new BatonError("unknown_call", {
-    message: "There is nothing at that address.",
+    message: "Route not found.",
     path: pathname,
-    hint: "See /reference for what there is.",
+    hint: "See /reference for all routes.",
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Who is calling: by the token, and where a hub is open to this machine, by what the caller says. The
- * agent a call acts as comes from the connection (token, header), never from its input.
+ * Authenticates the caller of a request: by its token or, if the hub is open to this machine, by its headers.
+ * The agent that a call acts as comes from the connection (token, header), never from the input.
  */
 
 import type { Access } from "../access/levels.ts";
@@ -11,20 +11,22 @@ import { parseOrThrow } from "../envelope/violations.ts";
 import type { LocalHub } from "../hub/hub.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
 
+/** An authenticated caller. */
 export interface Caller {
-  /** By what its calls are counted and its answers kept: a token's id, or "open". */
+  /** Key for rate limits and idempotency: the token's id, or "open" without a token. */
   readonly id: string;
   readonly workspace: string;
   readonly access: Access;
-  /** Who it acts as; undefined where it named nobody. */
+  /** The agent it acts as; undefined if it named none. */
   readonly agent: string | undefined;
-  /** The one agent its token is bound to. */
+  /** The agent that its token is bound to; undefined if the token can act as any agent. */
   readonly bound: string | undefined;
 }
 
-/** What a caller without a token may do; false: nothing. */
+/** Access level of callers without a token; false: none. */
 export type AnonymousAccess = Access | false;
 
+/** Returns the caller of a request. Throws unauthenticated if the token is missing or invalid. */
 export async function callerOf(
   request: Request,
   hub: LocalHub,
@@ -44,7 +46,7 @@ export async function callerOf(
   return { id, workspace, access, agent: named ?? bound, bound };
 }
 
-/** Said by whatever stands between: then nobody knows that the caller is on this machine. */
+/** Headers set by proxies: with any of them, the caller may not be on this machine. */
 const FORWARDED = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"] as const;
 
 const isForwarded = ({ headers }: Request): boolean => FORWARDED.some((name) => headers.has(name));
@@ -57,7 +59,7 @@ function tokenIn(request: Request): string | undefined {
   return token;
 }
 
-/** Header values are Latin-1 on the wire: names are sent percent-encoded. */
+/** Returns a header with a name, percent-decoded: header values are Latin-1, so names are sent encoded. */
 export function header(request: Request, name: string, what: string): string | undefined {
   const said = request.headers.get(name);
   if (said === null) return undefined;
@@ -68,6 +70,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // A percent sign that stands for itself.
+    return text; // A literal percent sign.
   }
 }

@@ -1,4 +1,4 @@
-/** A request's input: what stands in its address, its query and its body, put together. */
+/** Decodes the input of a request from its path, query and body. */
 import * as z from "zod";
 import { clip } from "../base/clip.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
@@ -12,13 +12,16 @@ interface OperationInput {
   readonly rest?: true;
 }
 
+/** A request with the parameters of its route. */
 export interface UndecodedRequest {
   readonly request: Request;
-  /** The parts of the path that are named, decoded. */
+  /** The path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>;
+  /** Maximum body size, in bytes. */
   readonly bodyBytes: number;
 }
 
+/** Returns the input. Throws invalid_input for unknown or duplicate fields and for an invalid body. */
 export async function decode(operation: OperationInput, read: UndecodedRequest): Promise<Input> {
   const { request, params } = read;
   const given =
@@ -33,9 +36,9 @@ export async function decode(operation: OperationInput, read: UndecodedRequest):
   return input;
 }
 
-/** JSON where it is JSON, else the text; and always the text where only a text can be meant. */
+/** Returns the query: values are parsed as JSON if they are JSON, except for fields that take only text. */
 export function queryIn(schema: z.ZodObject, query: URLSearchParams): Input {
-  const input = new Map<string, unknown>(); // A query can name __proto__ too.
+  const input = new Map<string, unknown>(); // A Map, because a query can contain __proto__.
   for (const [name, text] of query) {
     if (input.has(name)) throw duplicateField(name);
     const json = jsonIn(text);
@@ -46,10 +49,10 @@ export function queryIn(schema: z.ZodObject, query: URLSearchParams): Input {
   return Object.fromEntries(input);
 }
 
-/** By field: what a schema takes does not change. */
+/** Whether a field takes only text, cached by its schema. */
 const textOnly = new WeakMap<object, boolean>();
 
-/** By what its description says: trying values would need one that every field of numbers takes. */
+/** Decided by the field's JSON Schema: testing values would need a number that every field accepts. */
 function isTextOnly(schema: z.ZodObject, name: string): boolean {
   const field = Object.hasOwn(schema.shape, name) ? schema.shape[name] : undefined;
   if (field === undefined) return false;
@@ -63,7 +66,7 @@ function isTextOnly(schema: z.ZodObject, name: string): boolean {
 const isText = ({ type, anyOf }: z.core.JSONSchema.BaseSchema): boolean =>
   anyOf === undefined ? type === "string" : anyOf.every(isText);
 
-/** The object that a body is; none where there is no body. */
+/** Returns the body as an object; empty without a body. */
 export async function bodyIn(request: Request, most: number): Promise<Input> {
   return objectIn(await textOf(request, most));
 }
@@ -75,7 +78,7 @@ function objectIn(text: string): Input {
   throw new BatonError("invalid_input", {
     message: "The body must be a JSON object.",
     path: "body",
-    hint: "Send the fields of the call as one object.",
+    hint: "Send the input fields as one JSON object.",
   });
 }
 
@@ -84,7 +87,7 @@ function parsed(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     throw new BatonError("invalid_input", {
-      message: "The body is no JSON.",
+      message: "The body is not valid JSON.",
       path: "body",
       hint: "Send a JSON object with content-type: application/json.",
       cause: error,
@@ -92,21 +95,21 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The body as text, never more than may be: what is longer is refused before it is read. */
+/** Returns the body as text. A body over the limit is refused before it is read. */
 async function textOf(request: Request, most: number): Promise<string> {
   const said = request.headers.get("content-length");
   if (said !== null && Number(said) > most) throw bodyTooLarge(most);
-  // Who says a length is believed: asking for `body` would make a stream of what is read at once.
+  // A content-length is trusted: accessing `body` would turn a body that is read at once into a stream.
   if (said === null ? request.body === null : Number(said) === 0) return "";
   if (!/^application\/([\w.-]+\+)?json\b/i.test(request.headers.get("content-type") ?? "")) {
     throw new BatonError("invalid_input", {
-      message: "The body must be JSON.",
+      message: "The body must have the content type application/json.",
       path: "content-type",
-      hint: "Send it with content-type: application/json.",
+      hint: "Set the header content-type: application/json.",
     });
   }
   try {
-    // Node reads no more than was said.
+    // Node does not read more than content-length.
     if (said !== null) return UTF8.decode(await request.arrayBuffer());
     return await readStreamText(request.body as ReadableStream<Uint8Array>, most);
   } catch (error) {
@@ -115,7 +118,7 @@ async function textOf(request: Request, most: number): Promise<string> {
 }
 
 async function readStreamText(body: ReadableStream<Uint8Array>, most: number): Promise<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true }); // Keeps half a character for the next chunk.
+  const decoder = new TextDecoder("utf-8", { fatal: true }); // Keeps an incomplete character for the next chunk.
   let text = "";
   let bytes = 0;
   for await (const chunk of body) {
@@ -126,20 +129,20 @@ async function readStreamText(body: ReadableStream<Uint8Array>, most: number): P
   return text + decoder.decode();
 }
 
-/** What a body is read by: bytes that are no text are refused rather than stored as something else. */
+/** Decodes bodies; refuses invalid bytes instead of storing replacement characters. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 const unreadable = (error: unknown): BatonError =>
   (error as NodeJS.ErrnoException).code === "ERR_ENCODING_INVALID_ENCODED_DATA"
     ? new BatonError("invalid_input", {
-        message: "The body is no UTF-8.",
+        message: "The body is not valid UTF-8.",
         path: "body",
-        hint: "JSON is sent as UTF-8, whatever the text was written in.",
+        hint: "Encode the JSON as UTF-8.",
         cause: error,
       })
     : incompleteBody(error);
 
-/** A body piece by piece, however long. */
+/** Yields the body in chunks, without a size limit. */
 export async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     if (body !== null) yield* body;
@@ -148,31 +151,31 @@ export async function* piecesOf({ body }: Request): AsyncGenerator<Uint8Array, v
   }
 }
 
-/** Its sender has gone, or has broken off in the middle: no mistake of ours. */
+/** The sender disconnected or stopped before the end: not a bug in Baton. */
 const incompleteBody = (cause: unknown): BatonError =>
   new BatonError("invalid_input", {
-    message: "The body ended before it was whole.",
+    message: "The body ended before it was complete.",
     path: "body",
-    hint: "Send it again.",
+    hint: "Send the request again.",
     cause,
   });
 
 const bodyTooLarge = (most: number): BatonError =>
   new BatonError("limit_exceeded", {
-    message: `The body is longer than ${most} bytes.`,
+    message: `The body exceeds ${most} bytes.`,
     path: "body",
-    hint: "Send less at a time, or start the hub with a larger --body-limit.",
+    hint: "Split the input over several calls, or start the hub with a larger --body-limit.",
     details: { limit: "bodyBytes", max: most },
   });
 
 const duplicateField = (name: string): BatonError =>
   new BatonError("invalid_input", {
-    message: `"${name}" is given twice.`,
+    message: `Field "${name}" is set more than once.`,
     path: name,
-    hint: "Give it once: in the path, the query or the body, as the reference says.",
+    hint: "Set it once, in the path, the query or the body; see /reference.",
   });
 
-/** Of a name that is said back. */
+/** Characters of an unknown field name that an error repeats. */
 const MAX_NAME_SHOWN = 100;
 
 function refuseUnknown(schema: z.ZodObject, input: Input): void {
@@ -181,7 +184,7 @@ function refuseUnknown(schema: z.ZodObject, input: Input): void {
     const known = Object.keys(schema.shape);
     const [near] = nearestNames(name, known);
     throw new BatonError("invalid_input", {
-      message: `There is no field "${clip(name, MAX_NAME_SHOWN)}" here.`,
+      message: `Unknown field "${clip(name, MAX_NAME_SHOWN)}".`,
       path: clip(name, MAX_NAME_SHOWN),
       hint:
         near === undefined

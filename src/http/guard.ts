@@ -1,20 +1,21 @@
 /**
- * Who may talk to the hub at all, before anybody is asked who they are. A page in a browser can be made
- * to call an address on the same machine (DNS rebinding, forms, images): such a call names another host
- * or another origin, and is refused. Nothing is shared with other origins unless they are named.
+ * Checks the Host and Origin headers before authentication. A web page can make a browser call an address on
+ * the same machine (DNS rebinding, forms, images): such a request names another host or origin, and is
+ * refused. CORS headers are sent only to origins that are explicitly allowed.
  */
 import { BatonError } from "../base/errors.ts";
 
+/** The hosts and origins that may call the hub. */
 export interface Guard {
-  /** Host names the hub answers to, besides those of this machine's loopback. */
+  /** Host names that the hub answers to, in addition to the loopback names. */
   readonly hosts: readonly string[];
-  /** Origins whose pages may call it, besides its own: `https://team.example`. */
+  /** Origins with pages that may call the hub, in addition to its own: `https://team.example`. */
   readonly origins: readonly string[];
 }
 
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
-/** On every answer: nothing is cached, framed, sniffed or told to other sites. */
+/** Sent with every response: no caching, framing, content sniffing or referrers. */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -22,13 +23,14 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
 };
 
+/** Throws forbidden if the host or the origin of a request is not allowed. */
 export function checkHostAndOrigin(request: Request, { hosts, origins }: Guard): void {
   const host = hostNameOf(request);
   if (host === undefined || ![...LOOPBACK, ...hosts].includes(host)) {
     throw new BatonError("forbidden", {
-      message: "The hub does not answer to that host name.",
+      message: "The Host header names a host that this hub does not allow.",
       path: "host",
-      hint: "Call it by the address it prints when it starts, or start it with --allow-host <name>.",
+      hint: "Use the address that the hub prints at startup, or start it with --allow-host <name>.",
     });
   }
   const origin = request.headers.get("origin");
@@ -36,14 +38,14 @@ export function checkHostAndOrigin(request: Request, { hosts, origins }: Guard):
   const isCrossSite = origin === null && request.headers.get("sec-fetch-site") === "cross-site";
   if (isForeign || isCrossSite) {
     throw new BatonError("forbidden", {
-      message: "Pages of other origins may not call this hub.",
+      message: "Requests from pages of this origin are not allowed.",
       path: "origin",
-      hint: "Start it with --allow-origin <origin> for a page that may.",
+      hint: "Start the hub with --allow-origin <origin> to allow it.",
     });
   }
 }
 
-/** Without its port. */
+/** Returns the host name without its port; undefined if the header is invalid. */
 function hostNameOf(request: Request): string | undefined {
   const host = request.headers.get("host") ?? new URL(request.url).host;
   return /^(\[[\da-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/i.exec(host)?.[1]?.toLowerCase();
@@ -54,7 +56,7 @@ const isSameOrigin = (origin: string, request: Request): boolean => {
   return origin === `http://${host}` || origin === `https://${host}`;
 };
 
-/** What a page of a named origin needs to read the answer; nothing for everybody else. */
+/** Returns the CORS headers for a page of an allowed origin; empty for any other caller. */
 export function corsHeaders(request: Request, { origins }: Guard): Record<string, string> {
   const origin = request.headers.get("origin");
   if (origin === null || !origins.includes(origin)) return {};
@@ -65,7 +67,7 @@ export function corsHeaders(request: Request, { origins }: Guard): Record<string
   };
 }
 
-/** The answer to a browser that asks first. */
+/** Returns the response to a CORS preflight request. */
 export function preflight(request: Request, guard: Guard): Response {
   const sharing = corsHeaders(request, guard);
   const allowed = Object.keys(sharing).length > 0;

@@ -1,4 +1,4 @@
-/** Text in pages: whatever it says, it is text. */
+/** HTML helpers of the hub's pages: escaping and the page frame. */
 const ESCAPES: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
@@ -7,6 +7,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
+/** Returns text with HTML characters escaped. */
 export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
 
@@ -16,5 +17,6 @@ h2{margin-top:2.5rem;border-bottom:1px solid #8884}h3{margin:1.75rem 0 .25rem}ta
 td,th{text-align:left;vertical-align:top;padding:.25rem .75rem .25rem 0;border-bottom:1px solid #8882}.method{font-weight:600}
 .access{float:right;font-size:13px;opacity:.75}nav a{margin-right:.75rem}`;
 
+/** Returns a complete HTML page. `body` is HTML; `title` is escaped. */
 export const page = (title: string, body: string): string =>
   `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>${body}</body></html>`;

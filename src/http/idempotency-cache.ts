@@ -1,8 +1,8 @@
 /**
- * Idempotency keys: the same key of the same caller again is the same call, answered with the same
- * answer; while it is under way, who asks again waits for it. Kept in this process, for ten minutes and
- * within bounds: it is for answers that got lost on the way. What must hold across a crash of the hub
- * holds by what is stored (a handoff's key, a memory's id, a work's fence).
+ * Replays responses by idempotency key: a repeated call of the same caller with the same key gets the first
+ * response, or waits for it while the first call is in progress. Kept in this process for ten minutes, within
+ * limits, to cover lost responses. Protection across a crash of the hub comes from stored keys: a handoff's
+ * key, a memory's id, a work's fence.
  */
 import { createHash } from "node:crypto";
 import { BatonError } from "../base/errors.ts";
@@ -13,7 +13,7 @@ const MAX_ENTRIES = 10_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 const KEY_LENGTH = 255;
 
-/** An answer that can be given again. */
+/** A response that can be repeated. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -27,6 +27,7 @@ interface CacheEntry {
   bytes: number;
 }
 
+/** Responses by caller and key. */
 export class IdempotencyCache {
   readonly #kept = new Map<string, CacheEntry>();
   readonly #now: () => number;
@@ -36,7 +37,10 @@ export class IdempotencyCache {
     this.#now = now;
   }
 
-  /** Carries the call out, or gives the answer that the same call got before. */
+  /**
+   * Runs the call, or returns the response of the earlier call with the same key. Throws idempotency_conflict
+   * if the key was used for a different call.
+   */
   async once(
     {
       caller,
@@ -92,20 +96,20 @@ export class IdempotencyCache {
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("base64");
 
-/** Trying again may go better: such an answer is not kept. */
+/** A retry may succeed, so the response is not kept. */
 const isTransient = ({ status, headers }: Reply): boolean =>
   status >= 500 || status === 429 || status === 408 || "retry-after" in headers;
 
 const malformed = (): BatonError =>
   new BatonError("invalid_input", {
-    message: "The idempotency key must be 1 to 255 visible characters.",
+    message: "The idempotency key must have 1 to 255 visible ASCII characters.",
     path: HEADERS.key,
-    hint: "Use a UUID, made anew for each thing you want to happen.",
+    hint: "Use a new UUID for each operation.",
   });
 
 const conflict = (): BatonError =>
   new BatonError("idempotency_conflict", {
-    message: "This idempotency key was used for another call.",
+    message: "This idempotency key was already used for a different call.",
     path: HEADERS.key,
-    hint: "Use a new key for a new call; the same one only to try the same call again.",
+    hint: "Use a new key for a new call, and repeat a key only to retry the same call.",
   });

@@ -1,6 +1,6 @@
 /**
- * The hub on a port of this machine: a thin Node listener around `fetch`. Loopback unless told; any other
- * address takes tokens. Closing lets what is under way be answered, ends what waits, then closes the hub.
+ * Serves the hub on a port: a thin Node listener around `fetch`. Listens on loopback by default; any other
+ * address requires tokens. Closing answers calls in progress, ends waiting calls, then closes the hub.
  */
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -14,42 +14,47 @@ import { type HttpOptions, httpHub } from "./app.ts";
 export const DEFAULT_PORT = 4747;
 export const DEFAULT_HOST = "127.0.0.1";
 
-/** How long calls that are under way may take when the hub closes. */
+/** How long calls in progress may take when the hub closes. */
 const GRACE_MS = 10_000;
-/** A request that is not whole by then is given up: slow senders hold no connection for long. */
+/** A request that is not complete by then is dropped, so that slow senders do not hold connections. */
 const REQUEST_MS = 60_000;
 const HEADERS_MS = 10_000;
 /**
- * How long a connection may be quiet between two calls: longer than the minute after which whatever stands
- * before the hub hangs up itself. Who hangs up first must be the side that calls: after Node's five
- * seconds, one in a thousand calls met a hub that was just hanging up.
+ * How long an idle connection is kept open: longer than the minute after which proxies in front of the hub
+ * usually close it. The calling side must close first: with Node's default of five seconds, one in a thousand
+ * calls was sent on a connection that the hub was just closing.
  */
 const KEEP_ALIVE_MS = 65_000;
 
 /**
- * Connections that may wait to be taken; the system allows fewer where it is set up so. Of a thousand clients
- * that came at once, Node's 511 left some to come back after a minute: the system drops what is too many
- * without a word, and they try again after 1, 3, 7, … 63 seconds.
+ * Connections that may wait to be accepted (the system may allow fewer). Of a thousand clients that connected
+ * at once, Node's default of 511 made some wait a minute: the system silently drops the excess, and they
+ * retry after 1, 3, 7, … 63 seconds.
  */
 const BACKLOG = 4_096;
 
+/** Options of `listen()`. */
 export interface ListenOptions extends Omit<HttpOptions, "open"> {
+  /** Port (default: 4747); 0 chooses a free one. */
   readonly port?: number;
+  /** Address to listen on (default: 127.0.0.1). */
   readonly host?: string;
-  /** True: also callers on this machine need a token. */
+  /** True: callers on this machine need a token, too (default: false). */
   readonly requireTokens?: boolean;
 }
 
+/** A hub that listens on a port. */
 export interface HubServer {
-  /** `http://127.0.0.1:4747` */
+  /** The URL of the hub, such as `http://127.0.0.1:4747`. */
   readonly address: string;
   readonly port: number;
-  /** Whether callers without a token get in. */
+  /** True if callers without a token are accepted. */
   readonly isOpen: boolean;
-  /** Stops listening, answers what is under way, then closes the hub. */
+  /** Stops listening, answers calls in progress, then closes the hub. */
   close(): Promise<void>;
 }
 
+/** Serves the hub on a port. Throws cannot_listen if the port is taken or not allowed. */
 export async function listen(hub: LocalHub, options: ListenOptions = {}): Promise<HubServer> {
   const { port = DEFAULT_PORT, host = DEFAULT_HOST, requireTokens = false, ...rest } = options;
   const isOpen = isLoopback(host) && !requireTokens;
@@ -75,7 +80,7 @@ export async function listen(hub: LocalHub, options: ListenOptions = {}): Promis
       resolve((server.address() as AddressInfo).port),
     );
   } catch (error) {
-    throw refuse(error); // A port that is none.
+    throw refuse(error); // An invalid port number.
   }
   const closeIdle = idleCloser(server);
   server.once("error", (error) => reject(refuse(error)));
@@ -103,8 +108,9 @@ async function closeServer(server: Server, stopWaiting: () => void, hub: LocalHu
 }
 
 /**
- * From then on, connections close as soon as nothing is under way on them. Node alone takes one that was
- * opened and never used for busy, and keeps one that is answered meanwhile for another five seconds.
+ * Returns a function that closes every connection as soon as it has no call in progress. Node alone treats a
+ * connection that was opened and never used as busy, and keeps one that is answered meanwhile for another
+ * five seconds.
  */
 function idleCloser(server: Server): () => void {
   const unused = new Set<Socket>();
@@ -126,9 +132,10 @@ function idleCloser(server: Server): () => void {
   };
 }
 
-/** As it stands in an address, and so in the header that callers name the host by. */
+/** Returns a host as URLs and the Host header write it: IPv6 in brackets. */
 const inAddress = (host: string): string => (isIPv6(host) ? `[${host}]` : host);
 
+/** Returns whether a host is a loopback address. */
 export const isLoopback = (host: string): boolean =>
   host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 
@@ -136,12 +143,12 @@ function cannotListen(error: NodeJS.ErrnoException, host: string, port: number):
   const isTaken = error.code === "EADDRINUSE";
   return new BatonError("cannot_listen", {
     message: isTaken
-      ? `Port ${port} on ${host} is taken.`
-      : `The hub cannot listen on ${host}, port ${port} (${error.code}).`,
+      ? `Port ${port} on ${host} is already in use.`
+      : `Cannot listen on ${host}, port ${port} (${error.code}).`,
     path: "port",
     hint: isTaken
-      ? "A hub may be running there already: baton doctor tells. Else name another with --port, or 0 for any."
-      : "Name another address with --host or --port.",
+      ? "Run baton doctor to check whether a hub is already running there, or choose another port with --port (0 for any)."
+      : "Choose another address with --host or --port.",
     details: { host, port, cause: error.code },
     cause: error,
   });

@@ -1,6 +1,6 @@
-/** Counts and latencies of calls, as Prometheus reads them. In this process, since it started. */
+/** Prometheus metrics of the hub: counts and latencies of calls in this process since it started. */
 
-/** Upper bounds in seconds. */
+/** Upper bounds of the latency histogram, in seconds. */
 const BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
 interface Series {
@@ -10,16 +10,18 @@ interface Series {
   count: number;
 }
 
+/** Collects metrics and renders them. */
 export class Metrics {
   readonly #series = new Map<string, Series>();
   #underWay = 0;
   #streams = 0;
 
+  /** Counts a call as in progress. */
   begin(): void {
     this.#underWay++;
   }
 
-  /** `seconds` undefined: it was held back on purpose, and says nothing about speed. */
+  /** Counts a finished call. `seconds` is undefined for long polls, which are not part of the latencies. */
   end(operation: string, status: number, seconds: number | undefined): void {
     this.#underWay--;
     const series = this.#of(operation);
@@ -40,9 +42,10 @@ export class Metrics {
     this.#streams--;
   }
 
+  /** Returns the metrics in the Prometheus text format. */
   text(): string {
     const lines = [
-      "# HELP baton_http_requests_total Calls answered, by operation and status.",
+      "# HELP baton_http_requests_total Answered calls by operation and status.",
       "# TYPE baton_http_requests_total counter",
     ];
     for (const [operation, { byStatus }] of this.#series) {
@@ -53,19 +56,19 @@ export class Metrics {
       }
     }
     lines.push(
-      "# HELP baton_http_request_duration_seconds How long calls took that were not held back.",
+      "# HELP baton_http_request_duration_seconds Duration of calls, without long polls.",
       "# TYPE baton_http_request_duration_seconds histogram",
     );
     for (const [operation, series] of this.#series) lines.push(...durationsOf(operation, series));
     lines.push(
-      ...gauge("baton_http_requests_under_way", "Calls that are not answered yet.", this.#underWay),
-      ...gauge("baton_http_streams_open", "Streams of events that are open.", this.#streams),
+      ...gauge("baton_http_requests_under_way", "Calls in progress.", this.#underWay),
+      ...gauge("baton_http_streams_open", "Open streams.", this.#streams),
       ...gauge(
         "process_resident_memory_bytes",
-        "Memory of this process.",
+        "Resident memory of this process.",
         process.memoryUsage.rss(),
       ),
-      ...gauge("process_uptime_seconds", "Since this process started.", process.uptime()),
+      ...gauge("process_uptime_seconds", "Time since this process started.", process.uptime()),
     );
     return `${lines.join("\n")}\n`;
   }

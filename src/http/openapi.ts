@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 description of the hub, made from the table of operations. */
+/** Generates the OpenAPI 3.1 document of the hub from the operations and streams. */
 import * as z from "zod";
 import { ERROR_CODES } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
@@ -13,6 +13,7 @@ type Json = Record<string, unknown>;
 
 let cachedDescription: Json | undefined;
 
+/** Returns the OpenAPI document; it is generated once. */
 export function openApi(): Json {
   cachedDescription ??= describe();
   return cachedDescription;
@@ -38,7 +39,7 @@ function describe(): Json {
       title: "Baton",
       version: batonVersion(),
       description:
-        "A durable store for memory and handoffs between AI agents. Every call is one of the SDK's, under the same name and with the same errors.",
+        "A durable store for memory and handoffs between AI agents. Every operation is a method of the SDK, with the same name and the same errors.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
@@ -50,13 +51,14 @@ function describe(): Json {
         token: {
           type: "http",
           scheme: "bearer",
-          description: "A token of an agent: `baton token add <agent> --access <level>`.",
+          description:
+            "An access token. Create one with `baton token add <agent> --access <level>`.",
         },
       },
       parameters: PARAMETERS,
       responses: {
         Problem: {
-          description: "Why it was refused: RFC 9457, with a code, a path and a hint.",
+          description: "The error as RFC 9457 problem details, with a code, a path and a hint.",
           content: {
             "application/problem+json": { schema: { $ref: "#/components/schemas/Problem" } },
           },
@@ -67,11 +69,11 @@ function describe(): Json {
   };
 }
 
-/** Named schemas, once each, wherever they are used. */
+/** Collects named schemas, so that each is defined once. */
 class Components {
   readonly all: Record<string, unknown> = {};
 
-  /** A schema with its named parts moved here. What goes in may look different from what comes out. */
+  /** Returns a JSON Schema with its named parts moved here. Input and output forms can differ. */
   take(schema: z.ZodType, io: "input" | "output"): Json {
     const {
       $defs = {},
@@ -114,7 +116,7 @@ function rewritten(part: unknown, names: ReadonlyMap<string, string>): unknown {
   return Object.fromEntries(
     Object.entries(expandRecord(part as Json)).map(([key, value]) => {
       if (typeof value !== "string") return [key, rewritten(value, names)];
-      if (key === "since") return ["x-since", value]; // Ours: the version that brought a field.
+      if (key === "since") return ["x-since", value]; // A Baton keyword: the version that added the field.
       return [key, key === "$ref" ? referenceTo(value, names) : value];
     }),
   );
@@ -126,7 +128,7 @@ const referenceTo = (ref: string, names: ReadonlyMap<string, string>): string =>
     (_, name: string) => `#/components/schemas/${names.get(name) ?? name}`,
   );
 
-/** A table that has every one of its keys, as an object with these fields. */
+/** Turns a record with a fixed set of required keys into an object with these properties. */
 function expandRecord(part: Json): Json {
   const { propertyNames, additionalProperties: each, required, ...rest } = part;
   const keys = (propertyNames as Json | undefined)?.["enum"];
@@ -192,7 +194,7 @@ function describeOperation(
       : {}),
     responses: {
       "200": {
-        description: "Done.",
+        description: "Success.",
         content: {
           "application/json": {
             schema: components.take(operation.output, "output"),
@@ -212,7 +214,8 @@ const REFUSALS: Json = {
 
 function exampleOf(name: string): OperationExample {
   const example = operationExamples()[name];
-  if (example === undefined) throw new Error(`no example of "${name}": run npm run docs`);
+  if (example === undefined)
+    throw new Error(`operation "${name}" has no example: run npm run docs`);
   return example;
 }
 
@@ -227,7 +230,7 @@ interface QueryFields {
   readonly example?: Json;
 }
 
-/** A text as it is; anything else as JSON. */
+/** Describes a query parameter: text is sent as it is, anything else as JSON. */
 function queryParameter(
   name: string,
   schema: Json,
@@ -242,11 +245,11 @@ function queryParameter(
 const tagsOf = (): Json[] =>
   Object.entries(CHAPTERS).map(([name, { description }]) => ({ name, description }));
 
-/** What may be given when a stream is opened, besides the caller. */
+/** Returns the parameters of a stream, without the headers that identify the caller. */
 function streamParameters(name: string, stream: Stream, components: Components): Json[] {
   if (name === "events.stream") {
     const schema = { type: "integer", minimum: 0 };
-    const description = "The number of the last event the reader has. Default: 0.";
+    const description = "Number of the last event received (default: 0).";
     return ["query", "header"].map((where) => ({
       name: where === "query" ? "after" : "Last-Event-ID",
       in: where,
@@ -284,7 +287,7 @@ function describeStream(name: string, stream: Stream, components: Components): J
         }
       : {}),
     responses: {
-      "200": { description: "Done.", content: { [stream.type]: { schema: {} } } },
+      "200": { description: "Success.", content: { [stream.type]: { schema: {} } } },
       ...REFUSALS,
     },
   };
@@ -299,15 +302,21 @@ const headerParameter = (name: string, description: string): Json => ({
 });
 
 const PARAMETERS: Readonly<Record<string, Json>> = {
-  Agent: headerParameter(HEADERS.agent, "Who acts, where the token is not one agent's."),
+  Agent: headerParameter(
+    HEADERS.agent,
+    "The agent that acts. Required if the token is not bound to one agent.",
+  ),
   Session: headerParameter(
     HEADERS.session,
-    "The caller's session: its calls keep its leases alive.",
+    "The caller's session. Every call renews the leases of its session.",
   ),
-  Branch: headerParameter(HEADERS.branch, "The branch that is read and written; else the trunk."),
+  Branch: headerParameter(
+    HEADERS.branch,
+    "The branch to read and write (default: the main branch).",
+  ),
   Key: headerParameter(
     HEADERS.key,
-    "The same key again within ten minutes is the same call, and gets the same answer.",
+    "Repeating a call with the same key within ten minutes returns the first response.",
   ),
 };
 
@@ -315,14 +324,14 @@ const PROBLEM: Json = {
   type: "object",
   required: ["type", "title", "status", "detail", "code", "message", "path", "hint", "retryable"],
   properties: {
-    type: { type: "string", description: "Where the code is described." },
+    type: { type: "string", description: "URL of the description of the code." },
     title: { type: "string" },
     status: { type: "integer" },
     detail: { type: "string" },
     code: { type: "string", enum: Object.keys(ERROR_CODES) },
     message: { type: "string" },
-    path: { type: "string", description: "The place in the input that is at fault." },
-    hint: { type: "string", description: "What to do about it." },
+    path: { type: "string", description: "The input field that caused the error." },
+    hint: { type: "string", description: "How to fix it." },
     retryable: { type: "boolean" },
     violations: { type: "array", items: { type: "object" } },
     details: { type: "object" },

@@ -1,4 +1,4 @@
-/** What the hub serves besides calls: health, metrics, its description, the schemas, and MCP. */
+/** Routes other than operations: start page, health, metrics, OpenAPI, reference, schemas and MCP. */
 import { type Access, hasAccess } from "../access/levels.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
@@ -20,10 +20,10 @@ const HTML = {
 };
 const PLAIN = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
 
-/** Of an agent that nobody knows yet: it says hello. */
+/** Maximum body of the first call of an unregistered agent, which is an MCP initialize request. */
 const FIRST_CALL_BYTES = 64 * 1024;
 
-/** Pages that show nothing of the store need no token; the others take this access. */
+/** The access that each page requires; pages that show no data of the store need no token ("anybody"). */
 export const PAGES: Readonly<Record<string, Access | "anybody">> = {
   "/": "anybody",
   "/healthz": "anybody",
@@ -35,6 +35,7 @@ export const PAGES: Readonly<Record<string, Access | "anybody">> = {
   "/metrics": "reader",
 };
 
+/** Adds the pages and the MCP routes. */
 export function addPages(app: App): void {
   const html = (text: string) => new Response(text, { headers: HTML });
   const page = (path: string, run: (request: Request, name: string) => Promise<Response>) =>
@@ -50,7 +51,7 @@ export function addPages(app: App): void {
   page("/", async (request) => html(frontPage(new URL(request.url).origin)));
   page("/healthz", async () => Response.json({ status: "ok", version: batonVersion() }));
   page("/readyz", async () => {
-    await app.hub.settings.get(); // Reads one row of the store: throws when it cannot.
+    await app.hub.settings.get(); // Reads one row of the store; throws if the store is not available.
     if (app.closing.aborted) throw closing();
     return Response.json({ status: "ready" });
   });
@@ -66,15 +67,15 @@ function schemaNamed(name: string): object {
   const schema = schemaOf(name);
   if (schema !== undefined) return schema;
   throw new BatonError("unknown_call", {
-    message: `There is no schema "${name}".`,
+    message: `Unknown schema "${name}".`,
     path: "/schemas",
-    hint: `There are: ${SCHEMA_NAMES.join(", ")}.`,
+    hint: `Published schemas: ${SCHEMA_NAMES.join(", ")}.`,
   });
 }
 
 /**
- * MCP at /mcp, for the agent of the token or the header; at /mcp/<agent> for clients that can set
- * neither. An agent that is not registered yet is, where the caller may do that.
+ * Serves MCP at /mcp for the agent of the token or the header, and at /mcp/<agent> for clients that can set
+ * neither. An unregistered agent is registered if the caller's access allows it.
  */
 function mcpRoutes(app: App): void {
   const answer = mcpFetch(async (request) => {
@@ -92,7 +93,7 @@ function mcpRoutes(app: App): void {
       const acting = app.actingFor(request, caller);
       await acting.agent().catch(async (error: unknown) => {
         if (!mayRegister(error, request, caller)) throw error;
-        await bodyIn(request.clone(), FIRST_CALL_BYTES); // What is no call makes nobody known.
+        await bodyIn(request.clone(), FIRST_CALL_BYTES); // An invalid body must not register an agent.
         await acting.hub.agent(caller.agent as string, { role: "agent" });
       });
       return answer(request);
@@ -101,7 +102,7 @@ function mcpRoutes(app: App): void {
   app.hono.all("/mcp/:agent", (c) => serve(c.req.raw, c.req.param("agent")));
 }
 
-/** Whether it is an agent that nobody knows yet, and the caller may act as it and make it known. */
+/** Returns whether the agent is unregistered, and the caller may act as it and register it. */
 const mayRegister = (error: unknown, { method }: Request, caller: Caller): boolean =>
   isBatonError(error) &&
   error.code === "unknown_agent" &&
@@ -109,7 +110,7 @@ const mayRegister = (error: unknown, { method }: Request, caller: Caller): boole
   caller.bound === undefined &&
   hasAccess(caller.access, "coordinator");
 
-/** As the agent that the path names; and a model thinks between two calls. */
+/** Sets the agent of the path, and a long session timeout, because a model pauses between calls. */
 function withAgentHeaders(request: Request, agent: string | undefined): Request {
   const headers = new Headers(request.headers);
   if (agent !== undefined) headers.set(HEADERS.agent, encodeURIComponent(agent));
@@ -120,5 +121,5 @@ function withAgentHeaders(request: Request, agent: string | undefined): Request 
 const closing = (): BatonError =>
   new BatonError("store_closed", {
     message: "The hub is closing.",
-    hint: "Call another hub, or this one when it has started again.",
+    hint: "Call another hub, or retry after this one has restarted.",
   });

@@ -1,12 +1,13 @@
-/** Errors as HTTP tells them: RFC 9457 with what every door says of an error besides. */
+/** Turns errors into HTTP responses: RFC 9457 problem details with the fields of a BatonError. */
 import { BatonError, ERROR_CODES, isBatonError } from "../base/errors.ts";
 import type { Reply } from "./idempotency-cache.ts";
 
 const TYPE = "application/problem+json";
 
-/** How long to wait before trying again what may succeed later, in seconds. */
+/** Default of the retry-after header for retryable errors, in seconds. */
 const RETRY_AFTER_S = 1;
 
+/** Returns the problem details of an error. */
 export function problemOf(error: BatonError): object {
   return {
     type: `/reference#${error.code}`,
@@ -17,6 +18,7 @@ export function problemOf(error: BatonError): object {
   };
 }
 
+/** Returns the response for an error, with status and headers. */
 export function problemReply(error: BatonError): Reply {
   const { http: status } = ERROR_CODES[error.code];
   const headers: Record<string, string> = { "content-type": TYPE };
@@ -28,12 +30,12 @@ export function problemReply(error: BatonError): Reply {
 const retryAfter = ({ details }: BatonError): number =>
   typeof details["retryAfterS"] === "number" ? details["retryAfterS"] : RETRY_AFTER_S;
 
-/** What was thrown, as an error for the caller. A bug says nothing of itself to strangers. */
+/** Returns a BatonError for anything thrown. A bug is reported, and the caller gets no details of it. */
 export function callerErrorOf(error: unknown, report: (bug: unknown) => void): BatonError {
   if (isBatonError(error)) return error;
   report(error);
   return new BatonError("internal", {
-    message: "The hub made a mistake; it was written to its log.",
-    hint: "Tell whoever runs the hub, with the time of the call.",
+    message: "Internal error; the details are in the hub's log.",
+    hint: "Report the time of the call to the operator of the hub.",
   });
 }

@@ -1,4 +1,4 @@
-/** The JSON Schemas the hub publishes: of every version of the envelope, and of shared context items. */
+/** The JSON Schemas that the hub publishes: every version of the envelope, and shared context items. */
 
 import { ENVELOPE_VERSIONS, envelopeJsonSchema, type JsonSchema } from "../envelope/json-schema.ts";
 import { ENVELOPE_VERSION } from "../envelope/schema.ts";
@@ -15,7 +15,9 @@ const PUBLISHED: Readonly<Record<string, () => JsonSchema>> = {
   "context.json": () => contextJsonSchema() as JsonSchema,
 };
 
+/** The file names of the published schemas. */
 export const SCHEMA_NAMES: readonly string[] = Object.keys(PUBLISHED);
 
+/** Returns a published schema by file name; undefined if it does not exist. */
 export const schemaOf = (name: string): JsonSchema | undefined =>
   Object.hasOwn(PUBLISHED, name) ? PUBLISHED[name]?.() : undefined;

@@ -1,10 +1,11 @@
-/** How often a caller may call: a bucket that fills at a steady rate and never holds more than a burst. */
+/** Token-bucket rate limiter, one bucket per caller: refills at a steady rate up to the burst size. */
 import { BatonError } from "../base/errors.ts";
 
+/** A rate limit. */
 export interface RateLimit {
-  /** Calls a second that a caller may make for long. */
+  /** Sustained calls per second. */
   readonly perSecond: number;
-  /** Calls it may make at once. */
+  /** Calls allowed at once. */
   readonly burst: number;
 }
 
@@ -13,9 +14,10 @@ interface Bucket {
   at: number;
 }
 
-/** Callers that are remembered; whoever has not called for longest is forgotten, with a full bucket. */
+/** Number of buckets kept; the least recently used one is dropped, so that caller starts with a full one. */
 const MAX_CALLERS = 10_000;
 
+/** Limits the calls of each caller. */
 export class RateLimiter {
   readonly #rate: RateLimit;
   readonly #buckets = new Map<string, Bucket>();
@@ -26,14 +28,14 @@ export class RateLimiter {
     this.#now = now;
   }
 
-  /** Throws when this caller has used up what it may. */
+  /** Counts one call. Throws rate_limited if the caller's bucket is empty. */
   take(caller: string): void {
     const { perSecond, burst } = this.#rate;
     const now = this.#now();
     const bucket = this.#buckets.get(caller) ?? { level: burst, at: now };
     bucket.level = Math.min(burst, bucket.level + ((now - bucket.at) / 1_000) * perSecond);
     bucket.at = now;
-    this.#buckets.delete(caller); // Put back at the end: who called last is last.
+    this.#buckets.delete(caller); // Moves it to the end: the map is ordered by last call.
     this.#buckets.set(caller, bucket);
     if (this.#buckets.size > MAX_CALLERS) this.#forget();
     if (bucket.level < 1) throw this.#refusal(bucket);
@@ -48,9 +50,9 @@ export class RateLimiter {
   #refusal({ level }: Bucket): BatonError {
     const { perSecond, burst } = this.#rate;
     return new BatonError("rate_limited", {
-      message: `More than ${perSecond} calls a second (${burst} at once).`,
+      message: `Rate limit exceeded: ${perSecond} calls per second (${burst} at once).`,
       path: "",
-      hint: "Call less often, or start the hub with a larger --rate-limit.",
+      hint: "Wait for the time in the retry-after header, or start the hub with a larger --rate-limit.",
       details: { perSecond, burst, retryAfterS: Math.ceil((1 - level) / perSecond) },
     });
   }

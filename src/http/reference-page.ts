@@ -1,4 +1,4 @@
-/** The reference for people: every call with its fields and an example, and every error, on one page without scripts. */
+/** Renders the HTML reference: every operation with its fields and an example, and all errors. No scripts. */
 import { ERROR_CODES } from "../base/errors.ts";
 import { operationExamples } from "../operations/examples.ts";
 import { OPERATION_TABLE } from "../operations/table.ts";
@@ -10,7 +10,7 @@ type Json = Record<string, unknown>;
 
 let cachedPage: string | undefined;
 
-/** Stands for the hub's address in the page as it is cached. */
+/** Placeholder for the hub's address in the cached page. */
 const ORIGIN = "%ORIGIN%";
 
 /** Returns the page. `origin`: the hub's address, for the examples. */
@@ -24,8 +24,8 @@ function render(description: Json): string {
   const tags = [...byTag.keys()].sort();
   const body = [
     "<h1>Baton over HTTP</h1>",
-    '<p>Each call is one of the SDK\'s, under the same name and with the same errors. <a href="/openapi.json">OpenAPI 3.1</a></p>',
-    "<p>Who acts stands in the headers: <code>authorization: Bearer baton_…</code>, <code>baton-agent</code>, <code>baton-session</code>, <code>baton-branch</code>. A value in a query is JSON, or a text as it is. An <code>idempotency-key</code> makes it safe to try again.</p>",
+    '<p>Every operation is a method of the SDK, with the same name and the same errors. <a href="/openapi.json">OpenAPI 3.1</a></p>',
+    "<p>Headers identify the caller: <code>authorization: Bearer baton_…</code>, <code>baton-agent</code>, <code>baton-session</code>, <code>baton-branch</code>. Query values are JSON or plain text. An <code>idempotency-key</code> makes a call safe to retry.</p>",
     `<nav>${tags.map((tag) => `<a href="#${tag}">${tag}</a>`).join(" ")} <a href="#errors">errors</a></nav>`,
     ...tags.map(
       (tag) => `<h2 id="${tag}">${tag}</h2>${(byTag.get(tag) ?? []).map(section).join("")}`,
@@ -79,7 +79,7 @@ function curlLine({ method, path, body }: RequestParts): string {
   ].join(" \\\n  ");
 }
 
-/** Text for between single quotes in a shell. */
+/** Escapes text for single quotes in a shell. */
 const quotable = (text: string): string => text.replaceAll("'", String.raw`'\''`);
 
 interface Field {
@@ -114,7 +114,7 @@ function contentSchema(holder: Json): Json {
 const row = ({ name, where, required, schema }: Field): string =>
   `<tr><td><code>${escapeHtml(name)}</code>${required ? "" : "?"}</td><td>${where}</td><td><code>${escapeHtml(typeText(schema))}</code></td><td>${escapeHtml(String(schema["description"] ?? ""))}</td></tr>`;
 
-/** A schema in a few words. */
+/** Returns a schema as a short type expression. */
 function typeText(schema: Json): string {
   if (typeof schema["$ref"] === "string") return schema["$ref"].split("/").at(-1) ?? "";
   if (Array.isArray(schema["enum"]))

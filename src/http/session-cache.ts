@@ -1,6 +1,6 @@
 /**
- * Agents as callers come back: one session of one agent on one branch is one LocalAgent, kept for a few
- * seconds so that a call does not begin by looking its agent up. Short, because an agent can be disabled.
+ * Caches the agents of callers: one LocalAgent per session, agent and branch, kept for two seconds so that a
+ * call does not begin with a lookup. The time is short because an agent can be disabled.
  */
 
 import { requireActAs } from "../access/refusals.ts";
@@ -16,9 +16,9 @@ const AGENT_TTL_MS = 2_000;
 const MAX_SESSIONS = 2_000;
 const MAX_WORKSPACES = 1_000;
 
-/** The session of callers that name none: a person with curl. */
+/** The session of callers that name none, such as a person with curl. */
 const DEFAULT_SESSION = "http";
-/** How long somebody may think before the next call. */
+/** Session timeout of interactive callers (people and models), which pause between calls. */
 export const INTERACTIVE_SESSION_MS = 15 * 60_000;
 
 interface CachedAgent {
@@ -26,14 +26,16 @@ interface CachedAgent {
   readonly at: number;
 }
 
+/** What identifies a cached agent. */
 export interface SessionSlot {
   readonly caller: Caller;
   readonly instance: string | undefined;
   readonly branch: string | undefined;
-  /** How long it may be silent; undefined: as long as a lease lasts. */
+  /** Session timeout in milliseconds; undefined: the lease duration. */
   readonly silentMs: number | undefined;
 }
 
+/** Agents by session, and hubs by workspace. */
 export class SessionCache {
   readonly #hub: LocalHub;
   readonly #hubs = new Map<string, LocalHub>();
@@ -44,7 +46,7 @@ export class SessionCache {
     this.#hubs.set(hub.workspace, hub);
   }
 
-  /** The hub, in this workspace. */
+  /** Returns the hub for a workspace. */
   hubOf(workspace: string): LocalHub {
     const known = this.#hubs.get(workspace);
     if (known !== undefined) return known;
@@ -54,7 +56,7 @@ export class SessionCache {
     return hub;
   }
 
-  /** Who acts. Looked up again after two seconds at most. */
+  /** Returns the acting agent, at most two seconds old. Rejects if the call names no agent. */
   agentOf(seat: SessionSlot): Promise<LocalAgent> {
     const { caller, instance, branch, silentMs } = seat;
     const name = caller.agent;
@@ -72,7 +74,7 @@ export class SessionCache {
     return agent;
   }
 
-  /** What was known of an agent is out of date. */
+  /** Drops all cached agents. */
   forget(): void {
     this.#agents.clear();
   }
@@ -82,11 +84,11 @@ export class SessionCache {
     name: string,
   ): Promise<LocalAgent> {
     const { workspace, bound } = caller;
-    // Who names no session is a person or a model, and thinks between two calls.
+    // A caller without a session is a person or a model, which pauses between calls.
     const patience = silentMs ?? (instance === undefined ? INTERACTIVE_SESSION_MS : undefined);
     const session = sessionNameFor(bound, instance ?? DEFAULT_SESSION);
     const agent = await this.hubOf(workspace).local(name, session, patience);
-    requireActAs({ agent: bound ?? ANY_AGENT }, agent.id); // Also by an alias: nobody acts as the hub.
+    requireActAs({ agent: bound ?? ANY_AGENT }, agent.id); // Checked by canonical id: no caller acts as the hub, not even through an alias.
     return branch === undefined ? agent : agent.onBranchOf(branch);
   }
 
@@ -95,19 +97,19 @@ export class SessionCache {
     if (oldest !== undefined) this.#agents.delete(oldest);
   }
 
-  /** Never the hub's own, which is the first. */
+  /** Drops the oldest workspace, but never the hub's own, which is the first. */
   #forgetHub(): void {
     const [, second] = this.#hubs.keys();
     if (second === undefined) return;
     const hub = this.#hubs.get(second);
     this.#hubs.delete(second);
-    hub?.close().catch(() => {}); // The store stays open; whatever is under way on it goes on.
+    hub?.close().catch(() => {}); // The store stays open, and calls in progress continue.
   }
 }
 
 const agentRequired = (): BatonError =>
   new BatonError("invalid_input", {
-    message: "This is done by an agent, and the call names none.",
+    message: "This operation requires an agent, and the request names none.",
     path: HEADERS.agent,
-    hint: `Say who acts: the header "${HEADERS.agent}: <name>", or a token of that agent's.`,
+    hint: `Send the header "${HEADERS.agent}: <name>", or use a token of that agent.`,
   });

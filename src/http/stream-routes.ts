@@ -1,4 +1,4 @@
-/** The routes of what streams. */
+/** The routes that stream: events and inbox as server-sent events, export and import as NDJSON lines. */
 import * as z from "zod";
 import { type MemoryExportQuery, MemoryExportQuerySchema } from "../archive/memory-export-query.ts";
 import { isBatonError } from "../base/errors.ts";
@@ -16,10 +16,11 @@ const LINES = { "content-type": "application/x-ndjson" };
 
 const EventNumber = z.coerce.number().pipe(z.int().min(0));
 
+/** Adds the streaming routes. */
 export function streamRoutes(app: App): void {
   addRoute(app, "events.stream", async (request, { hub, signal }) => {
     const after = lastSeen(request);
-    (await hub.events.list({ after, limit: 1 })).items; // Refused now rather than in the middle of the stream.
+    (await hub.events.list({ after, limit: 1 })).items; // Fails here rather than in the middle of the stream.
     return eventStreamResponse(app, request, "events.stream", eventsAfter(hub, after, signal));
   });
   addRoute(app, "inbox.stream", async (request, call) => {
@@ -58,7 +59,7 @@ function addRoute(
   );
 }
 
-/** As events, for as long as the token they are read with is good. */
+/** Streams messages as server-sent events, until the caller's token is no longer valid. */
 function eventStreamResponse(
   app: App,
   request: Request,
@@ -73,11 +74,11 @@ function eventStreamResponse(
   return stream(app, toServerSentEvents(whileAuthorized(messages, isAdmitted)), EVENTS);
 }
 
-/** Anything else may be better in a moment. */
+/** Only these end the stream; any other error may be temporary. */
 const isAccessError = (error: unknown): boolean =>
   isBatonError(error) && (error.code === "unauthenticated" || error.code === "forbidden");
 
-/** The number of the last event the reader has: from its header, or `after`. */
+/** Returns the number of the last event the reader has: from Last-Event-ID, or `after` (default: 0). */
 function lastSeen(request: Request): number {
   const said =
     request.headers.get("last-event-id") ?? new URL(request.url).searchParams.get("after") ?? "0";
@@ -88,7 +89,7 @@ function lastSeen(request: Request): number {
   });
 }
 
-/** With its first piece in hand: what is refused is refused now rather than in the middle. */
+/** Reads the first chunk before the response starts, so that an error is not raised in the middle. */
 async function withFirstChunk(
   pieces: AsyncGenerator<string, unknown, undefined>,
 ): Promise<AsyncGenerator<string, void, undefined>> {

@@ -1,25 +1,25 @@
 /**
- * What streams: events and inboxes as server-sent events, exports as lines. A stream ends with its
- * reader or with the hub; whoever comes back says how far it got (`Last-Event-ID`), and misses nothing.
+ * Generators of the streams: events and inboxes as server-sent events, exports as lines. A stream ends when
+ * its reader disconnects or the hub closes; a reader that reconnects with `Last-Event-ID` misses nothing.
  */
 import type { HubEvent } from "../history/event.ts";
 import type { LocalAgent } from "../hub/agent.ts";
 import type { LocalHub } from "../hub/hub.ts";
 
-/** Events of one read. */
+/** Events per read. */
 const PAGE = 500;
-/** How often the log is looked at although nobody called: other processes write to it too. */
+/** How often the event log is polled, because other processes write to it, too. */
 const EVENT_POLL_MS = 500;
-/** A comment keeps the connection from being taken for dead. */
+/** After this time without a message a comment is sent, so that proxies keep the connection open. */
 const KEEP_ALIVE_MS = 15_000;
-/** How often an inbox is looked at although nobody woke us: a wake-up is only a hint. */
+/** How often an inbox is polled without a wake-up, because a wake-up is only a hint. */
 const INBOX_POLL_MS = 5_000;
-/** As long as what was read of a token is believed. */
+/** How often the token is checked again: as long as a token check is cached. */
 const REAUTHORIZE_MS = 2_000;
 
 type Message = { readonly id?: string; readonly event: string; readonly data: unknown };
 
-/** Events after a number, each as it is written. */
+/** Yields the events after a number as they are written; undefined when there are none at the moment. */
 export async function* eventsAfter(
   hub: LocalHub,
   after: number,
@@ -44,8 +44,8 @@ const messageOf = (event: HubEvent): Message => ({
 });
 
 /**
- * What waits for an agent, each delivery once in every state it waits in. Looking claims nothing: who
- * wants it accepts it. Whoever connects anew is told of everything that waits.
+ * Yields the deliveries that wait for an agent, each once per state. Claims nothing: a reader that wants a
+ * delivery accepts it. A new connection gets everything that is waiting.
  */
 export async function* inboxOf(
   agent: LocalAgent,
@@ -73,7 +73,7 @@ export async function* inboxOf(
   }
 }
 
-/** Ends early, without an error, when the signal aborts or somebody wakes it. */
+/** Waits; returns early, without an error, when the signal aborts or `woken` resolves. */
 function pause(ms: number, signal: AbortSignal, woken?: Promise<void>): Promise<void> {
   return new Promise((done) => {
     const end = () => {
@@ -88,7 +88,7 @@ function pause(ms: number, signal: AbortSignal, woken?: Promise<void>): Promise<
   });
 }
 
-/** For as long as its reader is let in; asked again every few seconds. */
+/** Passes messages on until the reader loses its access, which is checked every two seconds. */
 export async function* whileAuthorized<T>(
   messages: AsyncIterable<T>,
   isAdmitted: () => Promise<boolean>,
@@ -103,7 +103,7 @@ export async function* whileAuthorized<T>(
   }
 }
 
-/** Messages as server-sent events; with a comment when nothing was said for a while. */
+/** Formats messages as server-sent events, with a comment after a time without messages. */
 export async function* toServerSentEvents(
   messages: AsyncIterable<Message | undefined>,
 ): AsyncGenerator<string, void, undefined> {
@@ -123,7 +123,7 @@ function formatServerSentEvent({ id, event, data }: Message): string {
   return `${id === undefined ? "" : `id: ${id}\n`}${lines.join("\n")}\n\n`;
 }
 
-/** A body from pieces of text, as fast as they are read. What goes wrong in the middle is cut off, and told. */
+/** Returns a body that produces chunks as fast as they are read. An error aborts it and is reported. */
 export function bodyOf(
   pieces: AsyncGenerator<string, unknown, undefined>,
   { onEnd, onError }: { readonly onEnd?: () => void; readonly onError: (error: unknown) => Error },
@@ -134,7 +134,7 @@ export function bodyOf(
     async pull(controller) {
       try {
         const { value, done } = await pieces.next();
-        if (isLeft) return; // Its reader went while the piece was made.
+        if (isLeft) return; // The reader disconnected while the chunk was produced.
         if (done === true) {
           controller.close();
           onEnd?.();
