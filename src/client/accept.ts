@@ -1,6 +1,6 @@
 /**
- * Accepting over HTTP: the hub does it in one step. A receipt that is made from the envelope is made at
- * this end, so that one is looked at first; nothing is taken where making it fails.
+ * Accepts work over HTTP, in one call. If the receipt is a function of the envelope it runs in this process,
+ * so the envelope is read first; nothing is claimed if the function throws.
  */
 
 import { isBatonError } from "../base/errors.ts";
@@ -21,6 +21,7 @@ import { RemoteWork } from "./work.ts";
 type AcceptChoice = ReturnType<typeof checkAcceptOptions>;
 type ReceiptFactory = (envelope: Envelope) => Receipt | undefined;
 
+/** Accepts the next matching handoff; undefined if there is none or the wait ended. */
 export async function acceptNext<T>(
   station: SessionConnection,
   { receipt, wait, signal, ...which }: AcceptChoice,
@@ -39,7 +40,7 @@ export async function acceptNext<T>(
   }
 }
 
-/** Of what waits, the first that is there to be taken. */
+/** Accepts the first delivery of the inbox that is ready; undefined if none is. */
 async function acceptFirstReady(
   station: SessionConnection,
   { delivery, task }: Pick<AcceptChoice, "delivery" | "task">,
@@ -57,7 +58,7 @@ async function acceptFirstReady(
   return undefined;
 }
 
-/** Undefined when somebody else was quicker. */
+/** Accepts one delivery; undefined if another session claimed it first. */
 async function acceptDelivery(
   station: SessionConnection,
   delivery: string,
@@ -72,12 +73,12 @@ async function acceptDelivery(
       const now = (await station.wire.call<DeliveryDetails>("deliveries.get", { id: delivery }))
         .envelope;
       if (now.id === envelope.id) throw error;
-      envelope = now; // Added to meanwhile: made anew, it may fit.
+      envelope = now; // The sender extended it meanwhile: a receipt for the new envelope may match.
     }
   }
 }
 
-/** Undefined when it was taken back in between; what is refused goes back for others. */
+/** Accepts a claimed offer; undefined if its lease was lost. If accepting fails, the offer is released. */
 async function acceptClaimedOffer<T>(
   station: SessionConnection,
   form: SerializedOffer,

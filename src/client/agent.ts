@@ -1,6 +1,6 @@
 /**
- * An agent over HTTP. Most methods are made from the operations (derive.ts); what needs this end (receipts,
- * effects, payload schemas, how far the shared context was read) is added here.
+ * An agent over HTTP. Most methods are derived from the operations (derive.ts); those that need state or code
+ * in this process (receipts, effects, payload schemas, how far the shared context was read) are added here.
  */
 import type { CatchUp, CatchUpQuery } from "../coordination/catch-up/catch-up.ts";
 import {
@@ -51,20 +51,22 @@ import { RemoteTraces } from "./traces.ts";
 import { withId } from "./with-id.ts";
 import { RemoteWork } from "./work.ts";
 
+/** The session that an agent works in. */
 export interface Session {
   readonly instance: string;
   readonly lease: SessionConnection["lease"];
-  /** Undefined: the one that everybody is on. */
+  /** Undefined: the main branch. */
   readonly branch?: string | undefined;
-  /** What the session has in hand, where it is known that nobody else acts in it. */
+  /** The handles that the session holds; undefined if another process may use the same session. */
   readonly hands: SessionConnection["hands"];
-  /** Of the same session on another branch: what it has traced, in order. */
+  /** The traces of the same session on another branch, so that steps stay in order. */
   readonly traces?: RemoteTraces | undefined;
 }
 
-/** The branch that everybody is on. */
+/** The default branch. */
 const MAIN_BRANCH = "main";
 
+/** Implements Agent over HTTP. */
 export class RemoteAgent implements Agent {
   readonly #base: ClientContext;
   readonly #session: Session;
@@ -191,7 +193,7 @@ export class RemoteAgent implements Agent {
 
   #onBranch({ name }: { readonly name: string }): Agent {
     const agent = new RemoteAgent(this.#base, this.info, { ...this.#session, branch: name });
-    agent.context.sawUpTo(this.context.seen); // The same session has read it.
+    agent.context.sawUpTo(this.context.seen); // The session is the same, so it has read the same versions.
     return agent;
   }
 
@@ -218,7 +220,7 @@ export class RemoteAgent implements Agent {
     const many = Array.isArray(step);
     const all = this.#station.traces.add(many ? step : [step]);
     const traced = many ? all : all.then((memories) => memories[0] as Memory);
-    traced.catch(() => {}); // Tracing alone never ends a process; flush tells of it.
+    traced.catch(() => {}); // An unhandled trace must not end the process; flush() throws the error.
     return traced;
   }
 
@@ -251,7 +253,7 @@ export class RemoteAgent implements Agent {
     return new RemoteWork<T>(this.#stationOf(form.delivery.instance), form);
   }
 
-  /** In the name of the session that accepted it: whose work it is does not change. */
+  /** Returns a connection for the session that accepted the work, because that session holds the lease. */
   #stationOf(session: string): SessionConnection {
     if (session === this.instance) return this.#station;
     const { branch, lease } = this.#session;
@@ -261,6 +263,6 @@ export class RemoteAgent implements Agent {
   }
 }
 
-/** What was sent, or the delivery's id. */
+/** Returns the delivery id of a Sent, or the id itself. */
 const idOf = (each: unknown): unknown =>
   typeof each === "object" && each !== null && "id" in each ? each.id : each;

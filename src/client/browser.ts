@@ -1,6 +1,6 @@
 /**
- * `batonpass/client` in browsers and edge runtimes. Files, git and archives need Node: those methods throw
- * `dependency_missing` here, and nothing of them is in a bundle.
+ * `batonpass/client` for browsers and edge runtimes. Files, git and archives need Node: those methods throw
+ * `dependency_missing` here, and their code is not part of a bundle.
  */
 import type { Hub } from "../hub/hub.ts";
 import type { ClientOptions } from "./index.ts";

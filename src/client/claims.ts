@@ -1,7 +1,7 @@
 /**
- * Taking work over HTTP: one long poll at a time. Whoever stops waiting may have been given something whose
- * answer it no longer hears: the same call, asked again by its key, tells of it, and it is put back. So
- * nothing is held by somebody who does not know.
+ * Claims work over HTTP, one long poll at a time. A caller that stops waiting may have claimed something
+ * without receiving the response: the same call is repeated with its key, and what it returns is released. So
+ * no delivery is held by a process that does not know about it.
  */
 import type { Receipt } from "../delivery/receive/receipt.ts";
 import type { SerializedOffer, SerializedWork } from "../hub/serialized.ts";
@@ -10,18 +10,19 @@ import { CLIENT_TIMING } from "./connection/timing.ts";
 import type { CallOptions, Wire } from "./connection/wire.ts";
 import type { SessionConnection } from "./session-connection.ts";
 
-/** Which handoff: any, of a task, or one by id. */
+/** Which handoff to claim: any, one of a task, or one by delivery id. */
 interface ClaimFilter {
   readonly delivery?: string | undefined;
   readonly task?: string | undefined;
 }
 
+/** Whether and how long to wait. */
 export interface ClaimWait {
   readonly wait: boolean;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The next offer; undefined when there is none, or the signal or the closing of the hub ended the wait. */
+/** Claims the next offer; undefined if there is none, or if the signal or closing the hub ended the wait. */
 export function claimNext(
   station: SessionConnection,
   which: ClaimFilter,
@@ -41,7 +42,7 @@ export function claimNext(
   });
 }
 
-/** The same, accepted in one step. */
+/** Claims and accepts the next offer in one step; undefined as for `claimNext`. */
 export function claimAndAccept(
   station: SessionConnection,
   choice: ClaimFilter & { readonly receipt?: Receipt | undefined },
@@ -69,9 +70,9 @@ interface ClaimCall<Form> {
 }
 
 interface TrackedClaimCall<Form> extends ClaimCall<Form> {
-  /** It is asked again: an earlier try may have taken something. */
+  /** Called when the call is sent again: an earlier attempt may have claimed something. */
   readonly onAgain: () => void;
-  /** There was nothing yet. */
+  /** Called when a poll returned nothing. */
   readonly onNothing: () => Promise<void>;
 }
 
@@ -81,7 +82,7 @@ function runClaim<Form extends { readonly handle: string }>(
   taking: ClaimCall<Form>,
 ): Promise<Form | undefined> {
   const { connection } = wire;
-  // A hub that is closed has no more work; only who asks a closed hub anew is told off.
+  // Closing ends a wait without an error; only a new call on a closed hub is refused.
   if (connection.closing.aborted) return Promise.reject(connection.closedHere);
   const onAgain = () => hands?.doubt();
   const onNothing = async () => hands?.whileWaiting(wire);
@@ -113,8 +114,8 @@ async function pollUntilClaimed<Form>(
 }
 
 /**
- * The same call, which waits for nothing now. Out of reach, what was taken stays so until its lease runs
- * out.
+ * Repeats the call without waiting and releases what it claimed. If the hub is unreachable, the claim stays
+ * until its lease expires.
  */
 async function releaseUnreceived<Form>(
   { ask, putBack }: ClaimCall<Form>,
@@ -124,6 +125,6 @@ async function releaseUnreceived<Form>(
     const found = await ask({ key, last: true });
     if (found !== null) await putBack(found, { last: true });
   } catch {
-    // Nobody is left to be told.
+    // The caller is gone, so there is no one to report the error to.
   }
 }

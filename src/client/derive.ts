@@ -1,4 +1,4 @@
-/** Makes the methods of a hub or an agent from the operations they are named after. */
+/** Creates the methods of a remote hub or agent from the operations that they are named after. */
 import { OPERATION_TABLE } from "../operations/table.ts";
 import type { OperationShape } from "../operations/wire/shape.ts";
 import { mergeOptions, splitProgressListener } from "./connection/call-options.ts";
@@ -6,7 +6,7 @@ import type { Wire } from "./connection/wire.ts";
 
 type Group = Record<string, unknown>;
 
-/** Every method of these owners, each in its group: `derive<Hub>(wire, ["hub", "reader"])`. */
+/** Returns an object with every method of these owners, by group: `derive<Hub>(wire, ["hub", "reader"])`. */
 export function derive<Owner>(wire: Wire, owners: readonly OperationShape["on"][]): Owner {
   const root: Group = {};
   for (const [name, operation] of Object.entries(OPERATION_TABLE)) {

@@ -1,4 +1,4 @@
-/** Deciding about a failure over HTTP: by its id, or as the work of the agent that has its report. */
+/** Decides about a failure over HTTP: by its id, or by the accepted work of its report. */
 import type { DecideResult, Decision } from "../coordination/failures/decision.ts";
 import type { PayloadTypes } from "../envelope/payload-types.ts";
 import type { Work } from "../hub/work.ts";
@@ -11,6 +11,7 @@ interface DecisionContext {
   readonly payloads: PayloadTypes;
 }
 
+/** Sends the decision; a decision by work also settles that work. */
 export async function decideWith<T>(
   { wire, payloads }: DecisionContext,
   failure: string | Work<T>,

@@ -1,45 +1,48 @@
 /**
- * What one session of this process has in hand. A call whose answer died together with the hub may have
- * taken something that nobody here knows of, and the session's other calls would keep its lease alive. So
- * where a call had to be sent again, what the hub says this session holds is held against what it has in
- * hand, and the rest is put back. Only of sessions that were named here: others may be at work elsewhere
- * under the same name.
+ * Tracks the handles that one session of this process holds. A call that lost its response in a crash of the
+ * hub may have claimed something that this process does not know about, and the session's other calls would
+ * keep its lease alive. So after a call had to be repeated, the deliveries that the hub assigns to this
+ * session are compared with the known handles, and the others are released. Only for sessions named by this
+ * process: another process may use a session with a name given by the caller.
  */
 import type { Page } from "../base/page.ts";
 import type { DeliveryWithEnvelope } from "../delivery/watch/inbox-listing.ts";
 import type { Wire } from "./connection/wire.ts";
 
+/** The handles of one session. */
 export class HeldHandles {
   readonly #session: string;
   readonly #held = new Set<string>();
   #taking = 0;
   #isDoubtful = false;
-  /** Looking whether there is more in hand than is known. */
+  /** The comparison in progress. */
   #tidying: Promise<void> | undefined;
 
   constructor(session: string) {
     this.#session = session;
   }
 
+  /** Adds a handle. */
   hold(handle: string): void {
     this.#held.add(handle);
   }
 
+  /** Removes a handle. */
   letGo(handle: string): void {
     this.#held.delete(handle);
   }
 
-  /** An answer got lost: there may be more in hand than is known. */
+  /** Notes that a response was lost: the session may hold more than is known. */
   doubt(): void {
     this.#isDoubtful = true;
   }
 
-  /** Takes something; the last of those that do at the same time looks whether that was all. */
+  /** Runs a claim. After a lost response, the last of several concurrent claims starts the comparison. */
   async taking<Form extends { readonly handle: string }>(
     wire: Wire,
     take: () => Promise<Form | undefined>,
   ): Promise<Form | undefined> {
-    if (this.#tidying !== undefined) await this.#tidying; // What that puts back may be what is asked for.
+    if (this.#tidying !== undefined) await this.#tidying; // It may release what this claim is waiting for.
     this.#taking++;
     try {
       const taken = await take();
@@ -53,12 +56,12 @@ export class HeldHandles {
     }
   }
 
-  /** Between two questions of one who waits: nothing of its own is under way. */
+  /** Called between two polls of a waiting claim, when that claim has no request in progress. */
   async whileWaiting(wire: Wire): Promise<void> {
     if (this.#isDoubtful && this.#taking === 1) await this.#tidy(wire, 1);
   }
 
-  /** `known`: how many of those who take something have nothing under way. */
+  /** Releases unknown deliveries. `known`: how many running claims have no request in progress. */
   async #tidy(wire: Wire, known: number): Promise<void> {
     this.#isDoubtful = false;
     try {
@@ -67,12 +70,12 @@ export class HeldHandles {
         const { id, fence, instance, state } = delivery;
         const handle = `${id}#${fence}`;
         if (instance !== this.#session || this.#held.has(handle)) continue;
-        if (this.#taking > known) return this.doubt(); // It may be the answer that is under way.
+        if (this.#taking > known) return this.doubt(); // It may belong to a response that is still arriving.
         if (state === "accepted") await wire.call("work.release", { handle });
         if (state === "claimed") await wire.call("offer.release", { handle });
       }
     } catch {
-      this.doubt(); // Looked at again with the next that is taken.
+      this.doubt(); // Compared again after the next claim.
     } finally {
       this.#tidying = undefined;
     }

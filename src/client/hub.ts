@@ -1,6 +1,6 @@
 /**
- * A hub over HTTP. Most methods are made from the operations (derive.ts); what needs this end (files, payload
- * schemas, traces on their way, exports) is added here.
+ * A hub over HTTP. Most methods are derived from the operations (derive.ts); those that need state or code in
+ * this process (files, payload schemas, buffered traces, exports) are added here.
  */
 import type { Tokens } from "../access/tokens.ts";
 import { asyncDispose } from "../base/async-dispose.ts";
@@ -46,6 +46,7 @@ import { memoryLines } from "./streamed-lines.ts";
 const isDelivery = idCheck("delivery");
 const deliveryId = (id: string): string => checkValue(id, isDelivery, "The delivery", "delivery");
 
+/** Implements Hub over HTTP. */
 export class RemoteHub implements Hub {
   readonly #base: ClientContext;
   readonly #wire: Wire;
@@ -99,11 +100,11 @@ export class RemoteHub implements Hub {
       sql: (query, sql = {}) => runSql(wire, query, sql),
       export: (query = {}) => memoryLines(wire, query),
     };
-    /** Steps that this process has traced. */
+    /** Counts the steps that this process has traced. */
     this.traces = { ...derived.traces, counts: async () => tally.counts };
     this.handoffs = {
       ...derived.handoffs,
-      /** A file of this end. */
+      /** Reads a file of this process's machine. */
       async artifact(path) {
         const named = checkValue(path, textCheck, "The path", "path");
         const { fileArtifact } = await requireNode(node, "hub.handoffs.artifact").files();
@@ -130,7 +131,7 @@ export class RemoteHub implements Hub {
       by === undefined ? wire : wire.as({ agent: by });
     this.payloadTypes = {
       ...derived.payloadTypes,
-      /** Parses what is sent from this process; the hub does not know of it. */
+      /** Parses payloads sent from this process; the schema is not sent to the hub. */
       async define<T>(name: string, schema: StandardSchemaV1<unknown, T>) {
         const type = checkValue(name, nameCheck, "The payload type", "type");
         return payloads.register<T>(type, schema);
@@ -173,7 +174,7 @@ export class RemoteHub implements Hub {
     return new RemoteAgent(this.#base, info, { instance, lease, hands });
   }
 
-  /** Stores what was traced, ends what waits, and closes this end. */
+  /** Sends buffered traces, ends long polls and closes the client. The hub keeps running. */
   close(): Promise<void> {
     this.#closing ??= this.#base.tally.finish().then(() => this.#wire.connection.close());
     return this.#closing;

@@ -1,6 +1,6 @@
 /**
- * `batonpass/client` in Node 20 and newer: opens hubs over HTTP, and loads no store and no hub. In other
- * runtimes browser.ts is loaded in its place (package.json, `exports`). Types that are only reached through a
+ * `batonpass/client` for Node 20 and newer: opens hubs over HTTP without loading a store or a local hub.
+ * Other runtimes load browser.ts instead (package.json, `exports`). Types that are reachable only through a
  * method are not exported.
  */
 import type { Hub } from "../hub/hub.ts";
@@ -55,7 +55,7 @@ export type { TraceStep } from "../memory/traces/trace.ts";
 export type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
 export type { DeliveryState, EventKind } from "../store/rows.ts";
 
-/** How a hub over HTTP is opened. */
+/** Options of `openHub()` for a hub over HTTP. */
 export type ClientOptions = Pick<
   HubOptions,
   "fetch" | "files" | "known" | "patienceMs" | "sessionMs" | "token" | "workspace"

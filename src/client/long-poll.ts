@@ -1,23 +1,25 @@
-/** Waiting over HTTP: the hub holds its answer back for a while, and is asked again until time is up. */
+/** Waits over HTTP with long polls, repeated until there is a result or the time is up. */
 import { isOpen } from "../base/delivery-states.ts";
 import type { Delivery } from "../history/delivery.ts";
 import { CLIENT_TIMING } from "./connection/timing.ts";
 import type { Wire } from "./connection/wire.ts";
 
+/** How long to wait. */
 export interface WaitLimits {
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
+  /** In milliseconds (default: no limit). */
   readonly timeoutMs?: number | undefined;
 }
 
-/** How long the hub may hold the next answer back. */
+/** Returns the duration of the next long poll. */
 const remainingWaitMs = (until: number): number =>
   Math.max(0, Math.min(CLIENT_TIMING.waitMs, Math.ceil(until - performance.now())));
 
 const deadlineOf = ({ timeoutMs = Number.POSITIVE_INFINITY }: WaitLimits): number =>
   performance.now() + timeoutMs;
 
-/** A call that is held back; undefined when the signal ended it. */
+/** Runs one long poll; undefined if the signal ended it. */
 async function longPoll<Output>(
   wire: Wire,
   name: string,
@@ -33,7 +35,7 @@ async function longPoll<Output>(
   }
 }
 
-/** Asks until something has come of it, time is up, or the signal ends it. */
+/** Polls until there is an outcome, the time is up, or the signal aborts. */
 export async function waitForAnswer<Answer extends { readonly kind: string }>(
   wire: Wire,
   name: "deliveries.accepted" | "deliveries.completed",
@@ -43,7 +45,7 @@ export async function waitForAnswer<Answer extends { readonly kind: string }>(
   const until = deadlineOf(wait);
   for (let last: Answer | undefined; ; ) {
     const isOver = wait.signal?.aborted === true;
-    // Asked once at least: also who waits no longer is told where it stands.
+    // Polls at least once, so that an aborted wait also returns the current state.
     const waitMs = isOver ? 0 : remainingWaitMs(until);
     const signal = isOver ? undefined : wait.signal;
     const answer = await longPoll<Answer>(wire, name, { ...input, waitMs }, signal);
@@ -53,13 +55,13 @@ export async function waitForAnswer<Answer extends { readonly kind: string }>(
   }
 }
 
-/** A delivery, and a digest of it to be passed back as `seen`. */
+/** A delivery, and its digest to pass as `seen` in the next poll. */
 interface DeliveryChange {
   readonly delivery: Delivery;
   readonly digest: string;
 }
 
-/** A delivery each time it has changed, first as it is now, until it is settled. */
+/** Yields a delivery now and after each change, until it is settled. */
 export async function* changesOf(
   wire: Wire,
   id: string,

@@ -1,4 +1,4 @@
-/** An offer that a hub over HTTP has claimed for this receiver, to accept or to leave. */
+/** An offer over HTTP: a claimed handoff to accept, decline or release. */
 
 import { isBatonError } from "../base/errors.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
@@ -15,6 +15,7 @@ import type { LedgerProgress } from "../ledger/ledger.ts";
 import type { SessionConnection } from "./session-connection.ts";
 import { RemoteWork } from "./work.ts";
 
+/** Implements Offer over HTTP. */
 export class RemoteOffer<T = unknown> implements Offer<T> {
   readonly #station: SessionConnection;
   #form: SerializedOffer;
@@ -82,7 +83,7 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
       } catch (error) {
         if (!isBatonError(error) || error.code !== "receipt_required") throw error;
         await this.refresh();
-        // Made for an envelope that was added to meanwhile: made anew, it may fit.
+        // The sender extended it meanwhile: a receipt for the new envelope may match.
         if (typeof receipt !== "function" || this.#form.envelope.id === id) throw error;
       }
     }

@@ -1,4 +1,4 @@
-/** An effect that must not happen twice: it happens here, and what came of it is kept at the hub. */
+/** Runs an effect at most once: the effect runs in this process, its result is stored in the hub. */
 import type { OnceResult } from "../delivery/work/once.ts";
 
 interface EffectRecorder {
@@ -6,6 +6,7 @@ interface EffectRecorder {
   readonly record: (result: unknown) => Promise<unknown>;
 }
 
+/** Runs the effect if it was not begun before, and records its result. */
 export async function runOnce<T>(
   effect: () => Promise<T> | T,
   { begin, record }: EffectRecorder,

@@ -13,7 +13,7 @@ import type { NodeModules } from "./needs-node.ts";
 import { baseUrlOf, requireRemoteOptions, workspaceMismatch } from "./options.ts";
 import { TraceTally } from "./traces.ts";
 
-/** `node`: the parts that need Node, undefined in other runtimes. */
+/** Returns an open hub. `node`: the parts that need Node, undefined in other runtimes. */
 export async function openRemoteHub(
   address: string,
   options: HubOptions,

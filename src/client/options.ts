@@ -1,11 +1,11 @@
-/** What a hub over HTTP is opened with: its address and its options, checked before anything is sent. */
+/** Checks the address and options of a hub over HTTP before anything is sent. */
 
 import { BatonError } from "../base/errors.ts";
 import { filesOption, knownMode, sessionTimeout, workspaceName } from "../hub/option-checks.ts";
 import type { HubOptions } from "../hub/options.ts";
 import { CLIENT_TIMING } from "./connection/timing.ts";
 
-/** Told to the hub that is elsewhere, or of use at this end; everything else is decided there. */
+/** Options that a client can set; all others belong to the process that serves the hub. */
 const REMOTE_OPTIONS: readonly (keyof HubOptions)[] = [
   "create",
   "fetch",
@@ -17,40 +17,43 @@ const REMOTE_OPTIONS: readonly (keyof HubOptions)[] = [
   "workspace",
 ];
 
-/** The address as requests begin: no name, no password, no slash at its end. */
+/**
+ * Returns the base URL of requests, without a trailing slash. Throws invalid_input for an invalid address.
+ */
 export function baseUrlOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw invalidOption(
       "address",
-      "must be an http or https address",
-      "For instance http://127.0.0.1:4747.",
+      "must be an http:// or https:// URL",
+      "Pass a URL such as http://127.0.0.1:4747.",
     );
   }
   if (url.username !== "" || url.password !== "") {
     throw invalidOption(
       "address",
-      "must not hold a name or password",
-      "Pass the token as an option.",
+      "must not contain a user name or password",
+      "Pass the token as the option token.",
     );
   }
   if (url.search !== "" || url.hash !== "") {
     throw invalidOption(
       "address",
-      "must end with its path",
-      "Leave out what follows the ? or the #.",
+      "must not contain a query or fragment",
+      "Remove everything after ? or #.",
     );
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
+/** Throws invalid_input for an option that is invalid or not for a hub over HTTP. */
 export function requireRemoteOptions(options: HubOptions): void {
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || REMOTE_OPTIONS.includes(name as keyof HubOptions)) continue;
     throw invalidOption(
       name,
-      "is for a hub in this process, not for one over HTTP",
-      "Leave it out here, and open the hub with it where it is served.",
+      "is not allowed for a hub over HTTP, only for a hub in this process",
+      "Omit it here, and set it in the process that serves the hub.",
     );
   }
   if (options.workspace !== undefined) workspaceName(options);
@@ -61,12 +64,16 @@ export function requireRemoteOptions(options: HubOptions): void {
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw invalidOption(
       "token",
-      "must be printable characters without spaces",
-      "Look for a line end in it.",
+      "must contain only printable ASCII characters without spaces",
+      "Check the token for a line break.",
     );
   }
   if (!Number.isFinite(patienceMs) || patienceMs < 0) {
-    throw invalidOption("patienceMs", "must be a number of milliseconds", "0 waits for nothing.");
+    throw invalidOption(
+      "patienceMs",
+      "must be a number of milliseconds, 0 or more",
+      "Pass 0 to disable retries.",
+    );
   }
 }
 
@@ -74,19 +81,21 @@ function invalidOption(path: string, rule: string, hint: string): BatonError {
   return new BatonError("invalid_input", { message: `The option ${path} ${rule}.`, path, hint });
 }
 
+/** The error of a token that belongs to another workspace. */
 export function workspaceMismatch(asked: string, actual: string): BatonError {
   return new BatonError("invalid_input", {
     message: `The token is for workspace "${actual}", not for "${asked}".`,
     path: "workspace",
-    hint: "Leave the workspace out, or use a token of that one.",
+    hint: "Omit workspace, or use a token for that workspace.",
     details: { workspace: actual },
   });
 }
 
+/** The error of a private key in a profile, which is never sent. */
 export function keyNotSent(name: string): BatonError {
   return new BatonError("invalid_input", {
-    message: `The key of agent "${name}" is not sent to a hub over HTTP.`,
+    message: `The private key of agent "${name}" cannot be used with a hub over HTTP.`,
     path: "profile.key",
-    hint: "Sign where the hub has its store: open it with sqlite: or postgres:. Over HTTP a token says who it is.",
+    hint: "Omit profile.key and authenticate with a token, or open the store directly (sqlite: or postgres:) to sign.",
   });
 }

@@ -1,13 +1,13 @@
 /**
- * Payloads and outputs are parsed by the types registered in this process, whose schemas are functions. What
- * is sent is what the schema returns; the hub then checks it against the workspace's own types.
+ * Parses payloads and outputs with the types defined in this process, because their schemas are functions.
+ * The parsed value is sent; the hub then checks it against the payload types of the workspace.
  */
 import { requireExpectedResult } from "../delivery/send/expected-outputs.ts";
 import type { CheckedResult, Result } from "../delivery/send/result.ts";
 import type { PayloadTypes } from "../envelope/payload-types.ts";
 import type { Envelope } from "../envelope/schema.ts";
 
-/** A draft, or whatever else has a payload. */
+/** Returns a draft, or any other object with a payload, with the payload parsed. */
 export async function withParsedPayload<D>(payloads: PayloadTypes, draft: D): Promise<D> {
   const payload: unknown = Object(draft).payload;
   if (typeof payload !== "object" || payload === null) return draft;
@@ -16,21 +16,21 @@ export async function withParsedPayload<D>(payloads: PayloadTypes, draft: D): Pr
   return { ...draft, payload: await payloads.enforce({ type, data: data as never }) };
 }
 
-/** Throws with every way in which a result is not what was expected, where a type of ours is. */
+/** Throws with all violations if an expected output has a type defined here and does not match it. */
 export async function checkOutputs(
   payloads: PayloadTypes,
   { expects }: Pick<Envelope, "expects">,
   result: Result,
 ): Promise<void> {
   const isOurs = expects.some(({ format }) => format !== undefined && payloads.knows(format));
-  if (!isOurs || !hasForm(result)) return; // What has another form is refused by the hub.
+  if (!isOurs || !hasForm(result)) return; // A malformed result is refused by the hub.
   await requireExpectedResult((...output) => payloads.faults(...output), expects, result);
 }
 
 const isObject = (value: unknown): value is object =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Whether the parts that are compared have the form of a result's. */
+/** Returns whether the checked parts are well-formed. */
 function hasForm(result: Result): result is CheckedResult {
   if (!isObject(result)) return false;
   const { outputs = {}, criteria = {} } = result;

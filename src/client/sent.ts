@@ -1,4 +1,4 @@
-/** What the sender has in hand after sending over HTTP. */
+/** A sent handoff over HTTP, through which its sender follows or cancels it. */
 import type { AcceptedOutcome, CompletedOutcome } from "../delivery/watch/await-outcome.ts";
 import {
   type CompletedOptions,
@@ -15,6 +15,7 @@ import { severalReceivers } from "../hub/several-receivers.ts";
 import type { Wire } from "./connection/wire.ts";
 import { changesOf, waitForAnswer } from "./long-poll.ts";
 
+/** Implements Sent over HTTP. */
 export class RemoteSent<T = unknown> implements Sent<T> {
   readonly kind = "sent";
   readonly #wire: Wire;

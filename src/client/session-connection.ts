@@ -1,4 +1,4 @@
-/** What everything that one agent has in hand over HTTP shares: who calls, and what is kept at this end. */
+/** The state that hubs, agents, offers and work over HTTP share in this process. */
 
 import type { IdGenerator } from "../base/ids.ts";
 import type { LeaseKind } from "../delivery/receive/worker.ts";
@@ -10,29 +10,30 @@ import type { HeldHandles } from "./held-handles.ts";
 import type { NodeModules } from "./needs-node.ts";
 import type { RemoteTraces, TraceTally } from "./traces.ts";
 
-/** What a hub over HTTP has at this end. */
+/** The state of one open hub. */
 export interface ClientContext {
   readonly wire: Wire;
-  /** Schemas of payloads are functions: they are kept here, and what is sent is held against them here. */
+  /** Payload types defined in this process; their schemas are functions and are applied here. */
   readonly payloads: PayloadTypes;
   readonly ids: IdGenerator;
-  /** The one agent that the token is of, if it is of one. */
+  /** The agent that the token is bound to; undefined if it can act as any agent. */
   readonly bound: string | undefined;
+  /** Lease duration of the hub, in milliseconds. */
   readonly leaseMs: number;
-  /** How long a session may be silent, where that is said. */
+  /** Session timeout in milliseconds; undefined: the hub's default. */
   readonly sessionMs: HubOptions["sessionMs"];
   readonly tally: TraceTally;
-  /** What `remember` does about what is known already, where it is not said. */
+  /** Default of the option `known` of `remember`. */
   readonly known: HubOptions["known"];
-  /** Undefined where the client does not run in Node. */
+  /** Undefined outside Node. */
   readonly node: NodeModules | undefined;
 }
 
-/** The same for one agent in one session. */
+/** The state of one agent in one session. */
 export interface SessionConnection extends ClientContext {
   readonly info: AgentInfo;
   readonly lease: LeaseKind;
   readonly traces: RemoteTraces;
-  /** Undefined for a session that may be at work elsewhere too. */
+  /** Undefined if another process may use the same session. */
   readonly hands: HeldHandles | undefined;
 }

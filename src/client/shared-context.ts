@@ -1,6 +1,6 @@
 /**
- * The shared context over HTTP: the hub's door, which only looks, and an agent's, which remembers how far
- * it has read. That is kept at this end, by the same rules as in the hub's own process.
+ * The shared context over HTTP: a reader for hubs, and the full interface for agents, which tracks how far
+ * the session has read. That position is kept in this process, by the same rules as in the hub's process.
  */
 
 import type { Page } from "../base/page.ts";
@@ -31,7 +31,7 @@ import { type NodeModules, requireNode } from "./needs-node.ts";
 import { RemoteSent } from "./sent.ts";
 import { RemoteWork } from "./work.ts";
 
-/** What everybody may do: look. */
+/** The read methods, which need no agent. */
 class RemoteContextReader {
   protected readonly wire: Wire;
 
@@ -63,10 +63,11 @@ class RemoteContextReader {
   }
 }
 
+/** Implements SharedContext over HTTP. */
 export class RemoteSharedContext extends RemoteContextReader implements SharedContext {
   readonly #role: string | undefined;
   readonly #node: NodeModules | undefined;
-  /** As far as this session has read. */
+  /** The version up to which this session has read. */
   #seen = 0;
 
   constructor(wire: Wire, role: string | undefined, node: NodeModules | undefined) {
@@ -75,17 +76,19 @@ export class RemoteSharedContext extends RemoteContextReader implements SharedCo
     this.#node = node;
   }
 
+  /** The version up to which this session has read. */
   get seen(): number {
     return this.#seen;
   }
 
+  /** Marks everything up to a version as read. */
   sawUpTo(version: number): void {
     this.#seen = Math.max(this.#seen, version);
   }
 
   override async text(query: ContextQuery = {}): Promise<SharedContextText> {
     const text = await super.text(query);
-    // Some of it, or what matters to another role, leaves something to be told.
+    // A part of the sections, or the text for another role, does not count as having read everything.
     const { sections, role = this.#role } = query;
     if (sections === undefined && role === this.#role) this.#seen = text.version;
     return text;
@@ -114,7 +117,7 @@ export class RemoteSharedContext extends RemoteContextReader implements SharedCo
     return this.wire.call("context.retire", mergeOptions(retiring, { section, key }));
   }
 
-  /** The project is where the caller is: git is asked at this end. */
+  /** Reads git in this process, because the project is on the caller's machine. */
   async project(from: string | readonly ProjectItem[] = "."): Promise<readonly ContextItem[]> {
     const items = typeof from === "string" ? await this.#fromGit(from) : from;
     return this.wire.call("context.project", { items });
@@ -144,7 +147,7 @@ export class RemoteSharedContext extends RemoteContextReader implements SharedCo
   }
 }
 
-/** An error does not stay one on the way. */
+/** Turns the conflict, which arrives as JSON, back into an error. */
 function reviveConflict(adopted: AdoptResult): AdoptResult {
   if (adopted.kind !== "stale") return adopted;
   return { ...adopted, conflict: errorOf(adopted.conflict as Problem) };

@@ -1,13 +1,14 @@
-/** SQL over HTTP: bytes travel as base64, and texts become vectors here where an embedder is given. */
+/** Runs SQL over HTTP: bytes are sent as base64, and texts are embedded here if `embed` is given. */
 import type { Embed, SqlOptions, SqlResult } from "../memory/sql.ts";
 import { decodeBytes, encodeBytes } from "../operations/wire/bytes.ts";
 import { requireFields } from "./connection/call-options.ts";
 import type { Wire } from "./connection/wire.ts";
 
+/** Runs a query and returns its rows. */
 export async function runSql(wire: Wire, query: string, options: SqlOptions): Promise<SqlResult> {
   requireFields(options);
   const { embed, params, ...rest } = options;
-  // What is no list is left as it is, for the hub to refuse.
+  // A value that is not a list is sent as it is; the hub refuses it.
   const said = Array.isArray(params)
     ? await Promise.all(params.map((param) => encodeParameter(param, embed)))
     : params;

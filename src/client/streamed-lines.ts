@@ -1,4 +1,4 @@
-/** Answers that are streamed as lines. */
+/** Reads responses that are streamed as lines, such as exports. */
 import type { MemoryExportQuery } from "../archive/memory-export-query.ts";
 import { STREAM_ROUTES } from "../operations/table.ts";
 import { queryOf } from "../operations/wire/request.ts";
@@ -7,16 +7,19 @@ import { requireFields } from "./connection/call-options.ts";
 import { linesOf } from "./connection/lines.ts";
 import type { Wire } from "./connection/wire.ts";
 
+/** Yields the lines of a memory export. */
 export const memoryLines = (wire: Wire, query: MemoryExportQuery) =>
   streamedLines(wire, "memories.export", query);
 
+/** Returns the method and path of a stream. */
 export function streamRoute(name: string): { readonly method: string; readonly path: string } {
   const route = STREAM_ROUTES[name];
-  if (route === undefined) throw new Error(`there is no stream "${name}"`);
+  if (route === undefined) throw new Error(`unknown stream "${name}"`);
   const [method, path] = routeOf({ route });
   return { method, path };
 }
 
+/** Opens a stream and yields its lines. */
 export async function* streamedLines(
   wire: Wire,
   name: "archive.export" | "memories.export",

@@ -1,6 +1,6 @@
 /**
- * What agents trace, on its way to the hub: in order, one call at a time for each session. Every step is
- * answered: stored, or rejected and counted.
+ * Buffers traced steps and sends them to the hub: in order, one call at a time for each session. Every step
+ * is either stored, or rejected and counted as failed.
  */
 import { BatonError, isBatonError } from "../base/errors.ts";
 import { DEFAULT_LIMITS } from "../base/limits.ts";
@@ -11,12 +11,12 @@ import type { Wire } from "./connection/wire.ts";
 import type { ClientContext } from "./session-connection.ts";
 import { withId } from "./with-id.ts";
 
-/** What came of all that was traced through this hub. */
+/** Counts the steps traced through this client. */
 export class TraceTally {
   stored = 0;
   failed = 0;
   waiting = 0;
-  /** Those that have something to send. */
+  /** Sessions with buffered steps. */
   readonly busy = new Set<RemoteTraces>();
 
   get counts(): TraceCounts {
@@ -24,7 +24,7 @@ export class TraceTally {
     return { stored, failed, waiting };
   }
 
-  /** Sends what is left; where the hub stays out of reach, that is told of all of it at once. */
+  /** Sends buffered steps. If the hub stays unreachable, all of them are rejected at once. */
   async finish(): Promise<void> {
     await Promise.all([...this.busy].map((log) => log.finish()));
   }
@@ -36,7 +36,7 @@ interface QueuedSteps {
   reject(error: unknown): void;
 }
 
-/** Of one session. */
+/** The trace of one session. */
 export class RemoteTraces {
   readonly #wire: Wire;
   readonly #tally: TraceTally;
@@ -53,6 +53,7 @@ export class RemoteTraces {
     this.#ids = ids;
   }
 
+  /** Buffers steps; resolves when they are stored. Throws limit_exceeded if the buffer is full. */
   async add(given: readonly TraceStep[]): Promise<Memory[]> {
     const steps = given.map((step) => withId(this.#ids, step));
     try {
@@ -69,6 +70,7 @@ export class RemoteTraces {
     return stored;
   }
 
+  /** Waits until all steps are sent. Throws the first error since the last flush. */
   async flush(): Promise<void> {
     await this.drain();
     const failure = this.#failure;
@@ -76,6 +78,7 @@ export class RemoteTraces {
     if (failure !== undefined) throw failure.error;
   }
 
+  /** Waits until all steps are sent, without throwing. */
   async drain(): Promise<void> {
     while (this.#sending !== undefined) await this.#sending;
   }
@@ -90,7 +93,7 @@ export class RemoteTraces {
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
       await this.#send(next);
     }
-    // At once: what is added a moment later begins anew.
+    // Synchronously, so that a step added later starts a new run.
     this.#sending = undefined;
     this.#tally.busy.delete(this);
   }
@@ -104,7 +107,7 @@ export class RemoteTraces {
       this.#failed(steps.length, error);
       reject(error);
       if (this.#isFinishing && isBatonError(error) && error.code === "hub_unreachable") {
-        this.#giveUp(error); // Each of the others would wait as long for the same.
+        this.#giveUp(error); // Each of the others would wait as long for the same error.
       }
     } finally {
       this.#tally.waiting -= steps.length;
@@ -129,9 +132,9 @@ function requireBufferSpace(actual: number): void {
   const max = DEFAULT_LIMITS.traceBuffer;
   if (actual <= max) return;
   throw new BatonError("limit_exceeded", {
-    message: `${actual} steps would wait to be stored, the limit traceBuffer is ${max}.`,
+    message: `The trace buffer would hold ${actual} steps; the limit traceBuffer is ${max}.`,
     path: "trace",
-    hint: "Wait for trace() now and then (await).",
+    hint: "Await trace() from time to time.",
     details: { limit: "traceBuffer", max, actual },
   });
 }

@@ -1,7 +1,7 @@
-/** What is kept gets its id here: sent again after an answer that got lost, it is the same record. */
+/** Assigns ids to memories in the client, so that a retry after a lost response stores the same record. */
 import type { IdGenerator } from "../base/ids.ts";
 
-/** A memory, or a step of a trace. What is neither is left as it is, for the hub to refuse. */
+/** Returns a memory or trace step with an id. Any other value is returned as it is; the hub refuses it. */
 export function withId<Input extends { readonly id?: string | undefined }>(
   ids: IdGenerator,
   input: Input,

@@ -1,8 +1,8 @@
 /**
- * Accepted work over HTTP. As in the hub's own process: the lease is renewed by every call and, unless it
- * is a session's, by a heartbeat while this process lives; what was lost is told by an error and by the
- * signal; what was not settled at the end of its block is given back. Who wants to be told of what others
- * do has one call waiting at the hub.
+ * Accepted work over HTTP, with the same behaviour as in the hub's process. Every call renews the lease and
+ * so does a heartbeat while this process lives, unless it is a session lease. A lost lease is reported by an
+ * error and by the signal; work that is not settled at the end of its block is released. While there are
+ * listeners, one long poll waits at the hub for changes made by others.
  */
 
 import { asyncDispose } from "../base/async-dispose.ts";
@@ -56,27 +56,28 @@ import { RemoteSent } from "./sent.ts";
 import type { SessionConnection } from "./session-connection.ts";
 import { withId } from "./with-id.ts";
 
-/** How long somebody who listens pauses when the hub stays out of reach. */
+/** Pause between two polls for updates while the hub is unreachable. */
 const OUTAGE_PAUSE_MS = 2_000;
 
 type HandoffMethod = Work["handoff"];
 
+/** Implements Work over HTTP. */
 export class RemoteWork<T = unknown> implements Work<T> {
   readonly #station: SessionConnection;
   #form: SerializedWork;
   #leaseUntil: number;
   readonly #heartbeat: NodeJS.Timeout | undefined;
   readonly #listeners: WorkListeners<T> = { extended: new Set(), warned: new Set() };
-  /** Aborted when there is nothing more to listen for; undefined while nobody listens. */
+  /** Aborted when there is nothing more to listen for; undefined without listeners. */
   #listening: AbortController | undefined;
-  /** The newest envelope there is, told to the holder or not. */
+  /** Id of the newest known envelope, whether or not listeners were notified of it. */
   #newest: string;
-  /** What this holder was warned of: by memory, the record that says so. */
+  /** Warnings that listeners were notified of, by memory. */
   readonly #warned = new Map<string, Warning>();
   #abort: AbortController | undefined;
   #lost: BatonError | undefined;
   #settled = false;
-  /** The settlement that was sent and is not yet answered. */
+  /** The settlement in progress. */
   #pending: Promise<unknown> | undefined;
   readonly #views = new Map<string, Promise<ShownView>>();
   #conflicts: readonly ReservationConflict[];
@@ -131,7 +132,8 @@ export class RemoteWork<T = unknown> implements Work<T> {
     const listeners = this.#listeners[event] as Set<typeof listener>;
     listeners.add(listener);
     if (event === "warned" && this.#warned.size > 0) {
-      notifyListeners(new Set([listener]), [...this.#warned.values()] as never); // What others were told before.
+      // Warnings that earlier listeners already got.
+      notifyListeners(new Set([listener]), [...this.#warned.values()] as never);
     }
     this.#listenAnew();
     return () => listeners.delete(listener);
@@ -171,7 +173,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   async read(id: string, level?: DetailLevel): Promise<ReadMemory> {
     if (!this.#settled) return this.#call("work.read", { id, level });
     if (this.#lost !== undefined) throw this.#lost;
-    const { wire } = this.#station; // Over, and still of use to whoever had it.
+    const { wire } = this.#station; // The work is settled, but its former holder can still read.
     return wire.call("memories.read", { id, freshest: true, of: this.id, level });
   }
 
@@ -208,7 +210,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     const many = Array.isArray(step);
     const all = this.#traceAll(many ? step : [step]);
     const traced = many ? all : all.then((memories) => memories[0] as Memory);
-    traced.catch(() => {}); // As an agent's: tracing alone never ends a process.
+    traced.catch(() => {}); // As for an agent: an unhandled trace must not end the process.
     return traced;
   }
 
@@ -268,7 +270,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     await this.#renew({});
   }
 
-  /** One at a time: a hub that is away is not asked by more and more of them. A loss is told by the signal. */
+  /** Renews the lease, one call at a time so that calls do not pile up. A loss aborts the signal. */
   async #beat(): Promise<void> {
     if (this.#isBeating) return;
     this.#isBeating = true;
@@ -290,12 +292,12 @@ export class RemoteWork<T = unknown> implements Work<T> {
       await this.#heardOf(envelope);
     } catch (error) {
       if (!isLeaseLost(error)) throw error;
-      if (this.#pending !== undefined) return; // Being settled: the answer to that is the one to tell.
+      if (this.#pending !== undefined) return; // A settlement is in progress: its result is reported instead.
       throw this.#lose(error);
     }
   }
 
-  /** Settled by another call of its holder's: adopting what it proposes, deciding what it reports. */
+  /** Settles the work by another call of its holder: adopting a proposal or deciding about a failure. */
   async settledBy<Answer>(call: () => Promise<Answer>, isOver: (answer: Answer) => boolean) {
     this.#refuseSettled();
     const answer = await this.#ending(call());
@@ -304,13 +306,13 @@ export class RemoteWork<T = unknown> implements Work<T> {
   }
 
   async [asyncDispose](): Promise<void> {
-    await this.#pending?.catch(() => {}); // Told to whoever settled it.
+    await this.#pending?.catch(() => {}); // Reported to the caller that settled it.
     if (this.#settled) return;
     try {
       await this.release();
       warnUnsettled(this.id);
     } catch (error) {
-      if (this.#lost === undefined) throw error; // Lost: another holder has it, and this one was told.
+      if (this.#lost === undefined) throw error; // Lost: already reported by the signal.
     }
   }
 
@@ -318,12 +320,12 @@ export class RemoteWork<T = unknown> implements Work<T> {
     const own = steps.map((step) => ({ task: this.#form.envelope.task, ...step }));
     const traced = this.#station.traces.add(own);
     if (performance.now() - this.#renewedAt >= this.#station.leaseMs / RENEWALS_PER_LEASE) {
-      await this.renew().catch(() => {}); // A loss is told by the signal.
+      await this.renew().catch(() => {}); // A loss aborts the signal.
     }
     return traced;
   }
 
-  /** A call on this work. What says that it was lost ends it. */
+  /** Calls an operation on this work. An error that reports a lost lease ends the work. */
   async #call<Output>(name: string, input: object, options?: CallOptions): Promise<Output> {
     try {
       return await this.#say(name, input, options);
@@ -347,8 +349,8 @@ export class RemoteWork<T = unknown> implements Work<T> {
   }
 
   /**
-   * Tried again after its answer got lost together with the hub, it is told that the work is settled: by
-   * an earlier try of this very call, where all that is known of it says so.
+   * Settles the work, also if the response of an earlier attempt was lost together with the hub. The retry is
+   * then refused because the work is settled; if state, holder and attempt match, this call settled it.
    */
   async #settleOnce(
     name: "work.complete" | "work.decline",
@@ -398,21 +400,21 @@ export class RemoteWork<T = unknown> implements Work<T> {
     this.#extend(await this.#station.wire.call<SerializedWork>("resume", { handle }));
   }
 
-  // Being told ----------------------------------------------------------------------------------
+  // Updates -------------------------------------------------------------------------------------
 
   #listen(): void {
     if (this.#settled || this.#listening !== undefined) return;
     this.#listening = new AbortController();
-    this.#follow(this.#listening.signal).catch(() => {}); // A hint only: settling tells of it all the same.
+    this.#follow(this.#listening.signal).catch(() => {}); // Only a hint: settling reports the same.
   }
 
-  /** Somebody else wants to be told: also of what happened before. */
+  /** Polls at once for a new listener, which also gets earlier updates. */
   #listenAnew(): void {
     if (this.#listening !== undefined && !this.#settled) this.#lookAgain();
     this.#listen();
   }
 
-  /** One call waits at the hub, as long as there is something to listen for. */
+  /** Keeps one long poll waiting at the hub until the signal aborts. */
   async #follow(signal: AbortSignal): Promise<void> {
     let warned: string | undefined;
     for (let waitMs = 0; !signal.aborted; waitMs = CLIENT_TIMING.waitMs) {
@@ -433,7 +435,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     const looking = this.#say<WorkUpdates>("work.on", { waitMs: 0 }).then((news) =>
       this.#hear(news),
     );
-    looking.catch(() => {}); // As above.
+    looking.catch(() => {}); // Only a hint, as above.
   }
 
   async #hear({ lost, extended, primer, warnings }: WorkUpdates): Promise<void> {
@@ -446,16 +448,16 @@ export class RemoteWork<T = unknown> implements Work<T> {
     this.#tellWarnings(warnings);
   }
 
-  /** A call has told which envelope counts now. What it did is done, whatever comes of asking for that. */
+  /** Loads updates after a call returned a newer envelope. The call has succeeded even if this fails. */
   async #heardOf(newest: string): Promise<void> {
     if (newest === this.#form.envelope.id || this.#listeners.extended.size === 0) return;
     const asked = this.#say<WorkUpdates>("work.on", { waitMs: 0 }).then((news) => this.#hear(news));
-    await asked.catch(() => {}); // A hint only, as above.
+    await asked.catch(() => {}); // Only a hint, as above.
   }
 
   /**
-   * Goes on to a newer envelope only where the holder is told of it: what nobody has seen does not
-   * count as looked at.
+   * Moves on to a newer envelope only if a listener is notified of it: an extension that the holder has not
+   * seen must not count as seen.
    */
   #tellExtension(newer: Envelope, primer: string): void {
     const { extended } = this.#listeners;
@@ -469,7 +471,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     for (const memory of this.#warned.keys()) if (!current.has(memory)) this.#warned.delete(memory);
   }
 
-  /** Each warning once; one that was lifted and comes back is another. */
+  /** Notifies of each warning once; a memory that is quarantined again after a lift is a new warning. */
   #tellWarnings(warnings: readonly Warning[]): void {
     const { warned } = this.#listeners;
     if (this.#settled || warned.size === 0) return;
@@ -488,7 +490,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     if (this.#settled || this.#pending !== undefined) throw alreadySettled(this.id);
   }
 
-  /** What this holder settled itself is over, not lost: a late note or heartbeat changes nothing. */
+  /** Marks the work as lost, unless this holder settled it: a late note or heartbeat changes nothing then. */
   #lose(error: BatonError): BatonError {
     if (this.#settled && this.#lost === undefined) return error;
     this.#end();

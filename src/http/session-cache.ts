@@ -88,7 +88,8 @@ export class SessionCache {
     const patience = silentMs ?? (instance === undefined ? INTERACTIVE_SESSION_MS : undefined);
     const session = sessionNameFor(bound, instance ?? DEFAULT_SESSION);
     const agent = await this.hubOf(workspace).local(name, session, patience);
-    requireActAs({ agent: bound ?? ANY_AGENT }, agent.id); // Checked by canonical id: no caller acts as the hub, not even through an alias.
+    // Checked by canonical id: no caller acts as the hub, not even through an alias.
+    requireActAs({ agent: bound ?? ANY_AGENT }, agent.id);
     return branch === undefined ? agent : agent.onBranchOf(branch);
   }
 

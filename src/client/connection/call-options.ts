@@ -1,9 +1,10 @@
 /**
- * Options as a caller gave them, together with what else the call says. What is no object has no fields
- * that could be sent: it is passed on as it is, for the wire to refuse instead of getting lost.
+ * Merges the options of a call with its arguments. A value that is not an object has no fields to send; it is
+ * passed on unchanged, so that `Wire.call` refuses it instead of losing it silently.
  */
 import { BatonError } from "../../base/errors.ts";
 
+/** Returns the options and the arguments as one input. */
 export function mergeOptions<Options extends object, Said extends object>(
   options: Options,
   said: Said,
@@ -11,7 +12,7 @@ export function mergeOptions<Options extends object, Said extends object>(
   return hasFields(options) ? { ...options, ...said } : (options as Options & Said);
 }
 
-/** Who listens to progress does so at this end. */
+/** Separates the progress listener, which is a function and stays in this process. */
 export function splitProgressListener<Options extends { readonly onProgress?: unknown }>(
   options: Options,
 ): {
@@ -26,10 +27,11 @@ export function splitProgressListener<Options extends { readonly onProgress?: un
 const hasFields = (value: unknown): boolean =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Throws invalid_input if the value is not an object. */
 export function requireFields(value: unknown): void {
   if (hasFields(value)) return;
   throw new BatonError("invalid_input", {
     message: "The options must be an object.",
-    hint: "Pass fields with their values, or leave it out.",
+    hint: "Pass an object, or omit the options.",
   });
 }

@@ -1,7 +1,7 @@
 /**
- * The connection to one hub: a request goes out, and again while that may help and is safe. Safe it is
- * for what only reads, and for what has a key by which the hub knows it again. A hub that is away for a
- * moment is waited for, with growing pauses; what it refuses is told at once, and never asked twice.
+ * The connection to one hub: sends requests, and retries them if that is safe and can help. It is safe for
+ * reads, and for calls with an idempotency key. While a hub is unreachable, calls are retried with growing
+ * pauses; an error that the hub returns is thrown at once and never retried.
  */
 import { BatonError } from "../../base/errors.ts";
 import type { NodeModules } from "../needs-node.ts";
@@ -9,9 +9,10 @@ import { pause } from "./pause.ts";
 import { errorOf, hubClosed, hubUnreachable, isProblem, networkReason } from "./problem.ts";
 import { backoffMs, CLIENT_TIMING } from "./timing.ts";
 
-/** Anything that answers requests: the network, or a hub's own handler. */
+/** Sends requests: the runtime's fetch, or the handler of a hub in this process. */
 export type Fetch = (request: Request) => Response | Promise<Response>;
 
+/** A request, relative to the hub's address. */
 export interface OutgoingRequest {
   readonly method: string;
   /** The path with its query. */
@@ -20,38 +21,42 @@ export interface OutgoingRequest {
   readonly body?: string | ReadableStream<Uint8Array> | undefined;
 }
 
+/** How a request is sent. */
 export interface SendOptions {
-  /** Ends it; the promise is rejected with the signal's reason. */
+  /** Aborts the request; the promise is rejected with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** How long the hub was asked to hold its answer back. */
+  /** The `waitMs` of a long poll, added to the timeout, in milliseconds. */
   readonly waitMs?: number | undefined;
-  /** True: it takes as long as it takes, and is sent once. */
+  /** True: no timeout and no retries. */
   readonly long?: true | undefined;
-  /** True: ended when the hub is closed here. Others are finished first. */
+  /** True: aborted when this client closes. Other calls are finished first. */
   readonly waits?: true | undefined;
-  /** True: no reason for the process to go on, beyond an answer that comes at once. */
+  /** True: the request does not keep the process running. */
   readonly quiet?: true | undefined;
-  /** Told when it is sent again: an earlier try may have been carried out. */
+  /** Called when the request is sent again: an earlier attempt may have been carried out. */
   readonly onAgain?: (() => void) | undefined;
-  /** True: said after the hub was closed here, to leave nothing behind. */
+  /** True: allowed after this client was closed, for cleanup. */
   readonly last?: true | undefined;
 }
 
 type Outcome<T> =
   | { readonly kind: "answered"; readonly answer: T }
-  /** It may go better in a while. */
+  /** A retry may succeed. */
   | { readonly kind: "later"; readonly error: BatonError; readonly pauseMs: number };
 
 type ResponseReader<T> = (response: Response) => Promise<T>;
 
+/** Options of a connection. */
 export interface ConnectionOptions {
-  /** Default: the runtime's own. */
+  /** Default: the runtime's fetch. */
   readonly fetch?: Fetch | undefined;
+  /** How long calls are retried while the hub is unreachable, in milliseconds. */
   readonly outageMs: number;
-  /** Undefined where the client does not run in Node. */
+  /** Undefined outside Node. */
   readonly node?: NodeModules | undefined;
 }
 
+/** Sends requests to one hub and keeps track of those in progress. */
 export class Connection {
   readonly #base: string;
   readonly #fetch: Fetch | undefined;
@@ -66,28 +71,28 @@ export class Connection {
     this.#fetch = options.fetch;
     this.#outageMs = options.outageMs;
     this.#node = options.node;
-    // Every call under way listens: Node would warn of a leak.
+    // Every call in progress adds a listener; Node would warn about a leak.
     const events = globalThis.process?.getBuiltinModule?.("node:events");
     events?.setMaxListeners(0, this.#closing.signal, this.#cut.signal);
   }
 
-  /** The hub's address, without a secret. */
+  /** The hub's address, without credentials. */
   get hub(): string {
     return this.#base;
   }
 
-  /** Aborted when the hub is closed here. */
+  /** Aborted when this client closes. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** What the hub answers, read by `read`; thrown is what it refuses with. */
+  /** Sends a request and returns the response as read by `read`. Throws the hub's error. */
   send<T>(outgoing: OutgoingRequest, sending: SendOptions, read: ResponseReader<T>): Promise<T> {
     if (this.closing.aborted && sending.last === undefined) return Promise.reject(this.closedHere);
     return this.track(this.#untilAnswered(outgoing, sending, read));
   }
 
-  /** What a hub that is being closed waits for. */
+  /** Registers a promise that `close()` waits for. */
   track<T>(promise: Promise<T>): Promise<T> {
     this.#underWay.add(promise);
     const done = () => void this.#underWay.delete(promise);
@@ -95,11 +100,12 @@ export class Connection {
     return promise;
   }
 
+  /** The error of calls on a closed client. */
   get closedHere(): BatonError {
     return hubClosed(this.#base);
   }
 
-  /** Ends what waits, and lets what is under way come to its end, within a few seconds. */
+  /** Aborts long polls and waits up to 5 seconds for other calls to finish. */
   async close(): Promise<void> {
     this.#closing.abort(this.closedHere);
     const timer = setTimeout(() => this.#cut.abort(this.closedHere), CLIENT_TIMING.closingMs);
@@ -125,7 +131,7 @@ export class Connection {
     }
   }
 
-  /** A hub that is closed here tries nothing again. */
+  /** Waits before a retry; rejects if the client closes. */
   #pause(ms: number, { signal, quiet }: SendOptions): Promise<void> {
     const signals = [this.closing, ...(signal === undefined ? [] : [signal])];
     return pause(ms, { signals, quiet });
@@ -146,7 +152,7 @@ export class Connection {
     } catch (cause) {
       if (cause instanceof BatonError) throw cause;
       for (const each of ends) each?.throwIfAborted();
-      const why = timeout?.aborted ? "it does not answer" : networkReason(cause);
+      const why = timeout?.aborted ? "the request timed out" : networkReason(cause);
       return { kind: "later", error: hubUnreachable(this.#base, why, cause), pauseMs: 0 };
     } finally {
       end.done();
@@ -163,7 +169,7 @@ export class Connection {
       method,
       headers,
       signal,
-      // Followed, a redirect would carry the token to another host.
+      // Following a redirect would send the token to another host.
       redirect: "manual",
       ...(body === undefined ? {} : { body }),
       ...(body instanceof ReadableStream ? { duplex: "half" as const } : {}),
@@ -180,10 +186,10 @@ export class Connection {
     switch (error.code) {
       case "rate_limited":
         return { kind: "later", error, pauseMs };
-      case "store_closed": // There, not here: it is about to be started again.
+      case "store_closed": // The hub is closing, not this client: it may be restarting.
         return {
           kind: "later",
-          error: hubUnreachable(this.#base, "it is closing", error),
+          error: hubUnreachable(this.#base, "the hub is closing", error),
           pauseMs,
         };
       default:
@@ -191,10 +197,13 @@ export class Connection {
     }
   }
 
-  /** Not how a hub answers: something that stands before it, or something else altogether. */
+  /** Handles a response that is not from a hub: from a proxy in front of it, or from another server. */
   #strange(response: Response): Outcome<never> {
     const { status } = response;
-    const error = hubUnreachable(this.#base, `what answers there is no hub (status ${status})`);
+    const error = hubUnreachable(
+      this.#base,
+      `the response is not from a Baton hub (status ${status})`,
+    );
     if (![408, 425, 429, 500, 502, 503, 504].includes(status)) throw error;
     return { kind: "later", error, pauseMs: retryAfter(response) };
   }
@@ -205,7 +214,7 @@ function parseProblem(text: string) {
     const value: unknown = JSON.parse(text);
     return isProblem(value) ? value : undefined;
   } catch {
-    return undefined; // A page of whatever stands before the hub.
+    return undefined; // An error page of a proxy.
   }
 }
 
@@ -214,7 +223,7 @@ function retryAfter(response: Response): number {
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 0;
 }
 
-/** One signal of several. What listens to them is taken away again: some of them live long. */
+/** Combines signals into one. `done` removes the listeners, because some of the signals live long. */
 function combineSignals(signals: readonly (AbortSignal | undefined)[]) {
   const all = signals.filter((each) => each !== undefined);
   const { signal, abort } = controller();
@@ -223,9 +232,9 @@ function combineSignals(signals: readonly (AbortSignal | undefined)[]) {
   if (all.some(({ aborted }) => aborted)) onAbort();
   return {
     signal,
-    /** Over when the signal aborts, whatever the promise is waiting for. */
+    /** Rejects when the signal aborts, even if the promise is still pending. */
     race<T>(promise: Promise<T>): Promise<T> {
-      promise.catch(() => {}); // Told once, by whichever is first.
+      promise.catch(() => {}); // Only the first of the two rejections is reported.
       return new Promise<T>((resolve, reject) => {
         const onEnd = () => reject(signal.reason);
         signal.addEventListener("abort", onEnd, { once: true });

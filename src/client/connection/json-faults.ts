@@ -1,6 +1,6 @@
 /**
- * Refuses what JSON cannot carry before it is sent: a date would silently become a string, and NaN null.
- * Everything else is checked by the hub.
+ * Refuses values that JSON cannot represent before they are sent: a date would silently become a string, and
+ * NaN null. Everything else is checked by the hub.
  */
 import { findCanonicalViolations } from "../../base/canonical-json.ts";
 import { BatonError, type ErrorCode, type Violation } from "../../base/errors.ts";
@@ -15,14 +15,14 @@ const UNREPRESENTABLE_RULES: readonly string[] = [
   "reserved_key",
 ];
 
-/** The part of a call that is the caller's own data, and how the hub refuses it. */
+/** The part of a call's input that contains the caller's data, and the error that the hub would return. */
 interface Subject {
   readonly code: ErrorCode;
-  /** As the hub checks it. */
+  /** Returns the part that is checked. */
   of(input: Readonly<Record<string, unknown>>): unknown;
-  /** Where a fault in it is, as its caller sees it. */
+  /** Prefix of the paths in the error; default: none. */
   readonly path?: string;
-  /** True: a draft, of which the hub reports every violation at once. */
+  /** True: a draft, for which the hub reports all violations at once. */
   readonly isDraft?: true;
 }
 
@@ -54,20 +54,20 @@ const SUBJECTS: Readonly<Record<string, Subject>> = {
   "effects.resolve": RESULT,
 };
 
-/** What was done stands in a record's data. */
+/** A step is stored as the data of a memory. */
 const traceRecordsOf = (steps: unknown): unknown =>
   Array.isArray(steps) ? steps.map((data) => ({ data })) : steps;
 
 const WHOLE_INPUT: Subject = { code: "invalid_input", of: (input) => input };
 
-/** What is wrong with the input of a call. */
+/** The values of a call that JSON cannot represent. */
 export interface JsonFaults {
   readonly error: BatonError;
-  /** Set for a draft: the same without the faults, to ask the hub what else is wrong with it. */
+  /** Set for a draft: a copy without these values, so that the hub can check the rest. */
   readonly draft?: unknown;
 }
 
-/** Returns what of a call JSON cannot carry. */
+/** Returns the values of a call that JSON cannot represent; undefined if there are none. */
 export function jsonFaults(
   name: string,
   input: Readonly<Record<string, unknown>>,
@@ -83,14 +83,14 @@ export function jsonFaults(
   return isDraft ? { error, draft: withoutFaults(subject, []) } : { error };
 }
 
-/** One error with the violations of both; where both report a path, the hub's counts. */
+/** Returns one error with the violations of both; if both report a path, the hub's is used. */
 export function mergeFaults(hubs: BatonError, ours: BatonError): BatonError {
   const paths = new Set(hubs.violations.map(({ path }) => path));
   const others = ours.violations.filter(({ path }) => !paths.has(path));
   return rejection(hubs.code, "The handoff", [...hubs.violations, ...others]);
 }
 
-/** A copy with null in place of everything that JSON cannot carry. */
+/** Returns a copy with null in place of every value that JSON cannot represent. */
 function withoutFaults(value: unknown, ancestors: readonly object[]): unknown {
   if (typeof value === "string" || typeof value === "boolean") return value;
   if (typeof value === "number") return Number.isFinite(value) ? value : null;
@@ -105,7 +105,7 @@ function withoutFaults(value: unknown, ancestors: readonly object[]): unknown {
   return Object.fromEntries(fields.map(([key, item]) => [key, withoutFaults(item, within)]));
 }
 
-/** One alone is not called the first of a list. */
+/** Removes the index `[0]` from a path if the list has one item. */
 function withoutSingleIndex(fault: Violation, subject: unknown): Violation {
   if (!Array.isArray(subject) || subject.length !== 1) return fault;
   const plain = (text: string): string => text.replace(/\[0\]\.?/, "");

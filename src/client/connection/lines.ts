@@ -1,4 +1,4 @@
-/** Yields the lines of an answer as they arrive, with their ends. */
+/** Yields the lines of a response as they arrive, including their line ends. */
 export async function* linesOf(response: Response): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   let begun: string[] = [];
@@ -15,13 +15,13 @@ export async function* linesOf(response: Response): AsyncGenerator<string, void,
   if (rest !== "") yield rest;
 }
 
-/** Not every browser can iterate a stream. */
+/** Uses a reader, because not every browser can iterate a stream. */
 async function* chunksOf({ body }: Response): AsyncGenerator<Uint8Array, void, undefined> {
   const reader = body?.getReader();
   if (reader === undefined) return;
   try {
     for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
   } finally {
-    reader.cancel().catch(() => {}); // Left early: the rest is not read.
+    reader.cancel().catch(() => {}); // The consumer stopped early: the rest is not read.
   }
 }

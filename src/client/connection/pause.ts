@@ -1,12 +1,14 @@
-/** Timers that work in Node and elsewhere. */
+/** Timers that work in Node and in other runtimes. */
 
+/** Options of `pause()`. */
 export interface PauseOptions {
-  /** Each of them ends the pause; the promise is rejected with its reason. */
+  /** Any of them ends the pause; the promise is rejected with its reason. */
   readonly signals: readonly AbortSignal[];
   /** True: does not keep the process running. */
   readonly quiet?: boolean | undefined;
 }
 
+/** Waits for a time in milliseconds. */
 export async function pause(ms: number, { signals, quiet = false }: PauseOptions): Promise<void> {
   for (const signal of signals) signal.throwIfAborted();
   let end = () => {};
@@ -25,7 +27,7 @@ export async function pause(ms: number, { signals, quiet = false }: PauseOptions
 
 type Timer = ReturnType<typeof setTimeout>;
 
-/** Lets the process end although the timer runs. Browsers have nothing like it: their timers are numbers. */
+/** Lets the process end while the timer runs. Does nothing in browsers, where timers are numbers. */
 export function unref(timer: Timer): Timer {
   (timer as Partial<Timer>).unref?.();
   return timer;

@@ -1,7 +1,7 @@
-/** What a hub's answer says that went wrong, as the very error the hub threw; and what is no answer at all. */
+/** Turns problem responses back into the errors that the hub threw, and creates errors of the connection. */
 import { BatonError, ERROR_CODES, type ErrorCode, type Violation } from "../../base/errors.ts";
 
-/** The wire form of an error, as far as it can be believed. */
+/** The fields of a problem response that the client uses. */
 export interface Problem {
   readonly code: string;
   readonly message: string;
@@ -11,12 +11,14 @@ export interface Problem {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
+/** Returns whether a value is a problem response of a hub. */
 export function isProblem(value: unknown): value is Problem {
   if (typeof value !== "object" || value === null) return false;
   const { code, message } = value as Partial<Problem>;
   return typeof code === "string" && typeof message === "string";
 }
 
+/** Returns the error that the hub threw. */
 export function errorOf(problem: Problem): BatonError {
   const { code, message, path, hint = "", violations, details } = problem;
   const isKnown = Object.hasOwn(ERROR_CODES, code);
@@ -25,30 +27,32 @@ export function errorOf(problem: Problem): BatonError {
     hint,
     ...(path === undefined ? {} : { path }),
     ...(violations === undefined ? {} : { violations }),
-    // A newer hub may have codes that are not known here.
+    // A newer hub can have codes that this client does not know.
     details: isKnown ? (details ?? {}) : { ...details, code },
   });
 }
 
+/** The error of a hub that cannot be reached. */
 export function hubUnreachable(hub: string, why: string, cause?: unknown): BatonError {
   return new BatonError("hub_unreachable", {
-    message: `The hub at ${hub} could not be reached: ${why}.`,
+    message: `Cannot reach the hub at ${hub}: ${why}.`,
     path: "address",
-    hint: "Check the address, and that the hub runs there (baton serve); then try again.",
+    hint: "Check the address and that the hub is running (baton serve), then retry.",
     ...(cause === undefined ? {} : { cause }),
   });
 }
 
-/** fetch hides what happened in the cause of its error. */
+/** Returns the reason of a network error, which fetch puts into the cause of its error. */
 export function networkReason(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return "no connection";
   return (cause as NodeJS.ErrnoException).code ?? cause.message;
 }
 
+/** The error of calls after `hub.close()`. */
 export function hubClosed(hub: string): BatonError {
   return new BatonError("store_closed", {
-    message: `The hub at ${hub} was closed here.`,
+    message: `The client of the hub at ${hub} is closed.`,
     path: "hub",
     hint: "Open it again with openHub().",
   });

@@ -1,23 +1,23 @@
-/** How patient a client is: with a hub that is away for a moment, and with one that has nothing to say. */
+/** Timeouts and retry intervals of the client, in milliseconds. */
 export const CLIENT_TIMING = {
-  /** How long an outage is waited out before the caller is told, unless the hub was opened otherwise. */
+  /** How long calls are retried while the hub is unreachable (default of the option `patienceMs`). */
   outageMs: 30_000,
-  /** Tries of one call, however quickly they fail. */
+  /** Maximum attempts of one call, however quickly they fail. */
   attempts: 50,
-  /** The first pause between two tries; each further one is twice as long, up to the longest. */
+  /** Pause after the first attempt; doubles with each further one, up to `longestPauseMs`. */
   firstPauseMs: 50,
   longestPauseMs: 2_000,
-  /** A hub that asks for a pause is given one, up to this. */
+  /** Maximum pause that a hub can request with retry-after. */
   askedPauseMs: 30_000,
-  /** How long the answer to one try may take, besides the time the hub was asked to wait. */
+  /** Timeout of one attempt, in addition to the time of a long poll. */
   answerMs: 60_000,
-  /** How long the hub is asked to hold an answer back; then it is asked again. */
+  /** Duration of one long poll; then the next one starts. */
   waitMs: 20_000,
-  /** What a hub that is being closed still waits for. */
+  /** How long `close()` waits for calls in progress. */
   closingMs: 5_000,
 } as const;
 
-/** The pause after so many tries, never the same for two clients. */
+/** Returns the pause after a number of attempts, with jitter so that clients do not retry in step. */
 export function backoffMs(tries: number): number {
   const longest = Math.min(CLIENT_TIMING.firstPauseMs * 2 ** tries, CLIENT_TIMING.longestPauseMs);
   return longest * (0.5 + Math.random() / 2);

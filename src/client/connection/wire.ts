@@ -1,7 +1,7 @@
 /**
- * Calls as one caller makes them: an input becomes a request (wire/address.ts), with who is calling in
- * its headers, and the answer what the same call gives in the hub's own process. Whatever changes
- * something has a key that was made for this call alone: tried again, it is the same call.
+ * Calls operations as one caller: turns an input into a request (src/operations/wire/request.ts) with headers
+ * that identify the caller, and the response into the value that the same call returns in the hub's process.
+ * Every call that changes something has a new idempotency key, so that a retry is the same call.
  */
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import { OPERATION_TABLE } from "../../operations/table.ts";
@@ -16,7 +16,7 @@ import { type JsonFaults, jsonFaults, mergeFaults } from "./json-faults.ts";
 import { linesOf } from "./lines.ts";
 import { errorOf, hubUnreachable, isProblem } from "./problem.ts";
 
-/** Who is calling. */
+/** The caller: agent, session, branch and session timeout. */
 export interface Caller {
   readonly agent?: string | undefined;
   readonly session?: string | undefined;
@@ -24,33 +24,36 @@ export interface Caller {
   readonly silentMs?: number | undefined;
 }
 
+/** Options of `Wire.call()`. */
 export interface CallOptions extends SendOptions {
-  /** The call's own key, where it may have to be asked for again later. */
+  /** The idempotency key, if the call may have to be repeated later (default: a new key). */
   readonly key?: string | undefined;
-  /** Told how far it has come. */
+  /** Called with progress. */
   readonly onProgress?: ((progress: never) => void) | undefined;
 }
 
 const JSON_TYPE = "application/json";
 const LINES_TYPE = "application/x-ndjson";
 
+/** Calls operations as one caller. */
 export class Wire {
   readonly connection: Connection;
   readonly #always: Readonly<Record<string, string>>;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** `always`: what every request says, whoever calls. */
+  /** `always`: headers of every request, for any caller. */
   constructor(connection: Connection, always: Readonly<Record<string, string>>, caller?: Caller) {
     this.connection = connection;
     this.#always = always;
     this.#headers = { ...always, ...headersOf(caller ?? {}) };
   }
 
-  /** The same connection, with somebody else calling. */
+  /** Returns a Wire for another caller on the same connection. */
   as(caller: Caller): Wire {
     return new Wire(this.connection, this.#always, caller);
   }
 
+  /** Calls an operation and returns its output. Throws the hub's error. */
   async call<Output>(name: string, input: object, options: CallOptions = {}): Promise<Output> {
     const operation = operationOf(name);
     const said = input as Readonly<Record<string, unknown>>;
@@ -60,7 +63,7 @@ export class Wire {
     if (faults !== undefined) throw await this.#refusal(faults);
     const { method, path, body } = toRequest(operation, said);
     const { key = newCallKey(), onProgress, ...sending } = options;
-    // What takes long tells how far it has come, heard or not: fetch gives up on five silent minutes.
+    // Long calls always stream progress: fetch gives up after five minutes without data.
     const asLines = onProgress !== undefined || sending.long === true;
     const outgoing = {
       method,
@@ -81,7 +84,7 @@ export class Wire {
     return this.connection.send(outgoing, { ...sending, long: true }, read);
   }
 
-  /** Reports everything that is wrong with a draft at once: the hub checks the rest of it. */
+  /** Returns an error with all violations of a draft: the hub checks what JSON can represent. */
   async #refusal({ error, draft }: JsonFaults): Promise<BatonError> {
     if (draft === undefined) return error;
     try {
@@ -92,18 +95,18 @@ export class Wire {
     return error;
   }
 
-  /** A request whose answer is read by whoever sent it. */
+  /** Sends a request and lets the caller read the response, without timeout and retries. */
   open<T>(outgoing: OutgoingRequest, read: (response: Response) => Promise<T>): Promise<T> {
     const headers = { ...this.#headers, ...outgoing.headers };
     return this.connection.send({ ...outgoing, headers }, { long: true }, read);
   }
 
-  /** An answer that was cut off is as good as none. */
+  /** Parses a response; a truncated one throws, and the call is retried. */
   async #json<T>(response: Response): Promise<T> {
     return parseJson<T>(await response.text());
   }
 
-  /** Lines: how far it has come, each time, then the answer or why there is none. */
+  /** Reads NDJSON lines: progress, then the answer or the problem. */
   async #toldOf<T>(
     response: Response,
     onProgress: ((progress: unknown) => void) | undefined,
@@ -116,11 +119,11 @@ export class Wire {
       if (isProblem(problem)) throw errorOf(problem);
       if ("progress" in said) onProgress?.(said["progress"]);
     }
-    throw hubUnreachable(this.connection.hub, "the connection ended before the answer");
+    throw hubUnreachable(this.connection.hub, "the connection ended before the response");
   }
 }
 
-/** Names can have any letters; a header cannot. */
+/** Returns the headers of a caller, percent-encoded: names can contain characters that headers cannot. */
 function headersOf({ agent, session, branch, silentMs }: Caller): Record<string, string> {
   const said = {
     [HEADERS.agent]: agent,
@@ -137,20 +140,20 @@ function headersOf({ agent, session, branch, silentMs }: Caller): Record<string,
 
 function operationOf(name: string): OperationShape {
   const found = OPERATION_TABLE[name];
-  if (found === undefined) throw new Error(`there is no operation "${name}"`);
+  if (found === undefined) throw new Error(`unknown operation "${name}"`);
   return found;
 }
 
-/** Not a BatonError: what cannot be read may be read the next time. */
+/** Throws an Error that is not a BatonError, so that the call is retried. */
 function parseJson<T>(text: string): T {
   try {
     return JSON.parse(text) as T;
   } catch (cause) {
-    throw new Error("the answer is no JSON", { cause });
+    throw new Error("the response is not valid JSON", { cause });
   }
 }
 
-/** Refused before it is sent: a part of an address cannot be empty, or lead elsewhere. */
+/** Throws if a path parameter is empty, "." or "..": it would change the path. */
 function requirePathParameters(
   operation: OperationShape,
   input: Readonly<Record<string, unknown>>,
@@ -160,7 +163,7 @@ function requirePathParameters(
     const value = input[part];
     if (typeof value === "string" && !["", ".", ".."].includes(value)) continue;
     throw new BatonError("invalid_input", {
-      message: `${part}: must be a text that names something.`,
+      message: `${part}: must be a non-empty text other than "." and "..".`,
       path: part,
       hint: "Pass a name or an id.",
     });

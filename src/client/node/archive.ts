@@ -1,4 +1,4 @@
-/** Exports, imports and backups over HTTP, to and from files of this process. */
+/** Exports, imports and backs up a workspace over HTTP, to and from files on this machine. */
 import { createReadStream } from "node:fs";
 import { type BackupOptions, type BackupReport, checkedBackup } from "../../archive/backup.ts";
 import {
@@ -20,9 +20,11 @@ import { DEFAULT_LIMITS } from "../../base/limits.ts";
 import type { Wire } from "../connection/wire.ts";
 import { streamedLines, streamRoute } from "../streamed-lines.ts";
 
+/** Yields the lines of an export. */
 export const exportLines = (wire: Wire, options: ExportOptions) =>
   relayLines(streamedLines(wire, "archive.export", {}), options);
 
+/** Writes an export to a file. */
 export function exportTo(
   wire: Wire,
   workspace: string,
@@ -33,7 +35,7 @@ export function exportTo(
   return writeExport({ workspace, lines }, file, options);
 }
 
-/** The export of this workspace: a hub elsewhere does not hand out its file. */
+/** Writes a backup: an export of this workspace, because a remote hub does not send its store file. */
 export async function backupTo(
   wire: Wire,
   workspace: string,
@@ -47,7 +49,7 @@ export async function backupTo(
   return { kind: "workspace", file, bytes, sha256, workspace, counts };
 }
 
-/** A file is read to its end before any of it is sent. */
+/** Imports an export. A file is checked completely before any of it is sent. */
 export async function importFrom(
   wire: Wire,
   given: ImportSource,

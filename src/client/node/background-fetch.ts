@@ -1,6 +1,6 @@
 /**
- * Asking without keeping the process: whoever only listens does so while something else is going on. fetch
- * holds on to its socket until the answer is there; here it is let go.
+ * GET requests that do not keep the process running, for background listening. fetch keeps its socket
+ * referenced until the response arrives; here the socket is unreferenced.
  */
 import { get as getPlain } from "node:http";
 import { get as getSecure } from "node:https";
@@ -11,6 +11,7 @@ interface BackgroundFetchOptions {
   readonly signal: AbortSignal;
 }
 
+/** Sends a GET request and returns the response. */
 export function fetchInBackground(url: string, how: BackgroundFetchOptions): Promise<Response> {
   const get = url.startsWith("https:") ? getSecure : getPlain;
   return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
-/** The parts of the client that need Node, loaded when they are first used. */
+/** Loads the parts of the client that need Node when they are first used. */
 import type { NodeModules } from "../needs-node.ts";
 
-/** Undefined where the client does not run in Node. */
+/** Undefined outside Node. */
 export const nodeModules: NodeModules | undefined =
   globalThis.process?.versions?.node === undefined
     ? undefined

@@ -186,7 +186,8 @@ export const PinnedMemoryForm = z
 
 const SimilarMemoryOfferForm = z.strictObject({
   relation: z.enum(["continues-from", "supersedes", "corrects"]),
-  input: MemoryInputSchema.extend({ type: Text.optional() }), // Type is optional: the input is returned as it was passed.
+  // Type is optional: the input is returned as it was passed.
+  input: MemoryInputSchema.extend({ type: Text.optional() }),
 } satisfies Fields<RelationSuggestion>);
 
 export const SimilarMemoryForm = z
