@@ -35,7 +35,7 @@ const ById = z.strictObject({ id: DeliveryId });
 const SEEN_FIELDS = {
   seen: EnvelopeId.optional().meta({
     description:
-      "The newest envelope the caller has seen; required if the sender extended accepted work",
+      "The newest envelope the caller has seen, if the sender extended work that was accepted before",
   }),
 };
 

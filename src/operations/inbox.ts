@@ -98,7 +98,7 @@ export const inboxOperations = {
     },
   }),
   "offer.decline": operation({
-    summary: "Declines an offer; it is not offered to this receiver again.",
+    summary: "Declines an offer permanently.",
     route: "POST /v1/offers/:handle/decline",
     access: "agent",
     on: "offer",

@@ -186,7 +186,7 @@ export const workOperations = {
     output: SettleResultForm,
   }),
   "work.decline": operation({
-    summary: "Declines the work; it is not offered to this receiver again.",
+    summary: "Declines the work permanently.",
     route: "POST /v1/work/:handle/decline",
     access: "agent",
     on: "work",

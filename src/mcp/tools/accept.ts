@@ -171,7 +171,7 @@ export const accept = tool({
   },
 });
 
-/** Enough for a model to continue with; longer lists would only cost tokens. */
+/** More ids than a model reads at once. */
 const MAX_OMITTED_IDS = 50;
 
 type Args = z.output<typeof input>;
