@@ -1,3 +1,3 @@
-/** `Symbol.asyncDispose`, also where the runtime does not have it yet. */
+/** `Symbol.asyncDispose`, with a fallback for runtimes that do not define it yet. */
 export const asyncDispose: typeof Symbol.asyncDispose =
   Symbol.asyncDispose ?? Symbol.for("Symbol.asyncDispose");

@@ -1,4 +1,7 @@
-/** A text, or as much of it as fits; never half a character, which no stored text may have. */
+/**
+ * Returns the text, or its beginning and " …" if it is longer than `most` characters. Never cuts a surrogate
+ * pair: no stored text may contain half a character.
+ */
 export function clip(text: string, most: number): string {
   if (text.length <= most) return text;
   const end = most - 2;

@@ -6,6 +6,7 @@
  * with a code of this table. Bugs of Baton are assertions and are never caught.
  */
 
+/** What every interface needs to know about an error code. */
 interface ErrorCodeInfo {
   /** HTTP status. */
   readonly http: number;
@@ -36,6 +37,10 @@ const retryable = (
   retryable: true,
 });
 
+/**
+ * Every error code, with its HTTP status, JSON-RPC code, exit code and meaning. docs/ERRORS.md is generated
+ * from it.
+ */
 export const ERROR_CODES = {
   // Input.
   invalid_input: facts(400, -32602, 64, "An argument is invalid."),
@@ -225,6 +230,7 @@ export const ERROR_CODES = {
   ),
 } as const satisfies Record<string, ErrorCodeInfo>;
 
+/** The code of a `BatonError`. */
 export type ErrorCode = keyof typeof ERROR_CODES;
 
 /** One violated rule of an input. */
@@ -299,6 +305,9 @@ export class BatonError extends Error {
 export function isBatonError(value: unknown): value is BatonError {
   return typeof value === "object" && value !== null && BRAND in value;
 }
+
+/** Returns a text without its final full stops, to put it into a sentence that ends with one. */
+export const trimFullStop = (text: string): string => text.replace(/(?<!\.)\.{1,2}$/, "");
 
 /** Ends a switch over a tagged union; compiles only if every case is handled. */
 export function assertNever(value: never): never {

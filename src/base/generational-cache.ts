@@ -1,20 +1,22 @@
 /**
- * A bounded cache of two generations. When the young one is full it becomes the old one, and entries that are
- * read again are copied back. Keeps between `size` and twice `size` of the most recently used entries.
+ * A bounded cache with two generations. When the young generation is full it becomes the old one; entries
+ * that are read again are copied back. Keeps between `size` and twice `size` of the most recently used
+ * entries.
  *
- * Used instead of lru-cache, because no caller needs exact recency, times to live or sizes in bytes: this is as
- * fast, and every start of a command would have to load the package.
+ * Used instead of lru-cache because no caller needs exact recency, times to live or sizes in bytes: this is
+ * as fast, and every start of a command would have to load the package.
  */
 export class GenerationalCache<Key, Value> {
   readonly #size: number;
   #young = new Map<Key, Value>();
   #old = new Map<Key, Value>();
 
-  /** Of each generation. */
+  /** `size` is the number of entries of each generation. */
   constructor(size: number) {
     this.#size = size;
   }
 
+  /** Returns the value, or undefined if it is not cached. */
   get(key: Key): Value | undefined {
     const young = this.#young.get(key);
     if (young !== undefined) return young;

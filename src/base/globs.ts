@@ -1,35 +1,37 @@
 /**
- * Globs, and whether two of them can mean the same file or resource. Exact: a pattern is a list of
- * segments, a segment a list of what each character may be, and two lists have a path in common or have
- * none; nothing is guessed from how they look. Pure.
+ * Glob patterns, and whether two of them can match the same file or resource. The answer is exact, not a
+ * heuristic: a pattern is a list of segments, a segment is a list of character classes, and two lists either
+ * have a path in common or they do not. Pure.
  *
- * `*` and `?` within a segment, `**` for any number of segments (at the end: at least one), `[abc]`,
- * `[a-z]`, `[!abc]`, `{a,b}`; a name that ends in `/` is all that lies below it. Case matters, hidden
- * files are files, and `db:users` or `port:5432` is a name like any other.
+ * Syntax: `*` and `?` within a segment, `**` for any number of segments (at the end: at least one), `[abc]`,
+ * `[a-z]`, `[!abc]`, `{a,b}`; a name that ends in `/` matches everything below it. Matching is case-sensitive
+ * and includes hidden files. `db:users` or `port:5432` is a name like any other.
  */
 import { BatonError, type ErrorCode } from "./errors.ts";
 import { FORMAT_LIMITS } from "./limits.ts";
 
-/** Any number of what it stands among: characters of a segment, or segments. */
+/** Matches any number of characters in a segment, or any number of segments in a pattern. */
 const WILDCARD = Symbol("any number");
 type Wildcard = typeof WILDCARD;
 
-/** Code points from one to another, both included. */
+/** A range of code points, both ends included. */
 type Range = readonly [from: number, to: number];
-/** What one character may be. */
+/** The code points that one character can be. */
 type CharacterClass = readonly Range[];
-/** As it is written, where nothing is left open: most segments are compared as texts. */
+/** Plain text if the segment has no wildcards: most segments are compared as text. */
 type Segment = string | readonly (CharacterClass | Wildcard)[];
-/** One way to read a glob, its braces written out. */
+/** One expansion of a glob, without braces. */
 type Pattern = readonly (Segment | Wildcard)[];
 
+/** A parsed glob. */
 export interface Glob {
-  /** As it was written. */
+  /** The glob as it was written. */
   readonly text: string;
+  /** One pattern for each combination of the alternatives in braces. */
   readonly patterns: readonly Pattern[];
 }
 
-/** Every character a name can have: no NUL, no slash, no half of a pair. */
+/** Every character that a name can contain: not NUL, not a slash, not half of a surrogate pair. */
 const ANY_CHARACTER: CharacterClass = [
   [0x01, 0x2e],
   [0x30, 0xd7ff],
@@ -37,27 +39,28 @@ const ANY_CHARACTER: CharacterClass = [
 ];
 const ANY_NAME: Segment = [WILDCARD];
 
-/** One atom: a class in brackets, or a single character. */
+/** One token: a class in brackets, or a single character. */
 const ATOMS = /\[[!^]?\]?[^\]/]*\]|[\s\S]/gu;
 
-/** Whether there is a path that both match. */
+/** Returns true if some path matches both globs. Throws `invalid_input` for an invalid glob. */
 export const globTextsOverlap = (a: string, b: string): boolean =>
   globsOverlap(parseGlob(a, { path: "a" }), parseGlob(b, { path: "b" }));
 
+/** Returns true if some path matches both globs. */
 export const globsOverlap = (a: Glob, b: Glob): boolean =>
   a.patterns.some((one) =>
     b.patterns.some((other) => sequencesOverlap(one, other, segmentsOverlap)),
   );
 
-/** Where a list of globs stands, and what it is called when it is refused. */
+/** The field that contains a list of globs, and the error code if one is invalid (default: invalid_input). */
 export interface GlobLocation {
   readonly path: string;
   readonly code?: ErrorCode;
 }
 
 /**
- * All of a list, or an error that says which and why. Bounded as a whole, braces written out: so is the
- * time it takes to hold one list against another, which grows with the product of their lengths.
+ * Parses a list of globs. Throws an error that names the invalid glob and the reason. The total size after
+ * brace expansion is limited, because the time to compare two lists grows with the product of their lengths.
  */
 export function parseGlobs(globs: readonly string[], where: GlobLocation): readonly Glob[] {
   const { path, code = "invalid_input" } = where;
@@ -68,9 +71,9 @@ export function parseGlobs(globs: readonly string[], where: GlobLocation): reado
     return parsed;
   }
   throw new BatonError(code, {
-    message: `${path}: with every {a,b} written out there are ${patterns.length} patterns of ${characters} characters, and at most ${FORMAT_LIMITS.listItems} of ${FORMAT_LIMITS.textLength} are allowed.`,
+    message: `${path}: after expanding every {a,b} there are ${patterns.length} patterns with ${characters} characters in total; at most ${FORMAT_LIMITS.listItems} patterns and ${FORMAT_LIMITS.textLength} characters are allowed.`,
     path,
-    hint: "Name folders instead of files: src/auth/** is all that lies below src/auth.",
+    hint: "Name folders instead of files: src/auth/** matches everything below src/auth.",
   });
 }
 
@@ -78,13 +81,10 @@ function parseGlob(text: string, { path, code = "invalid_input" }: GlobLocation)
   const bad = (why: string, hint: string): BatonError =>
     new BatonError(code, { message: `${path}: "${text}" ${why}.`, path, hint });
   if (text.includes("\\")) {
-    throw bad(
-      "has a backslash",
-      "Separate folders with /, and write [*] for a star that is meant.",
-    );
+    throw bad("contains a backslash", "Separate folders with /, and write [*] for a literal star.");
   }
   if (/[@+*?!]\(/.test(text)) {
-    throw bad("has alternatives in parentheses", "Write them in braces: {a,b}.");
+    throw bad("contains alternatives in parentheses", "Write alternatives in braces: {a,b}.");
   }
   const atoms = text.match(ATOMS) ?? [];
   return { text, patterns: expandBraces(atoms, bad).map((each) => patternOf(each, bad)) };
@@ -92,9 +92,9 @@ function parseGlob(text: string, { path, code = "invalid_input" }: GlobLocation)
 
 type MakeGlobError = (why: string, hint: string) => BatonError;
 
-const BRACES = "Close each { with a }; a brace that is meant is written [{] or [}].";
+const BRACES = "Close each { with a }; write a literal brace as [{] or [}].";
 
-/** Every way to read the braces. Of one that has no comma, both signs are meant as they are. */
+/** Returns every expansion of the braces. Braces without a comma are literal. */
 function expandBraces(
   atoms: readonly string[],
   bad: MakeGlobError,
@@ -103,14 +103,14 @@ function expandBraces(
   const close = open === -1 ? atoms.indexOf("}") : findClosingBrace(atoms, open);
   if (open === -1 && close === -1) return [atoms];
   if (open === -1 || close === -1 || atoms.indexOf("}") < open) {
-    throw bad("has braces that do not match", BRACES);
+    throw bad("has unbalanced braces", BRACES);
   }
   const before = atoms.slice(0, open);
   const rest = expandBraces(atoms.slice(close + 1), bad);
   const parts = split(atoms.slice(open + 1, close), ",");
   const [only = []] = parts;
   if (parts.length === 1 && /^[^.]+\.\.[^.]+$/.test(only.join(""))) {
-    throw bad("has a sequence", "Write it out: {1,2,3}.");
+    throw bad("contains a sequence", "List the values: {1,2,3}.");
   }
   const inner =
     parts.length === 1
@@ -118,14 +118,14 @@ function expandBraces(
       : parts.flatMap((part) => expandBraces(part, bad));
   if (inner.length * rest.length > FORMAT_LIMITS.listItems) {
     throw bad(
-      `stands for more than ${FORMAT_LIMITS.listItems} patterns`,
-      "Use fewer braces, or * for what differs.",
+      `expands to more than ${FORMAT_LIMITS.listItems} patterns`,
+      "Use fewer braces, or * for the parts that differ.",
     );
   }
   return inner.flatMap((one) => rest.map((other) => [...before, ...one, ...other]));
 }
 
-/** Where the brace that opens there is closed; -1: nowhere. */
+/** Returns the index of the matching closing brace, or -1. */
 function findClosingBrace(atoms: readonly string[], open: number): number {
   let depth = 0;
   for (let i = open; i < atoms.length; i++) {
@@ -135,7 +135,7 @@ function findClosingBrace(atoms: readonly string[], open: number): number {
   return -1;
 }
 
-/** What lies between the separators, but for those within braces. */
+/** Splits at separators outside of braces. */
 function split(atoms: readonly string[], separator: string): string[][] {
   const parts: string[][] = [[]];
   let depth = 0;
@@ -156,9 +156,9 @@ function patternOf(atoms: readonly string[], bad: MakeGlobError): Pattern {
     .map((part) => segmentOf(part, bad));
   if (isBelow) segments.push(WILDCARD);
   if (segments.every((segment) => segment === "")) {
-    throw bad("names nothing", "Write ** for everything.");
+    throw bad("matches nothing", "Write ** to match everything.");
   }
-  // At the end it stands for one segment at least: src/** is what lies in src, not src.
+  // At the end, `**` matches at least one segment: src/** matches what is in src, not src itself.
   if (segments.at(-1) === WILDCARD) segments.push(ANY_NAME);
   return segments.filter((segment, i) => segment !== WILDCARD || segments[i - 1] !== WILDCARD);
 }
@@ -167,7 +167,7 @@ const isDot = (part: readonly string[]): boolean => part.length === 1 && part[0]
 
 function segmentOf(atoms: readonly string[], bad: MakeGlobError): Segment | Wildcard {
   const text = atoms.join("");
-  if (text === "..") throw bad("leads out by ..", "Name what is meant from the project's folder.");
+  if (text === "..") throw bad("contains ..", "Write paths relative to the project folder.");
   if (text === "**") return WILDCARD;
   const characters = atoms.map((atom) => characterOf(atom, bad));
   if (atoms.every(isPlain)) return text;
@@ -180,8 +180,7 @@ const isClass = (atom: string): boolean => atom.startsWith("[") && atom.length >
 function characterOf(atom: string, bad: MakeGlobError): CharacterClass | Wildcard {
   if (atom === "*") return WILDCARD;
   if (atom === "?") return ANY_CHARACTER;
-  if (atom === "[")
-    throw bad("has a [ that is not closed", "A bracket that is meant is written [[].");
+  if (atom === "[") throw bad("has a [ that is not closed", "Write a literal bracket as [[].");
   return isClass(atom) ? classOf(atom.slice(1, -1), bad) : single(atom);
 }
 
@@ -190,20 +189,20 @@ const single = (character: string): CharacterClass => {
   return [[code, code]];
 };
 
-/** `a-z_`, `!abc` */
+/** Parses the inside of a class: `a-z_`, `!abc`. */
 function classOf(inner: string, bad: MakeGlobError): CharacterClass {
   const isNot = /^[!^]/.test(inner);
   const listed = isNot ? inner.slice(1) : inner;
-  if (listed.startsWith("[:")) throw bad("has a named class", "Write the characters: [a-z].");
+  if (listed.startsWith("[:")) throw bad("contains a named class", "List the characters: [a-z].");
   const ranges = [...listed.matchAll(/([\s\S])-([\s\S])|[\s\S]/gu)].map(
     ([one, from, to]): Range => {
       const [start, end] = [from ?? one, to ?? one];
       return [start.codePointAt(0) ?? 0, end.codePointAt(0) ?? 0];
     },
   );
-  if (ranges.length === 0) throw bad("has brackets with nothing in them", "Write [abc] or [a-z].");
+  if (ranges.length === 0) throw bad("has empty brackets", "Write [abc] or [a-z].");
   if (ranges.some(([from, to]) => from > to)) {
-    throw bad("has a range that goes backwards", "Write the smaller character first: [a-z].");
+    throw bad("has a reversed range", "Write the smaller character first: [a-z].");
   }
   return isNot
     ? subtractRanges(ANY_CHARACTER, ranges)
@@ -239,8 +238,9 @@ const charactersOverlap = (a: CharacterClass, b: CharacterClass): boolean =>
   a.some(([from, to]) => b.some(([start, end]) => from <= end && start <= to));
 
 /**
- * Whether two lists can be the same: `same[j]` is the answer for what is left of both, from the end
- * backwards. Whatever MANY takes in can be something, so only pairs have to be looked at.
+ * Returns true if two lists can match the same sequence. Works from the end backwards: `same[j]` is the
+ * answer for the remainders of both lists. Everything a wildcard can consume exists, so only pairs have to be
+ * compared.
  */
 function sequencesOverlap<T>(
   a: readonly (T | Wildcard)[],
@@ -266,7 +266,10 @@ function sequencesOverlap<T>(
   return below[start] === true;
 }
 
-/** How far both go on without MANY; undefined when they differ there. Most pairs do at once. */
+/**
+ * Returns the length of the common prefix before the first wildcard; undefined if the lists differ there, as
+ * most pairs do at once.
+ */
 function commonPrefixLength<T>(
   a: readonly (T | Wildcard)[],
   b: readonly (T | Wildcard)[],

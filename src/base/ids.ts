@@ -1,9 +1,10 @@
 /**
- * Names for things: a prefix that says what it is, and a UUIDv7, so that ids sort roughly by time
- * and an index over them grows at one end. Not used as a cursor of a feed: clocks of two processes differ.
+ * Ids: a prefix for the kind of record, and a UUIDv7, so that ids sort roughly by time and an index over them
+ * grows at one end. They are not used as cursors of a feed, because the clocks of two processes differ.
  */
 import type { Clock } from "./clock.ts";
 
+/** The prefix of each kind of id. */
 export const ID_PREFIXES = {
   memory: "mem_",
   envelope: "env_",
@@ -17,24 +18,25 @@ export type IdKind = keyof typeof ID_PREFIXES;
 
 const UUID = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
 
-/** The exact form of an id of a kind. */
+/** Returns a pattern that matches exactly the ids of a kind. */
 export function idPattern(kind: IdKind): RegExp {
   return new RegExp(`^${ID_PREFIXES[kind]}${UUID}$`);
 }
 
-/** Ids and salts for everything this process writes. Injected, like the clock. */
+/** Creates ids and salts for everything this process writes. Injected, like the clock. */
 export interface IdGenerator {
+  /** Returns a new id, such as `mem_…`. */
   mint(kind: IdKind): string;
-  /** 16 random bytes as hex: keeps the digest of a redacted record from being guessed. */
+  /** Returns 16 random bytes as hex. A salt prevents guessing a redacted record from its digest. */
   salt(): string;
 }
 
-/** Formats 16 bytes as hex with a table: `Buffer.toString` costs more than the hash itself. */
+/** Lookup tables for hex: `Buffer.toString` costs more than the hash itself. */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 const HEX3 = Array.from({ length: 0x1000 }, (_, n) => n.toString(16).padStart(3, "0"));
 const hex = (byte: number | undefined): string => HEX[byte ?? 0] as string;
 
-/** Ids from any source of random bytes. */
+/** Returns a generator that takes its random bytes from `fill`. */
 export function createIdGenerator(
   clock: Clock,
   fill: (bytes: Uint8Array<ArrayBuffer>) => void,
@@ -57,7 +59,7 @@ export function createIdGenerator(
   let last = -1;
   let counter = 0;
   let stamp = "";
-  /** Ids of one millisecond count up (RFC 9562, method 1): an index over them fills its pages. */
+  /** Ids within one millisecond count up (RFC 9562, method 1), so that an index over them fills its pages. */
   const tick = (): void => {
     const now = Math.max(last, clock.now());
     const full = now === last && counter === 0xfff;
@@ -83,5 +85,6 @@ export function createIdGenerator(
   };
 }
 
+/** Returns a generator with cryptographically secure random bytes. */
 export const randomIdGenerator = (clock: Clock): IdGenerator =>
   createIdGenerator(clock, (bytes) => crypto.getRandomValues(bytes));

@@ -1,127 +1,143 @@
 /**
- * Every limit has a name, a default and a reason; over a limit is an error that says which, never a
- * truncation. A hub takes overrides for the ones that are policy; the rest are fixed because
- * stored data and published schemas depend on them.
+ * Every limit of Baton, with name, default and reason. Exceeding a limit is an error that names the limit;
+ * input is never truncated. A hub accepts overrides for the limits that are policy (`DEFAULT_LIMITS`); the
+ * others are fixed, because stored data and published schemas depend on them.
  */
 import { BatonError } from "./errors.ts";
 
-/** Fixed by the format: the published JSON Schemas contain them. */
+/** Limits fixed by the format: the published JSON Schemas contain them. */
 export const FORMAT_LIMITS = {
-  /** An agent, role, task, run or workspace name, in characters. */
+  /** Characters of the name of an agent, role, task, run or workspace. */
   nameLength: 128,
-  /** A sentence: a constraint, a step, a question. */
+  /** Characters of a sentence: a constraint, a step, a question. */
   lineLength: 2_000,
-  /** A paragraph: the intent, the current state, a summary. */
+  /** Characters of a paragraph: the intent, the current state, a summary. */
   textLength: 16_000,
-  /** What of an intent travels; the whole of a longer one is kept as a record, the brief. */
+  /**
+   * Characters of an intent that are in the envelope. The full text of a longer intent is stored as a record,
+   * the brief.
+   */
   intentLength: 4_000,
-  /** A memory's content. Longer documents are artifacts with a digest. */
+  /** Characters of a memory's content. Longer documents are artifacts with a digest. */
   contentLength: 64_000,
   /** Entries in one list of an envelope (done, next, constraints, history …). */
   listItems: 200,
-  /** What a task's ledger holds: constraints, open decisions, progress and releases. */
+  /** Entries on the ledger of a task: constraints, open decisions, progress and releases. */
   ledgerItems: 4_000,
-  /** What the shared context holds at a time: every session begins by reading it. */
+  /** Items in the shared context at a time: every session starts by reading them. */
   contextItems: 1_000,
+  /** References of one envelope. */
   references: 500,
+  /** Parents of one memory. */
   parents: 64,
+  /** Tags of one memory. */
   tags: 32,
-  /** Room for every reference of a handoff and what it continues. */
+  /** Relations of one memory: enough for every reference of a handoff and the handoffs it continues. */
   relations: 512,
-  /** Nesting of free-form JSON (payloads, data, metadata). */
+  /** Nesting depth of free-form JSON (payloads, data, metadata). */
   jsonDepth: 32,
-  /** The longest time a policy can name: a year. */
+  /** The longest duration in a policy: a year. */
   durationMs: 366 * 24 * 3_600_000,
-  /** Tries a policy can ask for. */
+  /** Attempts that a policy can set. */
   attempts: 100,
-  /** Receivers a policy can fall back on. */
+  /** Fallback receivers of a policy. */
   fallbacks: 8,
-  /** The longest line a hub can allow. */
+  /** Upper bound of the limit `hops`. */
   hops: 64,
 } as const;
 
+/** The default of every limit that a hub can override with `limits`. */
 export const DEFAULT_LIMITS = {
-  /** Canonical bytes of one envelope: a handoff is a letter, not an archive. */
+  /** Canonical bytes of one envelope. Larger content belongs in artifacts or memories. */
   envelopeBytes: 256 * 1024,
   /** Canonical bytes of one memory. */
   memoryBytes: 128 * 1024,
-  /** Memories in one append: bounds the longest transaction. */
+  /** Memories in one append; bounds the longest transaction. */
   appendBatch: 1_000,
-  /** Entries in one answer of `recent`, `relations`, `events` or `waiting`. */
+  /** Entries in one response of `recent`, `relations`, `events` or `waiting`. */
   pageSize: 1_000,
   /** Offers in one claim. */
   claimBatch: 100,
-  /** How long a holder may be silent before its work goes to the next, in milliseconds. */
+  /** Duration of a lease in milliseconds; without a renewal, the delivery then goes to the next claim. */
   leaseMs: 60_000,
-  /** How long one holder can have a piece of work, however often it renews its lease. */
+  /** Milliseconds that one holder can keep a delivery, however often it renews the lease. */
   holdMs: 24 * 3_600_000,
-  /** Claimed attempts of one delivery before it is parked in dead letters. */
+  /** Claimed attempts of one delivery before it becomes a dead letter. */
   attempts: 3,
-  /** Handoffs of one line, one after the other; then it stops in dead letters. */
+  /** Consecutive handoffs of one line; the next one becomes a dead letter. */
   hops: 10,
-  /** Open handoffs of one receiver; then it is full, and says so. */
+  /** Open handoffs of one receiver; further ones fail with `inbox_full`. */
   inbox: 10_000,
-  /** Deliveries in a row that a receiver may lose before its breaker opens, and for how long. */
+  /**
+   * Consecutive deliveries that a receiver may lose before its circuit breaker opens, and for how many
+   * milliseconds it stays open.
+   */
   breakerStrikes: 3,
   breakerMs: 60_000,
-  /** How long a coordinator has to accept a failure, and then to decide; a person has longer. */
+  /** Milliseconds a coordinator has to accept a failure, and again to decide; a person has `personMs`. */
   coordinatorMs: 600_000,
   personMs: 24 * 3_600_000,
-  /** How often one delivery that was given up is tried again before it is given up for good. */
+  /** Redrives of one dead letter; after that it stays dead permanently. */
   redrives: 5,
-  /** Tasks of one board or tree. */
+  /** Tasks in one board or tree. */
   taskTree: 1_000,
-  /** Tokens of one workspace that are good at a time. */
+  /** Valid tokens of one workspace at a time. */
   tokens: 10_000,
-  /** Payload types registered in one workspace, and all versions of them that are kept. */
+  /** Payload types registered in one workspace, and the versions kept of all of them. */
   payloadTypes: 200,
   payloadTypeVersions: 2_000,
   /** Canonical bytes of the JSON Schema of a payload type. */
   payloadSchemaBytes: 64 * 1024,
-  /** Receivers of one publication. */
+  /** Receivers of one handoff to a channel. */
   receivers: 1_000,
-  /** Branches merged into one, with all that had been merged into them: each look walks them. */
+  /** Branches merged into one, directly or indirectly: every read walks them. */
   mergedLines: 10_000,
-  /** How far, and to how many records, what came of a memory is followed. */
+  /** Depth and number of records when following what was derived from a memory. */
   impactDepth: 100,
   impactVisits: 10_000,
-  /** Rows and bytes of one answer in SQL, and how long the query may run, in milliseconds. */
+  /** Rows and bytes of one SQL response, and the time limit of the query in milliseconds. */
   sqlRows: 10_000,
   sqlBytes: 8 * 1024 * 1024,
   sqlMs: 5_000,
-  /** Canonical bytes of one step of a trace: what a tool gave back is for its artifact. */
+  /** Canonical bytes of one trace step. Larger tool output belongs in an artifact. */
   traceBytes: 64 * 1024,
-  /** Steps of a hub's traces that wait to be stored; more are refused. */
+  /** Trace steps of a hub that wait to be stored; more are rejected. */
   traceBuffer: 4_096,
-  /** One line of an export: room for the largest record and its escapes. */
+  /** Bytes of one line of an export: enough for the largest record with its escapes. */
   exportLineBytes: 64 * 1024 * 1024,
-  /** Bytes read to see whether the files a handoff names are as they were; more is left unchecked. */
+  /** Bytes read to verify the artifacts of a handoff; files beyond that are not verified. */
   artifactBytes: 256 * 1024 * 1024,
-  /** A document for people (MEMORY.md), out or in: it is held in memory. */
+  /** Bytes of an exported or imported document (MEMORY.md), which is held in memory. */
   documentBytes: 16 * 1024 * 1024,
-  /** How long a write waits for other processes on the file before it gives up. */
+  /** Milliseconds that a write waits for other processes to release the file. */
   busyMs: 30_000,
-  /** The store's size in bytes; 0 leaves it to the disk. */
+  /** Maximum size of the store in bytes; 0 means no limit other than the disk. */
   storeBytes: 0,
 } as const satisfies Record<string, number>;
 
+/** The name of a limit that a hub can override. */
 export type LimitName = keyof typeof DEFAULT_LIMITS;
+/** A value for every limit. */
 export type Limits = Readonly<Record<LimitName, number>>;
 
+/**
+ * Returns the defaults with the overrides applied. Throws `invalid_input` for an unknown name or an invalid
+ * value.
+ */
 export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
   if (overrides === null || typeof overrides !== "object") {
     throw new BatonError("invalid_input", {
-      message: "The limits must be an object.",
+      message: "Invalid limits: expected an object.",
       path: "limits",
-      hint: "For instance limits: { leaseMs: 120_000 }.",
+      hint: "Pass for example limits: { leaseMs: 120_000 }.",
     });
   }
   for (const [name, value] of Object.entries(overrides)) {
     if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
       throw new BatonError("invalid_input", {
-        message: `There is no limit called "${name}".`,
+        message: `Unknown limit "${name}".`,
         path: `limits.${name}`,
-        hint: `Known limits: ${Object.keys(DEFAULT_LIMITS).join(", ")}.`,
+        hint: `Use one of ${Object.keys(DEFAULT_LIMITS).join(", ")}.`,
       });
     }
     const least = name === "storeBytes" ? 0 : 1;
@@ -138,7 +154,7 @@ export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
   return { ...DEFAULT_LIMITS, ...overrides };
 }
 
-/** Throws when `actual` is over the limit, naming both. */
+/** Throws `limit_exceeded`, with both numbers, if `actual` is greater than the limit. */
 export function checkLimit(
   limits: Limits,
   name: LimitName,
@@ -147,9 +163,9 @@ export function checkLimit(
   const max = limits[name];
   if (at.actual <= max) return;
   throw new BatonError("limit_exceeded", {
-    message: `${at.path || "The input"} has ${at.actual}, the limit ${name} is ${max}.`,
+    message: `${at.path || "The input"} has ${at.actual}; the limit ${name} is ${max}.`,
     path: at.path,
-    hint: `Make it smaller, split it, or open the hub with limits: { ${name}: … }.`,
+    hint: `Shorten or split the input, or open the hub with limits: { ${name}: … }.`,
     details: { limit: name, max, actual: at.actual },
   });
 }

@@ -1,39 +1,48 @@
-/** A model's server: where it is, and how patient to be with it; all checked before it is asked. */
+/**
+ * Options of an HTTP model server (embedder or summarizer): address, model, timeout and retries. All of them
+ * are validated before the first request.
+ */
 import { BatonError, type ErrorCode } from "./errors.ts";
 
+/** How to reach a model server. */
 export interface ModelServerOptions {
-  /** Where the server is, up to the version: `http://localhost:11434/v1`. */
+  /** Base address of the server, up to the version: `http://localhost:11434/v1`. */
   readonly url: string;
-  /** The model's name, as the server knows it. */
+  /** Name of the model on the server. */
   readonly model: string;
+  /** Sent as a bearer token; absent if the server needs none. */
   readonly apiKey?: string;
-  /** Milliseconds until a request counts as lost. */
+  /** Timeout of one request in milliseconds. Default: 30 000. */
   readonly timeoutMs?: number;
-  /** How often a request is repeated when it may succeed later. */
+  /** Number of retries after an error that may be temporary. Default: 3. */
   readonly retries?: number;
-  /** The first pause between two tries, in milliseconds; each further one is twice as long. */
+  /** Pause before the first retry in milliseconds; doubles with each further one. Default: 250. */
   readonly backoffMs?: number;
 }
 
+/** Timeout and retries of a request, if the options do not set them. */
 export const DEFAULT_REQUEST_POLICY = { timeoutMs: 30_000, retries: 3, backoffMs: 250 };
 export type RequestPolicy = typeof DEFAULT_REQUEST_POLICY;
 
-/** What kind of server it is: how errors call it, and which codes they have. */
+/** The kind of a model server: the words and error codes that its errors use. */
 export interface ModelServerKind {
-  /** "embedding server" */
+  /** Name in error messages: "embedding server". */
   readonly name: string;
-  /** The option of the hub: "embedder". */
+  /** Option of the hub that configures it: "embedder". */
   readonly option: string;
-  /** After the base address: "embeddings". */
+  /** Last path segment of the endpoint: "embeddings". */
   readonly endpoint: string;
-  /** A model that such servers have, for hints. */
+  /** An example model for hints. */
   readonly model: string;
+  /** Error code for a server that cannot be reached or returns a temporary error. */
   readonly unavailable: ErrorCode;
+  /** Error code for a server that rejects the request or returns an invalid response. */
   readonly invalid: ErrorCode;
-  /** What to lower when a question is too large for it. */
+  /** The option to lower if a request is too large for the server. */
   readonly lower: string;
 }
 
+/** A model server with validated options. */
 export interface ModelServer {
   readonly kind: ModelServerKind;
   readonly url: URL;
@@ -41,6 +50,10 @@ export interface ModelServer {
   readonly apiKey: string | undefined;
 }
 
+/**
+ * Validates the address, model and key of a server, and completes the address with the endpoint. Throws
+ * `invalid_input`.
+ */
 export function modelServerOf(
   kind: ModelServerKind,
   { url, model, apiKey }: ModelServerOptions,
@@ -51,17 +64,21 @@ export function modelServerOf(
     throw wrong(
       "url",
       "must be an http or https address",
-      "For instance http://localhost:11434/v1.",
+      "Use an address such as http://localhost:11434/v1.",
     );
   }
   if (at.username !== "" || at.password !== "") {
-    throw wrong("url", "must not contain a name or password", "Give the key as apiKey.");
+    throw wrong("url", "must not contain a name or password", "Pass the key as apiKey.");
   }
   if (typeof model !== "string" || model.trim() === "") {
-    throw wrong("model", "must be named", `For instance ${kind.model}.`);
+    throw wrong("model", "must be a model name", `Use a name such as ${kind.model}.`);
   }
   if (apiKey !== undefined && !/^[\x21-\x7e]+$/.test(apiKey)) {
-    throw wrong("apiKey", "must be printable ASCII without spaces", "Look for a line end in it.");
+    throw wrong(
+      "apiKey",
+      "must be printable ASCII without spaces",
+      "Remove spaces and line breaks from the key.",
+    );
   }
   const base = at.pathname.replace(/\/+$/, "");
   const end = `/${kind.endpoint}`;
@@ -69,10 +86,13 @@ export function modelServerOf(
   return { kind, url: at, model, apiKey };
 }
 
-/** What a timer can wait for; a longer one would go off at once. */
+/** The longest delay of a timer; a longer one would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** The defaults, with what the options say instead, each a count. */
+/**
+ * Returns the defaults, overridden by the options. Throws `invalid_input` for an option that is not a whole
+ * number in range.
+ */
 export function resolveCounts<const Defaults extends Readonly<Record<string, number>>>(
   kind: ModelServerKind,
   defaults: Defaults,
@@ -88,6 +108,7 @@ export function resolveCounts<const Defaults extends Readonly<Record<string, num
   return counts as { readonly [Name in keyof Defaults]: number };
 }
 
+/** Throws `invalid_input` if an option is not a whole number from 1 (retries: 0) to 2^31 - 1. */
 export function checkCount(kind: ModelServerKind, name: string, value: number, hint: string): void {
   const least = name === "retries" ? 0 : 1;
   if (Number.isSafeInteger(value) && value >= least && value <= MAX_TIMER_MS) return;

@@ -1,24 +1,24 @@
 /**
- * One question to a model's server: sent, repeated while that may help, read within bounds. Trouble that
- * may pass (no connection, 408, 425, 429, 5xx) is tried again with growing pauses. The key travels in
- * its header and nowhere else.
+ * Sends a request to a model server, with retries, a timeout and a limit on the size of the response. Errors
+ * that may be temporary (no connection, 408, 425, 429, 5xx) are retried with exponential backoff. The API key
+ * is sent only in the authorization header and removed from error messages.
  */
 import { setTimeout as pause } from "node:timers/promises";
-import { assertNever, BatonError } from "./errors.ts";
+import { assertNever, BatonError, trimFullStop } from "./errors.ts";
 import type { ModelServer, ModelServerKind, RequestPolicy } from "./model-server-options.ts";
 
-/** A million numbers take about 10 MB of JSON; more than this is no answer to one batch. */
+/** A million numbers take about 10 MB of JSON; a larger response than this cannot be valid for one batch. */
 const MAX_RESPONSE_BYTES = 256 * 1024 * 1024;
-/** Of what a server says about a refusal; it is free to send a page. */
+/** Characters of the server's error text that a message quotes; a server may send a whole page. */
 const REASON_LENGTH = 300;
-/** A server can ask for a longer pause, up to this. */
+/** Upper bound of a pause in milliseconds, also if the server asks for a longer one (Retry-After). */
 const MAX_PAUSE_MS = 30_000;
 
 interface ModelRequest {
   readonly body: object;
   readonly patience: RequestPolicy;
   readonly signal: AbortSignal | undefined;
-  /** Called before each try: a server that gave no answer may have worked on one. */
+  /** Called before each attempt, also a retry: a server that did not answer may still have done the work. */
   readonly paying?: () => void;
 }
 
@@ -26,7 +26,10 @@ type AttemptOutcome =
   | { readonly kind: "answered"; readonly answer: unknown }
   | { readonly kind: "later"; readonly error: BatonError; readonly pauseMs: number };
 
-/** The parsed JSON of the answer. Throws when the server refuses, or has not answered in the end. */
+/**
+ * Returns the parsed JSON of the response. Throws if the server rejects the request, or if the last retry
+ * failed.
+ */
 export async function request(server: ModelServer, question: ModelRequest): Promise<unknown> {
   const { patience, signal } = question;
   for (let tries = 0; ; tries++) {
@@ -66,7 +69,7 @@ async function attemptRequest(
         ...(server.apiKey === undefined ? {} : { authorization: `Bearer ${server.apiKey}` }),
       },
       body: JSON.stringify({ model: server.model, ...body }),
-      // Followed, a redirect would turn the question into a GET, or carry texts to another host.
+      // A followed redirect would turn the POST into a GET, or send the texts to another host.
       redirect: "manual",
       signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
     });
@@ -75,7 +78,7 @@ async function attemptRequest(
     if (cause instanceof BatonError) throw cause;
     signal?.throwIfAborted();
     const why = timeout.aborted
-      ? `no answer within ${patience.timeoutMs} ms`
+      ? `no response within ${patience.timeoutMs} ms`
       : networkReason(cause);
     return { kind: "later", error: serverUnavailable(server, why, cause), pauseMs: 0 };
   }
@@ -89,7 +92,7 @@ async function attemptRequest(
   throw serverRefused(server, { status, reason });
 }
 
-/** The answer's text; reading stops when it is more than an answer can be. */
+/** Returns the body of the response; stops reading when it exceeds the limit. */
 async function readBoundedText({ kind }: ModelServer, response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -106,7 +109,7 @@ function parseJson({ kind }: ModelServer, body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (cause) {
-    throw invalidServerResponse(kind, "it is no JSON", cause);
+    throw invalidServerResponse(kind, "it is not valid JSON", cause);
   }
 }
 
@@ -115,14 +118,14 @@ function retryAfter(response: Response): number {
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : 0;
 }
 
-/** fetch hides what happened in the cause of its error. */
+/** fetch() hides the reason in the cause of its error. */
 function networkReason(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (!(cause instanceof Error)) return "no connection";
   return (cause as NodeJS.ErrnoException).code ?? cause.message;
 }
 
-/** What the server says about it, without the key, should it repeat it. */
+/** Formats the server's error text for a message; removes the API key in case the server repeats it. */
 function formatReason(body: string, { apiKey }: ModelServer): string {
   const text = apiKey === undefined ? body : body.replaceAll(apiKey, "…");
   const line = text.replace(/\s+/g, " ").trim();
@@ -132,9 +135,9 @@ function formatReason(body: string, { apiKey }: ModelServer): string {
 
 function serverUnavailable({ kind, url }: ModelServer, why: string, cause?: unknown): BatonError {
   return new BatonError(kind.unavailable, {
-    message: `The ${kind.name} at ${url.origin} could not be used: ${why}.`,
+    message: `The ${kind.name} at ${url.origin} failed: ${trimFullStop(why)}.`,
     path: `${kind.option}.url`,
-    hint: "Check that the server runs and has the model loaded; then try again.",
+    hint: "Check that the server is running and has the model loaded, then retry.",
     ...(cause === undefined ? {} : { cause }),
   });
 }
@@ -144,7 +147,7 @@ function serverRefused(
   { status, reason }: { readonly status: number; readonly reason: string },
 ): BatonError {
   return new BatonError(kind.invalid, {
-    message: `The ${kind.name} at ${url.origin} refused with status ${status}${reason}.`,
+    message: `The ${kind.name} at ${url.origin} rejected the request with status ${status}${trimFullStop(reason)}.`,
     path: `${kind.option}.url`,
     hint: hintFor(status, model, kind),
     details: { status },
@@ -153,27 +156,29 @@ function serverRefused(
 
 function hintFor(status: number, model: string, { option, lower }: ModelServerKind): string {
   if (status === 401 || status === 403) return `Check the ${option}'s apiKey.`;
-  if (status === 404) return `Check the address, and that the server knows the model "${model}".`;
-  if (status >= 300 && status < 400) return "Name the address it redirects to.";
+  if (status === 404)
+    return `Check the ${option}'s url, and that the server has the model "${model}".`;
+  if (status >= 300 && status < 400)
+    return `Set the ${option}'s url to the address it redirects to.`;
   if (status === 413) return `Lower the ${option}'s ${lower}.`;
-  return "Check the model's name and the length of the texts.";
+  return "Check the name of the model and the length of the texts.";
 }
 
-/** An answer that says something else than such a server should. */
+/** Returns the error for a response that does not have the expected form. */
 export function invalidServerResponse(
   kind: ModelServerKind,
   why: string,
   cause?: unknown,
 ): BatonError {
   return new BatonError(kind.invalid, {
-    message: `The ${kind.name}'s answer cannot be used: ${why}.`,
+    message: `The response of the ${kind.name} is invalid: ${why}.`,
     path: `${kind.option}.url`,
-    hint: "The address must be that of an OpenAI-compatible server, up to and with its /v1.",
+    hint: "Use the address of an OpenAI-compatible server, up to and including /v1.",
     ...(cause === undefined ? {} : { cause }),
   });
 }
 
-/** A field of what may be anything. */
+/** Returns a field of a value of unknown type; undefined if the value is not an object. */
 export function readField(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];

@@ -1,7 +1,10 @@
-/** Whoever wrote more than this did not mistype a name; comparing takes as long as it is long. */
+/**
+ * Names longer than this get no suggestions: they are not typing errors, and the comparison time grows with
+ * the length.
+ */
 const LONGEST = 200;
 
-/** The names somebody may have meant, for hints: at most three, nearest first. */
+/** Returns the known names closest to a mistyped one, for hints: at most three, nearest first. */
 export function nearestNames(wanted: string, known: readonly string[]): string[] {
   if (wanted.length > LONGEST) return [];
   const most = Math.max(2, Math.floor(wanted.length / 3));
@@ -13,7 +16,7 @@ export function nearestNames(wanted: string, known: readonly string[]): string[]
     .map(({ name }) => name);
 }
 
-/** Levenshtein's distance, one row at a time. */
+/** Levenshtein distance, computed one row at a time. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

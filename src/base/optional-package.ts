@@ -4,8 +4,9 @@ import { BatonError } from "./errors.ts";
 export type OptionalPackage = "pg" | "libpg-query";
 
 /**
- * Loads a module that imports an optional package. Throws `dependency_missing` with the command that
- * installs the package when it is not there; any other error is thrown as it is.
+ * Loads a module that imports an optional package; `neededFor` names the feature that needs it. Throws
+ * `dependency_missing` with the command that installs the package if it is not installed; every other error
+ * is rethrown unchanged.
  */
 export async function loadOptional<Module>(
   name: OptionalPackage,
@@ -17,16 +18,19 @@ export async function loadOptional<Module>(
   } catch (error) {
     if (!isMissing(error, name)) throw error;
     throw new BatonError("dependency_missing", {
-      message: `${neededFor} requires the package "${name}". Install it: npm install ${name}`,
+      message: `${neededFor} requires the package "${name}", which is not installed.`,
       path: name,
-      hint: "Install it in the project that uses Baton; with --global if Baton is installed globally.",
+      hint: `Run npm install ${name} in the project that uses Baton, with --global if Baton is installed globally.`,
       details: { package: name },
       cause: error,
     });
   }
 }
 
-/** Another package that `name` itself needs is a broken installation, and reported as it is. */
+/**
+ * Returns true only if `name` itself is missing. If a package that `name` depends on is missing, the
+ * installation is broken, and that error is rethrown unchanged.
+ */
 function isMissing(error: unknown, name: OptionalPackage): boolean {
   return (
     error instanceof Error &&

@@ -6,7 +6,9 @@ export interface Page<Item, Cursor = string> {
   readonly next?: Cursor;
 }
 
-/** Makes a page of what was read with a limit of one more: that one says that there is a next page. */
+/**
+ * Makes a page from a list that was read with `limit + 1`: the extra item shows that there is a next page.
+ */
 export function pageOf<Item, Cursor = string>(
   read: readonly Item[],
   limit: number,
@@ -17,7 +19,7 @@ export function pageOf<Item, Cursor = string>(
   return { items: read.slice(0, limit), next: cursorOf(last) };
 }
 
-/** The same page with each item converted. */
+/** Returns the same page with each item converted. */
 export const mapPage = <From, To, Cursor>(
   page: Page<From, Cursor>,
   convert: (item: From) => To,

@@ -1,4 +1,4 @@
-/** Ed25519 keys of agents: an agent with a key signs the digest of everything it writes. */
+/** Ed25519 signing keys: an agent with a key signs the digest of every record it writes. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -9,19 +9,24 @@ import {
 } from "node:crypto";
 import { BatonError } from "./errors.ts";
 
+/** Signs digests with the private key of one agent. */
 export interface Signer {
-  /** SPKI, hex: what the registry keeps. */
+  /** The public key as SPKI in hex, as the agent registry stores it. */
   readonly publicKey: string;
+  /** Returns the signature of a digest (both hex). */
   sign(digest: string): string;
 }
 
-/** A new private key as PEM, for an agent that is to be keyed. */
+/** Returns a new Ed25519 private key as PEM (PKCS #8), to register an agent with. */
 export function generateKey(): string {
   const { privateKey } = generateKeyPairSync("ed25519");
   return privateKey.export({ type: "pkcs8", format: "pem" }) as string;
 }
 
-/** A signer from a private key: PEM text or a `KeyObject`. */
+/**
+ * Returns a signer for a private key, given as PEM text or a `KeyObject`. Throws `invalid_input` for any
+ * other key.
+ */
 export function signerOf(key: string | KeyObject): Signer {
   const privateKey = readPrivateKey(key);
   const publicKey = createPublicKey(privateKey)
@@ -38,19 +43,23 @@ function readPrivateKey(key: string | KeyObject): KeyObject {
   try {
     privateKey = typeof key === "string" ? createPrivateKey(key) : key;
   } catch {
-    // Falls through to the one clear error below; the parser's message could repeat key material.
+    // Falls through to the one clear error below; the parser's message could contain key material.
   }
   if (privateKey?.type !== "private" || privateKey.asymmetricKeyType !== "ed25519") {
     throw new BatonError("invalid_input", {
       message: "The agent's key is not an Ed25519 private key.",
       path: "key",
-      hint: "Pass PEM text (PKCS #8) or a KeyObject; generateKey() makes one.",
+      hint: "Pass PEM text (PKCS #8) or a KeyObject; generateKey() creates one.",
     });
   }
   return privateKey;
 }
 
-/** Hex rather than base64: two base64 texts can mean the same bytes, and a flip go unnoticed. */
+/**
+ * Returns true if the signature matches the digest; false for a malformed key or signature. Signatures are
+ * hex rather than base64: two base64 texts can encode the same bytes, so a changed character could go
+ * unnoticed.
+ */
 export function verifySignature(publicKey: string, digest: string, signature: string): boolean {
   const bytes = Buffer.from(signature, "hex");
   if (bytes.toString("hex") !== signature) return false;
@@ -62,6 +71,6 @@ export function verifySignature(publicKey: string, digest: string, signature: st
     });
     return verify(null, Buffer.from(digest, "hex"), key, bytes);
   } catch {
-    return false; // A key that cannot even be read vouches for nothing.
+    return false; // The public key is malformed.
   }
 }

@@ -1,23 +1,27 @@
 /**
- * A file that appears when it is whole, or not at all: written beside its place under another name,
- * synced, then put in place in one step, which is synced too. A process that is killed before leaves
- * the part beside (`….partial-…`), and whatever was in the place as it was.
+ * Writes a file atomically: it appears complete or not at all. The content is written to another name in the
+ * same folder, synced, then moved into place in one step that is synced too. A process killed before that
+ * leaves the partial file (`….partial-…`), and the target as it was.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { BatonError } from "./errors.ts";
+import { BatonError, trimFullStop } from "./errors.ts";
 
+/** A file that is being written and is not in place yet. */
 export interface StagedFile {
-  /** Where to write it: an empty file. */
+  /** The path to write to: an empty file. */
   readonly path: string;
-  /** Puts it in its place. */
+  /** Moves the file into place. */
   place(): void;
-  /** Throws away what was written; nothing is done when it is in its place. */
+  /** Deletes what was written; does nothing if the file is already in place. */
   discard(): void;
 }
 
-/** Refuses at once when the place is taken and must not be, or when nothing can be written there. */
+/**
+ * Creates the partial file. Throws `already_exists` if the target exists (default; `replace: true` allows
+ * it), or `file_unusable` if the folder is not writable.
+ */
 export function stageFile(
   target: string,
   options: { readonly replace?: boolean } = {},
@@ -47,14 +51,14 @@ export function stageFile(
   };
 }
 
-/** Renaming would replace what came there meanwhile; linking refuses. */
+/** Links instead of renaming: renaming would replace a file created in the meantime, linking fails. */
 function linkWithoutReplacing(path: string, final: string): void {
   try {
     linkSync(path, final);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") throw fileAlreadyExists(final);
-    // A file system without links: the last look has to do.
+    // The file system has no hard links: check once more, then rename.
     if (existsSync(final)) throw fileAlreadyExists(final);
     renameSync(path, final);
     return;
@@ -62,7 +66,9 @@ function linkWithoutReplacing(path: string, final: string): void {
   rmSync(path);
 }
 
-/** Until the disk has it. A folder can be opened for this everywhere but on Windows. */
+/**
+ * Waits until the disk has the data. Windows is the only platform where a folder cannot be opened for this.
+ */
 function sync(path: string): void {
   let handle: number;
   try {
@@ -82,29 +88,32 @@ function sync(path: string): void {
 
 function fileAlreadyExists(target: string): BatonError {
   return new BatonError("already_exists", {
-    message: `${target} exists already. Nothing was changed.`,
+    message: `${target} exists already; nothing was changed.`,
     path: target,
-    hint: "Name another file, or move that one away. Restoring and exporting take --force.",
+    hint: "Choose another file or move the existing one; restore and export can replace it with --force.",
   });
 }
 
-/** What the file system said about a file that somebody named. */
+/**
+ * Converts an error of the file system about `file` to a `BatonError`: `store_full` if the disk is full,
+ * otherwise `file_unusable`. Returns every other error unchanged.
+ */
 export function toFileError(error: unknown, file: string): unknown {
   if (error instanceof BatonError) return error;
   if (!(error instanceof Error && "syscall" in error)) return error;
   const { code } = error as NodeJS.ErrnoException;
   if (code === "ENOSPC" || code === "EDQUOT") {
     return new BatonError("store_full", {
-      message: `${file}: the disk is full. Nothing of it was kept.`,
+      message: `${file}: the disk is full, and nothing was written.`,
       path: file,
-      hint: "Free some space, then try again.",
+      hint: "Free some disk space, then retry.",
       cause: error,
     });
   }
   return new BatonError("file_unusable", {
-    message: `${file}: ${error.message}.`,
+    message: `${file}: ${trimFullStop(error.message)}.`,
     path: file,
-    hint: "Check the path, and that the file and its folder may be read and written.",
+    hint: "Check the path, and the permissions of the file and its folder.",
     details: { system: code },
     cause: error,
   });

@@ -1,12 +1,13 @@
-/** Which file a store is in: by its address, or the one of the folder somebody works in. */
+/** Finds the file of a SQLite store: from a store address, or the default for a folder. */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { BatonError } from "./errors.ts";
 
 const SQLITE = "sqlite:";
 /**
- * What is taken for a path without `sqlite:` in front: one that begins as paths do, or a database's name. Not a bare
- * word, a host or an address with a mistake in it (`postgres//…`): a store would be made under that name.
+ * Addresses that count as a path without the prefix `sqlite:`: those that begin like a path or end like a
+ * database file. A bare word, a host or a mistyped address (`postgres//…`) does not count, because a store
+ * would be created under that name.
  */
 const PATH = /^(?:\.{0,2}[/\\]|[a-z]:[/\\])(?!.*:\/\/)|^[\w.][\w./\\ -]*\.(?:db|sqlite3?)$/i;
 
@@ -19,15 +20,19 @@ export function fileOf(address: unknown): string | undefined {
   return file === "" || file.includes("\0") ? undefined : file;
 }
 
+/** Returns the error for a command that needs an existing store. */
 export function storeMissing(file: string): BatonError {
   return new BatonError("store_missing", {
-    message: `There is no store at ${file} yet.`,
+    message: `No store exists at ${file}.`,
     path: file,
-    hint: "Name another with --store sqlite:<path>, or make one: baton agent add <agent> --role <role> (or baton demo).",
+    hint: "Pass --store sqlite:<path> for another store, or create one with baton agent add <agent> --role <role> (or baton demo).",
   });
 }
 
-/** Beside the repository's common git folder, so that all its worktrees share one store. */
+/**
+ * Returns the default store of a folder: `.baton/hub.db` beside the common git folder of its repository, so
+ * that all worktrees share one store; without git, in the folder itself.
+ */
 export function defaultStoreFile(folder: string): string {
   return join(
     dirname(gitCommonFolder(resolve(folder)) ?? join(resolve(folder), "x")),
@@ -45,7 +50,10 @@ function gitCommonFolder(folder: string): string | undefined {
   return parent === folder ? undefined : gitCommonFolder(parent);
 }
 
-/** In a worktree `.git` is a file that names its own folder, which names the common one. */
+/**
+ * In a worktree, `.git` is a file with the path of the worktree's git folder, which contains the path of the
+ * common one.
+ */
 function worktreeCommonFolder(git: string): string {
   const named = readFileSync(git, "utf8")
     .replace(/^gitdir:\s*/, "")

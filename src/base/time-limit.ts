@@ -1,6 +1,6 @@
 /**
- * Runs synchronous code with a time limit. Schemas come from callers and run in a hub that serves many
- * workspaces: a pattern that backtracks, or references that multiply, must not stop all of them.
+ * Runs synchronous code with a time limit. Callers supply schemas, which run in a hub that serves many
+ * workspaces: a pattern that backtracks, or references that multiply, must not block all of them.
  */
 import { createContext, Script } from "node:vm";
 
@@ -8,8 +8,8 @@ const sandbox: { run: () => void } = { run: () => {} };
 let script: Script | undefined;
 
 /**
- * Returns what `run` returns, or undefined when it takes longer; what it throws is thrown. Costs about 0.1 ms:
- * each call has a watchdog thread.
+ * Returns the result of `run`, or undefined if it takes longer than `limitMs`. Errors of `run` are rethrown.
+ * Costs about 0.1 ms per call, because each call starts a watchdog thread.
  */
 export function runWithTimeLimit<T extends object>(limitMs: number, run: () => T): T | undefined {
   let result: T | undefined;
@@ -23,12 +23,12 @@ export function runWithTimeLimit<T extends object>(limitMs: number, run: () => T
     if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
     return undefined;
   } finally {
-    sandbox.run = () => {}; // What it holds can be freed.
+    sandbox.run = () => {}; // Lets the closure be garbage-collected.
   }
   return result;
 }
 
-/** Made with the first call: most processes make none. */
+/** Creates the script on the first call, because most processes never call this. */
 function createScript(): Script {
   createContext(sandbox);
   return new Script("run()");

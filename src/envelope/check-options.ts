@@ -1,6 +1,6 @@
 /**
- * Checks options and single arguments without a schema library, for modules that the HTTP client loads too.
- * Refuses with the same codes, paths and rules as a schema does (violations.ts).
+ * Validates options and single arguments without a schema library, for modules that the HTTP client loads
+ * too. Errors have the same codes, paths and rules as those of a schema (violations.ts).
  */
 import type { BatonError, Violation } from "../base/errors.ts";
 import { type IdKind, idPattern } from "../base/ids.ts";
@@ -10,13 +10,13 @@ import { rejection } from "./violations.ts";
 
 type Fault = Pick<Violation, "rule" | "message" | "hint">;
 
-/** Returns what is wrong with a value. */
+/** Returns the fault of a value, or undefined if it is valid. */
 export type Check = (value: unknown) => Fault | undefined;
 
 const wrongType = (noun: string): Fault => ({
   rule: "type",
   message: `must be ${noun}`,
-  hint: `Write ${noun}.`,
+  hint: `Pass ${noun}.`,
 });
 
 const typed =
@@ -24,18 +24,23 @@ const typed =
   (value) =>
     isValid(value) ? undefined : wrongType(noun);
 
+/** Accepts true and false. */
 export const booleanCheck = typed("a boolean", (value) => typeof value === "boolean");
+/** Accepts an `AbortSignal`. */
 export const abortSignalCheck = typed("an AbortSignal", (value) => value instanceof AbortSignal);
+/** Accepts an object or a function. */
 export const objectOrFunctionCheck = typed(
   "an object or a function",
   (value) => typeof value === "object" || typeof value === "function",
 );
 
+/** Accepts undefined, and otherwise what `check` accepts. */
 export const optionalCheck =
   (check: Check): Check =>
   (value) =>
     value === undefined ? undefined : check(value);
 
+/** Accepts one of the given strings. */
 export const oneOfCheck =
   (values: readonly string[]): Check =>
   (value) =>
@@ -44,17 +49,23 @@ export const oneOfCheck =
       : {
           rule: "one_of",
           message: `must be one of ${values.join(", ")}`,
-          hint: `Use one of: ${values.join(", ")}.`,
+          hint: `Use one of ${values.join(", ")}.`,
         };
 
+/** Accepts a finite number of at least `least`. */
 export const minimumCheck =
   (least: number): Check =>
   (value) => {
     if (!Number.isFinite(value)) return wrongType("a number");
     if ((value as number) >= least) return undefined;
-    return { rule: "min_value", message: `must be at least ${least}`, hint: `At least ${least}.` };
+    return {
+      rule: "min_value",
+      message: `must be at least ${least}`,
+      hint: `Pass a value of at least ${least}.`,
+    };
   };
 
+/** Accepts a non-empty string. */
 export const textCheck: Check = (value) => {
   if (typeof value !== "string") return wrongType("a string");
   return value === "" ? EMPTY : undefined;
@@ -63,9 +74,10 @@ export const textCheck: Check = (value) => {
 const EMPTY: Fault = {
   rule: "min_length",
   message: "must not be empty",
-  hint: "At least 1 character.",
+  hint: "Pass at least 1 character.",
 };
 
+/** Accepts a name (base/names.ts) of at most 128 characters. */
 export const nameCheck: Check = (value) => {
   const fault = textCheck(value);
   if (fault !== undefined) return fault;
@@ -75,30 +87,35 @@ export const nameCheck: Check = (value) => {
     return {
       rule: "max_length",
       message: `must have at most ${most} characters`,
-      hint: `At most ${most}: shorten it.`,
+      hint: `Shorten it to at most ${most} characters.`,
     };
   }
   return NAME_PATTERN.test(name)
     ? undefined
-    : { rule: "format", message: NAME_RULE, hint: "Write it in that form." };
+    : { rule: "format", message: NAME_RULE, hint: "Use a name such as payments-api." };
 };
 
+/** Accepts an id of the given kind. */
 export const idCheck = (kind: IdKind): Check => {
   const pattern = idPattern(kind);
   return (value) => {
     if (typeof value !== "string") return wrongType("a string");
     if (pattern.test(value)) return undefined;
-    return { rule: "format", message: `must be a ${kind} id`, hint: "Write it in that form." };
+    return {
+      rule: "format",
+      message: `must be a ${kind} id`,
+      hint: `Copy the id of the ${kind} from an earlier result.`,
+    };
   };
 };
 
 const UNKNOWN: Fault = {
   rule: "unknown_field",
-  message: "is not a field here",
-  hint: "Check the spelling, or leave it out.",
+  message: "is not a known field",
+  hint: "Check the spelling, or remove it.",
 };
 
-/** Throws with everything that is wrong with an object of options. `what` begins the message. */
+/** Validates an object of options; `what` begins the message. Throws `invalid_input` with every violation. */
 export function checkFields(
   options: unknown,
   checks: Readonly<Record<string, Check>>,
@@ -117,7 +134,7 @@ export function checkFields(
   if (violations.length > 0) throw invalidOptions(what, violations);
 }
 
-/** Returns the value, or throws with what is wrong with it. */
+/** Returns the value if it is valid; otherwise throws `invalid_input`. */
 export function checkValue<T>(value: T, check: Check, what: string, path: string): T {
   const fault = check(value);
   if (fault !== undefined) throw invalidOptions(what, [at(path, fault)]);

@@ -1,9 +1,12 @@
-/** Deprecated fields in what somebody has said: where, since when, and what to say instead. */
+/**
+ * Finds deprecated fields in a draft or an envelope: the path, the version that deprecated the field, and its
+ * replacement.
+ */
 import type { Draft, Envelope } from "./schema.ts";
 import type { DeprecatedField, EnvelopeVersions } from "./versions.ts";
 import { formatPath } from "./violations.ts";
 
-/** Each use of a deprecated field, with the path of that very use. */
+/** Returns each use of a deprecated field, with the path of that use. */
 export function deprecationsIn(
   said: Partial<Draft> | Partial<Envelope>,
   { deprecated }: EnvelopeVersions,
@@ -15,7 +18,7 @@ export function deprecationsIn(
 
 type Path = readonly (string | number)[];
 
-/** An empty list says nothing. */
+/** An empty list does not count as a use. */
 function usesOf(value: unknown, [step, ...rest]: readonly string[]): Path[] {
   if (step === undefined) return isPresent(value) ? [[]] : [];
   if (typeof value !== "object" || value === null) return [];

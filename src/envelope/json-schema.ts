@@ -1,16 +1,17 @@
 /**
- * The published form of the envelope: JSON Schema (draft 2020-12), generated, never written. It is what a
- * reader may rely on: any minor of its major version fits, and fields it does not name are allowed.
+ * The published JSON Schema (draft 2020-12) of the envelope, generated from the Zod schema. It describes what
+ * a reader can rely on: any minor version of its major version is valid, and additional fields are allowed.
  */
 import * as z from "zod";
 import { ENVELOPE_VERSION, TolerantEnvelopeSchema } from "./schema.ts";
 
+/** A JSON Schema as a plain object. */
 export type JsonSchema = Record<string, unknown>;
 
 /** Every released version, newest last. */
 export const ENVELOPE_VERSIONS = [ENVELOPE_VERSION] as const;
 
-/** Returns the schema of an envelope of that version as it arrives. */
+/** Returns the JSON Schema of a received envelope of that version. */
 export function envelopeJsonSchema(version: (typeof ENVELOPE_VERSIONS)[number]): JsonSchema {
   return {
     $id: `https://batonpass.dev/schemas/envelope-${version}.json`,

@@ -1,12 +1,15 @@
-/** Compiles schemas that are used often. */
+/** Compiles Zod schemas that are used often. */
 import * as z from "zod";
 
-/** Compiling the envelope's schema takes 10 ms, as long as parsing a thousand envelopes without it. */
+/**
+ * Calls before a schema is compiled. Compiling the envelope's schema takes 10 ms, as long as parsing a
+ * thousand envelopes without compiling.
+ */
 const USES = 10;
 
 /**
- * Returns the same schema, compiled after ten calls of `safeParse`: a command that parses once starts without
- * compiling. Only `safeParse` gets faster.
+ * Returns the same schema, which compiles itself at the tenth call of `safeParse`: a command that parses once
+ * starts without compiling. Only `safeParse` gets faster.
  */
 export function compileLazily<Schema extends z.ZodType>(schema: Schema): Schema {
   let uses = 0;

@@ -1,33 +1,36 @@
 /**
- * Secrets in a value: in every text of it, in the names of its fields, and by them, since
- * `{ password: "…" }` says as much as `password=…`. What is found is told by its kind and place; the
- * same value without it is made only where there is something to take out.
+ * Finds and masks secrets in a JSON value: in every text, in field names, and by field name, since `{
+ * password: "…" }` reveals as much as `password=…`. Findings state kind and path. The value is copied only if
+ * it contains a secret.
  */
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { findSecrets, maskMatches, type SecretMatch } from "./secrets.ts";
 
+/** A secret found in a value. */
 export interface DetectedSecret {
-  /** What it looks like: "GitHub token". */
+  /** The kind of secret: "GitHub token". */
   readonly kind: string;
-  /** `payload.data.url`; a name of a field that is one itself is not repeated: `data.…`. */
+  /** Its path, such as `payload.data.url`; a field name that is itself a secret is shown as `…`. */
   readonly path: string;
 }
 
+/** A value without secrets, and the secrets that were found. */
 export interface MaskedValue<T> {
-  /** The very value that was given, where nothing was found in it. */
+  /** The original value, not a copy, if nothing was found. */
   readonly value: T;
   readonly secrets: readonly DetectedSecret[];
 }
 
+/** Returns the value with every secret masked. `path` is the path of the value in the input. */
 export function maskSecrets<T>(value: T, path = ""): MaskedValue<T> {
   if (!holdsSecret(value, "", [])) return { value, secrets: [] };
   const secrets: DetectedSecret[] = [];
   return { value: maskValue(value, { path, name: "" }, secrets) as T, secrets };
 }
 
-/** A name that makes what it names one. */
+/** Field names that mark their value as a secret. */
 const SECRET_FIELD_NAME = /pass|pwd|secret|token|key|credential/i;
-/** A name that is shorter holds none. */
+/** Shorter names cannot contain a secret. */
 const MIN_NAME_LENGTH = 16;
 
 const findSecretsInField = (text: string, name: string): readonly SecretMatch[] => {
@@ -41,7 +44,7 @@ const findSecretsInField = (text: string, name: string): readonly SecretMatch[] 
 const findSecretsInName = (name: string): readonly SecretMatch[] =>
   name.length < MIN_NAME_LENGTH ? [] : findSecrets(name);
 
-/** `{ name: "API_KEY", value: "…" }`: what the value is called stands beside it. */
+/** For `{ name: "API_KEY", value: "…" }`, returns the name given beside the value. */
 function nameOf(key: string, fields: object): string {
   if (key !== "value") return key;
   const { name, key: called } = fields as { readonly name?: unknown; readonly key?: unknown };
@@ -49,7 +52,9 @@ function nameOf(key: string, fields: object): string {
   return typeof called === "string" ? called : key;
 }
 
-/** What JSON can carry; the rest is refused by whoever writes it down, with its path. */
+/**
+ * Returns true for what JSON can represent; other values are rejected when they are written, with their path.
+ */
 const isPlain = (value: object): boolean => {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null || Array.isArray(value);
@@ -73,7 +78,7 @@ function holdsSecret(value: unknown, name: string, ancestors: object[]): boolean
 
 interface FieldPosition {
   readonly path: string;
-  /** Of the field it stands in, or of the list. */
+  /** Name of the field or list that contains the value. */
   readonly name: string;
   readonly depth?: number;
 }
@@ -103,14 +108,14 @@ function maskValue(value: unknown, place: FieldPosition, secrets: DetectedSecret
   return Object.fromEntries(fields);
 }
 
-/** Two names may become the same: both fields stay. */
+/** Two masked names can be equal; both fields are kept. */
 function uniqueName(fields: ReadonlyMap<string, unknown>, name: string): string {
   let [free, n] = [name, 1];
   while (fields.has(free)) free = `${name} ${++n}`;
   return free;
 }
 
-/** The text without them; each kind is told once for a place. */
+/** Returns the text without secrets; records each kind once per path. */
 function maskText(
   text: string,
   all: readonly SecretMatch[],

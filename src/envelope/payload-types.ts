@@ -1,7 +1,7 @@
 /**
- * Payload types of this process: a Standard Schema (Zod, Valibot, ArkType …) per type. It is a function, so
- * it stays in the process: it parses what is sent from here, with defaults and transforms, and gives it a
- * TypeScript type. What every process must keep to is a JSON Schema in the workspace
+ * Payload types of this process: a Standard Schema (Zod, Valibot, ArkType …) per type. Such a schema contains
+ * functions, so it stays in the process: it parses what this process sends, with defaults and transforms, and
+ * gives it a TypeScript type. Schemas that apply to every process are JSON Schemas stored in the workspace
  * (delivery/settings/payload-types.ts).
  */
 import type { z } from "zod";
@@ -10,39 +10,44 @@ import type { Payload } from "./schema.ts";
 import type { StandardSchemaV1 } from "./standard-schema.ts";
 import { formatPath, rejection } from "./violations.ts";
 
+/** A payload: its type and data. */
 export type PayloadValue = z.output<typeof Payload>;
 
-/** Where a payload's data stands in a handoff: how the path of every violation begins. */
+/** Path of a payload's data in a handoff; the path of every violation begins with it. */
 export const PAYLOAD_DATA = "payload.data";
 
-/** The data as the schema returns it, or what is wrong with it. */
+/** The data as the schema returns it, or the violations. */
 type ParseResult =
   | { readonly kind: "valid"; readonly data: unknown }
   | { readonly kind: "invalid"; readonly violations: readonly Violation[] };
 
-/** A registered type: makes payloads that carry their TypeScript type along. */
+/** A registered type: creates payloads that keep their TypeScript type. */
 export interface PayloadType<T> {
   readonly name: string;
-  /** A payload of this type, for a handoff's `payload`. */
+  /** Returns a payload of this type, for the `payload` of a handoff. */
   of(data: T): { readonly type: string; readonly data: T };
 }
 
+/** The payload types registered in this process. */
 export class PayloadTypes {
   readonly #schemas = new Map<string, StandardSchemaV1>();
 
-  /** Registers a type in this process. */
+  /** Registers a type in this process. Throws `invalid_input` if the schema is not a Standard Schema. */
   async register<T>(name: string, schema: StandardSchemaV1<unknown, T>): Promise<PayloadType<T>> {
     if (!isStandardSchema(schema)) throw notStandardSchema();
     this.#schemas.set(name, schema);
     return { name, of: (data) => ({ type: name, data }) };
   }
 
-  /** Whether a type of that name is registered here. */
+  /** Returns true if a type of that name is registered in this process. */
   knows(name: string): boolean {
     return this.#schemas.has(name);
   }
 
-  /** Returns what is wrong with a value by the schema of that name; nothing when it is not registered here. */
+  /**
+   * Returns the violations of a value against the schema of that name; none if the type is not registered
+   * here.
+   */
   async faults(name: string, value: unknown, path: string): Promise<readonly Violation[]> {
     const schema = this.#schemas.get(name);
     if (schema === undefined) return [];
@@ -51,8 +56,8 @@ export class PayloadTypes {
   }
 
   /**
-   * Returns the payload as its type's schema makes it (with defaults), or throws with every violation. A type
-   * that is not registered here is returned as it is.
+   * Returns the payload as the schema of its type parses it (with defaults). A payload of an unregistered
+   * type is returned unchanged. Throws `invalid_payload` with every violation.
    */
   async enforce(payload: PayloadValue): Promise<PayloadValue> {
     const schema = this.#schemas.get(payload.type);
@@ -63,6 +68,7 @@ export class PayloadTypes {
   }
 }
 
+/** Returns the error for a payload that does not match the schema of its type. */
 export const invalidPayload = (type: string, violations: readonly Violation[]): BatonError =>
   rejection("invalid_payload", `A payload of type "${type}"`, violations);
 
@@ -73,9 +79,9 @@ function isStandardSchema(schema: unknown): boolean {
 
 function notStandardSchema(): BatonError {
   return new BatonError("invalid_input", {
-    message: "schema: is not a Standard Schema (Zod, Valibot, ArkType …).",
+    message: "schema: must be a Standard Schema (Zod, Valibot, ArkType …).",
     path: "schema",
-    hint: "Register a JSON Schema for every process with hub.payloadTypes.set(name, schema).",
+    hint: "Pass a Standard Schema, or register a JSON Schema for every process with hub.payloadTypes.set(name, schema).",
   });
 }
 
@@ -89,7 +95,7 @@ async function parse(schema: StandardSchemaV1, value: unknown, at: string): Prom
       path,
       rule: "payload_schema",
       message: `${path}: ${issue.message}`,
-      hint: "Send what the registered schema describes.",
+      hint: "Change the value to match the registered schema.",
     };
   });
   return { kind: "invalid", violations };

@@ -1,33 +1,37 @@
 /**
- * JSON Schemas of payload types: checked when they are registered, compiled to a function that names every
- * violation by its path. Draft 2020-12, or draft-07 where `$schema` says so. `format` is an annotation, as
- * in the specification; references outside of the schema are refused.
+ * Compiles the JSON Schemas of payload types to functions that report every violation with its path; the
+ * schemas are validated when they are registered. Draft 2020-12, or draft-07 if `$schema` names it. `format`
+ * is an annotation, as in the specification; references to other documents are rejected.
  */
 import type { ErrorObject } from "ajv";
-import { BatonError, isBatonError, type Violation } from "../base/errors.ts";
+import { BatonError, isBatonError, trimFullStop, type Violation } from "../base/errors.ts";
 import { runWithTimeLimit } from "../base/time-limit.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { formatPath, rejection } from "./violations.ts";
 
-/** Returns what is wrong with `data`, which stands at `path` in the caller's input. */
+/** Returns the violations of `data`; `path` is its path in the caller's input. */
 export type SchemaCheck = (data: unknown, path: string) => readonly Violation[];
 
-/** How long one validation may take. Most take microseconds. */
+/** Time limit of one validation in milliseconds. Most take microseconds. */
 const VALIDATION_MS = 500;
 
-/** With these keywords a validation can take longer than schema times data. */
+/** With these keywords, the time of a validation is not bounded by the sizes of schema and data. */
 const UNBOUNDED = /"(?:pattern|patternProperties|\$ref|\$dynamicRef|\$recursiveRef|uniqueItems)":/;
-/** Characters of the schema times those of the data, up to which no time limit is needed: a few milliseconds. */
+/**
+ * Size of the schema times size of the data, in characters, up to which no time limit is needed: a few
+ * milliseconds.
+ */
 const MAX_UNTIMED_SIZE = 4_000_000;
 
-/** Violations that are reported: a large payload can have one for each of its items. */
+/** Reported violations: a large payload can have one for each of its items. */
 const MAX_VIOLATIONS = 100;
 
 const OPTIONS = {
   allErrors: true,
-  // Copied to each place that refers to it, a large part would make the compiled code many times the schema.
+  // Inlining a large definition at each reference would make the compiled code many times the size of the
+  // schema.
   inlineRefs: false,
-  // A misspelt keyword would be ignored, and nothing would be checked.
+  // A misspelt keyword would be ignored, and nothing would be validated.
   strictSchema: true,
   strictNumbers: true,
   strictRequired: false,
@@ -36,7 +40,9 @@ const OPTIONS = {
   validateFormats: false,
 } as const;
 
-/** Compiles a schema; throws with every place where it is not a valid one. */
+/**
+ * Compiles the schema of a payload type. Throws `invalid_input` with every place where the schema is invalid.
+ */
 export async function compileSchema(name: string, text: string): Promise<SchemaCheck> {
   const schema = JSON.parse(text) as JsonSchema;
   const validate = compileWithAjv(await validatorFor(schema), name, schema);
@@ -51,7 +57,7 @@ export async function compileSchema(name: string, text: string): Promise<SchemaC
 
 type Validator = Awaited<ReturnType<typeof validatorFor>>;
 
-/** Ajv is loaded with the first JSON Schema: most programs never need it. */
+/** Loads Ajv with the first JSON Schema: most programs never need it. */
 async function validatorFor({ $schema }: JsonSchema) {
   const isDraft7 = typeof $schema === "string" && $schema.includes("draft-07");
   const { Ajv } = isDraft7
@@ -74,15 +80,17 @@ function compileWithAjv(ajv: Validator, name: string, schema: JsonSchema) {
     if (isBatonError(cause)) throw cause;
     const why = (cause as Error).message.replace("strict mode: ", "");
     throw new BatonError("invalid_input", {
-      message: `${what} is not valid: ${why}.`,
+      message: `${what} is invalid: ${trimFullStop(why)}.`,
       path: "schema",
-      hint: "Use keywords of draft 2020-12 (or name draft-07 in $schema) and references within the schema.",
+      hint: "Use keywords of draft 2020-12 (or draft-07, with $schema) and only references within the schema.",
       cause,
     });
   }
 }
 
-/** Undefined: it took too long, or the schema refers to itself without end. */
+/**
+ * Returns undefined if the validation exceeds the time limit, or if the schema refers to itself endlessly.
+ */
 function validateWithTimeLimit(
   validate: (data: unknown) => unknown,
   data: unknown,
@@ -99,7 +107,7 @@ const tooSlow = (path: string): Violation => ({
   path,
   rule: "time_limit",
   message: `${path}: could not be validated within ${VALIDATION_MS} ms`,
-  hint: "Send less data, or register a schema whose patterns and references are simpler.",
+  hint: "Send less data, or register a schema with simpler patterns and references.",
 });
 
 function violationsOf(errors: readonly ErrorObject[] | null | undefined, at: string): Violation[] {
@@ -123,9 +131,9 @@ function hintFor(keyword: string, params: ErrorObject["params"]): string {
     case "additionalProperties":
       return `Remove "${params["additionalProperty"]}".`;
     case "enum":
-      return `Use one of: ${(params["allowedValues"] as unknown[]).map(String).join(", ")}.`;
+      return `Use one of ${(params["allowedValues"] as unknown[]).map(String).join(", ")}.`;
     case "type":
-      return `Write a value of type ${String(params["type"])}.`;
+      return `Pass a value of type ${String(params["type"])}.`;
     default:
       return `The schema requires ${JSON.stringify(params)}.`;
   }
@@ -135,6 +143,6 @@ function pointerPart(part: string): string | number {
   return /^\d+$/.test(part) ? Number(part) : part.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** A schema is checked against several vocabularies, each of which reports the same place. */
+/** A schema is validated against several vocabularies, each of which reports the same path. */
 const firstOfEach = (violations: readonly Violation[]): Violation[] =>
   violations.filter(({ path }, i) => violations.findIndex((each) => each.path === path) === i);

@@ -1,15 +1,15 @@
-/** The text of a payload type's JSON Schema, as it is sent and stored. */
+/** Canonical text of a payload type's JSON Schema, in the form that is sent and stored. */
 import { canonicalJson } from "../base/canonical-json.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
-/** Returns the canonical text of a schema; throws where it is not plain JSON. */
+/** Returns the canonical text of a schema. Throws `invalid_input` if it is not plain JSON. */
 export function schemaText(schema: JsonSchema): string {
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
     throw new BatonError("invalid_input", {
       message: "schema: must be a JSON Schema, as an object.",
       path: "schema",
-      hint: 'For instance { "type": "object", "required": ["files"] }.',
+      hint: 'Pass a schema such as { "type": "object", "required": ["files"] }.',
     });
   }
   try {
@@ -17,9 +17,9 @@ export function schemaText(schema: JsonSchema): string {
   } catch (error) {
     if (!isBatonError(error) || !("~standard" in schema)) throw error;
     throw new BatonError("invalid_input", {
-      message: "schema: is a Standard Schema, which is a function and cannot be stored.",
+      message: "schema: is a Standard Schema, which contains functions and cannot be stored.",
       path: "schema",
-      hint: "Convert it (Zod: z.toJSONSchema(schema)), or keep it in this process with hub.payloadTypes.define().",
+      hint: "Convert it (Zod: z.toJSONSchema(schema)), or register it for this process only with hub.payloadTypes.define().",
       cause: error,
     });
   }

@@ -1,6 +1,6 @@
 /**
- * Sealing: a checked draft and what the hub knows become an immutable envelope with a digest over
- * every field. From here on nothing changes it; an addition is another envelope with parents.
+ * Sealing: turns a validated draft and the context of the hub into an immutable envelope with a digest of
+ * every field. A sealed envelope never changes; an addition is another envelope with parents.
  */
 
 import { canonicalJson, sha256 } from "../base/digest.ts";
@@ -16,20 +16,22 @@ import { unknownFields } from "./unknown-fields.ts";
 import type { EnvelopeVersions } from "./versions.ts";
 import { parseOrThrow } from "./violations.ts";
 
+/** An envelope with its text and digest. */
 export interface SealedEnvelope {
   readonly envelope: Envelope;
-  /** Canonical JSON: what is stored, hashed and sent. */
+  /** Canonical JSON: the text that is stored, hashed and sent. */
   readonly text: string;
+  /** SHA-256 of the text, in hex. */
   readonly digest: string;
 }
 
-/** How much a seal takes, and which version is written. */
+/** The size limits, and the envelope version to write. */
 export interface SealOptions {
   readonly limits: Limits;
   readonly versions: EnvelopeVersions;
 }
 
-/** What only the hub can say about a handoff. */
+/** The fields of a handoff that the hub sets, not the sender. */
 export interface SealContext extends SealOptions {
   readonly id: string;
   readonly workspace: string;
@@ -41,18 +43,24 @@ export interface SealContext extends SealOptions {
   readonly gaps?: readonly NonNullable<Envelope["gaps"]>[number][];
   readonly hop: number;
   readonly createdAt: number;
-  /** The handoffs before this one on its line. */
+  /** Earlier handoffs of the line. */
   readonly path?: Envelope["path"];
   readonly policy?: Envelope["policy"];
   readonly joins?: Envelope["joins"];
-  /** What coordination says of it. */
+  /** Fields that coordination sets. */
   readonly coordinated?: Pick<Envelope, "after" | "failure" | "queued">;
-  /** What of the task's ledger it carries besides constraints and decisions. */
+  /** Parts of the task's ledger, other than constraints and decisions. */
   readonly carried?: Pick<Envelope, "brief" | "flags" | "origin" | "released">;
-  /** What it passes on: fields of theirs that nobody here knows go along; where they differ, the last one's. */
+  /**
+   * Envelopes that this one continues. Their unknown fields are copied; if they differ, the last envelope
+   * takes precedence.
+   */
   readonly passesOn?: readonly (Partial<Envelope> | undefined)[];
 }
 
+/**
+ * Seals a draft. Throws `invalid_envelope`, or `limit_exceeded` if the text is larger than `envelopeBytes`.
+ */
 export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope {
   const { artifacts, blocked, constraints, decisions, metadata, ...rest } = draft;
   const { to: _to, refs: _refs, delayMs: _delay, key: _key, policy: _policy, ...said } = rest;
@@ -94,7 +102,7 @@ function collectUnknownFields(passedOn: SealContext["passesOn"] = []): object {
   return unknown;
 }
 
-/** An envelope that goes on from another: the same, but for what is said here. */
+/** Seals an envelope that continues another: the same fields, except for `changes`. */
 export function reseal(
   from: Envelope,
   changes: Partial<Envelope> & Pick<Envelope, "id" | "parents">,
@@ -103,7 +111,7 @@ export function reseal(
   return sealFields({ ...from, ...changes, version: ENVELOPE_VERSION }, sealing);
 }
 
-/** Drafts were checked strictly before; what is unknown here came with what is passed on. */
+/** Drafts were validated strictly before; unknown fields here come from continued envelopes. */
 function sealFields(written: object, { limits, versions }: SealOptions): SealedEnvelope {
   const strict = CompiledEnvelopeSchema.safeParse(written);
   const envelope = strict.success
@@ -120,13 +128,14 @@ function sealFields(written: object, { limits, versions }: SealOptions): SealedE
   return { envelope, text, digest: sha256(text) };
 }
 
-/** The schema has put all but the free parts in order: no need to sort. */
+/** The schema has sorted all keys except those of the free-form parts, so only those are checked. */
 function orderedText(envelope: Envelope): string {
   const outputs = (envelope.results ?? []).map((result) => result.outputs ?? null);
   const free = [envelope.metadata, envelope.payload?.data ?? null, ...outputs];
   return canonicalJson(envelope, "invalid_envelope", "", free);
 }
 
+/** Expands the short form of an artifact: a path or a URL. */
 export function artifactOf(
   artifact: CheckedDraft["artifacts"][number],
 ): Envelope["artifacts"][number] {
@@ -134,10 +143,14 @@ export function artifactOf(
   return { kind: /^https?:\/\//.test(artifact) ? "url" : "file", path: artifact };
 }
 
+/** Expands the short form of a blocker: a text. */
 export const blockedOf = (blocked: CheckedDraft["blocked"][number]): Envelope["blocked"][number] =>
   typeof blocked === "string" ? { what: blocked } : blocked;
 
-/** An id made from the rule itself: the same rule keeps its id on every hop. */
+/**
+ * Expands the short form of a constraint. The id is derived from the rule, so that the same rule keeps its id
+ * on every hop.
+ */
 export function constraintOf(
   constraint: CheckedDraft["constraints"][number],
 ): Envelope["constraints"][number] {
@@ -148,6 +161,7 @@ export function constraintOf(
   return { ...given, id: id ?? `con-${sha256(given.rule).slice(0, 12)}`, level: level ?? "must" };
 }
 
+/** Expands the short form of a decision: its question. The id is derived from the question. */
 export function decisionOf(
   decision: CheckedDraft["decisions"][number],
 ): Envelope["decisions"][number] {

@@ -1,30 +1,31 @@
 /**
- * Secrets in a text: keys whose form a provider fixed, private keys, passwords in addresses, bearer
- * tokens, and values that look drawn by chance next to a word such as "password". Pure. What is found
- * is told by its kind and place, never by itself. In doubt it is none: who is warned of secrets that
- * are none stops reading warnings. test/envelope/secrets.test.ts says how often it is wrong.
+ * Finds secrets in a text: keys in the format of a provider, private keys, passwords in URLs, bearer tokens,
+ * and values that look random next to a word such as "password". Pure. A finding states kind and position,
+ * never the secret. In doubt, a value is not reported: people who get false warnings stop reading warnings.
+ * test/envelope/secrets.test.ts measures the error rates.
  *
- * Everything that is stored passes here. All patterns over a kilobyte of prose took 13 µs; what each of
- * them cannot do without is looked for first, and then it is 2.
+ * Everything that is stored is checked here. All patterns together took 13 µs per kilobyte of prose; a cheap
+ * test first for what each pattern requires brings that to 2.
  */
 
+/** A secret found in a text. */
 export interface SecretMatch {
-  /** What it looks like, for people: "GitHub token". */
+  /** The kind of secret, for people: "GitHub token". */
   readonly kind: string;
-  /** Where it begins, and where it is over: nothing but the secret itself. */
+  /** Start and end of the secret itself in the text; `end` is exclusive. */
   readonly at: number;
   readonly end: number;
 }
 
 interface SecretPattern {
   readonly kind: string;
-  /** Its first group, or all of it, must look drawn by chance. */
+  /** Its first group, or the whole match, must look random. */
   readonly pattern: RegExp;
-  /** Only that group is the secret, at the end of the pattern: the rest says where it belongs. */
+  /** True if only that group is the secret; it is at the end of the match, and the rest gives the context. */
   readonly last?: true;
 }
 
-/** By what providers say of their keys; each begins with something that is found quickly. */
+/** Key formats as the providers document them; each begins with a prefix that is quick to find. */
 const PROVIDERS: readonly SecretPattern[] = [
   { kind: "Baton token", pattern: /\bbaton_([A-Za-z0-9_-]{40,512})/g },
   { kind: "AWS access key", pattern: /\b(?:AKIA|ASIA)[A-Z2-7]{16}\b/g },
@@ -77,11 +78,17 @@ const PROVIDERS: readonly SecretPattern[] = [
   },
 ];
 
-/** How one of them begins: at the beginning of an unbroken run of letters, digits, `_` and `-`, or after a `-` in it. */
+/**
+ * Prefixes of these keys. A key begins at the start of an unbroken run of letters, digits, `_` and `-`, or
+ * after a `-` in it.
+ */
 const BEGINNING =
   /baton_|A[KS]IA|gh[pousr]_|github_pat_|gl(?:pat|rt|dt|ptt|cbt|soat|ft)-|xox[abeoprs]-|xapp-|sk-|gsk_|xai-|pplx-|r8_|[rs]k_(?:live|test)_|whsec_|AIza|GOCSPX-|npm_|pypi-A|dckr_|hf_|do[opr]_v1_|SK[a-f0-9]{32}|shp(?:at|ca|pa|ss)_|lin_|ntn_|dapi|sntry|gl(?:sa|c)_|sbp?_|PMAK-|ATATT3|AGE-SECRET|eyJ/y;
 
-/** Whether a key begins in a run. Keys begin where a word does: inside 4 KB of base64 there is nothing to try. */
+/**
+ * Returns true if a key begins in a run. Keys begin at the start of a word, so 4 KB of base64 offer only one
+ * position.
+ */
 function beginsKey(run: string): boolean {
   for (let at = 0; ; ) {
     BEGINNING.lastIndex = at;
@@ -92,7 +99,7 @@ function beginsKey(run: string): boolean {
   }
 }
 
-/** Those whose beginning ends in a mark that no run has. */
+/** Prefixes that end in a character that does not occur in a run. */
 const PUNCTUATED_PREFIXES = [
   "ya29.",
   "SG.",
@@ -102,17 +109,18 @@ const PUNCTUATED_PREFIXES = [
   "AccountKey=",
 ] as const;
 
-/** The shortest run that a key has. */
+/** Length of the shortest run in a key. */
 const MIN_RUN_LENGTH = 20;
 
-/** By character code: letters, digits, `_` and `-`. */
+/** Indexed by character code: 1 for letters, digits, `_` and `-`. */
 const OF_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
   /[\w-]/.test(String.fromCharCode(code)) ? 1 : 0,
 );
 
 /**
- * Whether any provider's form can be in it. Looks for runs from where one would end backwards: the next
- * can begin only after the character that broke it, so that of prose every fifth is looked at.
+ * Returns true if the text can contain a key of a provider. Searches for runs backwards from where one would
+ * end: the next run can begin only after the character that broke the last one, so in prose about every fifth
+ * character is read.
  */
 function mayHoldKey(text: string): boolean {
   let isLong = false;
@@ -133,30 +141,30 @@ function mayHoldKey(text: string): boolean {
   return isLong && PUNCTUATED_PREFIXES.some((beginning) => text.includes(beginning));
 }
 
-/** A name for one in prose is none: something must follow. */
+/** The header alone, in prose, is not a key: key material must follow. */
 const PRIVATE_KEY =
   /-----BEGIN (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:\s|\\[nr]|[\w-]{1,40}: [^\n\\]{1,80}(?=\n|\\n)){0,20}[A-Za-z0-9+/=]{24}/g;
-/** The longest that is looked for the end of one: RSA with 16,384 bits has 13,000 characters. */
+/** Maximum distance to the end of a key: RSA with 16,384 bits has 13,000 characters. */
 const MAX_PRIVATE_KEY_LENGTH = 20_000;
 const KEY_END = /-----END (?:[A-Z0-9]{1,16} ){0,3}PRIVATE KEY(?: BLOCK)?-----/;
 const KEY_BODY = /[A-Za-z0-9+/=]*(?:(?:\r?\n|(?:\\r)?\\n)[A-Za-z0-9+/=]{16,})*/y;
 
-/** `postgres://user:password@host` */
+/** A password in a URL: `postgres://user:password@host`. */
 const IN_ADDRESS = /:\/\/[^\s:/@"'<>]{0,128}:([^\s@/"'<>]{1,256})(?=@[\w.[-])/g;
 
 const AUTHORIZATION = /\b(?:Bearer|Basic)\s{1,4}([A-Za-z0-9._~+/-]{16,4000}={0,2})/g;
 
-/** A telling word, perhaps inside a name (DB_PASSWORD, clientSecret), also as JSON inside of JSON. */
+/** A word that announces a secret, also inside a name (DB_PASSWORD, clientSecret) or in JSON within JSON. */
 const WORD =
   "(password|passwd|passphrase|pwd|secret|token|api[ _-]?key|access[ _-]?key|private[ _-]?key|credential)s?";
 const VALUE = "[^\\s\"'`,;<>(){}[\\]]{6,512}";
-/** Said with a mark between them, or as an option of a command. */
+/** Assigned with `=`, `:` or "is", or passed as a command-line option. */
 const ASSIGNED = new RegExp(
   `${WORD}(?:["'\`\\]\\\\]{0,3}\\s{0,4}(?::=|=>|[:=])\\s{0,4}|\\s{1,2}is\\s{1,2}(?=\\\\?["'\`]))\\\\?["'\`]?(${VALUE})`,
   "gi",
 );
 const OPTION = new RegExp(`--[\\w-]{0,32}${WORD}\\s{1,2}["']?(${VALUE})`, "gi");
-/** What the first of them cannot do without, and what that cannot. */
+/** Cheap tests for what ASSIGNED requires. */
 const SAID = /is\s{1,2}\\?["'`]/;
 const ASSIGNMENT_START =
   /(?:passw(?:or)?d|passphrase|pwd|secret|token|key|credential)s?(?:["'`\]\\]{0,3}\s{0,4}[:=]|\s{1,2}is\s)/i;
@@ -164,7 +172,7 @@ const ASSIGNMENT_START =
 const mayHoldAssignment = (text: string): boolean =>
   (text.includes(":") || text.includes("=") || SAID.test(text)) && ASSIGNMENT_START.test(text);
 
-/** Every secret that a text seems to hold, in the order they stand. */
+/** Returns every probable secret in a text, in order of position. */
 export function findSecrets(text: string): SecretMatch[] {
   const found = [
     ...(text.includes("PRIVATE KEY") ? privateKeys(text) : NONE),
@@ -192,7 +200,7 @@ const AUTHORIZATION_PATTERN: SecretPattern = {
   last: true,
 };
 
-/** One secret can have several forms; the first told is the most precise. */
+/** One secret can match several patterns; the first match is the most precise. */
 function removeOverlaps(found: readonly SecretMatch[], length: number): SecretMatch[] {
   const taken = new Uint8Array(length);
   return found
@@ -204,7 +212,7 @@ function removeOverlaps(found: readonly SecretMatch[], length: number): SecretMa
     .sort((a, b) => a.at - b.at);
 }
 
-/** The text with each of them replaced by what it is; nothing else of it is changed. */
+/** Returns the text with each match replaced by its kind; the rest is unchanged. */
 export function maskMatches(text: string, found: readonly SecretMatch[]): string {
   let rest = "";
   let from = 0;
@@ -215,7 +223,7 @@ export function maskMatches(text: string, found: readonly SecretMatch[]): string
   return rest + text.slice(from);
 }
 
-/** What stands in place of a secret. It is never taken for one itself. */
+/** The replacement for a secret. It is never detected as a secret itself. */
 export const redactionMark = (kind: string): string => `[redacted: ${kind}]`;
 
 function matches(
@@ -231,7 +239,7 @@ function matches(
   });
 }
 
-/** From its first line to its last; of one that breaks off, as far as it goes. */
+/** Matches from the first line to the last; a truncated key up to its end. */
 function privateKeys(text: string): SecretMatch[] {
   return [...text.matchAll(PRIVATE_KEY)].map(({ 0: whole, index: at }) => {
     const from = at + whole.length;
@@ -248,7 +256,7 @@ function privateKeys(text: string): SecretMatch[] {
 function findAssigned(text: string, pattern: RegExp): SecretMatch[] {
   return [...text.matchAll(pattern)].flatMap((match) => {
     const [whole, word = "", said = ""] = match;
-    const value = said.replace(/\\+$/, ""); // Before the end of JSON inside of JSON.
+    const value = said.replace(/\\+$/, ""); // The end of a string in JSON within JSON.
     const isSaid = /^(?:pass|pwd)/i.test(word);
     if (!(isSaid ? isPassword(value) : isRandom(value))) return [];
     const kind = isSaid ? "password" : word.toLowerCase().replace(/[ _-]?key/, " key");
@@ -257,28 +265,31 @@ function findAssigned(text: string, pattern: RegExp): SecretMatch[] {
   });
 }
 
-/** What stands where a secret would: `<password>`, `${TOKEN}`, `your-key-here`, `xxxx`. */
+/** Placeholders: `<password>`, `${TOKEN}`, `your-key-here`, `xxxx`. */
 const PLACEHOLDER =
   /example|placeholder|change-?me|redacted|replace|insert|dummy|sample|your|here$|\.\.\.|…|xxx|\*\*|^[$%<{[]|[$%]\{|^(?:null|none|undefined|true|false|string|number|boolean|unknown)\b/i;
-/** `process.env.TOKEN`, `options.apiKey`, `config->password`: says where it is, not what. */
+/**
+ * Expressions that refer to a secret without containing it: `process.env.TOKEN`, `options.apiKey`,
+ * `config->password`.
+ */
 const EXPRESSION = /^[a-z_$][\w$]*(?:(?:\.|->|::|\?\.)[a-z_$][\w$]*)+$/i;
-/** Where one is kept: in a vault, by a cloud's name for it. */
+/** Locations of a secret: a vault path, a cloud resource name. */
 const SECRET_LOCATION = /^(?:arn|https?|op|ssm|vault):/i;
-/** Ids of this library's own, which look drawn because they are. */
+/** Baton ids, which look random because they are. */
 const BATON_ID = /^[a-z]{3}_[0-9a-f-]{36}/;
 
 const isLiteralValue = (value: string): boolean =>
   ![PLACEHOLDER, EXPRESSION, SECRET_LOCATION].some((pattern) => pattern.test(value));
 
-/** The same inside of a long key: shorter words come up by chance, once in some hundred keys. */
+/** Placeholders within a long key. Shorter words occur by chance in about one of a hundred keys. */
 const KEY_PLACEHOLDER =
   /example|placeholder|change-?me|redacted|replace|your[-_]|x{5}|\*{3}|\.\.\.|…/i;
 
-/** The part of a provider's key that is drawn by chance. */
+/** Returns true if the variable part of a provider's key seems random. */
 const isRandomKey = (value: string): boolean =>
   !KEY_PLACEHOLDER.test(value) && entropy(value) >= 3 && !isWords(value);
 
-/** Long, of several kinds of characters, and of many different ones. */
+/** Returns true for a long value with several kinds of characters and high entropy. */
 function isRandom(value: string): boolean {
   if (value.length < 16 || !isLiteralValue(value) || BATON_ID.test(value)) return false;
   return /\d/.test(value) && /[A-Za-z]/.test(value) && entropy(value) >= 3.2 && !isWords(value);
@@ -286,7 +297,10 @@ function isRandom(value: string): boolean {
 
 const CASE_CHANGES = /[a-z](?=[A-Z])|[A-Z](?=[a-z])/g;
 
-/** People choose passwords: shorter ones count, where they are no word. */
+/**
+ * Returns true if a value looks like a password. People choose passwords, so shorter values count unless they
+ * are words.
+ */
 function isPassword(value: string): boolean {
   if (value.length < 8 || !isLiteralValue(value) || BATON_ID.test(value)) return false;
   const kinds = [/[a-z]/, /[A-Z]/, /\d/, /[^A-Za-z0-9]/].filter((kind) => kind.test(value)).length;
@@ -294,11 +308,13 @@ function isPassword(value: string): boolean {
   return kinds >= 2 && isMixed && entropy(value) >= 2.5 && !isWords(value);
 }
 
-/** `2026-03-rotation-policy`: words and numbers with marks between them, as people name things. */
+/** Words and numbers with separators, as people name things: `2026-03-rotation-policy`. */
 const isWords = (value: string): boolean =>
   /^(?:[A-Za-z]{3,}|\d{1,4})(?:[-_./:](?:[A-Za-z]{2,}|\d{1,4}))+[.:]?$/.test(value);
 
-/** Bits per character: 0 of one character repeated, about 4 and more of what is drawn by chance. */
+/**
+ * Returns the entropy in bits per character: 0 for one repeated character, about 4 or more for random values.
+ */
 function entropy(value: string): number {
   const counts = new Map<string, number>();
   for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1);

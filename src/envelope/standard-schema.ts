@@ -1,4 +1,4 @@
-/** The Standard Schema interface (standardschema.dev), as its authors ask: copied as types. */
+/** The Standard Schema interface (standardschema.dev), copied as types, as its authors recommend. */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
   readonly "~standard": {
     readonly version: 1;
@@ -8,10 +8,12 @@ export interface StandardSchemaV1<Input = unknown, Output = Input> {
   };
 }
 
+/** What `validate` returns: the parsed value or the issues. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
+/** One issue that a schema found, with the path of the value. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

@@ -1,16 +1,15 @@
 /**
- * The same schema for a reader: whoever writes an envelope is held to the fields there are, whoever reads
- * one must expect fields of a later version, at any depth, and lose none of them. Both come from one
- * definition; this is the step from the one to the other.
+ * Derives the schema for readers from the schema for writers. A writer may use only known fields; a reader
+ * must accept fields of later versions at any depth and keep them. Both schemas come from one definition.
  */
 import * as z from "zod";
 
-/** What is done with a field that the schema does not name. */
+/** What to do with a field that the schema does not define. */
 type UnknownFieldMode = "keep" | "drop";
 
 type Def = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** The schema with every object in it open: fields it does not name are kept, or left out. */
+/** Returns the schema with every object in it open: unknown fields are kept (default) or dropped. */
 export function toTolerantSchema<Schema extends z.ZodType>(
   schema: Schema,
   unknown: UnknownFieldMode = "keep",
@@ -22,13 +21,13 @@ export function toTolerantSchema<Schema extends z.ZodType>(
   );
   if (changes === undefined) return schema;
   const changed = schema.clone({ ...schema.def, ...changes } as never) as Schema;
-  const meta = schema.meta(); // A copy has none of its own.
+  const meta = schema.meta(); // clone() does not copy it.
   return meta === undefined ? changed : (changed.meta(meta) as Schema);
 }
 
 type MakeTolerant = (part: z.ZodType) => z.ZodType;
 
-/** What is different in the definition; undefined where there is no object in it. */
+/** Returns the changes to a definition; undefined if it contains no object. */
 function changesIn(def: Def, open: MakeTolerant, unknown: UnknownFieldMode): object | undefined {
   switch (def.type) {
     case "object": {
@@ -50,7 +49,7 @@ function changesIn(def: Def, open: MakeTolerant, unknown: UnknownFieldMode): obj
   }
 }
 
-/** An object that anybody may put fields of their own into stays so. */
+/** An object that already allows additional fields stays as it is. */
 function catchallOf({ catchall }: Def, unknown: UnknownFieldMode): unknown {
   const isClosed = catchall === undefined || (catchall as z.ZodType) instanceof z.ZodNever;
   if (!isClosed) return catchall;

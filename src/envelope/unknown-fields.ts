@@ -1,21 +1,21 @@
 /**
- * What an envelope has that this Baton does not know: fields of a later version, or of somebody else. A
- * receiver leaves them alone, and whoever passes the envelope on passes them on as well.
+ * Fields of an envelope that this version of Baton does not know: from a later version, or added by another
+ * program. A receiver ignores them, and an envelope that continues this one keeps them.
  */
 import { type Envelope, EnvelopeSchema, KnownFieldsEnvelopeSchema } from "./schema.ts";
 
 const KNOWN_FIELDS = new Set(Object.keys(EnvelopeSchema.shape));
 
-/** Its own fields that are not known; what is inside known ones goes where those go. */
+/** Returns the unknown top-level fields; unknown parts of known fields stay in those fields. */
 export function unknownFields(envelope: Partial<Envelope>): Readonly<Record<string, unknown>> {
   return Object.fromEntries(Object.entries(envelope).filter(([name]) => !KNOWN_FIELDS.has(name)));
 }
 
-/** The envelope without anything unknown, at any depth. */
+/** Returns the envelope without unknown fields, at any depth. */
 export const dropUnknownFields = (envelope: Envelope): Envelope =>
   KnownFieldsEnvelopeSchema.parse(envelope);
 
-/** Everything unknown in it, at any depth, each with its name. */
+/** Returns everything unknown in the envelope, at any depth, each as an object with its name. */
 export function unknownParts(envelope: Envelope): readonly unknown[] {
   const known = KnownFieldsEnvelopeSchema.safeParse(envelope);
   return known.success ? collectUnknownParts(envelope, known.data) : [envelope];

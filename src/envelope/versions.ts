@@ -1,12 +1,11 @@
 /**
- * Versions of the envelope. A minor one only adds: whoever knows a major version reads every minor of it,
- * and keeps what it does not know. A major one comes with two converters, and with a period in which
- * what is sent can be read in both forms: the text is of the newer form, and says under `forms` how the
- * older one differs. What a form has no field for travels in it as a field it does not know, so that a
- * line that changes hands between old and new hubs loses nothing.
+ * Reads and writes envelopes of all supported versions. A minor version only adds fields: a reader of a major
+ * version reads every minor version of it and keeps unknown fields. A major version comes with two converters
+ * and a transition period in which a sent envelope can be read in both forms: the text has the newer form,
+ * and its field `forms` contains the differences to the older one. Data without a field in a form is kept
+ * there as an unknown field, so that a line passing between old and new hubs loses nothing.
  *
- * Hubs work with the shape of `schema.ts`, whatever is written; this is where texts become that shape,
- * and that shape becomes what is written.
+ * Hubs always work with the shape of `schema.ts`; this file converts stored texts to that shape and back.
  */
 import { BatonError } from "../base/errors.ts";
 import {
@@ -17,32 +16,32 @@ import {
 } from "./schema.ts";
 import { parseOrThrow } from "./violations.ts";
 
-/** An envelope of some version, as JSON. */
+/** An envelope of any version, as JSON. */
 export type EnvelopeForm = Readonly<Record<string, unknown>>;
 
-/** A field that goes away: senders are told what to say instead. */
+/** A field that will be removed; senders get a warning with its replacement. */
 export interface DeprecatedField {
-  /** Such as `doNotRedo` or `constraints[].source`. */
+  /** Path, such as `doNotRedo` or `constraints[].source`. */
   readonly path: string;
-  /** The version it is deprecated since. */
+  /** The version that deprecated it. */
   readonly since: string;
-  /** What is said instead. */
+  /** What to use instead. */
   readonly use: string;
 }
 
-/** From one major version to the next. Neither way loses anything, known or unknown. */
+/** Converts between a major version and the next. Neither direction loses a field, known or unknown. */
 export interface MajorVersionMigration {
   readonly from: number;
   readonly to: number;
   readonly up: (older: EnvelopeForm) => EnvelopeForm;
   readonly down: (newer: EnvelopeForm) => EnvelopeForm;
-  /** What the older form says in another way than the newer one. */
+  /** Fields that the newer form expresses differently. */
   readonly deprecated?: readonly DeprecatedField[];
 }
 
 /**
- * What stores, verification and policy rely on without knowing the rest: these fields mean the same in
- * every version, and no converter may touch them.
+ * Fields that stores, verification and policies use without knowing the rest. They mean the same in every
+ * version, and a converter must not change them.
  */
 const STABLE_FIELDS = [
   "after",
@@ -67,22 +66,24 @@ const STABLE_FIELDS = [
   "workspace",
 ] as const satisfies (keyof Envelope)[];
 
-/** What can be read of an envelope of any version. */
+/** The fields that can be read from an envelope of any version. */
 export type StableFields = Pick<Envelope, (typeof STABLE_FIELDS)[number]>;
 
-/** How an older form differs from the one it stands in: without these fields, and with those. */
+/** The difference between an older form and the form that contains it: fields to remove and fields to set. */
 interface FormChange {
   readonly version: string;
   readonly with: EnvelopeForm;
   readonly without: readonly string[];
 }
 
-/** Fields that went away in a minor version. */
+/** Fields deprecated in a minor version. */
 const DEPRECATED: readonly DeprecatedField[] = [];
 
+/** The versions that a hub reads and writes. */
 export class EnvelopeVersions {
-  /** The version of what is written. */
+  /** The version of written envelopes. */
   readonly writes: string;
+  /** Every deprecated field of the supported versions. */
   readonly deprecated: readonly DeprecatedField[];
   readonly #older: readonly string[];
   readonly #steps: readonly MajorVersionMigration[];
@@ -95,7 +96,7 @@ export class EnvelopeVersions {
   }: {
     readonly steps?: readonly MajorVersionMigration[];
     readonly writes?: string;
-    /** Older versions that what is written can be read in as well. */
+    /** Older versions in which a written envelope can also be read. */
     readonly alongside?: readonly string[];
     readonly deprecated?: readonly DeprecatedField[];
   } = {}) {
@@ -105,12 +106,15 @@ export class EnvelopeVersions {
     this.deprecated = [...deprecated, ...steps.flatMap((step) => step.deprecated ?? [])];
   }
 
-  /** True: what is written has the shape that hubs work with. */
+  /** True if envelopes are written in the shape that hubs work with. */
   get writesOwnShape(): boolean {
     return majorOf(this.writes) === ENVELOPE_MAJOR;
   }
 
-  /** The shape that hubs work with, of an envelope of any version that can be read. */
+  /**
+   * Converts an envelope of any supported version to the shape that hubs work with. Throws
+   * `unsupported_version`.
+   */
   read(form: EnvelopeForm, id: string): Envelope {
     if (majorOf(form?.["version"]) === ENVELOPE_MAJOR) return form as unknown as Envelope;
     const converted = this.inMajor(form, ENVELOPE_MAJOR, id);
@@ -118,24 +122,27 @@ export class EnvelopeVersions {
     return parseOrThrow(TolerantEnvelopeSchema, converted, { code: "unsupported_version", what });
   }
 
-  /** The envelope in the form of a major version. */
+  /**
+   * Converts an envelope to the form of a major version. Throws `unsupported_version` if there is no
+   * converter.
+   */
   inMajor(form: EnvelopeForm, major: number, id: string): EnvelopeForm {
     const { forms, ...newest } = form ?? {};
     const older = (Array.isArray(forms) ? forms : []).filter(isChange);
-    // Its own form says all of it; another one will do where that is not known here.
+    // The newest form is complete; an older one is used if the newest is not supported here.
     for (const known of [newest, ...older.map((change) => applyFormChange(newest, change))]) {
-      if (findChangedStableField(newest, known) !== undefined) continue; // No form of this envelope.
+      if (findChangedStableField(newest, known) !== undefined) continue; // Not a form of this envelope.
       const from = majorOf(known["version"]);
       if (from !== undefined && this.#leads(from, major)) return this.#convert(known, from, major);
     }
     throw unsupported(form, id, this.#majors());
   }
 
-  /** What is written: the envelope in the form of `writes`, with how the older forms differ. */
+  /** Returns the envelope to write: in the form of `writes`, with the differences to the older forms. */
   write(envelope: Envelope): EnvelopeForm {
     if (this.writesOwnShape) return envelope as unknown as EnvelopeForm;
     const major = majorOf(this.writes) ?? ENVELOPE_MAJOR;
-    const { forms: _, ...said } = envelope as unknown as EnvelopeForm; // Those are written here alone.
+    const { forms: _, ...said } = envelope as unknown as EnvelopeForm; // Only this method writes `forms`.
     const own = this.#convert(said, ENVELOPE_MAJOR, major);
     const newest = { ...own, version: this.writes };
     const forms = this.#older.map((version): FormChange => {
@@ -149,7 +156,7 @@ export class EnvelopeVersions {
     return [ENVELOPE_MAJOR, ...this.#steps.flatMap(({ from, to }) => [from, to])];
   }
 
-  /** Whether there is a way from one to the other. */
+  /** Returns true if both versions can be converted to each other. */
   #leads(from: number, to: number): boolean {
     return this.#majors().includes(from) && this.#majors().includes(to);
   }
@@ -159,7 +166,7 @@ export class EnvelopeVersions {
     let now = form;
     while (at !== to) {
       const step = this.#steps.find((each) => (at < to ? each.from === at : each.to === at));
-      if (step === undefined) throw new Error(`no step leads from version ${at} to ${to}`);
+      if (step === undefined) throw new Error(`no converter from version ${at} to ${to}`);
       const next = at < to ? step.up(now) : step.down(now);
       requireStableFields(now, next);
       now = next;
@@ -174,17 +181,17 @@ export class EnvelopeVersions {
   }
 }
 
-/** What this Baton reads and writes. */
+/** The versions that this release reads and writes. */
 export const DEFAULT_VERSIONS = new EnvelopeVersions();
 
-/** The major of `major.minor`; undefined when that is no version. */
+/** Returns the major version of `major.minor`; undefined for an invalid version. */
 export function majorOf(version: unknown): number | undefined {
   if (typeof version !== "string") return undefined;
   const [, major] = /^([1-9][0-9]*)\.(?:0|[1-9][0-9]*)$/.exec(version) ?? [];
   return major === undefined ? undefined : Number(major);
 }
 
-/** Of two JSON values, whatever the order of their keys; an undefined field is none. */
+/** Compares two JSON values regardless of key order; an undefined field counts as absent. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -213,27 +220,28 @@ function applyFormChange(newest: EnvelopeForm, { with: said, without }: FormChan
 const isObject = (value: unknown): value is EnvelopeForm =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Anybody may have written it. */
+/** Validates the form of a change: any sender may have written it. */
 function isChange(value: unknown): value is FormChange {
   return isObject(value) && isObject(value["with"]) && Array.isArray(value["without"]);
 }
 
-/** The first field that says something else in the other form, although no version may change it. */
+/** Returns the first stable field that differs between two forms, although no version may change it. */
 const findChangedStableField = (before: EnvelopeForm, after: EnvelopeForm): string | undefined =>
   STABLE_FIELDS.find((field) => !isSame(before[field], after[field]));
 
 function requireStableFields(before: EnvelopeForm, after: EnvelopeForm): void {
   const moved = findChangedStableField(before, after);
-  if (moved !== undefined) throw new Error(`a converter changed ${moved}, which no version may`);
+  if (moved !== undefined)
+    throw new Error(`a converter changed ${moved}, which must be the same in every version`);
 }
 
 function unsupported(form: EnvelopeForm, id: string, majors: readonly number[]): BatonError {
-  const version = typeof form["version"] === "string" ? form["version"] : "none that is known";
+  const version = typeof form["version"] === "string" ? form["version"] : "unknown";
   const known = [...new Set(majors)].map((major) => `${major}.x`).join(", ");
   return new BatonError("unsupported_version", {
-    message: `${id} is of version ${version}; this Baton reads ${known}.`,
+    message: `${id} has envelope version ${version}; this version of Baton reads ${known}.`,
     path: id,
-    hint: `Update Baton, or let its sender write ${known} alongside.`,
+    hint: `Upgrade Baton, or configure the sender to write ${known} as well.`,
     details: { version, known },
   });
 }

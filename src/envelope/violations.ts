@@ -1,19 +1,20 @@
 /**
- * Turns what a validator found into the violations we promise: every one at once, each with its
- * path, a stable rule word and a hint that says what to write instead.
+ * Converts the issues of a Zod schema to the violations of a `BatonError`: all of them at once, each with its
+ * path, a stable rule name and a hint that says what to pass instead.
  */
 import type * as z from "zod";
 import { findCanonicalViolations } from "../base/canonical-json.ts";
-import { BatonError, type ErrorCode, type Violation } from "../base/errors.ts";
+import { BatonError, type ErrorCode, trimFullStop, type Violation } from "../base/errors.ts";
 import { nearestNames } from "../base/nearest-names.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** `form` is the hint where only the form is wrong, which the message itself tells. */
+/** Returns the violations of an input. `form` is the hint if only the format is wrong; the message describes it. */
 export function violationsOf(error: z.ZodError, form: string): Violation[] {
   return error.issues.flatMap((issue) => violationsOfIssue(issue, form));
 }
 
+/** Formats a path: `["constraints", 2, "rule"]` becomes `constraints[2].rule`. */
 export function formatPath(path: readonly PropertyKey[]): string {
   let text = "";
   for (const part of path) {
@@ -32,51 +33,47 @@ function violationsOfIssue(issue: Issue, form: string): Violation[] {
     case "invalid_type":
       return issue.message.endsWith("received undefined")
         ? say("required", `Add "${path}" (${issue.expected}).`, "is missing")
-        : say("type", `Write ${article(nounOf(issue.expected))}.`);
+        : say("type", `Pass ${article(nounOf(issue.expected))}.`);
     case "unrecognized_keys":
       return issue.keys.map((key) => {
         const place = formatPath([...issue.path, key]);
         return {
           path: place,
           rule: "unknown_field",
-          message: `${place}: is not a field here`,
-          hint: "Check the spelling.",
+          message: `${place}: is not a known field`,
+          hint: "Check the spelling, or remove it.",
         };
       });
     case "too_big":
-      return say(
-        `max_${unit(issue.origin)}`,
-        `${issue.inclusive ? "At most" : "Less than"} ${issue.maximum}: shorten or split it.`,
-      );
+      return say(`max_${unit(issue.origin)}`, tooBigHint(issue));
     case "too_small":
-      return say(
-        `min_${unit(issue.origin)}`,
-        `${issue.inclusive ? "At least" : "More than"} ${issue.minimum}.`,
-      );
+      return say(`min_${unit(issue.origin)}`, tooSmallHint(issue));
     case "invalid_format":
       return say("format", form);
     case "invalid_value":
-      return say("one_of", `Use one of: ${issue.values.map(String).join(", ")}.`);
+      return say("one_of", `Use one of ${issue.values.map(String).join(", ")}.`);
     case "custom": {
       const { rule, hint } = (issue.params ?? {}) as { rule?: string; hint?: string };
       return say(rule ?? "custom", hint ?? form);
     }
     case "invalid_union":
-      return closestBranch(issue, form) ?? say("one_of", "Use one of the forms named.");
+      return (
+        closestBranch(issue, form) ?? say("one_of", "Use one of the forms that the message lists.")
+      );
     default:
       return say(issue.code, form);
   }
 }
 
 /**
- * Of a union's branches, the one the value was most likely meant for: the branch that failed
- * inside the value rather than on its type. Its findings help more than "invalid input".
+ * Returns the violations of the union branch that the value was probably written for: the branch that failed
+ * inside the value rather than on its type. They help more than "invalid input".
  */
 function closestBranch(
   issue: Extract<Issue, { code: "invalid_union" }>,
   form: string,
 ): Violation[] | undefined {
-  // A union that says itself what it takes knows better than any one of its branches.
+  // A union with a custom message describes what it accepts better than any single branch.
   const isNamed = issue.message !== "Invalid input";
   const inside = issue.errors.find((branch) =>
     branch.some((found) => found.path.length > 0 || (!isNamed && found.code !== "invalid_type")),
@@ -86,36 +83,69 @@ function closestBranch(
   );
 }
 
-const unit = (origin: string): string =>
+/** Says how to get below a maximum: by length, by number of items or by value. */
+function tooBigHint(issue: Extract<Issue, { code: "too_big" }>): string {
+  const { maximum, inclusive } = issue;
+  switch (unit(issue.origin)) {
+    case "length":
+      return `Shorten it to at most ${counted(maximum, "character")}, or split it.`;
+    case "items":
+      return `Pass at most ${counted(maximum, "item")}.`;
+    case "value":
+      return `Pass a value ${inclusive === false ? "less than" : "of at most"} ${maximum}.`;
+  }
+}
+
+/** Says how to reach a minimum: by length, by number of items or by value. */
+function tooSmallHint(issue: Extract<Issue, { code: "too_small" }>): string {
+  const { minimum, inclusive } = issue;
+  switch (unit(issue.origin)) {
+    case "length":
+      return `Pass at least ${counted(minimum, "character")}.`;
+    case "items":
+      return `Pass at least ${counted(minimum, "item")}.`;
+    case "value":
+      return `Pass a value ${inclusive === false ? "greater than" : "of at least"} ${minimum}.`;
+  }
+}
+
+const counted = (count: number | bigint, noun: string): string =>
+  `${count} ${noun}${Number(count) === 1 ? "" : "s"}`;
+
+const unit = (origin: string): "length" | "items" | "value" =>
   origin === "string" ? "length" : origin === "array" ? "items" : "value";
 
-/** The validator's own word for an object with keys of any name is "record". */
-const nounOf = (expected: string): string => (expected === "record" ? "object" : expected);
+/** Zod calls an object with arbitrary keys a "record", and an integer an "int". */
+const nounOf = (expected: string): string =>
+  expected === "record" ? "object" : expected === "int" ? "integer" : expected;
 
 const article = (noun: string): string => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
 
-/** One error for all of them; its message lists the first few and counts the rest. */
+/** Returns one error for all violations; its message lists the first three and counts the rest. */
 export function rejection(
   code: ErrorCode,
   what: string,
   violations: readonly Violation[],
 ): BatonError {
-  const shown = violations.slice(0, 3).map((violation) => violation.message);
+  const shown = violations.slice(0, 3).map(({ message }) => trimFullStop(message));
   const more =
     violations.length > shown.length ? ` (+${violations.length - shown.length} more)` : "";
   return new BatonError(code, {
-    message: `${what} was refused: ${shown.join("; ")}${more}.`,
+    message: `${what} failed validation: ${shown.join("; ")}${more}.`,
     hint: violations[0]?.hint ?? "See error.violations.",
     violations,
   });
 }
 
-/** Where a schema can be read. */
+/** Hints for an input in the wrong format: where to read the schema. */
 const FORM_HINTS: Partial<Record<ErrorCode, string>> = {
-  invalid_envelope: "See the envelope's schema: baton schema envelope.",
+  invalid_envelope: "See the envelope schema (baton schema envelope).",
 };
 
-/** Parses with a schema, or throws one `BatonError` that names every violation. */
+/**
+ * Returns the value as the schema parses it. Throws one `BatonError` with `code` and every violation; `what`
+ * begins the message, and `prefix` the path of each violation.
+ */
 export function parseOrThrow<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
@@ -123,14 +153,14 @@ export function parseOrThrow<Schema extends z.ZodType>(
     code: ErrorCode;
     what: string;
     prefix?: string;
-    /** The path of a value that is used, not written down: it may be what no text could carry. */
+    /** Path of a value that is used but not stored: it may contain what JSON cannot represent. */
     unwritten?: string;
   },
 ): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const prefix = refusal.prefix ?? "";
-  const form = FORM_HINTS[refusal.code] ?? "Write it in that form.";
+  const form = FORM_HINTS[refusal.code] ?? "Use the format that the message describes.";
   const broken = violationsOf(parsed.error, form).map((violation) => ({
     ...violation,
     ...(violation.rule === "unknown_field" && {
@@ -138,23 +168,64 @@ export function parseOrThrow<Schema extends z.ZodType>(
     }),
     path: joinPath(prefix, violation.path),
   }));
-  // What no text could carry (NUL, half characters, cycles …) is told in the same answer.
+  // The same error reports what JSON cannot represent (NUL, lone surrogates, cycles …).
   const paths = new Set([...broken.map((violation) => violation.path), refusal.unwritten]);
   const faults = findCanonicalViolations(value, prefix).filter((found) => !paths.has(found.path));
   throw rejection(refusal.code, refusal.what, [...broken, ...faults]);
 }
 
-/** What to do about a field that does not exist: a similar one, or the list of those that do. */
+/** Suggests the nearest known field; otherwise where to put other data, or the list of known fields. */
 function unknownFieldHint(schema: z.ZodType, { path, hint }: Violation, code: ErrorCode): string {
+  const steps = path.split(/[.[\]]+/).filter((step) => step !== "");
+  const [name = "", ...outer] = steps.toReversed();
+  const fields = fieldsAt(schema, outer.toReversed());
+  const near = nearestNames(name, fields).find((field) => isSimilar(name, field));
+  if (near !== undefined) return `Did you mean "${near}"?`;
   if (code === "invalid_envelope") {
-    return "Check the spelling, or put your own data into payload.data or metadata.";
+    return "Remove it, or put your own data into payload.data or metadata.";
   }
-  const { shape } = schema as z.ZodType & { readonly shape?: Readonly<Record<string, unknown>> };
-  if (shape === undefined || /[.[]/.test(path)) return hint;
-  const fields = Object.keys(shape);
-  const [near] = nearestNames(path, fields);
-  return near === undefined ? `Known fields: ${fields.join(", ")}.` : `Did you mean "${near}"?`;
+  return fields.length === 0 ? hint : `Known fields: ${fields.join(", ")}.`;
 }
+
+/** Returns true if two names share most of their letters: by edit distance alone, "id" is close to "to". */
+function isSimilar(name: string, field: string): boolean {
+  if (field.includes(name)) return true;
+  const left = [...field.toLowerCase()];
+  const shared = [...name.toLowerCase()].filter((letter) => {
+    const at = left.indexOf(letter);
+    return at !== -1 && left.splice(at, 1).length > 0;
+  });
+  return shared.length > Math.max(name.length, field.length) / 2;
+}
+
+type Def = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** Returns the names of the fields that a schema defines at a path; none if no object is there. */
+function fieldsAt(schema: z.ZodType, path: readonly string[]): string[] {
+  const def = schema.def as unknown as Def;
+  const [step, ...rest] = path;
+  switch (def.type) {
+    case "object": {
+      const shape = def["shape"] as Readonly<Record<string, z.ZodType>>;
+      if (step === undefined) return Object.keys(shape);
+      const field = Object.hasOwn(shape, step) ? shape[step] : undefined;
+      return field === undefined ? [] : fieldsAt(field, rest);
+    }
+    case "array":
+      return step === undefined ? [] : fieldsAt(def["element"] as z.ZodType, rest);
+    case "union":
+      return unique((def["options"] as z.ZodType[]).flatMap((each) => fieldsAt(each, path)));
+    case "default":
+    case "optional":
+      return fieldsAt(def["innerType"] as z.ZodType, path);
+    case "pipe":
+      return unique(["in", "out"].flatMap((side) => fieldsAt(def[side] as z.ZodType, path)));
+    default:
+      return [];
+  }
+}
+
+const unique = (names: readonly string[]): string[] => [...new Set(names)];
 
 function joinPath(prefix: string, path: string): string {
   if (prefix === "" || path === "") return prefix + path;

@@ -1,11 +1,12 @@
 /**
- * Structured data as text for a model: prose and code as they are, records as a table, everything else as
- * indented `key: value` lines. Complete: every key and every value is in the text. `outlineOf` names keys
- * and types with the first words of each value, for when the whole does not fit.
+ * Renders structured data as text for a model: prose and code unchanged, lists of records as a table,
+ * everything else as indented `key: value` lines. Nothing is omitted: every key and every value is in the
+ * text. `outlineOf` gives only the keys and types with the first words of each value, for when the full text
+ * does not fit.
  */
 import { clip } from "../base/clip.ts";
 
-/** Renders a JSON value completely. */
+/** Returns the complete text of a JSON value. */
 export function renderData(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return listText(value);
@@ -45,7 +46,10 @@ const indented = (text: string): string => text.replace(/^(?=.)/gmu, "  ");
 const MAX_COLUMNS = 8;
 const MAX_CELL_LENGTH = 60;
 
-/** The columns of a list of alike, flat records; undefined where a table would not be readable. */
+/**
+ * Returns the columns of a list of flat records with the same keys; undefined if a table would be hard to
+ * read.
+ */
 function columnsOf(items: readonly unknown[]): readonly string[] | undefined {
   const [first] = items;
   if (items.length < 2 || !isRecord(first)) return undefined;
@@ -76,7 +80,7 @@ const OUTLINE_LENGTH = 420;
 const MAX_KEYS = 12;
 const MAX_EXCERPT_LENGTH = 48;
 
-/** Names the keys of a JSON value with their types and first words, in at most 420 characters. */
+/** Returns the keys of a JSON value with their types and first words, in at most 420 characters. */
 export function outlineOf(value: unknown): string {
   const lines = linesOf(value, "", 0);
   const fits = (n: number): boolean => outline(lines, n).length <= OUTLINE_LENGTH;

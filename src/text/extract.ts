@@ -1,16 +1,16 @@
 /**
- * A shorter text made of a longer one's own sentences: the first, and those that say most of what the
- * whole is about. Sentences with numbers, negations and names of things count more, since those are
- * what a retelling loses. The same text always gives the same; no word is cut, and none is added.
+ * Shortens a text to some of its sentences: the first, and those that cover most of what the text is about.
+ * Sentences with numbers, negations and identifiers score higher, because a paraphrase tends to lose those.
+ * Deterministic; words are neither cut nor added.
  */
 import { NEGATIONS } from "../search/opposites.ts";
 import { termsOf } from "../search/terms.ts";
 import { wordsOf } from "../search/words.ts";
 
 const ELLIPSIS = " …";
-/** Between sentences that do not follow each other. */
+/** Joins sentences that are not adjacent in the text. */
 const GAP = " … ";
-/** Enough to choose from; the first sentences of a long text say what it is about. */
+/** Later sentences are ignored: the first ones of a long text state what it is about. */
 const MAX_SENTENCES = 400;
 
 interface Sentence {
@@ -19,7 +19,7 @@ interface Sentence {
   readonly worth: number;
 }
 
-/** At most so many characters; ends in " …" where something was left out. */
+/** Returns at most `most` characters of whole sentences; ends in " …" if the end of the text was omitted. */
 export function extract(text: string, most: number): string {
   const whole = text.trim();
   if (whole.length <= most) return whole;
@@ -37,7 +37,7 @@ export function extract(text: string, most: number): string {
   return `${parts.join("")}${isEnd ? "" : ELLIPSIS}`;
 }
 
-/** The first, then the most telling that fit, in their own order. */
+/** Selects the first sentence, then the highest-scoring ones that fit; returns them in text order. */
 function selectSentences([first, ...others]: readonly Sentence[], most: number): Sentence[] {
   if (first === undefined) return [];
   const chosen = new Map([[first.text, first]]);
@@ -65,7 +65,9 @@ function scoreSentences(texts: readonly string[]): Sentence[] {
   return texts.map((each, at) => ({ text: each, at, worth: scoreOf(each, terms[at], said) }));
 }
 
-/** How much of what the whole talks about it says, for its length. */
+/**
+ * Scores how much of the vocabulary shared with other sentences a sentence covers, relative to its length.
+ */
 function scoreOf(
   text: string,
   terms: ReadonlySet<string> = new Set(),
@@ -80,7 +82,10 @@ function scoreOf(
   return (overlap + 2 * facts + 1) / Math.sqrt(terms.size + 4);
 }
 
-/** As many words from the beginning as fit; ends in " …" where there are more. */
+/**
+ * Returns as many whole words from the beginning as fit into `most` characters; ends in " …" if words were
+ * omitted.
+ */
 export function firstWords(text: string, most: number): string {
   if (text.length <= most) return text;
   const room = most - ELLIPSIS.length;
@@ -90,7 +95,7 @@ export function firstWords(text: string, most: number): string {
   return `${cutAtWordBoundary(head.slice(0, room))}${ELLIPSIS}`;
 }
 
-/** A script without spaces, or one word that is longer than all there is room for. */
+/** For a script without spaces, or a single word longer than the limit. */
 function cutAtWordBoundary(head: string): string {
   const pieces = [...new Intl.Segmenter("en", { granularity: "word" }).segment(head)];
   const last = pieces.at(-1);

@@ -1,8 +1,8 @@
 /**
- * Counting tokens without a table, for who cannot wait for one: o200k takes 150 ms to load, as long as all
- * else that a hook does. Held against o200k and cl100k (test/text/rough-tokens.test.ts) it counts 0.8 to
- * 1.3 times as many for prose, code, paths and ids of these pages, and more for other scripts; it is
- * called an estimate, and the margin of one is kept free.
+ * Counts tokens without a tokenizer table, for callers that cannot wait for one: o200k takes 150 ms to load,
+ * as long as everything else a hook does. Compared with o200k and cl100k (test/text/rough-tokens.test.ts), it
+ * counts 0.8 to 1.3 times as many tokens for the prose, code, paths and ids of the documentation, and more
+ * for other scripts. The count is marked as an estimate, and the margin of an estimate is kept free.
  */
 import { ESTIMATE_MARGIN, type Tokenizer } from "./tokens.ts";
 
@@ -10,7 +10,7 @@ import { ESTIMATE_MARGIN, type Tokenizer } from "./tokens.ts";
 const RUNS =
   /(?<word>[A-Z]+(?![a-z])|[A-Z]?[a-z]+)|(?<number>\p{N}+)|(?<sign>[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]+)|(?<letters>\p{L}+)|(?<line>\n\s*)|(?<mark>[^\s\p{L}\p{N}]+)/gu;
 
-/** A word this long is one token; a longer one is several. */
+/** A word of up to this many letters is one token; a longer one is several. */
 const LETTERS_PER_TOKEN = 7;
 const DIGITS_PER_TOKEN = 3;
 
@@ -28,6 +28,7 @@ function count(text: string): number {
   return tokens;
 }
 
+/** Estimates tokens without loading a table. */
 export const roughTokenizer: Tokenizer = {
   name: "rough",
   exact: false,

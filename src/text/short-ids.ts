@@ -1,15 +1,17 @@
 /**
- * Short ids: how records are named within one view. An id takes some thirty tokens, more than many a
- * record has to say; its last letters are enough to tell apart what one view considered. Where they are
- * not, the whole id stands there. Whoever holds the work reads a record by either.
+ * Short ids: how records are named within one view. A full id takes about thirty tokens, more than many
+ * records contain; its last six hex digits usually distinguish the records of one view. If they do not, the
+ * full id is shown. The holder of the work can read a record by either.
  */
 const LENGTH = 6;
 
+/** Returns true for a text in the form of a short id: six hex digits. */
 export const isShortId = (id: string): boolean => /^[0-9a-f]{6}$/.test(id);
 
+/** Returns the short form of an id: its last six characters. */
 export const shortIdOf = (id: string): string => id.slice(-LENGTH);
 
-/** What each record of a view is called, among all that the view considered. */
+/** Returns a function that shortens each id that stays unique among `ids`, and returns the others in full. */
 export function shortIdFormatter(ids: Iterable<string>): (id: string) => string {
   const times = new Map<string, number>();
   for (const id of new Set(ids)) {

@@ -1,14 +1,17 @@
 /**
- * Raw conversation logs: who said what, line by line, or as the messages a model was given. Whoever
- * takes over needs what came of it, not the talk: such a text goes as a reference and a summary.
+ * Detects raw conversation logs: chat lines with speakers, or the JSON messages of a model. A receiver needs
+ * the result of a conversation, not the conversation; such a text belongs in a reference with a summary.
  */
 
-/** Who speaks, at the beginning of a line, as chat logs write it. */
+/** The speaker at the beginning of a line, in the forms that chat logs use. */
 const TURN =
   /^\s*(?:[[(]?\d[\d:.,/ TZ-]{3,24}[\])]?\s*)?(?:[*_#>[<"-]+\s*)?(user|human|assistant|ai|system|tool|function|model|developer|bot|claude|chatgpt|agent)(?:\s*\([^)\n]{0,40}\))?\s*(?:[*_\]>"]+)?\s*[:>]/iu;
-/** Beyond the name: who it is in brackets, marks, a colon. */
+/** Characters that may follow the name of a speaker: a remark in brackets, marks, a colon. */
 const MAX_TURN_PREFIX = 64;
-/** There is talk where both sides speak, one of them again or a tool between them; settings have a user too. */
+/**
+ * A text is a conversation if both sides speak and one of them speaks again, or a tool speaks in between.
+ * Settings files have a "user:" too.
+ */
 const PEOPLE: ReadonlySet<string> = new Set(["user", "human"]);
 const MACHINES: ReadonlySet<string> = new Set(
   "assistant ai model bot claude chatgpt agent".split(" "),
@@ -16,11 +19,12 @@ const MACHINES: ReadonlySet<string> = new Set(
 const TOOLS: ReadonlySet<string> = new Set(["tool", "function"]);
 /** One exchange, and the beginning of the next. */
 const MIN_TURNS = 3;
-/** Of the lines that say something: a text that quotes a few turns is no log. */
+/** Minimum share of turns among non-empty lines: a text that only quotes a few turns is not a log. */
 const MIN_TURN_SHARE = 0.15;
-/** As many as tell what a text is. */
+/** Lines to check; enough to classify a text. */
 const MAX_LINES_CHECKED = 2_000;
 
+/** Returns true if a text is a raw conversation log. */
 export function isTranscript(text: string): boolean {
   return isMessageJson(text) || isChatLog(text);
 }
@@ -38,12 +42,12 @@ function isChatLog(text: string): boolean {
 }
 
 const PERSON = /user|human/gi;
-/** How far from the beginning of its line the name of a speaker stands at most. */
+/** Maximum distance of a speaker's name from the beginning of its line. */
 const MAX_NAME_OFFSET = 80;
 
 /**
- * Whether a person begins a turn somewhere. Every handoff is checked when it is sent, and most texts are
- * distinguished from a conversation by this alone: 4 KB take 1 µs, and 20 line by line.
+ * Returns true if a person begins a turn somewhere. Every handoff is checked when it is sent, and this test
+ * alone rules out most texts: it takes 1 µs for 4 KB, checking line by line takes 20.
  */
 function hasPersonTurn(text: string): boolean {
   PERSON.lastIndex = 0;
@@ -55,7 +59,7 @@ function hasPersonTurn(text: string): boolean {
   return false;
 }
 
-/** A JSON array of messages, an object that holds one, or one message a line. */
+/** Matches a JSON array of messages, an object that contains one, or one message per line. */
 function isMessageJson(text: string): boolean {
   const start = text.trimStart();
   if (!start.startsWith("[") && !start.startsWith("{")) return false;
@@ -66,13 +70,16 @@ function isMessageJson(text: string): boolean {
   return isMessageList(Array.isArray(found) ? found : findArrayIn(found));
 }
 
-/** The fields of a message, as JSON writes them: what has none of them need not be parsed. */
+/** The fields of a message as they appear in JSON; a text without them is not parsed. */
 const MESSAGE_FIELDS = [
   ['"role"', '"content"'],
   ['"type"', '"message"'],
 ] as const;
 
-/** A list of messages as a model is given them. */
+/**
+ * Returns true if at least half of the items are messages in the form that models receive, and there are
+ * three or more.
+ */
 export function isMessageList(items: readonly unknown[]): boolean {
   const turns = items.filter(isMessage).length;
   return turns >= MIN_TURNS && turns / items.length >= 0.5;
@@ -92,6 +99,6 @@ function tryParseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined; // No JSON: then it is no array of messages.
+    return undefined; // Not JSON, so not a list of messages.
   }
 }

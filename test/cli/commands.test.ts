@@ -235,7 +235,7 @@ describe("every command", () => {
       `sqlite:${folder.file("no/hub.db")}`,
     ]);
     expect(code).toBe(ERROR_CODES.store_missing.exit);
-    expect(stderr).toContain("There is no store at");
+    expect(stderr).toContain("No store exists at");
     expect(existsSync(folder.file("no"))).toBe(false);
   });
 

@@ -265,7 +265,7 @@ describe("the options of handoff send", () => {
   it.each([
     ["--history", "Split it", '"<agent>:<what it did>"'],
     ["--artifact", "42", "<kind>:<path>"],
-    ["--metadata", "[]", "Write an object."],
+    ["--metadata", "[]", "Pass an object."],
   ])("%s %j is refused with how to write it", async (option, value, hint) => {
     using store = testStore();
     await team(store);

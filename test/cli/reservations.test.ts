@@ -60,7 +60,7 @@ describe("baton reserve", () => {
     const said = ["Go", "--as", "ada", "--to", "ben", "--touches", "src/{a,b"];
     const refused = await store.baton("handoff", "send", ...said);
     expect(refused.code).toBe(65);
-    expect(refused.stderr).toContain('touches[0]: "src/{a,b" has braces that do not match.');
+    expect(refused.stderr).toContain('touches[0]: "src/{a,b" has unbalanced braces.');
     expect(refused.stderr).toContain("Close each {");
   });
 });

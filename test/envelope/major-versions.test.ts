@@ -211,7 +211,7 @@ describe.each(STORES)("after the migration period on %s", (store) => {
         code: "unsupported_version",
         path: sent.envelope.id,
         details: { version: "2.0", known: "1.x" },
-        hint: expect.stringContaining("Update Baton"),
+        hint: expect.stringContaining("Upgrade Baton"),
       });
     }
     const told = await late.catchUp();

@@ -515,7 +515,7 @@ describe("a hook in trouble", () => {
   it("lets the session go on where there is no store, and makes none [OPS-8]", async () => {
     const here = bareProject();
     expect(await quiet(here.hookProcess("claude-code", "SessionStart"))).toContain(
-      "There is no store",
+      "No store exists",
     );
     expect(existsSync(join(here.folder, ".baton"))).toBe(false);
     const { code } = await here.claude("SessionStart", {}, ["--strict"]);

@@ -117,11 +117,11 @@ describe("a summarizing server", () => {
     const { url } = await serverThat(() => {});
     const summarizer = summarizerAt(url, { timeoutMs: 50 });
     const error = await refusalOf(summarizer.summarize(LONG, { tokens: 50 }));
-    expect(error.message).toContain("no answer within 50 ms");
+    expect(error.message).toContain("no response within 50 ms");
   });
 
   it.each([
-    ["is no JSON", "<html>"],
+    ["is not valid JSON", "<html>"],
     ["has no choices", { answer: SHORT }],
     ["has no text", saying(null)],
     ["was cut off", { choices: [{ message: { content: SHORT }, finish_reason: "length" }] }],

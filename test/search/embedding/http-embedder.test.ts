@@ -189,7 +189,7 @@ describe("an embedding server in trouble", () => {
     const { url, asked } = await serverThat(() => timeouts.at(-1)?.abort());
     const embedder = await open(url, { timeoutMs: 5_000, retries: 1 });
     const error = await failure(embedder.embed(["a"]), "embedder_unavailable");
-    expect(error.message).toContain("no answer within 5000 ms");
+    expect(error.message).toContain("no response within 5000 ms");
     expect(asked).toHaveLength(2);
     expect(timeout.mock.calls).toEqual([[5_000], [5_000]]);
   });
@@ -226,10 +226,10 @@ describe("an embedding server in trouble", () => {
 
 describe("an embedding server that refuses", () => {
   it.each([
-    [400, "Check the model's name"],
+    [400, "Check the name of the model"],
     [401, "apiKey"],
     [403, "apiKey"],
-    [404, 'knows the model "test"'],
+    [404, 'has the model "test"'],
     [413, "batch"],
     [422, "length of the texts"],
   ])("with %i is asked once and quoted, with what to do [MEM-8]", async (status, hint) => {
@@ -276,7 +276,7 @@ describe("an embedding server that refuses", () => {
 
 describe("an answer that cannot be used", () => {
   const bad: Readonly<Record<string, unknown>> = {
-    "is no JSON": "<html>",
+    "is not valid JSON": "<html>",
     "is null": null,
     "is something else": { embeddings: [[1, 2, 3]] },
     "has too few vectors": { data: [{ index: 0, embedding: [1, 2, 3] }] },
