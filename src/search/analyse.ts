@@ -1,45 +1,51 @@
 /**
- * A record as search sees it: its terms in order, cut into passages of about sixty (a long record is
- * as good as its best passage), its labels, and what else can be told from the text alone.
+ * Analyses a record for the search index: its terms in order, split into passages of about sixty (a long
+ * record ranks by its best passage), its labels, and what else the text alone shows.
  */
 import { BODY_CLASS, weightClass } from "./bm25.ts";
 import { hashOf, termsOf } from "./terms.ts";
 
-/** Longer passages drown what they say: measured, +3 points of recall on long messages. */
+/** Terms per passage. Longer passages dilute a match: 60 gains 3 points of recall on long messages. */
 const PASSAGE = 60;
-/** A tag says more than a word in passing. */
+/** A tag counts as this many occurrences: it says more than a word in passing. */
 export const LABEL_TIMES = 2;
-/** Added to the length of a passage of the body; what is left is the length. */
+/** Added to the length of a body passage; the remaining bits are the length. */
 const BODY_FLAG = 0x8000_0000;
 const LENGTH = 0x7fff_ffff;
 
+/** The parts of a record that are searched. */
 export interface TextToAnalyse {
   readonly content: string;
-  /** What else the record says (a handoff's fields and payload, a result's outputs), part by part. */
+  /**
+   * Other texts of the record (the fields and payload of a handoff, the outputs of a result), part by part.
+   */
   readonly body?: readonly string[] | undefined;
   readonly tags?: readonly string[] | undefined;
   readonly concepts?: readonly string[] | undefined;
 }
 
+/** What the index stores about a text. */
 export interface Analysis {
-  /** Hashes of the terms, packed: see passagesIn. */
+  /** Hashes of the terms, packed (see unpackPassages). */
   readonly packed: Uint32Array;
-  /** Each term with the class of its weight (bm25.ts) in front, for the index. */
+  /** Each term prefixed with its weight class (bm25.ts), for the index. */
   readonly tokens: readonly string[];
-  /** Passages and terms of the content: bodies do not change what a usual passage is. */
+  /** Passages and terms of the content only, so that bodies do not change the average passage length. */
   readonly passages: number;
   readonly length: number;
   readonly isQuestion: boolean;
   readonly tellsTime: boolean;
 }
 
+/** Unpacked term hashes of a record. */
 export interface Passages {
   readonly labels: Uint32Array;
-  /** Of the content, then of the body. */
+  /** Passages of the content, then of the body. */
   readonly passages: readonly Uint32Array[];
   readonly body: readonly Uint32Array[];
 }
 
+/** Analyses the text and labels of a record. */
 export function analyse({ content, body = [], tags = [], concepts = [] }: TextToAnalyse): Analysis {
   const terms = termsOf(content);
   const labels = [...tags, ...concepts].flatMap(termsOf);
@@ -57,11 +63,11 @@ export function analyse({ content, body = [], tags = [], concepts = [] }: TextTo
   };
 }
 
-/** What people say when they say when. */
+/** Expressions of time. */
 const TIME =
   /\b(yesterday|today|tonight|tomorrow|ago|last|next|recently|soon|week|weekend|month|year|morning|evening|noon|midnight|mon|tues|wednes|thurs|fri|satur|sun)(day|s|ly)?\b|\b(january|february|march|april|june|july|august|september|october|november|december)\b|\b\d{4}-\d\d\b|\b\d{1,2}:\d\d\b/i;
 
-/** A short rest stays with the passage before it. */
+/** A short remainder stays with the passage before it. */
 function splitIntoPassages(terms: readonly string[]): string[][] {
   const count = Math.max(1, Math.round(terms.length / PASSAGE));
   const size = Math.ceil(terms.length / count);
@@ -87,7 +93,7 @@ function tokensIn(
   return Array.from(best, ([term, weight]) => `${weight}${term}`);
 }
 
-/** The labels, then each passage, each with its length in front; those of the body last, marked. */
+/** Packs the labels, then each passage, each preceded by its length; body passages last, flagged. */
 function pack(
   labels: readonly string[],
   passages: readonly string[][],
@@ -103,9 +109,12 @@ function pack(
   return packed;
 }
 
+/** Returns the number of terms of a passage, from its packed length. */
 export const passageLength = (head: number): number => head & LENGTH;
+/** Returns true if a packed length is that of a body passage. */
 export const isBodyPassage = (head: number): boolean => head > LENGTH;
 
+/** Splits packed terms into labels, content passages and body passages. */
 export function unpackPassages(packed: Uint32Array): Passages {
   const parts: Uint32Array[] = [];
   const body: Uint32Array[] = [];

@@ -1,19 +1,20 @@
 /**
- * Two statements, word by word: which words of one are which of the other, and what is left on either
- * side. Numbers and identifiers are paired only with themselves.
+ * Aligns two statements word by word: which word of one corresponds to which of the other, and which words
+ * are left over on each side. Numbers and identifiers are paired only with equal ones.
  */
 import { areOnSameSide, areOpposites } from "./opposites.ts";
 import { LIGHT_WEIGHT, type Statement, type Token } from "./statement.ts";
 
-/** How near two words are in meaning, from -1 to 1; 0 where one is unknown. */
+/** Similarity of two words in meaning, from -1 to 1; 0 if one is unknown. */
 export type WordSimilarity = (a: string, b: string) => number;
 
+/** The alignment of two statements. */
 export interface Pairing {
-  /** For each token of the first, its partner in the second, or -1. */
+  /** For each token of the first statement, the index of its partner in the second, or -1. */
   readonly partner: readonly number[];
-  /** For each token of the second, its partner in the first, or -1. */
+  /** For each token of the second statement, the index of its partner in the first, or -1. */
   readonly back: readonly number[];
-  /** Pairs that are opposites. */
+  /** Pairs of opposites. */
   readonly opposed: readonly (readonly [Token, Token])[];
 }
 
@@ -21,10 +22,13 @@ type Fits = (a: Token, b: Token) => boolean;
 
 const isWord = ({ kind }: Token): boolean => kind === "word" || kind === "name";
 
-/** Texts with more to pair than this have too little in common for the rest to matter. */
+/**
+ * Maximum number of token pairs to compare in a round: texts with more left over have too little in common
+ * for the rest to matter.
+ */
 const MAX_PAIRS = 10_000;
 
-/** The surest pairs first. */
+/** Pairs tokens in rounds, the most certain pairs first. */
 function pairUp(a: readonly Token[], b: readonly Token[], near: WordSimilarity): Pairing {
   const partner = a.map(() => -1);
   const back = b.map(() => -1);
@@ -55,7 +59,7 @@ function pairUp(a: readonly Token[], b: readonly Token[], near: WordSimilarity):
   return { partner, back, opposed };
 }
 
-/** The first with the first, the second with the second. */
+/** Pairs equal tokens in order: the first with the first, the second with the second. */
 function pairEqual(
   a: readonly Token[],
   b: readonly Token[],
@@ -77,7 +81,7 @@ function pairEqual(
   }
 }
 
-/** allergy, allergic; compare, comparison. */
+/** Derived forms of one word: allergy and allergic, compare and comparison. */
 function isDerived(a: Token, b: Token, near: WordSimilarity): boolean {
   const length = Math.min(a.stem.length, b.stem.length);
   let shared = 0;
@@ -86,19 +90,22 @@ function isDerived(a: Token, b: Token, near: WordSimilarity): boolean {
   return shared >= 4 && shared >= 0.6 * longest && near(a.word, b.word) > 0.25;
 }
 
+/** The result of comparing two statements. */
 export interface StatementComparison {
   readonly a: Statement;
   readonly b: Statement;
   readonly pairing: Pairing;
-  /** What tells something and has no partner. */
+  /** Significant tokens without a partner, on each side. */
   readonly onlyA: readonly Token[];
   readonly onlyB: readonly Token[];
-  /** Shares of what each says that the other says too. */
+  /** Share of each statement's weight that the other statement covers, from 0 to 1. */
   readonly coverA: number;
   readonly coverB: number;
+  /** Share of the weight of both statements that is paired, from 0 to 1. */
   readonly likeness: number;
 }
 
+/** Aligns two statements and measures how much they share. */
 export function compareStatements(
   a: Statement,
   b: Statement,
@@ -115,7 +122,7 @@ export function compareStatements(
     a,
     b,
     pairing,
-    // Who says again what both say adds nothing.
+    // A word that repeats what the other statement contains adds nothing.
     onlyA: freeA.filter((token) => token.weight > LIGHT_WEIGHT && !stemsB.has(token.stem)),
     onlyB: freeB.filter((token) => token.weight > LIGHT_WEIGHT && !stemsA.has(token.stem)),
     coverA: allA === 0 ? 0 : 1 - weigh(freeA) / allA,

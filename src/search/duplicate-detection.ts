@@ -1,8 +1,9 @@
 /**
- * Likeness: whether two notes say the same, cannot both hold, or have nothing to do with each other.
- * Pure, and without a model: words are paired by stem, family and derivation; numbers and identifiers
- * only with themselves; then what is left over on either side, what is denied, and what was turned
- * round decides. In doubt, "other": a writer who is told of a duplicate that is none stops listening.
+ * Duplicate detection: decides whether two notes state the same, contradict each other, or are unrelated.
+ * Pure, and without a model: words are paired by stem, synonym and derivation, numbers and identifiers only
+ * with equal ones; then the decision depends on what is left over on each side, what is negated and what was
+ * reversed. In doubt the verdict is "other": writers who get false warnings about duplicates stop reading
+ * them.
  */
 import {
   compareStatements,
@@ -20,19 +21,21 @@ import {
 import { isSubstituted } from "./substitution.ts";
 import { stem } from "./terms.ts";
 
+/** The relation of a new note to a known one. */
 export type Verdict = "same" | "contradicts" | "other";
 
+/** A verdict with its reason. */
 export interface Judgement {
   readonly verdict: Verdict;
-  /** How much of what both say is said by both, from 0 to 1. */
+  /** How much of both notes is in both, from 0 to 1. */
   readonly likeness: number;
-  /** For people. */
+  /** The reason, for people. */
   readonly why: string;
 }
 
 const UNKNOWN: WordSimilarity = () => 0;
 
-/** What is known, and what somebody is about to say. */
+/** Compares a known note with a new one. */
 export function judge(known: string, said: string, near: WordSimilarity = UNKNOWN): Judgement {
   const whole = compare(statementOf(known), statementOf(said), near);
   if (whole.verdict !== "other") return whole;
@@ -50,7 +53,7 @@ export function judge(known: string, said: string, near: WordSimilarity = UNKNOW
   return whole;
 }
 
-/** A question or an exclamation states nothing. */
+/** Returns true for a statement; a question or an exclamation states nothing. */
 const isAssertion = ({ text }: Statement): boolean => !/[?!？！]\s*$/.test(text);
 
 type ByKey = ReadonlyMap<string, readonly Statement[]>;
@@ -67,12 +70,14 @@ function sentencesByKey(sentences: readonly Statement[]): ByKey {
   return having;
 }
 
-/** In common, for one of many sentences to speak about what another note does. */
+/** Weight that two sentences of longer notes must share to be about the same thing. */
 const SENTENCE_WORDS = 3;
-/** A word of more sentences than this tells none of them apart; longest notes stay affordable. */
+/**
+ * A word that occurs in more sentences does not distinguish them; this bounds the cost of the longest notes.
+ */
 const MAX_SENTENCES_PER_WORD = 50;
 
-/** Of many sentences only the one that shares most with this one can speak against it. */
+/** Returns the sentence that shares most with this one: of many, only that one can contradict it. */
 function nearestOf({ tokens }: Statement, having: ByKey): Statement | undefined {
   const shared = new Map<Statement, number>();
   for (const { key, weight } of tokens) {
@@ -92,47 +97,47 @@ function compare(a: Statement, b: Statement, near: WordSimilarity): Judgement {
 const other = ({ likeness }: StatementComparison): Judgement => ({
   verdict: "other",
   likeness,
-  why: "says something else",
+  why: "different statements",
 });
 
 const quoted = (tokens: readonly Token[]): string =>
   `"${tokens.map(({ word }) => word).join(" ")}"`;
 
-// Turned round ------------------------------------------------------------------------------------
+// Reversals ----------------------------------------------------------------------------------------
 
-/** How much must be shared so that a "not" on one side speaks about the same. */
+/** Minimum likeness for a negation on one side to be about the same thing. */
 const DENIED_LIKENESS = 0.66;
-/** An opposite is a shared subject by itself. */
+/** Lower than for negations, because opposites already share a subject. */
 const OPPOSED_LIKENESS = 0.65;
 
 function findReversal(both: StatementComparison): Judgement | undefined {
   const { a, b, pairing, likeness, onlyA, onlyB } = both;
   const denials = countNegations(both);
   const small = oppositeRelationWords(a, b).filter(
-    // "speeds up" against "slows down" is one turn, not two.
+    // "speeds up" and "slows down" differ in one reversal, not two.
     ([word]) => pairing.opposed.length === 0 || word === "before" || word === "after",
   );
   const swapped = isSwapped(both);
   const turns = denials + pairing.opposed.length + small.length + (swapped ? 1 : 0);
   if (turns % 2 === 0) return undefined;
   const least = denials % 2 === 1 ? DENIED_LIKENESS : OPPOSED_LIKENESS;
-  // With something of its own on either side they speak of two things.
+  // If both sides have words left over, they are about different things.
   if (likeness < least || (onlyA.length > 0 && onlyB.length > 0 && likeness < 0.85)) {
     return other(both);
   }
   const [opposed] = pairing.opposed;
   const why =
     opposed !== undefined
-      ? `${quoted([opposed[0]])} against ${quoted([opposed[1]])}`
+      ? `${quoted([opposed[0]])} versus ${quoted([opposed[1]])}`
       : small.length > 0
-        ? `"${small[0]?.join('" against "')}"`
+        ? `"${small[0]?.join('" versus "')}"`
         : swapped
-          ? "the same in the opposite order"
-          : "one says it, the other denies it";
+          ? "the same in reverse order"
+          : "one affirms it, the other denies it";
   return { verdict: "contradicts", likeness, why };
 }
 
-/** Denials of what both speak about; what only one speaks about may be denied freely. */
+/** Counts negations of words that both contain; words of only one statement may be negated freely. */
 function countNegations({ a, b, pairing }: StatementComparison): number {
   const inA = a.denied.filter((place) => pairing.partner[place] !== -1);
   const inB = b.denied.filter((place) => pairing.back[place] !== -1);
@@ -150,7 +155,7 @@ function oppositeRelationWords(a: Statement, b: Statement): [string, string][] {
   return found;
 }
 
-/** What stands on either side of "before", "than" and such has changed sides. */
+/** Returns true if the words around "before", "than" and the like have changed sides. */
 function isSwapped({ a, b, pairing }: StatementComparison): boolean {
   return a.turns.some(({ left, right }) =>
     b.turns.some(
@@ -159,24 +164,27 @@ function isSwapped({ a, b, pairing }: StatementComparison): boolean {
   );
 }
 
-// Substituted -------------------------------------------------------------------------------------
+// Substitutions ------------------------------------------------------------------------------------
 
-/** With something of its own on either side, one speaks against the other or of something else. */
+/** If both sides have words left over, the statements contradict each other or are about different things. */
 function findSubstitution(both: StatementComparison): Judgement | undefined {
   const { onlyA, onlyB, likeness } = both;
   if (onlyA.length === 0 || onlyB.length === 0) return undefined;
   if (!isSubstituted(both)) return other(both);
-  const why = `${quoted(onlyA)} there, ${quoted(onlyB)} here`;
+  const why = `${quoted(onlyA)} before, ${quoted(onlyB)} now`;
   return { verdict: "contradicts", likeness, why };
 }
 
-// Repeated ----------------------------------------------------------------------------------------
+// Repetitions --------------------------------------------------------------------------------------
 
-/** New words are new: more than a little of them makes another note of it. */
+/** Minimum share of the new note that is known: more new words make it a different note. */
 const NEW_COVER = 0.8;
-/** Who says less than is known repeats it, as long as it is the better half. */
+/**
+ * Minimum share of the known note that is repeated: a note that states less still repeats it, if it covers
+ * the larger half.
+ */
 const KNOWN_COVER = 0.55;
-/** Of two words in common one may be chance. */
+/** With fewer shared words than this, one may be chance, so more must be covered. */
 const FEW = 3;
 const FEW_COVER = 0.75;
 
@@ -187,6 +195,6 @@ function findRepetition(both: StatementComparison): Judgement | undefined {
     ({ weight }, j) => weight > LIGHT_WEIGHT && pairing.back[j] !== -1,
   );
   if (isNew || coverA < (shared.length < FEW ? FEW_COVER : KNOWN_COVER)) return undefined;
-  const why = likeness > 0.97 ? "says the same" : "says the same in other words";
+  const why = likeness > 0.97 ? "states the same" : "states the same in other words";
   return { verdict: "same", likeness, why };
 }

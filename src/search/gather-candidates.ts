@@ -1,11 +1,11 @@
 /**
- * Gathering: from a question to a few hundred records worth a closer look, without looking at more
- * postings than a budget allows, however large the store is.
+ * Gathers candidates for ranking: from a query to a few hundred records, reading no more postings than a
+ * budget allows, however large the store is.
  *
- * Lists are read in two rounds. The first reads the newest few dozen of each: rare words are done
- * with it, and of frequent ones it tells how frequent they are, by how far back they reach.
- * The second spends what is left of the budget on the lists that weigh most, so that what a frequent
- * word would add to a record that has nothing else is what goes unread.
+ * Posting lists are read in two rounds. The first reads the newest few dozen entries of each: that exhausts
+ * rare words, and shows how frequent the others are, by how far back those entries reach. The second round
+ * spends the rest of the budget on the lists with the highest weights. What remains unread is what a frequent
+ * word would add to records that match nothing else.
  */
 import { BODY_CLASS, BODY_CLASS_WEIGHT, CLASS_WEIGHTS, rarity } from "./bm25.ts";
 import type { Query } from "./query.ts";
@@ -13,28 +13,34 @@ import type { Census, RankingSources } from "./ranking-sources.ts";
 import { ScoreAccumulator } from "./score-accumulator.ts";
 import type { Weights } from "./weights.ts";
 
+/** Entries read from each list in the first round. */
 const FIRST_ROUND = 64;
-/** A small store is read far enough to know its frequent words, whose records may all be of one day. */
+/**
+ * A small store is read further in the first round, to learn its frequent words: the records of such a word
+ * may all be of one day.
+ */
 const SMALL_STORE_RECORDS = 50_000;
 const FIRST_ROUND_SMALL = 250;
+/** Shortest useful read of a list. */
 const MIN_LIST_LENGTH = 32;
-/** A near word that is said in passing leads nowhere. */
+/** A similar word only counts from this weight class on: mentioned in passing, it leads nowhere. */
 const MIN_EXPANSION_CLASS = 2;
 
-/** How much each part of a question tells, in this workspace. */
+/** How rare each part of a query is in this workspace; rarer parts carry more weight. */
 export interface Rarities {
-  /** By place in the query's terms: among contents, and among contents and bodies. */
+  /** By index in the query's terms: among contents, and among contents and bodies. */
   readonly terms: readonly number[];
   readonly bodies: readonly number[];
   readonly dates: ReadonlyMap<string, number>;
-  /** Only words that are part of an author's name. */
+  /** Only for words that are part of an author's name. */
   readonly names: ReadonlyMap<string, number>;
 }
 
+/** The gathered candidates and what was learned about the query. */
 export interface GatheredCandidates {
   readonly census: Census;
   readonly rarities: Rarities;
-  /** The best so many, the first of them first. */
+  /** Returns the `want` best positions, best first. */
   best(want: number): readonly number[];
 }
 
@@ -45,24 +51,26 @@ interface PostingList {
   readonly part: Part;
   readonly classWeight: number;
   positions: readonly number[];
-  /** How long it is, or would be. */
+  /** Length of the list; estimated if it was not read to its end. */
   count: number;
 }
 
+/** The query, and how much to read for it. */
 export interface GatherOptions {
   readonly query: Query;
   readonly weights: Weights;
-  /** How many postings may be read. */
+  /** Maximum number of postings to read. */
   readonly postings: number;
 }
 
+/** Reads posting lists within the budget and scores the positions in them. */
 export async function gatherCandidates(
   sources: RankingSources,
   { query, weights, postings }: GatherOptions,
 ): Promise<GatheredCandidates> {
   const census = await sources.census();
   const lists = listsOf(query);
-  // Of a question with many words less of each is read.
+  // The more words a query has, the less is read of each.
   const first = census.records < SMALL_STORE_RECORDS ? FIRST_ROUND_SMALL : FIRST_ROUND;
   const each = Math.max(MIN_LIST_LENGTH, Math.min(first, Math.floor(postings / lists.length)));
   await readPostings(sources, lists, each);
@@ -112,7 +120,7 @@ async function readPostings(
   for (const [n, list] of lists.entries()) list.positions = found[n] ?? [];
 }
 
-/** A list that was cut is judged by how far back its beginning reaches. */
+/** The length of a list that was cut is estimated from how far back its beginning reaches. */
 function estimateLength(
   { positions }: PostingList,
   { census: { first, last }, limit }: { census: Census; limit: number },
@@ -134,7 +142,7 @@ function raritiesOf(query: Query, lists: readonly PostingList[], { records }: Ce
   const rare = (among: number): number => rarity(Math.min(among, records), records);
   const all = query.terms.map((_, place) => count("term", place) + count("body", place));
   return {
-    // What handoffs carry along says nothing about how telling a word is that memories use.
+    // Text that handoffs carry along must not change how rare a word is among memories.
     terms: all.map((either, place) => rare(count("term", place) || either)),
     bodies: all.map(rare),
     dates: new Map(
@@ -149,7 +157,7 @@ function raritiesOf(query: Query, lists: readonly PostingList[], { records }: Ce
   };
 }
 
-/** What is said by a name that many have still says who was meant. */
+/** Returns the weight of an author's name: even a frequent name identifies whom the query means. */
 export const nameWeight = (rare: number): number => Math.max(rare, 0.7);
 
 function weightOf(
@@ -172,7 +180,7 @@ function weightOf(
   }
 }
 
-/** What a term is worth that is so rare: `rarities.terms` or `rarities.bodies`. */
+/** Returns the weight of a term of the query. `rare` is `rarities.terms` or `rarities.bodies`. */
 export function termWeight(
   place: number,
   rare: readonly number[],
@@ -180,7 +188,7 @@ export function termWeight(
 ): number {
   const term = query.terms[place];
   if (term === undefined) return 0;
-  // A rare word says no more than the one it stands for.
+  // A rare similar word must not outweigh the word it stands for.
   const telling = Math.min(rare[place] ?? 0, rare[term.of] ?? 0);
   const part = term.weight < 1 ? weights.expansion * term.weight : 1;
   return telling * part * (rarities.names.has(term.word) ? weights.authorsName : 1);
@@ -209,7 +217,7 @@ async function readMore(
   for (const [n, list] of asked.entries()) {
     const more = found[n] ?? [];
     list.positions = list.positions.concat(more);
-    // Read to its end: no need to guess any more.
+    // The list was read to its end, so its length is exact.
     if (more.length < (requests[n]?.limit ?? 0)) list.count = list.positions.length;
   }
 }

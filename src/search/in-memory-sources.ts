@@ -1,6 +1,6 @@
 /**
- * Records held in memory as sources for ranking: all of the reference store, and in the others those
- * that the index does not hold yet.
+ * Ranking sources over records in memory: all records in the reference store, and in the other stores the
+ * records that are not indexed yet.
  */
 import { analyse, type TextToAnalyse } from "./analyse.ts";
 import { datesOf } from "./query.ts";
@@ -12,7 +12,7 @@ import type {
 } from "./ranking-sources.ts";
 import { wordsOf } from "./words.ts";
 
-/** A record as it is indexed. */
+/** A record in the form in which it is indexed. */
 export interface Indexable extends TextToAnalyse {
   readonly pos: number;
   readonly agent: string;
@@ -24,6 +24,7 @@ export interface Indexable extends TextToAnalyse {
   readonly confidence?: number | undefined;
 }
 
+/** An indexed record, with its tokens and its share of the census. */
 export interface IndexEntry {
   readonly found: RecordFeatures;
   readonly tokens: readonly string[];
@@ -31,7 +32,7 @@ export interface IndexEntry {
   readonly terms: number;
 }
 
-/** Everything the index holds of a record. */
+/** Returns everything that the index stores about a record. */
 export function indexEntryOf(record: Indexable): IndexEntry {
   const { packed, tokens, passages, length, isQuestion, tellsTime } = analyse(record);
   const names = wordsOf(record.agent);
@@ -60,6 +61,7 @@ export function indexEntryOf(record: Indexable): IndexEntry {
   };
 }
 
+/** An index in memory. */
 export class InMemorySources {
   readonly #records = new Map<number, IndexEntry>();
   readonly #postings = new Map<string, number[]>();
@@ -73,7 +75,7 @@ export class InMemorySources {
     return this.#records.size;
   }
 
-  /** In the order of their positions. */
+  /** Adds a record. Records must be added in the order of their positions. */
   add(record: IndexEntry): void {
     const { found, tokens, passages, terms } = record;
     this.#records.set(found.pos, record);
@@ -109,7 +111,7 @@ export class InMemorySources {
     return this.#records.get(pos)?.found;
   }
 
-  /** Records of a session, oldest first. */
+  /** Returns the records of a session, oldest first. */
   session(session: string): readonly number[] {
     return this.#sessions.get(session) ?? [];
   }
@@ -131,7 +133,7 @@ function appendTo(lists: Map<string, number[]>, key: string, pos: number): void 
   else list.push(pos);
 }
 
-/** What two sets of records come to together, the second after the first. */
+/** Returns the totals of two sets of records, the second newer than the first. */
 export function appendCensus(before: Census, after: Census): Census {
   return {
     records: before.records + after.records,

@@ -1,4 +1,4 @@
-/** English forms that no rule of endings brings together, each line with its first word. */
+/** Irregular English forms, which no rule for endings covers; each line begins with the base form. */
 const FAMILIES = `go went gone goes
 buy bought
 bring brought
@@ -119,7 +119,7 @@ good better best
 bad worse worst
 mom mum`;
 
-/** The word a form is counted as. */
+/** Maps an irregular form to its base form. */
 export const BASE_FORMS: ReadonlyMap<string, string> = new Map(
   FAMILIES.split("\n").flatMap((line) => {
     const [base = "", ...forms] = line.split(" ");

@@ -1,4 +1,4 @@
-/** Matching: what one record says of what was asked, exactly, by its best passage. */
+/** Scores how well one record matches a query, exactly, by its best passage. */
 import { isBodyPassage, LABEL_TIMES, passageLength } from "./analyse.ts";
 import { saturation } from "./bm25.ts";
 import { type GatheredCandidates, nameWeight, termWeight } from "./gather-candidates.ts";
@@ -6,15 +6,16 @@ import { datesOf, type Query } from "./query.ts";
 import type { RecordFeatures } from "./ranking-sources.ts";
 import type { Weights } from "./weights.ts";
 
+/** How well a record matches a query. */
 export interface Match {
   readonly record: RecordFeatures;
-  /** What each term adds, at most, wherever in the record. */
+  /** The highest contribution of each term anywhere in the record. */
   readonly terms: Float64Array;
-  /** The same of its content alone, which counts for its neighbours too: a body is long. */
+  /** The same for the content alone. Only this counts for neighbouring records, because a body is long. */
   readonly contentTerms: Float64Array;
-  /** Which terms the best passage says. */
+  /** Indexes of the terms in the best passage. */
   readonly said: readonly number[];
-  /** Where that passage is one of the body: what tells it from others. 0: it is of the content. */
+  /** A key that identifies the best passage if it is in the body; 0 if it is in the content. */
   readonly bodyPassage: number;
   readonly hasBody: boolean;
   readonly words: number;
@@ -22,12 +23,13 @@ export interface Match {
   readonly author: number;
   readonly date: number;
   readonly time: number;
-  /** All of it together. */
+  /** The sum of all parts. */
   readonly own: number;
 }
 
 const NOTHING_SAID = { at: 0, inBody: false, words: 0, pairs: 0, said: [] as readonly number[] };
 
+/** Matches records against one query. */
 export class Matcher {
   readonly #query: Query;
   readonly #weights: Weights;
@@ -37,7 +39,7 @@ export class Matcher {
   readonly #bodyWeights: readonly number[];
   readonly #average: number;
   readonly #follows: ReadonlySet<number>;
-  /** Of the record and the passage that are looked at now. */
+  /** Reused counters for the current record and the current passage. */
   readonly #labelTimes: Float64Array;
   readonly #times: Float64Array;
 
@@ -57,7 +59,7 @@ export class Matcher {
     this.#times = new Float64Array(query.terms.length);
   }
 
-  /** What a passage of usual length is worth that says every word of the question once. */
+  /** The score of an average passage that contains every word of the query once. */
   get asked(): number {
     return this.#query.terms.reduce(
       (sum, { weight }, place) => (weight < 1 ? sum : sum + (this.#termWeights[place] as number)),
@@ -65,7 +67,10 @@ export class Matcher {
     );
   }
 
-  /** A few microseconds: loops by index over the packed terms, and nothing made that is not kept. */
+  /**
+   * Matches one record in a few microseconds: loops by index over the packed terms, without allocating
+   * anything temporary.
+   */
   match(record: RecordFeatures): Match {
     const { packed } = record;
     const labelled = 1 + (packed[0] ?? 0);
@@ -83,7 +88,7 @@ export class Matcher {
       const inBody = isBodyPassage(head);
       if (inBody && terms === contentTerms) terms = contentTerms.slice();
       const pairs = this.#count(packed, at + 1, length) * (inBody ? this.#weights.body : 1);
-      // A line of a few words is no better than a sentence that says the same.
+      // A line of a few words must not rank above a sentence with the same words.
       const usual = inBody ? Math.max(length, this.#average) : length;
       const words = this.#weigh(usual, inBody ? this.#bodyWeights : this.#termWeights, terms);
       if (words + pairs > best.words + best.pairs) {
@@ -91,7 +96,7 @@ export class Matcher {
       }
       at += 1 + length;
     }
-    // A question is seldom the answer: what it says counts less, to its neighbours as much as ever.
+    // A question is seldom the answer, so its words count less for itself; for its neighbours they count in full.
     const { at, inBody, said } = best;
     const part = record.isQuestion && !inBody ? this.#weights.question : 1;
     const words = best.words * part;
@@ -102,7 +107,7 @@ export class Matcher {
     return { record, terms, contentTerms, said, bodyPassage, hasBody, words, pairs, ...around };
   }
 
-  /** How often a passage says each term; what the pairs in it are worth. */
+  /** Counts how often each term occurs in a passage; returns the score of the pairs in it. */
   #count(packed: Uint32Array, from: number, length: number): number {
     const times = this.#times;
     times.set(this.#labelTimes);
@@ -125,7 +130,7 @@ export class Matcher {
     return pairs;
   }
 
-  /** What the terms that were counted are worth together; each at most, in `terms`. */
+  /** Returns the score of the counted terms; keeps the highest contribution of each in `terms`. */
   #weigh(length: number, weights: readonly number[], terms: Float64Array): number {
     let words = 0;
     for (let place = 0; place < this.#times.length; place++) {
@@ -155,7 +160,7 @@ export class Matcher {
     return (this.#weights.pair * both) / 2;
   }
 
-  /** What is known of a record besides its words. */
+  /** Scores author, date and time, and adds up the total. */
   #around(
     record: RecordFeatures,
     spoken: number,
@@ -182,7 +187,7 @@ export class Matcher {
   }
 }
 
-/** The same for passages of the same terms. */
+/** Returns the same key for passages with the same terms. */
 function passageKey(packed: Uint32Array, at: number): number {
   let key = 0x811c9dc5;
   const end = at + 1 + passageLength(packed[at] as number);
@@ -193,8 +198,8 @@ function passageKey(packed: Uint32Array, at: number): number {
 const pairKey = (first: number, second: number): number => first * 4_096 + second;
 
 /**
- * Which term of the query a hash is. Most terms of a record are none: a look at one byte says so, for
- * a tenth of what a Map of such large numbers costs.
+ * Finds the query term of a hash. Most terms of a record are not in the query: checking one byte rules them
+ * out, at a tenth of the cost of a Map with such large keys.
  */
 class TermLookup {
   readonly #hashes: readonly number[];
@@ -205,7 +210,7 @@ class TermLookup {
     for (const hash of hashes) this.#maybe[hash & 4_095] = 1;
   }
 
-  /** -1: none. */
+  /** Returns -1 if the hash is not a term of the query. */
   of(hash: number): number {
     return this.#maybe[hash & 4_095] === 0 ? -1 : this.#hashes.indexOf(hash);
   }

@@ -1,10 +1,10 @@
 /**
- * Words that turn a statement round: those that deny it, and pairs of which a thing is one or the
- * other. Each line of pairs has two sides; words of one side say the same here.
+ * Words that reverse a statement: negations, and pairs of opposites. Each line of pairs has two sides; the
+ * words of one side count as equal here.
  */
 import { stem } from "./terms.ts";
 
-/** Each denies what stands beside it; two of them cancel out ("do not merge without approval"). */
+/** Each negates the word beside it; two of them cancel out ("do not merge without approval"). */
 export const NEGATIONS: ReadonlySet<string> = new Set(
   `not no never cannot without nobody none neither nor nothing stop stopped avoid avoids avoided
   forbidden forbid forbids prohibited dont doesnt didnt isnt arent wasnt werent cant couldnt wont
@@ -69,7 +69,7 @@ interface Side {
   readonly side: 0 | 1;
 }
 
-/** By stem. A word may be part of several pairs. */
+/** By stem. A word can be in several pairs. */
 const SIDES = new Map<string, Side[]>();
 for (const [pair, line] of PAIRS.split("\n").entries()) {
   for (const [n, words] of line.split(" | ").entries()) {
@@ -80,10 +80,10 @@ for (const [pair, line] of PAIRS.split("\n").entries()) {
   }
 }
 
-/** What grammar puts in front to say the opposite. */
+/** Prefixes that form the opposite of a word. */
 const PREFIX = /^(un|in|im|ir|il|dis|non|a|mis)-?/;
 
-/** Whether a thing is one of the two or the other; both are stems. */
+/** Returns true if two stems are opposites. */
 export function areOpposites(a: string, b: string): boolean {
   if (a === b) return false;
   const others = SIDES.get(b) ?? [];
@@ -96,7 +96,7 @@ export function areOpposites(a: string, b: string): boolean {
 const isPrefixed = (long: string, short: string): boolean =>
   short.length >= 4 && long.endsWith(short) && long.replace(PREFIX, "") === short;
 
-/** Whether both are on the same side of a pair. */
+/** Returns true if two stems are on the same side of a pair. */
 export function areOnSameSide(a: string, b: string): boolean {
   const others = SIDES.get(b) ?? [];
   return (SIDES.get(a) ?? []).some(({ pair, side }) =>

@@ -1,13 +1,14 @@
 /**
- * The passage that answers: of a text's lines, the sentences that say most of what was asked, short
- * enough to stand beside a hit.
+ * Selects the passage to show with a search result: the sentences that contain most of the query's terms, at
+ * most 240 characters.
  */
 import { clip } from "../base/clip.ts";
 import { termsOf } from "./terms.ts";
 
-/** Characters of a passage. */
+/** Maximum length in characters. */
 export const PASSAGE_LENGTH = 240;
 
+/** A line of a record, with the name of its field. */
 export interface PassageLine {
   readonly field: string;
   readonly text: string;
@@ -20,11 +21,11 @@ interface Piece extends PassageLine {
 
 const GAP = " … ";
 
-/** Where a sentence ends; and parts, at spaces where there are some, of one that is too long. */
+/** Ends of sentences, and parts of overlong ones, split at spaces where possible. */
 const SENTENCE_END = /\n+|(?<=[.!?;])\s+/u;
 const PART = /.{1,180}(?:\s|$)|.{1,180}/gsu;
 
-/** Undefined when none of the lines says any of the terms. */
+/** Returns the passage; undefined if none of the lines contains any of the terms. */
 export function passageOf(
   lines: readonly PassageLine[],
   terms: readonly string[],
@@ -48,7 +49,7 @@ export function passageOf(
 
 const shownOf = ({ field, text }: PassageLine): string => `${field}: ${text}`;
 
-/** Those that say any of the terms. */
+/** Returns the sentences that contain any of the terms. */
 function piecesOf(lines: readonly PassageLine[], wanted: ReadonlySet<string>): Piece[] {
   const pieces: Piece[] = [];
   for (const { field, text } of lines) {
@@ -60,7 +61,7 @@ function piecesOf(lines: readonly PassageLine[], wanted: ReadonlySet<string>): P
   return pieces;
 }
 
-/** The one that adds most; of equal ones the first. */
+/** Returns the piece that adds most missing terms; the first one in case of a tie. */
 function bestOf(pieces: readonly Piece[], missing: ReadonlySet<string>): Piece | undefined {
   let [best, most]: [Piece | undefined, number] = [undefined, 0];
   for (const piece of pieces) {

@@ -1,49 +1,53 @@
 /**
- * A question, taken apart once: terms in order, dates it names, words that may be an author's name,
- * and whether it asks for a time. Plain data: it travels to whichever thread or database answers it.
+ * Parses a query once: terms in order, the dates it names, words that may be an author's name, and whether it
+ * asks for a time. Plain data, so that it can be sent to the thread or database that answers it.
  */
 import { STOP_WORDS } from "./stop-words.ts";
 import { hashOf, stem } from "./terms.ts";
 import { wordsOf } from "./words.ts";
 
+/** One term of a query. */
 export interface QueryTerm {
   readonly term: string;
   readonly hash: number;
-  /** The word as it was asked. */
+  /** The word as it was written in the query. */
   readonly word: string;
-  /** 1: asked for. Less: a word near in meaning to one that was. */
+  /** 1 for a word of the query; less for a word similar in meaning. */
   readonly weight: number;
-  /** The place of the word it stands for: its own, unless it is a near one. */
+  /** Index of the word it stands for: its own index, except for a similar word. */
   readonly of: number;
 }
 
+/** A parsed query. */
 export interface Query {
-  /** Each once, in the order asked; words near in meaning after them. */
+  /** Distinct terms in query order, followed by words similar in meaning. */
   readonly terms: readonly QueryTerm[];
-  /** Terms asked one right after the other, by their places in `terms`. */
+  /** Adjacent terms of the query, by their indexes in `terms`. */
   readonly pairs: readonly (readonly [number, number])[];
   /** Days, months and years: `y2026`, `m5`, `d7`. */
   readonly dates: readonly string[];
-  /** Words that could be the name of whoever wrote it. */
+  /** Words that could be the author's name. */
   readonly names: readonly string[];
+  /** True if the query asks for a time. */
   readonly asksWhen: boolean;
 }
 
-/** A word near in meaning to one that was asked. */
+/** A word similar in meaning to a word of the query. */
 export interface SimilarWord {
   readonly word: string;
   readonly similarity: number;
 }
 
-/** Each is looked up: a question of more words is asked by the most telling of them. */
+/** Maximum number of terms, each of which is a lookup; a longer query is reduced to its longest words. */
 export const MAX_TERMS = 64;
-/** So many near words of each, and of all together: more find nothing more, and each is looked up. */
+/** Similar words per word, and in total: more do not find more, and each is a lookup. */
 const EXPANSIONS_PER_WORD = 3;
 const MAX_EXPANSIONS = 12;
 
 const WHEN =
   /^\s*when\b|\bhow (long|often|recently)\b|\b(what|which) (date|day|month|year|time|week)/i;
 
+/** Parses a query. `nearest` returns words similar in meaning (default: none). */
 export function queryOf(
   text: string,
   nearest: (word: string) => readonly SimilarWord[] = () => [],
@@ -76,7 +80,7 @@ export function queryOf(
   };
 }
 
-/** Of a question as long as a page the longest words: what is rare is long. In the order asked. */
+/** Reduces a query as long as a page to its longest words, in query order: rare words tend to be long. */
 function selectRarestWords(words: readonly string[]): readonly string[] {
   const distinct = [...new Set(words)];
   if (distinct.length <= MAX_TERMS) return words;
@@ -108,13 +112,13 @@ const MONTHS = [
   "december",
 ];
 
-/** A day counts only where a month is named too: a bare number is no date. */
+/** Returns the dates in a text. A day counts only together with a month: a bare number is not a date. */
 function datesIn(text: string): string[] {
   const lower = text.toLowerCase();
   const found = new Set<string>();
   for (const [, year] of lower.matchAll(/\b((?:19|20)\d\d)\b/g)) found.add(`y${year}`);
   for (const [n, month] of MONTHS.entries()) {
-    // "may" is a verb more often than a month: it takes a number beside it.
+    // "may" is a verb more often than a month, so it needs a number or a preposition beside it.
     const form =
       month === "may"
         ? /\bmay,? \d|\d(st|nd|rd|th)?( of)? may\b|\b(in|of|since|until|by|last|next) may\b/
@@ -136,7 +140,7 @@ function datesIn(text: string): string[] {
   return [...found];
 }
 
-/** The dates a time has, in the form a query names them. */
+/** Returns the dates of a time, in the form that queries use. */
 export function datesOf(time: number): readonly [year: string, month: string, day: string] {
   const date = new Date(time);
   return [`y${date.getUTCFullYear()}`, `m${date.getUTCMonth() + 1}`, `d${date.getUTCDate()}`];

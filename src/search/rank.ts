@@ -1,12 +1,12 @@
 /**
- * Ranking: candidates from the engine in, the best records out, each with what its place is made of.
- * The one place where the score is computed, the same for every store.
+ * Ranks records: takes candidates from the store, and returns the best with the parts of their scores. Scores
+ * are computed only here, the same way for every store.
  *
- *   gather     words, dates, authors → a few hundred positions          gather.ts
- *   match      each of them exactly, by its best passage                match.ts
- *   spread     what is said beside it in its session counts here too
- *   connect    records it is related to; what supersedes it takes its place
- *   mean       likeness in meaning: a small part, unless words say little of what was asked
+ *   gather     words, dates, authors → a few hundred positions           gather-candidates.ts
+ *   match      each of them exactly, by its best passage                 match.ts
+ *   spread     words in neighbouring records of the session count here too
+ *   connect    related records; a record that supersedes another takes its place
+ *   mean       similarity in meaning: a small part, unless words match little of the query
  *   weigh      importance, confidence, recency
  */
 import { type GatheredCandidates, gatherCandidates } from "./gather-candidates.ts";
@@ -15,32 +15,35 @@ import type { Query } from "./query.ts";
 import type { PositionEdge, RankingSources } from "./ranking-sources.ts";
 import type { Weights } from "./weights.ts";
 
+/** A query and how to rank its results. */
 export interface RankRequest {
   readonly query: Query;
   readonly weights: Weights;
-  /** The time it is asked, or asked about. */
+  /** The current time, or the time that the query is about. */
   readonly now: number;
-  /** How many of the best are wanted. */
+  /** Number of results. */
   readonly want: number;
-  /** Not these: they were shown on the pages before. */
+  /** Positions of earlier pages, which are omitted. */
   readonly shown: ReadonlySet<number>;
+  /** How far, and to how many records, relations are followed. */
   readonly graph: { readonly depth: number; readonly visits: number };
-  /** What was superseded or corrected is left out, or marked and last. */
+  /** Whether superseded or corrected records are omitted, or marked and ranked last. */
   readonly superseded: "left-out" | "marked";
   readonly effort: Effort;
 }
 
-/** How much is looked at; more than enough finds what an exhaustive search would. */
+/** How much is read for a query. With the default, it finds what an exhaustive search would. */
 export interface Effort {
-  /** Postings that are read: about 0.15 µs each. */
+  /** Postings to read: about 0.15 µs each. */
   readonly postings: number;
-  /** Records that are looked at closely: some 10 µs each. Twice as many find nothing more. */
+  /** Records to match exactly: about 10 µs each. Twice as many find nothing more. */
   readonly candidates: number;
 }
 
+/** The default effort. */
 export const EFFORT: Effort = { postings: 20_000, candidates: 160 };
 
-/** What a place in the ranking is made of, in the units of weights.ts. */
+/** The parts of a score, in the units of weights.ts. */
 export interface ScoreParts {
   readonly words: number;
   readonly pairs: number;
@@ -51,34 +54,35 @@ export interface ScoreParts {
   readonly session: number;
   readonly graph: number;
   readonly meaning: number;
-  /** Importance, confidence and recency multiply the rest. */
+  /** Product of importance, confidence, recency and validity, which multiplies the sum of the other parts. */
   readonly factor: number;
 }
 
+/** One result of ranking. */
 export interface RankedRecord {
   readonly pos: number;
   readonly score: number;
   readonly parts: ScoreParts;
-  /** Places of the query's terms that it says, and that are said beside it. */
+  /** Indexes of the query's terms in the record, and of those in its neighbours. */
   readonly said: readonly number[];
   readonly heard: readonly number[];
-  /** Where the words beside it, or the connection, come from. */
+  /** Positions of the record that the neighbouring words, or the relation, come from. */
   readonly nearest: number | undefined;
   readonly connected: { readonly pos: number; readonly kind: string } | undefined;
-  /** Whether its best passage is one of its body (store/body-text.ts), not of its content. */
+  /** True if its best passage is in its body (store/body-text.ts), not in its content. */
   readonly inBody: boolean;
   readonly supersededBy: readonly number[];
   readonly similarity: number | undefined;
 }
 
-/** How many of them have their neighbours looked at. Twice as many find no more. */
+/** Minimum number of candidates with a check of their neighbours. Twice as many find nothing more. */
 const MIN_SPREAD_SOURCES = 32;
-/** How much the second best of a session speaks for it: one chance hit should not do so alone. */
+/** Weight of the second best match of a session: one chance match should not decide alone. */
 const SECOND_BEST_WEIGHT = 0.3;
 const MAX_VECTOR_CANDIDATES = 32;
-/** So many of the best by words are compared by meaning too. */
+/** Minimum number of the best by words that are also compared by meaning. */
 const MIN_VECTOR_COMPARISONS = 64;
-/** Edges looked at around one round of records. */
+/** Maximum number of relations to read per step. */
 const EDGES = 2_000;
 
 interface Candidate {
@@ -94,6 +98,7 @@ interface Candidate {
   supersededBy: number[];
 }
 
+/** Ranks the records that match a query; returns the best `want`, best first. */
 export async function rank(
   sources: RankingSources,
   ranking: RankRequest,
@@ -137,7 +142,7 @@ export async function rank(
   return sortCandidates(standings, ranking);
 }
 
-/** Where many of the best may not be seen, further down, as far as anything was gathered. */
+/** If the reader cannot see many of the best candidates, continues further down the gathered ones. */
 async function loadBestCandidates(
   gathered: GatheredCandidates,
   { look, standings, want }: { look: LoadRecords; standings: Candidates; want: number },
@@ -170,9 +175,9 @@ type Candidates = Map<number, Candidate>;
 type LoadRecords = (positions: readonly number[]) => Promise<void>;
 
 /**
- * Who answers a question seldom repeats its words: a word said beside a record counts as if it were
- * said in it, for less. Each word counts once, from wherever it is nearest: summing whole neighbours
- * instead loses three points of recall.
+ * Adds scores for words in neighbouring records. An answer seldom repeats the words of the question, so a
+ * word beside a record counts as if it were in it, with a lower weight. Each word counts once, from the
+ * nearest record: adding up whole neighbours instead costs three points of recall.
  */
 async function addNeighbourScores(
   sources: RankingSources,
@@ -247,7 +252,7 @@ function addNeighbourTerms(
     .toSorted((a, b) => b.gain - a.gain)[0]?.other;
 }
 
-/** Where much of what was asked is said, the rest is probably said too. */
+/** Adds scores for sessions: where much of the query matches, the rest probably does too. */
 function addSessionScores(standings: Candidates, weights: Weights): void {
   const sessions = new Map<string, number[]>();
   for (const each of standings.values()) {
@@ -268,7 +273,7 @@ function addSessionScores(standings: Candidates, weights: Weights): void {
   }
 }
 
-/** What was replaced speaks for nobody else. */
+/** A replaced record does not contribute to other records. */
 const isReplaced = ({ supersededBy }: Candidate): boolean => supersededBy.length > 0;
 
 const lexicalScore = ({ match, near, session }: Candidate): number => match.own + near + session;
@@ -277,7 +282,7 @@ interface MeaningOptions {
   readonly weights: Weights;
   readonly meant: readonly number[];
   readonly want: number;
-  /** What a record is worth that says every word of the question. */
+  /** Score of a record that contains every word of the query. */
   readonly asked: number;
 }
 
@@ -298,29 +303,33 @@ async function addMeaningScores(
     const found = standings.get(pos);
     if (found === undefined || similarity <= 0) continue;
     found.similarity = similarity;
-    // A vector of all that a handoff says is near to many questions, and an answer to few.
+    // The vector of a whole handoff is near to many queries, but answers few.
     const part = found.match.hasBody ? weights.bodyMeaning : 1;
     found.meaning = part * weights.meaning * scale * similarity;
   }
 }
 
-/** Where the best by words has less than this part of what was asked, words explain it badly. */
+/** If the best record by words matches less than this share of the query, words explain the query badly. */
 const MIN_EXPLAINED_SHARE = 0.6;
-/** So many times what was asked, at most: by then meaning leads, and scores stay in their units. */
+/**
+ * Upper bound in multiples of the full query score: by then meaning dominates, and scores stay in their
+ * units.
+ */
 const MAX_MEANING_FACTOR = 3;
 
 /**
- * Scaled by the best score by words, so that meaning neither drowns many words nor vanishes beside
- * few. A question in quite other words finds only chance hits of frequent ones: the less of it the best
- * explains, the more meaning counts, until it leads. That finds seven more of a hundred such records, and
- * costs questions that share words at most a fifth of a point; 0.5 to 0.67 and a fourth power do much the same.
+ * Scales meaning by the best score by words, so that it neither drowns many words nor vanishes beside few. A
+ * query in entirely different words matches frequent words by chance only: the less of the query the best
+ * record explains, the more meaning counts, until it dominates. That finds seven more of a hundred such
+ * records, and costs queries with shared words at most a fifth of a point; 0.5 to 0.67 and a fourth power do
+ * about the same.
  */
 function meaningScale(top: number, asked: number): number {
   const missed = Math.max(1, (MIN_EXPLAINED_SHARE * asked) / top);
   return Math.max(top, Math.min(top * missed ** 3, MAX_MEANING_FACTOR * asked));
 }
 
-/** How much of its worth goes along an edge. What replaces a record is what was looked for. */
+/** Share of a score that passes along a relation. A replacement of a record is what the query wants. */
 const EDGE_WEIGHTS: Readonly<Record<string, number>> = {
   supersedes: 2.5,
   corrects: 2.5,
@@ -334,7 +343,7 @@ const EDGE_WEIGHTS: Readonly<Record<string, number>> = {
   "branches-from": 0,
 };
 
-/** From so many of the best connections are followed. */
+/** Number of best records from which relations are followed. */
 const SEEDS = 24;
 const REPLACING: ReadonlySet<string> = new Set(["supersedes", "corrects"]);
 
@@ -348,7 +357,7 @@ async function addGraphScores(
   let visits = graph.visits;
   const followed = new Set<number>();
   for (let step = 0; step < graph.depth && front.length > 0; step++) {
-    // In one order, whatever the store: what goes along one edge goes on along the next.
+    // In the same order for every store, because a score that passes along one edge continues along the next.
     const edges = (await sources.edges(front, EDGES)).toSorted(oldestFirst);
     const ends = edges.flatMap(({ source, target }) => [source, target]);
     const unseen = [...new Set(ends)].filter((pos) => !standings.has(pos)).slice(0, visits);
@@ -397,13 +406,16 @@ function propagateScore(
   return reached;
 }
 
-/** Any two texts are a little alike; less than this is no reason to show one. */
+/** Minimum similarity for a result that matches by meaning only: any two texts are slightly similar. */
 const MIN_SIMILARITY = 0.3;
 
-/** Each handoff of a line repeats what it carries along: one that says it is enough of an answer. */
+/**
+ * Factor for repeated passages: each handoff of a line repeats what it carries, and one result with it is
+ * enough.
+ */
 const REPEATED_FACTOR = 0.5;
 
-/** Those whose best passage is that of a better one. */
+/** Returns the candidates with the same best passage as a better candidate. */
 function findRepeatedPassages(standings: Candidates): ReadonlySet<Candidate> {
   const known = new Set<number>();
   return new Set(
@@ -435,7 +447,7 @@ function sortCandidates(standings: Candidates, ranking: RankRequest): RankedReco
     .slice(0, ranking.want);
 }
 
-/** What is past its time may still explain something. */
+/** Factor for records after the end of their validity: they may still explain something. */
 const OUTDATED_FACTOR = 0.5;
 
 function factorOf({ match }: Candidate, { weights, now }: RankRequest): number {

@@ -1,23 +1,24 @@
 /**
- * What ranking asks of an engine. Each store answers in its own way; what is made of the answers is
- * the same code everywhere, so two stores with the same records rank them alike.
+ * The interface between ranking and a store. Each store implements these reads in its way; the code that
+ * ranks the results is shared, so two stores with the same records rank them alike.
  *
- * A position says where a record is in its store: larger is newer.
+ * A position identifies a record in its store; a larger position is newer.
  */
 
+/** Totals of the indexed records. */
 export interface Census {
   readonly records: number;
-  /** Passages and terms of all of them together: what a usual passage is. */
+  /** Passages and terms of all records, from which the average passage length follows. */
   readonly passages: number;
   readonly terms: number;
-  /** The positions they lie between. */
+  /** The smallest and the largest position. */
   readonly first: number;
   readonly last: number;
 }
 
 /**
- * Tokens: a digit and a term (its weight class, bm25.ts), `d` and a date, `n` and a word of the
- * author's name.
+ * A read of one posting list. Tokens are a digit and a term (the weight class, bm25.ts), `d` and a date, or
+ * `n` and a word of the author's name.
  */
 export interface PostingRequest {
   readonly token: string;
@@ -26,65 +27,75 @@ export interface PostingRequest {
   readonly limit: number;
 }
 
-/** What the index knows of a record. */
+/** What the index stores about a record. */
 export interface RecordFeatures {
   readonly pos: number;
-  /** The same for records of one session, in whatever form the store has it. */
+  /** The same for all records of one session, in the form of the store. */
   readonly session: string;
-  /** Of the author's name. */
+  /** Words of the author's name. */
   readonly names: readonly string[];
-  /** When it is true, or else when it was written. */
+  /** The time the record is about, or else the time it was written. */
   readonly when: number;
   readonly storedAt: number;
-  /** Until when it holds; 0: no end is known. */
+  /** End of its validity; 0 if it has none. */
   readonly validUntil: number;
-  /** From 0 to 1; undefined where nothing was said. */
+  /** From 0 to 1; undefined if not set. */
   readonly importance: number | undefined;
   readonly confidence: number | undefined;
   readonly isQuestion: boolean;
   readonly tellsTime: boolean;
-  /** Its terms (analyse.ts). */
+  /** Its packed terms (analyse.ts). */
   readonly packed: Uint32Array;
 }
 
-/** The records before and after one in its session, nearest first. */
+/** The records before and after a record in its session, nearest first. */
 export interface SessionNeighbours {
   readonly pos: number;
   readonly before: readonly number[];
   readonly after: readonly number[];
 }
 
+/** A relation between two records, by position. */
 export interface PositionEdge {
   readonly kind: string;
   readonly source: number;
   readonly target: number;
 }
 
-/** A record and one that supersedes or corrects it. */
+/** A record, and another that supersedes or corrects it. */
 export interface Replacement {
   readonly pos: number;
   readonly by: number;
 }
 
+/** A record and its similarity to the query. */
 export interface SimilarRecord {
   readonly pos: number;
-  /** Cosine with what was asked. */
+  /** Cosine similarity to the query. */
   readonly similarity: number;
 }
 
+/** The reads that a store implements for ranking. */
 export interface RankingSources {
   census(): Promise<Census>;
-  /** Newest first. May name records that cannot be seen; `records` leaves those out. */
+  /**
+   * Returns the positions of each list, newest first. May include records that the reader cannot see;
+   * `records` omits those.
+   */
   postings(requests: readonly PostingRequest[]): Promise<readonly (readonly number[])[]>;
-  /** Those of them that may be seen and pass the filter, in no order. */
+  /** Returns those records that the reader can see and that pass the filter, in any order. */
   records(positions: readonly number[]): Promise<readonly RecordFeatures[]>;
+  /** Returns up to `reach` neighbours of each record on either side. */
   beside(records: readonly RecordFeatures[], reach: number): Promise<readonly SessionNeighbours[]>;
-  /** Edges from or to any of them that hold now, oldest first. */
+  /** Returns relations from or to any of the records that are valid now, oldest first. */
   edges(positions: readonly number[], limit: number): Promise<readonly PositionEdge[]>;
-  /** Those of them that were replaced, by what the reader can see, whether it passes the filter or not. */
+  /**
+   * Returns those records that were replaced by a record the reader can see, whether that passes the filter
+   * or not.
+   */
   replaced(positions: readonly number[]): Promise<readonly Replacement[]>;
-  /** The nearest in meaning to what was asked; empty when there are no vectors. */
+  /** Returns the records nearest in meaning to the query; none if there are no vectors. */
   nearest(limit: number): Promise<readonly SimilarRecord[]>;
-  /** Of those that have a vector. */
+  /** Returns the similarity of those records that have a vector. */
   similarities(positions: readonly number[]): Promise<readonly SimilarRecord[]>;
 }

@@ -1,11 +1,11 @@
 /**
- * Adding up what lists of positions are worth, and taking the best. Tens of thousands of additions a
- * question: a hash table in typed arrays does them in a millisecond, a Map takes five.
+ * Adds up scores of positions over many posting lists and returns the best. A query takes tens of thousands
+ * of additions: a hash table in typed arrays does them in a millisecond, a Map takes five.
  */
 const FREE = -1;
-/** So many more than are wanted are compared with what lies beside them. */
+/** This many times the wanted number are compared with their neighbours. */
 const PRESELECTION_FACTOR = 4;
-/** Steps between nothing and the best sum, to find where the best begin without sorting. */
+/** Histogram steps between 0 and the highest sum, to find the threshold of the best without sorting. */
 const STEPS = 2_048;
 
 interface Entry {
@@ -13,18 +13,20 @@ interface Entry {
   readonly sum: number;
 }
 
+/** Sums of scores by position. */
 export class ScoreAccumulator {
   readonly #keys: Float64Array;
   readonly #sums: Float64Array;
   #most = 0;
 
-  /** `additions`: how many there can be at most. */
+  /** `additions` is the maximum number of additions. */
   constructor(additions: number) {
     const size = 2 ** Math.ceil(Math.log2(Math.max(16, additions * 2)));
     this.#keys = new Float64Array(size).fill(FREE);
     this.#sums = new Float64Array(size);
   }
 
+  /** Adds a score to each position. */
   add(positions: readonly number[], worth: number): void {
     if (worth <= 0) return;
     const keys = this.#keys;
@@ -39,8 +41,9 @@ export class ScoreAccumulator {
   }
 
   /**
-   * Of equal ones the newest. What lies right beside a position counts for it too: mostly that is
-   * of the same session. Only the best by themselves are compared that way.
+   * Returns the best positions, the newest first in case of a tie. A position also gains from the positions
+   * right beside it, which are mostly of the same session (`beside`: the weight per distance). Only the best
+   * by themselves are compared that way.
    */
   best(want: number, beside: readonly number[]): number[] {
     return this.#atLeast(want * PRESELECTION_FACTOR)
@@ -58,7 +61,7 @@ export class ScoreAccumulator {
     return sum;
   }
 
-  /** The best so many, and those that are hardly worse than the last of them. */
+  /** Returns the `want` best entries; the threshold comes from the histogram. */
   #atLeast(want: number): Entry[] {
     const steps = new Uint32Array(STEPS + 1);
     const scale = STEPS / (this.#most || 1);

@@ -1,59 +1,62 @@
 /**
- * A sentence of a note as the judge of likeness sees it: what it is about, in order, each word as the
- * one that stands for its family; numbers and identifiers as they are; what is denied; and where its
- * subject ends. Grammar is guessed from small words only.
+ * Parses a sentence of a note for duplicate detection: its words in order, each represented by its synonym
+ * family; numbers and identifiers as they are; negated words; and the end of its subject. Grammar is guessed
+ * from function words only.
  */
 import { NEGATIONS } from "./opposites.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { familyOf } from "./synonyms.ts";
 import { stem } from "./terms.ts";
 
+/** One significant word of a statement. */
 export interface Token {
   /** What it is compared by. */
   readonly key: string;
-  /** Its stem: opposites are told by it. */
+  /** Its stem, by which opposites are found. */
   readonly stem: string;
   readonly word: string;
   /** A number, an identifier (worker-7, validateToken), a name, or a word. */
   readonly kind: "number" | "mark" | "name" | "word";
-  /** How much it tells: a word such as "use" hardly anything. */
+  /** How significant it is: a word such as "use" hardly at all. */
   readonly weight: number;
-  /** Its place among all words of the sentence. */
+  /** Its index among all words of the sentence. */
   readonly at: number;
 }
 
+/** A parsed sentence, or a text parsed as one. */
 export interface Statement {
   readonly text: string;
   readonly tokens: readonly Token[];
-  /** Small words, by which a relation is turned round. */
+  /** Function words that express a relation ("before", "on") and can reverse it. */
   readonly small: ReadonlySet<string>;
-  /** Places in `tokens` of what is denied. */
+  /** Indexes in `tokens` of negated words. */
   readonly denied: readonly number[];
-  /** What is set against each other: places in `tokens` on either side of "before", "than" and such. */
+  /** Contrasts: indexes in `tokens` of the words around "before", "than" and the like. */
   readonly turns: readonly Contrast[];
-  /** Tokens up to here name what it is about; 0 when it begins with what is to be done. */
+  /** Tokens before this index are the subject; 0 if the sentence begins with an instruction. */
   readonly subject: number;
-  /** It says which one, and there is only one: "is the owner". */
+  /** True if it identifies a single one: "is the owner". */
   readonly isUnique: boolean;
   /** All its words, in order. */
   readonly words: readonly string[];
-  /** Words in front of each token, up to the token before it. */
+  /** The words between each token and the token before it. */
   readonly leads: readonly (readonly string[])[];
 }
 
+/** Two tokens around a word that contrasts them. */
 export interface Contrast {
   readonly word: string;
   readonly left: number;
   readonly right: number;
 }
 
-/** What a word weighs that tells hardly anything; others weigh one and more. */
+/** Weight of a word that is hardly significant; other words weigh 1 or more. */
 export const LIGHT_WEIGHT = 0.2;
 
 const WORD = /[\p{L}\p{N}_$]+(?:[.:@/'’_-]+[\p{L}\p{N}_$]+)*%?/gu;
 const SENTENCE = /(?<=[.!?;])\s+|\n+/u;
 
-/** The statements of a text, one for each sentence that says something. */
+/** Parses each sentence of a text; omits sentences without significant words. */
 export function statementsOf(text: string): Statement[] {
   return text
     .split(SENTENCE)
@@ -61,7 +64,7 @@ export function statementsOf(text: string): Statement[] {
     .filter(({ tokens }) => tokens.length > 0);
 }
 
-/** All of a text as one. */
+/** Parses a whole text as one statement. */
 export function statementOf(text: string): Statement {
   const tokens: Token[] = [];
   const small = new Set<string>();
@@ -102,12 +105,14 @@ export function statementOf(text: string): Statement {
   };
 }
 
-/** Without an auxiliary, the first word is the subject; after "we", and of an order, there is none. */
+/**
+ * Without an auxiliary verb, the first word is the subject; after "we", and in an instruction, there is none.
+ */
 const impliedSubject = (text: string): number => (/^\s*(we|i|you|they)\b/i.test(text) ? 0 : 1);
 
 interface Raw {
   readonly word: string;
-  /** As it stands in the text. */
+  /** As written in the text. */
   readonly raw: string;
 }
 
@@ -128,7 +133,7 @@ function wordsIn(text: string): Raw[] {
   return found.map(({ word, raw }) => ({ word: NUMBERS.get(word) ?? word, raw }));
 }
 
-/** One that is compared as a whole: us-east-1, validateToken, render_frame, a@b.test. */
+/** Identifiers are compared as a whole: us-east-1, validateToken, render_frame, a@b.test. */
 const isIdentifier = (raw: string): boolean =>
   (/\d/.test(raw) && /[^\d]/.test(raw)) || /[_@]|[a-z][A-Z]|\p{L}\.\p{L}/u.test(raw);
 
@@ -143,7 +148,9 @@ function tokenOf(word: string, raw: string, at: number): Token {
   return { key, stem: root, word, kind, weight: LIGHT.has(key) ? LIGHT_WEIGHT : 1, at };
 }
 
-/** The next word that tells something, or the one before where none follows. */
+/**
+ * Returns the word that a negation applies to: the next significant word, or the one before if none follows.
+ */
 function scopeOf(
   { before, after }: { readonly before: number; readonly after: boolean },
   tokens: readonly Token[],
@@ -156,7 +163,7 @@ function scopeOf(
 
 const set = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
 
-/** Denials that stand behind what they deny. */
+/** Negations that follow the word they negate. */
 const TRAILING_NEGATIONS = set("gone forbidden prohibited abandoned deprecated");
 const PIVOTS = set("before after than instead over until");
 const RELATION_WORDS = set("on off up down before after more less over under");
@@ -164,11 +171,11 @@ const COPULAS = set("is are was were be remains");
 const AUXILIARIES = set(
   "is are was were be has have had must may can cannot could should will would shall does do did need needs got",
 );
-/** Words that only hold a note together. */
+/** Words that carry no content in a note. */
 const FILLER_WORDS = set(
   "us may anymore longer ever yet still already lesson note finding fact decided decision one's able within around",
 );
-/** Words that tell hardly anything: paraphrases change them freely. */
+/** Words that are hardly significant: paraphrases change them freely. */
 const LIGHT: ReadonlySet<string> = new Set(
   `use make take get go do say give put happen come become let require must need every always currently
   place set choose have back way thing whole amount follow appear only kind sort want roughly store

@@ -1,4 +1,4 @@
-/** Words that say nothing about what a text is about. */
+/** Stop words: they say nothing about the topic of a text. */
 export const STOP_WORDS: ReadonlySet<string> = new Set(
   `a about above after again against all also am an and any are aren as at be because been before
   being below between both but by can cannot could couldn d did didn do does doesn doing don down

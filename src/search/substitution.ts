@@ -1,6 +1,6 @@
 /**
- * One place where two statements differ: whether what stands there in each leaves no room for the
- * other. "port 5432" and "port 6543" do not; "supports gzip" and "supports brotli" do.
+ * Decides whether two statements that differ in one place exclude each other there. "port 5432" and "port
+ * 6543" do; "supports gzip" and "supports brotli" do not.
  */
 import type { StatementComparison } from "./compare-statements.ts";
 import type { Statement, Token } from "./statement.ts";
@@ -8,26 +8,26 @@ import { familyOf } from "./synonyms.ts";
 import { stem } from "./terms.ts";
 
 const SLOT_LIKENESS = 0.6;
-/** Of short notes that agree in every other word, the small ones too. */
+/** For short notes in which every other word is equal, including function words. */
 const FRAME_LIKENESS = 0.4;
 const SLOT_WORDS = 2;
 
-/** The keys of these words, as statements have them. */
+/** Returns the keys of these words, in the form that tokens have. */
 const keysOf = (words: string): ReadonlySet<string> =>
   new Set(words.split(/\s+/).map((word) => familyOf(stem(word))));
 
-/** Verbs of which a subject has many: that it supports this does not mean that it supports only this. */
+/** Verbs that take several objects: to support one thing does not mean to support only that. */
 const MULTI_VALUED_VERBS = keysOf(
   `support crash speak allergic know contain include have teach play drink fix visit buy cover offer
   handle accept read see like block rent`,
 );
-/** After these words stands the case that is spoken of, not what is said of it. */
+/** A word after one of these names the case, not the statement about it. */
 const CASES = new Set("for of if when while during unless because between against".split(" "));
-/** Of these there is one, wherever it stands in the sentence. */
+/** Roles that have a single holder, wherever they occur in the sentence. */
 const SINGLE_VALUED_ROLES = keysOf("owner lead review manager maintain responsible default chair");
 const RELATIVE_TIMES = keysOf("next last today tomorrow yesterday noon");
 
-/** The same but for one place, where something else stands that excludes it. */
+/** Returns true if the statements are equal except for one place, where the values exclude each other. */
 export function isSubstituted(compared: StatementComparison): boolean {
   const { onlyA, onlyB, likeness } = compared;
   if (onlyA.length > SLOT_WORDS || onlyB.length > SLOT_WORDS) return false;
@@ -35,7 +35,10 @@ export function isSubstituted(compared: StatementComparison): boolean {
   return likeness >= least && isOneSlot(compared) && isExclusive(compared);
 }
 
-/** In one place in each, and the places have a neighbour in common. */
+/**
+ * Returns true if the difference is one run of words in each statement, and the runs have a neighbour in
+ * common.
+ */
 function isOneSlot({ a, b, onlyA, onlyB, pairing }: StatementComparison): boolean {
   const [i, j] = [a.tokens.indexOf(onlyA[0] as Token), b.tokens.indexOf(onlyB[0] as Token)];
   const [endA, endB] = [i + onlyA.length, j + onlyB.length];
@@ -59,7 +62,7 @@ const isSingle = (a: Statement, b: Statement): boolean =>
     ({ tokens, isUnique }) => isUnique || tokens.some(({ key }) => SINGLE_VALUED_ROLES.has(key)),
   );
 
-/** Whether what stands there leaves no room for the other. */
+/** Returns true if the values at that place exclude each other. */
 function isExclusive({ a, b, onlyA, onlyB }: StatementComparison): boolean {
   const [x, y] = [onlyA[0] as Token, onlyB[0] as Token];
   const place = a.tokens.indexOf(x);
@@ -75,7 +78,9 @@ function isExclusive({ a, b, onlyA, onlyB }: StatementComparison): boolean {
   return lead === leadOf(b, placeB) && !CASES.has(lead);
 }
 
-/** What introduces it: "at terminal 2" and "on Saturday" answer two questions. */
+/**
+ * Returns the word that introduces the value: "at terminal 2" and "on Saturday" answer different questions.
+ */
 const leadOf = ({ leads }: Statement, place: number): string =>
   leads[place]?.findLast((word) => !ARTICLES.has(word)) ?? "";
 

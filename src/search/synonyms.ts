@@ -1,7 +1,7 @@
 /**
- * Words that say the same in a note, each line with its first word. Word vectors cannot tell them:
- * to a vector "coffee" is as near to "tea" as "delete" to "remove", so what may stand for what is
- * written down.
+ * Synonyms in notes, one family per line; the first word represents it. The list is explicit because word
+ * vectors cannot distinguish synonyms from related words: to a vector, "coffee" is as near to "tea" as
+ * "delete" to "remove".
  */
 import { stem } from "./terms.ts";
 
@@ -99,12 +99,12 @@ manager lead
 error failure
 slow sluggish`;
 
-/** By stem. A word of two families belongs to the first. */
+/** By stem. A word in two families belongs to the first. */
 const FAMILY_STEMS = new Map<string, string>();
 for (const line of FAMILIES.split("\n")) {
   const stems = line.split(" ").map(stem);
   for (const each of stems) if (!FAMILY_STEMS.has(each)) FAMILY_STEMS.set(each, stems[0] ?? each);
 }
 
-/** The stem that stands for a stem's family; itself when it has none. */
+/** Returns the stem that represents the family of a stem; the stem itself if it has none. */
 export const familyOf = (term: string): string => FAMILY_STEMS.get(term) ?? term;

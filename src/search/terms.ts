@@ -1,6 +1,6 @@
 /**
- * Terms: what texts and questions are compared by. A word without what grammar did to it: "chose",
- * "choosing" and "choose" are one term. Words that say nothing are none.
+ * Terms: the normalised words by which texts and queries are compared. Inflections are removed ("chose",
+ * "choosing" and "choose" are one term), and stop words are dropped.
  */
 import { stemmer } from "stemmer";
 import { GenerationalCache } from "../base/generational-cache.ts";
@@ -11,6 +11,7 @@ import { wordsOf } from "./words.ts";
 /** Stemming takes a microsecond, and a team uses the same words all day. */
 const stems = new GenerationalCache<string, string>(50_000);
 
+/** Returns the stem of a lower-case word; words with digits stay as they are. */
 export function stem(word: string): string {
   const known = stems.get(word);
   if (known !== undefined) return known;
@@ -20,14 +21,14 @@ export function stem(word: string): string {
   return term;
 }
 
-/** In order of appearance. */
+/** Returns the terms of a text, in order. */
 export function termsOf(text: string): string[] {
   const terms: string[] = [];
   for (const word of wordsOf(text)) if (!STOP_WORDS.has(word)) terms.push(stem(word));
   return terms;
 }
 
-/** 32 bits that stand for a term where terms are compared by the thousand (FNV-1a). */
+/** Returns a 32-bit hash of a term (FNV-1a), for comparing thousands of terms. */
 export function hashOf(term: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < term.length; i++) {

@@ -1,41 +1,49 @@
 /**
- * The numbers of ranking, in units of one rare word that is said once. Chosen on conversations,
- * where every one of them has a flat top: half or double costs less than a point of recall.
+ * The weights of ranking, in units of one rare word that occurs once. They were tuned on conversations, where
+ * each has a flat optimum: half or double costs less than a point of recall.
  */
 export interface Weights {
-  /** Words asked next to each other that are said next to each other. */
+  /** Words that are adjacent both in the query and in the record. */
   readonly pair: number;
+  /** The author's name occurs in the query. */
   readonly author: number;
-  /** An author's name inside a text mostly addresses somebody. */
+  /** A name of an author inside a text: it mostly addresses that agent. */
   readonly authorsName: number;
+  /** The record's date occurs in the query. */
   readonly date: number;
-  /** A text that tells a time, for a question about one. */
+  /** A record that mentions a time, for a query that asks for one. */
   readonly time: number;
-  /** A question is seldom the answer. */
+  /** Factor for records that are questions: a question is seldom the answer. */
   readonly question: number;
-  /** A word said one, two, three records away in the same session counts this much here. */
+  /** A word that occurs one, two or three records away in the same session counts this much. */
   readonly near: readonly number[];
-  /** The best of a record's session. */
+  /** The best match in the record's session. */
   readonly session: number;
-  /** A connected record, one step away; each step further counts half. */
+  /** A connected record, one step away; each further step counts half. */
   readonly graph: number;
-  /** Meaning, for a perfect likeness, as a part of the best score by words; of more where words say little. */
+  /**
+   * Perfect similarity in meaning, as a share of the best score by words; counts more if words match little
+   * of the query.
+   */
   readonly meaning: number;
-  /** Words near in meaning to those asked. */
+  /** Words similar in meaning to those of the query. */
   readonly expansion: number;
   /**
-   * What is said in the body of a handoff or a result, beside the same words in a content. With 1 handoffs
-   * about other matters cost memories a tenth of a point; 0.6 loses every fourth handoff asked for.
+   * A match in the body of a handoff or a result, relative to the same words in a content. With 1, handoffs
+   * about other topics cost memories a tenth of a point; with 0.6, every fourth requested handoff is missed.
    */
   readonly body: number;
-  /** Likeness to the vector of a record with a body, beside that to one of a content. */
+  /** Similarity to the vector of a record with a body, relative to one of a content. */
   readonly bodyMeaning: number;
+  /** Importance, confidence and recency change a score by at most this share. */
   readonly importance: number;
   readonly confidence: number;
   readonly recency: number;
+  /** Age at which the bonus for recency has halved, in milliseconds. */
   readonly recencyHalfLifeMs: number;
 }
 
+/** The default weights. */
 export const WEIGHTS: Weights = {
   pair: 0.4,
   author: 2.5,

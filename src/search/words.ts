@@ -1,24 +1,25 @@
 /**
- * The words of a text, the same wherever one is split: what the index holds and what a query or a
- * scan of the not-yet-indexed records compares must agree, or a record could be found before it is
- * indexed and lost afterwards.
+ * Splits a text into words. The index, queries and the scan of records that are not indexed yet must split
+ * alike; otherwise a record could be found before it is indexed and lost afterwards.
  */
 const WORD = /[\p{L}\p{N}]+/gu;
-/** Most texts are ASCII, and take a third of the time as such. */
+/** Most texts are ASCII, and splitting those takes a third of the time. */
 const ASCII = /^[\0-\x7f]*$/;
 const ASCII_WORD = /[A-Za-z0-9]+/g;
-/** Where a name is put together: validateToken, HTTPServer. */
+/** Boundaries within a compound name: validateToken, HTTPServer. */
 const CASE_BOUNDARY = /(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/;
 const MIXED = /[a-z0-9][A-Z]|[A-Z][A-Z][a-z]/;
-/** Scripts that put no space between words: characters and pairs of them stand in for words. */
+/** Scripts without spaces between words: single characters and pairs of characters serve as words. */
 const UNSPACED =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
 const RUNS =
   /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+|[^\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+/gu;
-/** Longer ones are keys and hashes: the beginning tells them apart. */
+/** Longer words are keys and hashes; their beginning distinguishes them. */
 const MAX_WORD_LENGTH = 64;
 
-/** Lower-case, without accents, in order of appearance; a put-together name after its parts. */
+/**
+ * Returns the words of a text in order, in lower case and without accents; a compound name follows its parts.
+ */
 export function wordsOf(text: string): string[] {
   const found: string[] = [];
   if (ASCII.test(text)) {
@@ -42,7 +43,10 @@ function addWord(found: string[], word: string): void {
 const partsOf = (name: string): string[] =>
   name.split(CASE_BOUNDARY).map((part) => part.toLowerCase());
 
-/** One or two characters are found inside a longer run, and a longer run by its pairs. */
+/**
+ * Adds each character and each pair of characters: a query of one or two characters is then found inside a
+ * longer run, and a longer run by its pairs.
+ */
 function addRun(found: string[], run: string): void {
   if (!UNSPACED.test(run)) {
     addWord(found, run);

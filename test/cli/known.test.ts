@@ -22,7 +22,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     const { code, stdout } = await say("The pool has 30 connections.");
     expect(code).toBe(0);
     const written = idIn(stdout);
-    expect(stdout).toContain(`Speaks against ${old}  ben, moments ago; "20" there, "30" here\n`);
+    expect(stdout).toContain(`Speaks against ${old}  ben, moments ago; "20" before, "30" now\n`);
     expect(stdout).toContain("  The pool has 20 connections.\n");
     expect(stdout).toContain(`say it again with --supersedes ${written} and\n`);
     expect(stdout).toContain(`  --supersedes ${old}  takes its place\n`);

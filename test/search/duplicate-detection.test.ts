@@ -105,7 +105,7 @@ describe("the judge of likeness", () => {
       "The cluster was rebuilt in May. Nightly backups start at 02:00 from db-2. Ask Rita for access.";
     expect(judge(note, "Nightly backups start at 04:00 from db-2.")).toMatchObject({
       verdict: "contradicts",
-      why: '"02:00" there, "04:00" here',
+      why: '"02:00" before, "04:00" now',
     });
     expect(judge(note, "Nightly backups are checked by restoring them.").verdict).toBe("other");
   });

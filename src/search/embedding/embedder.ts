@@ -1,32 +1,32 @@
 /**
- * What turns text into vectors, so that texts about the same thing lie near each other. Two exist:
- * the table of word vectors that comes with the package (word-vectors.ts) and any server that
- * speaks the OpenAI embeddings protocol (http-embedder.ts). Vectors of two models cannot be
- * compared: whoever stores a vector stores the name of its model with it.
+ * Converts texts to vectors, so that texts about the same topic are near each other. There are two
+ * implementations: the table of word vectors in the package (word-vectors.ts) and any server with the OpenAI
+ * embeddings protocol (http-embedder.ts). Vectors of two models cannot be compared, so a stored vector
+ * includes the name of its model.
  */
 export interface Embedder {
-  /** Names what made the vectors; a different name means that they have to be made anew. */
+  /** Identifies the model; if it changes, all vectors must be computed again. */
   readonly model: string;
   readonly dimensions: number;
   /**
-   * True when the signs of the first 128 dimensions are a signature as they are (signature.ts);
-   * vectors of a foreign model are projected first.
+   * True if the signs of the first 128 dimensions can be used as the signature (vector-signature.ts); vectors
+   * of other models are projected first.
    */
   readonly balanced: boolean;
-  /** True when it answers at once, by itself: then even a question can wait for it. */
+  /** True if it answers immediately, without a network: then even a query can wait for it. */
   readonly isLocal: boolean;
-  /** Characters of the longest text it takes; a longer one is the mean of its parts. */
+  /** Maximum length of a text in characters; a longer text gets the mean of the vectors of its parts. */
   readonly longest: number;
   /**
-   * One vector per text, in order, of length one. A text that says nothing the model knows has
-   * the zero vector, which is near to nothing.
+   * Returns one vector of length 1 per text, in order. A text without anything the model knows gets the zero
+   * vector, which is near to nothing.
    */
   embed(texts: readonly string[], signal?: AbortSignal): Promise<readonly Float32Array[]>;
-  /** Words near in meaning, nearest first, from a model that knows words. */
+  /** Returns words similar in meaning, nearest first; only for a model that knows words. */
   neighboursOf?(word: string): readonly { readonly word: string; readonly similarity: number }[];
 }
 
-/** The vector scaled to length one, in place; the zero vector stays as it is. */
+/** Scales a vector to length 1, in place; the zero vector stays unchanged. */
 export function toUnit(vector: Float32Array): Float32Array {
   let sum = 0;
   for (const value of vector) sum += value * value;

@@ -1,9 +1,9 @@
 /**
- * Vectors from a server that speaks the OpenAI embeddings protocol, `POST {base}/embeddings`:
- * Ollama, LM Studio, vLLM, OpenAI. Nothing it answers is believed unchecked: the number of vectors,
- * their order, their length and every number in them; a text that is too long is an error here and
- * never cut. Trouble that may pass (no connection, 408, 425, 429, 5xx) is tried again with growing
- * pauses, then reported as retryable. The key travels in its header and nowhere else.
+ * Embedder for servers with the OpenAI embeddings protocol (`POST {base}/embeddings`): Ollama, LM Studio,
+ * vLLM, OpenAI. Every response is validated: the number of vectors, their order, their length and every
+ * number. A text that is too long is an error; texts are never truncated. Errors that may be temporary (no
+ * connection, 408, 425, 429, 5xx) are retried with exponential backoff, then reported as retryable. The API
+ * key is sent only in the authorization header.
  */
 import { BatonError } from "../../base/errors.ts";
 import { modelServerOf } from "../../base/model-server-options.ts";
@@ -12,7 +12,10 @@ import { type Embedder, toUnit } from "./embedder.ts";
 import { EMBEDDING_SERVER, type HttpEmbedderOptions, settingsOf } from "./http-options.ts";
 import { parseVectors } from "./http-response.ts";
 
-/** Throws at once for a wrong address, key or model, unless the dimensions are said: then later. */
+/**
+ * Returns an embedder for a server. Throws immediately for a wrong address, key or model, unless `dimensions`
+ * is set; then the first request throws.
+ */
 export async function httpEmbedder(options: HttpEmbedderOptions): Promise<Embedder> {
   const server = modelServerOf(EMBEDDING_SERVER, options);
   const settings = settingsOf(options);
@@ -30,7 +33,7 @@ export async function httpEmbedder(options: HttpEmbedderOptions): Promise<Embedd
     embed: async (texts, signal) => {
       checkLengths(texts, settings.textLength);
       const vectors: Float32Array[] = texts.map(() => new Float32Array(dimensions));
-      // A blank text has no meaning, and some servers refuse it.
+      // A blank text has no meaning, and some servers reject it.
       const asked = [...texts.keys()].filter((i) => texts[i]?.trim() !== "");
       for (let i = 0; i < asked.length; i += settings.batch) {
         const part = asked.slice(i, i + settings.batch);
@@ -52,9 +55,9 @@ function checkLengths(texts: readonly string[], max: number): void {
   for (const [i, text] of texts.entries()) {
     if (text.length <= max) continue;
     throw new BatonError("limit_exceeded", {
-      message: `texts[${i}] has ${text.length} characters, the embedder takes ${max}.`,
+      message: `texts[${i}] has ${text.length} characters; the embedder accepts at most ${max}.`,
       path: `texts[${i}]`,
-      hint: "Split it, or raise the embedder's textLength if the model reads more.",
+      hint: "Split the text, or raise the embedder's textLength if the model accepts more.",
       details: { limit: "textLength", max, actual: text.length },
     });
   }
@@ -63,9 +66,9 @@ function checkLengths(texts: readonly string[], max: number): void {
 function checkDimensions(actual: number, expected: number): void {
   if (actual === expected) return;
   throw new BatonError("embedder_invalid", {
-    message: `The embedding server sent a vector of ${actual} dimensions instead of ${expected}.`,
+    message: `The embedding server returned a vector with ${actual} dimensions instead of ${expected}.`,
     path: "embedder.dimensions",
-    hint: "Check that the model is the one the vectors were made with.",
+    hint: "Check the embedder's model and dimensions.",
     details: { actual, expected },
   });
 }

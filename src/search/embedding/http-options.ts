@@ -1,4 +1,4 @@
-/** What an HTTP embedder is told, beyond what every server is; all checked. */
+/** Options of an HTTP embedder, in addition to those of every model server; all of them are validated. */
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import {
   checkCount,
@@ -8,18 +8,20 @@ import {
   resolveCounts,
 } from "../../base/model-server-options.ts";
 
+/** How to reach an embedding server, and how to use it. */
 export interface HttpEmbedderOptions extends ModelServerOptions {
   /**
-   * What the model's vectors have. When it is not said the server is asked at once, so it has to
-   * be there when the embedder is made.
+   * Number of dimensions of the model's vectors. If absent, the server is asked when the embedder is created,
+   * so it must be running then.
    */
   readonly dimensions?: number;
-  /** Texts in one request. */
+  /** Texts per request. Default: 64. */
   readonly batch?: number;
-  /** Characters of one text. */
+  /** Maximum characters of one text. Default: 64 000. */
   readonly textLength?: number;
 }
 
+/** The words and error codes of errors about embedding servers. */
 export const EMBEDDING_SERVER: ModelServerKind = {
   name: "embedding server",
   option: "embedder",
@@ -32,8 +34,10 @@ export const EMBEDDING_SERVER: ModelServerKind = {
 
 const DEFAULTS = { ...DEFAULT_REQUEST_POLICY, batch: 64, textLength: FORMAT_LIMITS.contentLength };
 
+/** Options with defaults applied. */
 export type HttpEmbedderSettings = { readonly [Name in keyof typeof DEFAULTS]: number };
 
+/** Validates the options and applies the defaults. Throws `invalid_input`. */
 export function settingsOf(options: HttpEmbedderOptions): HttpEmbedderSettings {
   const settings = resolveCounts(EMBEDDING_SERVER, DEFAULTS, options);
   if (options.dimensions !== undefined) {
@@ -41,7 +45,7 @@ export function settingsOf(options: HttpEmbedderOptions): HttpEmbedderSettings {
       EMBEDDING_SERVER,
       "dimensions",
       options.dimensions,
-      "It is a property of the model, for instance 768.",
+      "Pass the number of dimensions of the model, such as 768.",
     );
   }
   return settings;

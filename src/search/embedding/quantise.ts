@@ -1,19 +1,20 @@
 /**
- * A vector as it is stored: the bytes of one column. One number that makes it whole again (four
- * bytes, little-endian), then one signed byte per dimension. The number is the reciprocal of the
- * bytes' length, so that the cosine of two stored vectors is exact for what is stored: only the
- * rounding is lost.
+ * Quantised vectors: the stored form of a vector. Four bytes with a scale (float, little-endian), then one
+ * signed byte per dimension. The scale is the reciprocal of the bytes' length, so that the cosine of two
+ * stored vectors is exact for what is stored: only the rounding is lost.
  */
 import { strict as assert } from "node:assert";
 
+/** A stored vector. */
 export type QuantisedVector = Uint8Array;
 
 const SCALE_BYTES = 4;
 
+/** Quantises a vector to one byte per dimension. The vector must be finite. */
 export function quantise(vector: Float32Array): QuantisedVector {
   let largest = 0;
   for (const value of vector) largest = Math.max(largest, Math.abs(value));
-  assert(Number.isFinite(largest), "a vector has finite numbers");
+  assert(Number.isFinite(largest), "the vector must be finite");
   const bytes = new Uint8Array(SCALE_BYTES + vector.length);
   if (largest === 0) return bytes;
   const values = valuesOf(bytes);
@@ -27,18 +28,18 @@ export function quantise(vector: Float32Array): QuantisedVector {
   return bytes;
 }
 
-/** From -1 to 1; 0 when one of them is the zero vector. */
+/** Returns the cosine of two stored vectors, from -1 to 1; 0 if one of them is the zero vector. */
 export function cosine(a: QuantisedVector, b: QuantisedVector): number {
   assert.equal(a.length, b.length);
   let sum = 0;
   for (let d = SCALE_BYTES; d < a.length; d++) {
-    // A byte with its sign, without a view of the bytes for every comparison.
+    // Sign-extends the byte, without creating a view for every comparison.
     sum += (((a[d] as number) << 24) >> 24) * (((b[d] as number) << 24) >> 24);
   }
   return sum * scaleOf(a) * scaleOf(b);
 }
 
-/** The vector again, of length one. */
+/** Returns the vector, with length 1. */
 export function dequantise(bytes: QuantisedVector): Float32Array {
   const scale = scaleOf(bytes);
   return Float32Array.from(valuesOf(bytes), (value) => value * scale);

@@ -1,24 +1,27 @@
 /**
- * 128 bits that stand for a vector: near vectors differ in few of them. A scan over the bits of a
- * million records takes about ten milliseconds (16 MB, bitwise operations only), so it finds the
- * few hundred candidates whose exact cosine is worth computing.
+ * Signatures: 128 bits per vector, of which similar vectors differ in few. A scan over the signatures of a
+ * million records takes about ten milliseconds (16 MB, bitwise operations only) and finds the few hundred
+ * candidates for which the exact cosine is computed.
  *
- * Which bits: for the bundled vectors the signs of the first 128 dimensions, which were rotated
- * for it when the table was built. For vectors of a foreign model the signs of 128 projections
- * onto fixed orthogonal directions: orthogonal ones keep more of the exact neighbours than
- * independent ones do (79 against 76 of 100).
+ * For the bundled vectors, the bits are the signs of the first 128 dimensions, which were rotated for this
+ * purpose when the table was built. For vectors of other models, they are the signs of 128 projections onto
+ * fixed orthogonal directions, which keep more of the exact neighbours than independent ones (79 versus 76 of
+ * 100).
  */
 import { strict as assert } from "node:assert";
 
+/** Bits of a signature. */
 export const SIGNATURE_BITS = 128;
+/** 32-bit words of a signature. */
 export const SIGNATURE_WORDS = SIGNATURE_BITS / 32;
 
-/** Fixed for ever: another seed would make every stored signature worthless. */
+/** Must never change: another seed would invalidate every stored signature. */
 const SEED = 0x5eed_ba70;
 
+/** Computes the signature of a vector. */
 export type SignatureFunction = (vector: Float32Array) => Uint32Array;
 
-/** The function that makes signatures for vectors of this many dimensions. */
+/** Returns the signature function for vectors of this many dimensions. */
 export function signatureFunctionFor(of: {
   readonly dimensions: number;
   readonly balanced: boolean;
@@ -31,7 +34,7 @@ export function signatureFunctionFor(of: {
   };
 }
 
-/** The positions of the `k` signatures nearest to the query's, nearest first, then in order. */
+/** Returns the indexes of the `k` signatures nearest to the query's, nearest first, then in order. */
 export function nearestSignatures(
   signatures: Uint32Array,
   query: Uint32Array,
@@ -44,7 +47,7 @@ export function nearestSignatures(
   return smallest(distances, histogram, Math.min(k, count));
 }
 
-/** In how many bits two signatures differ. */
+/** Returns the number of bits in which two signatures differ. */
 export function hamming(a: Uint32Array, b: Uint32Array): number {
   const distance = new Uint8Array(1);
   distancesTo(a, b, distance);
@@ -52,9 +55,9 @@ export function hamming(a: Uint32Array, b: Uint32Array): number {
 }
 
 /**
- * Fills in the distance of each signature and returns how often each distance occurs. The four
- * words are counted together: the counts of two words fit the four bits a count of one needs, so
- * the second half of the population count is shared. Twice as fast as four counts.
+ * Fills in the distance of each signature and returns how often each distance occurs. The four words are
+ * counted together: the sum of two 4-bit counts still fits its field, so the second half of the population
+ * count is shared. Twice as fast as four separate counts.
  */
 function distancesTo(
   signatures: Uint32Array,
@@ -130,7 +133,7 @@ function project(vector: Float32Array, directions: readonly Float32Array[]): Flo
 const directionCache = new Map<number, readonly Float32Array[]>();
 
 /**
- * 128 directions, orthogonal as far as there are dimensions for it; with fewer dimensions a new
+ * Returns 128 directions, orthogonal as far as the number of dimensions allows; with fewer dimensions, a new
  * orthogonal set begins when one is complete.
  */
 function orthogonalDirections(dimensions: number): readonly Float32Array[] {
@@ -161,7 +164,10 @@ function normalise(vector: Float32Array): Float32Array {
   return vector.map((value) => value / length);
 }
 
-/** Normally distributed numbers from a seed: the sum of twelve even ones (no libm, so the same everywhere). */
+/**
+ * Returns a generator of normally distributed numbers: the sum of twelve uniform ones (no libm, so the result is
+ * the same on every platform).
+ */
 export function gaussian(seed: number): () => number {
   let state = seed >>> 0;
   const even = (): number => {

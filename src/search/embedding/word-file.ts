@@ -1,17 +1,17 @@
 /**
- * The layout of words.bin: one block of bytes that is used where it lies. Every part is a typed
- * array over the one buffer, so that loading is one read, a worker thread can share it, and no
- * word ever becomes a string unless somebody asks for it.
+ * The layout of words.bin: one block of bytes that is used in place. Every part is a typed array over the
+ * same buffer, so that loading is one read, worker threads can share it, and a word becomes a string only on
+ * request.
  *
  *   header        64 bytes: magic, digest of the rest, counts
- *   scales        f32 × words     what the bytes of a vector are multiplied with; the word's weight
- *                                 in a sentence is part of it
+ *   scales        f32 × words     factor for the bytes of a vector; includes the word's weight in a
+ *                                 sentence
  *   starts        u32 × words+1   where a word begins in `text`
- *   slots         u16 × slots     open hash table: position of a word + 1, or 0
- *   neighbours    u16 × words × k positions of the nearest words + 1, or 0
+ *   slots         u16 × slots     open hash table: index of a word + 1, or 0
+ *   neighbours    u16 × words × k indexes of the nearest words + 1, or 0
  *   similarities  u8 × words × k  their cosines, in 255ths
  *   vectors       i8 × words × dimensions
- *   text          u8              the words, one after the other
+ *   text          u8              the words, concatenated
  */
 import { BatonError } from "../../base/errors.ts";
 
@@ -19,16 +19,18 @@ import { BatonError } from "../../base/errors.ts";
 const MAGIC = [0x6f_74_61_42, 0x31_56_57_6e] as const;
 const HEADER_BYTES = 64;
 
+/** The counts in the header. */
 export interface WordCounts {
   readonly words: number;
   readonly dimensions: number;
   /** A power of two. */
   readonly slots: number;
-  /** Neighbours kept for each word. */
+  /** Neighbours stored per word. */
   readonly neighbours: number;
   readonly textBytes: number;
 }
 
+/** The parts of the file, as views of one buffer. */
 export interface WordFile extends WordCounts {
   /** The first 32 bits of the SHA-256 of everything after the header. */
   readonly digest: number;
@@ -41,7 +43,7 @@ export interface WordFile extends WordCounts {
   readonly text: Uint8Array;
 }
 
-/** Where each part begins, and the size of the whole. */
+/** Returns the offset of each part, and the total size. */
 function layout(counts: WordCounts) {
   let at = HEADER_BYTES;
   const place = (bytes: number): number => {
@@ -62,7 +64,7 @@ function layout(counts: WordCounts) {
   };
 }
 
-/** A buffer with its header, to be filled in by whoever builds the table. */
+/** Returns a buffer with its header, for the script that builds the table. */
 export function emptyWordFile(counts: WordCounts): { bytes: Uint8Array; parts: WordFile } {
   const bytes = new Uint8Array(layout(counts).size);
   const { words, dimensions, slots, neighbours, textBytes } = counts;
@@ -71,17 +73,20 @@ export function emptyWordFile(counts: WordCounts): { bytes: Uint8Array; parts: W
   return { bytes, parts: partsOf(bytes.buffer, counts) };
 }
 
-/** What the digest covers. */
+/** Returns the bytes that the digest covers. */
 export const digestedPart = (bytes: Uint8Array): Uint8Array => bytes.subarray(HEADER_BYTES);
 
+/** Writes the digest into the header. */
 export function writeDigest(bytes: Uint8Array, digest: number): void {
   new Uint32Array(bytes.buffer)[2] = digest;
 }
 
+/** Returns the parts of a file. Throws `embedder_invalid` if its header or size is wrong. */
 export function readWordFile(buffer: ArrayBufferLike): WordFile {
-  if (buffer.byteLength < HEADER_BYTES) throw damaged("it is too short");
+  if (buffer.byteLength < HEADER_BYTES) throw damaged("the file is too short");
   const header = new Uint32Array(buffer, 0, HEADER_BYTES / 4);
-  if (header[0] !== MAGIC[0] || header[1] !== MAGIC[1]) throw damaged("it is another kind of file");
+  if (header[0] !== MAGIC[0] || header[1] !== MAGIC[1])
+    throw damaged("the file has another format");
   const [words, dimensions, slots, neighbours, textBytes] = header.slice(3, 8) as unknown as [
     number,
     number,
@@ -92,7 +97,7 @@ export function readWordFile(buffer: ArrayBufferLike): WordFile {
   const counts = { words, dimensions, slots, neighbours, textBytes };
   const { size } = layout(counts);
   if (size !== buffer.byteLength) {
-    throw damaged(`it has ${buffer.byteLength} bytes instead of ${size}`);
+    throw damaged(`the file has ${buffer.byteLength} bytes instead of ${size}`);
   }
   return partsOf(buffer, counts);
 }
@@ -115,13 +120,13 @@ function partsOf(buffer: ArrayBufferLike, counts: WordCounts): WordFile {
 
 function damaged(why: string): BatonError {
   return new BatonError("embedder_invalid", {
-    message: `The table of word vectors cannot be used: ${why}.`,
-    hint: "Install the package again.",
+    message: `The word vectors of the package (words.bin) are damaged: ${why}.`,
+    hint: "Reinstall batonpass.",
   });
 }
 
-/** FNV-1a, one character at a time: start with HASH_START, fold each byte in. */
+/** FNV-1a, one byte at a time: begin with HASH_START and apply hashStep to each byte. */
 export const HASH_START = 0x811c_9dc5;
 export const hashStep = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x0100_0193);
-/** The last bits of FNV are weak; the table takes them after the high ones are mixed in. */
+/** Returns the slot of a hash. The low bits of FNV are weak, so the high ones are mixed in. */
 export const slotOf = (hash: number, slots: number): number => (hash ^ (hash >>> 15)) & (slots - 1);

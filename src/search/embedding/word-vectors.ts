@@ -1,25 +1,27 @@
 /**
- * Meaning without a model: a table of 60,000 English words, each with a vector and a weight
- * (src/search/embedding/PROVENANCE.md says where they come from). A text's vector is the weighted sum of its
- * words', scaled to length one: hundredths of a millisecond a sentence, no download, no server, no
- * thread. It knows synonyms and topics; it does not know word order, negation or other languages.
+ * The built-in embedder, which needs no model: a table of 60,000 English words, each with a vector and a
+ * weight (src/search/embedding/PROVENANCE.md describes the sources). The vector of a text is the weighted sum
+ * of its words' vectors, scaled to length 1: hundredths of a millisecond per sentence, without a download, a
+ * server or a thread. It knows synonyms and topics, but not word order, negation or other languages.
  *
- * Words are looked up by hashing the text's characters where they stand, without making strings.
+ * Words are looked up by hashing the characters of the text in place, without creating strings.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { BatonError } from "../../base/errors.ts";
 import { type Embedder, toUnit } from "./embedder.ts";
 import { HASH_START, hashStep, readWordFile, slotOf, type WordFile } from "./word-file.ts";
 
-/** Raised when the same table would give other vectors, because texts are read differently. */
+/** Increased when the same table would give different vectors because texts are split differently. */
 const EDITION = 1;
 
+/** A word similar in meaning to another. */
 export interface Neighbour {
   readonly word: string;
-  /** The cosine between the two words' vectors. */
+  /** Cosine of the two words' vectors. */
   readonly similarity: number;
 }
 
+/** Embeds texts with a table of word vectors. */
 export class WordVectors implements Embedder {
   readonly model: string;
   readonly dimensions: number;
@@ -29,7 +31,7 @@ export class WordVectors implements Embedder {
   readonly #file: WordFile;
   readonly #sum: Float64Array;
 
-  /** The file's bytes; as a SharedArrayBuffer they serve any number of threads. */
+  /** The bytes of the file; as a SharedArrayBuffer they can be used by any number of threads. */
   readonly data: ArrayBufferLike;
 
   constructor(data: ArrayBufferLike) {
@@ -45,21 +47,21 @@ export class WordVectors implements Embedder {
     return texts.map((text) => this.vectorOf(text));
   }
 
-  /** The same for one text, at once. */
+  /** Returns the vector of one text, synchronously. */
   vectorOf(text: string): Float32Array {
     this.#sum.fill(0);
     this.#eachWord(stripAccents(text), (word) => this.#add(word));
     return toUnit(Float32Array.from(this.#sum));
   }
 
-  /** Whether the table knows the word as it stands. */
+  /** Returns true if the table contains the word in this form. */
   has(word: string): boolean {
     return this.#find(word, 0, word.length) !== -1;
   }
 
   /**
-   * The words nearest in meaning, nearest first; inflections of the word itself are left out. A
-   * word the table does not know has none.
+   * Returns the words nearest in meaning, nearest first, without inflections of the word itself; none for an
+   * unknown word.
    */
   neighboursOf(word: string): readonly Neighbour[] {
     const text = stripAccents(word);
@@ -94,7 +96,10 @@ export class WordVectors implements Embedder {
     }
   }
 
-  /** Every known word; a run of letters that is none is tried in parts (validateToken, HTTPServer). */
+  /**
+   * Calls `found` for every known word; an unknown run of letters is split into parts (validateToken,
+   * HTTPServer).
+   */
   #eachWord(text: string, found: (position: number) => void): void {
     for (let i = 0; i < text.length; i++) {
       if (!isWordCharacter(text.charCodeAt(i))) continue;
@@ -115,7 +120,7 @@ export class WordVectors implements Embedder {
     let start = run.start;
     for (let i = run.start + 1; i <= run.end; i++) {
       if (i < run.end && !startsPart(text, i, run.end)) continue;
-      // The run itself was looked up before.
+      // The whole run was looked up before.
       const whole = start === run.start && i === run.end;
       const part = whole ? -1 : this.#find(text, start, i);
       if (part !== -1) found(part);
@@ -123,7 +128,7 @@ export class WordVectors implements Embedder {
     }
   }
 
-  /** The position of the word that stands in the text from `start` to `end`, or -1. */
+  /** Returns the index of the word at `start` to `end` of the text, or -1. */
   #find(text: string, start: number, end: number): number {
     const { slots, table } = this.#file;
     let hash = HASH_START;
@@ -152,7 +157,7 @@ export class WordVectors implements Embedder {
 
 const ASCII = /^\p{ASCII}*$/u;
 
-/** Without accents; the table has ASCII words only. */
+/** Removes accents; the table contains ASCII words only. */
 function stripAccents(text: string): string {
   return ASCII.test(text) ? text : text.normalize("NFKD").replace(/\p{M}+/gu, "");
 }
@@ -163,7 +168,7 @@ const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 const isWordCharacter = (code: number): boolean => isLower(code) || isUpper(code) || isDigit(code);
 const lower = (code: number): number => (isUpper(code) ? code + 32 : code);
 
-/** Whether a part of an identifier begins here: aB, ABc (before the B), a1, 1a. */
+/** Returns true if a part of an identifier begins at `i`: aB, ABc (before the B), a1, 1a. */
 function startsPart(text: string, i: number, end: number): boolean {
   const before = text.charCodeAt(i - 1);
   const here = text.charCodeAt(i);
@@ -172,17 +177,20 @@ function startsPart(text: string, i: number, end: number): boolean {
   return isLower(before) || (i + 1 < end && isLower(text.charCodeAt(i + 1)));
 }
 
-// The table that comes with the package -----------------------------------------------------------
+// The table that is part of the package -----------------------------------------------------------
 
 let bundled: WordVectors | undefined;
 
-/** Read at the first call, once for the process; give `data` to a thread so that it need not. */
+/**
+ * Returns the table of the package, read once per process on the first call. Pass `data` to a thread to avoid
+ * reading it there.
+ */
 export function bundledWordVectors(): WordVectors {
   bundled ??= new WordVectors(readShared(new URL("./words.bin", import.meta.url)));
   return bundled;
 }
 
-/** The nearest words of the bundled table. */
+/** Returns the words nearest in meaning, from the table of the package. */
 export const neighboursOf = (word: string): readonly Neighbour[] =>
   bundledWordVectors().neighboursOf(word);
 
@@ -203,9 +211,9 @@ function readShared(file: URL): SharedArrayBuffer {
     }
   } catch (cause) {
     throw new BatonError("embedder_invalid", {
-      message: "The table of word vectors that belongs to the package cannot be read.",
+      message: "The word vectors of the package (words.bin) cannot be read.",
       path: file.pathname,
-      hint: "Install the package again.",
+      hint: "Reinstall batonpass.",
       cause,
     });
   }

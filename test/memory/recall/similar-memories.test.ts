@@ -65,7 +65,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       { known: "report" },
     );
     expect(verdicts(known)).toEqual([[first.id, "contradicts"]]);
-    expect(known?.[0]?.why).toBe('"enabled" against "disabled"');
+    expect(known?.[0]?.why).toBe('"enabled" versus "disabled"');
     expect(known?.[0]?.offers.map(({ relation }) => relation)).toEqual([
       "supersedes",
       "corrects",
