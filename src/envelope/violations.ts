@@ -9,7 +9,7 @@ import { nearestNames } from "../base/nearest-names.ts";
 
 type Issue = z.core.$ZodIssue;
 
-/** Returns the violations of an input. `form` is the hint if only the format is wrong; the message describes it. */
+/** Returns the violations of an input. `form` is the hint if only the format is wrong. */
 export function violationsOf(error: z.ZodError, form: string): Violation[] {
   return error.issues.flatMap((issue) => violationsOfIssue(issue, form));
 }

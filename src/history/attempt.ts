@@ -15,6 +15,7 @@ export interface Attempt {
   readonly reason: AttemptReason;
 }
 
+/** What was recorded about the end of an attempt. */
 export interface AttemptReason {
   readonly message?: string;
   /** The type of the failure, such as "timeout". */
@@ -25,6 +26,7 @@ export interface AttemptReason {
   readonly [more: string]: unknown;
 }
 
+/** Converts a stored attempt. */
 export function attemptOf(row: AttemptRow): Attempt {
   const { holder, instance, ...rest } = row;
   return {
@@ -35,7 +37,7 @@ export function attemptOf(row: AttemptRow): Attempt {
   };
 }
 
-/** What was recorded about the end of an attempt. */
+/** Returns what was recorded about the end of an attempt. */
 export function reasonOf(attempt: AttemptRow): AttemptReason {
   if (attempt.reason === "") return {};
   return parseText({ id: `attempt ${attempt.attempt}`, text: attempt.reason });

@@ -1,4 +1,4 @@
-/** What happened before an agent got a piece of work: earlier attempts, and progress on the task's ledger. */
+/** What happened before an agent claimed a delivery: earlier attempts, and progress on the task's ledger. */
 import { type LedgerProgress, resolveLedger } from "../ledger/ledger.ts";
 import { continuesLine } from "../store/parse-envelope.ts";
 import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
@@ -12,9 +12,10 @@ export interface Background {
   readonly progress: readonly LedgerProgress[];
 }
 
+/** The background of a first attempt at a first handoff. */
 export const NO_BACKGROUND: Background = { attempts: [], progress: [] };
 
-/** Costs nothing for a first attempt at a first handoff. */
+/** Reads the background of a delivery. A first attempt at a first handoff needs no query. */
 export async function backgroundOf(
   workspace: Workspace,
   claimed: DeliveryWithEnvelopeRow,
@@ -29,7 +30,7 @@ export async function backgroundOf(
   return { attempts, progress };
 }
 
-/** What the envelope reports itself is not repeated. */
+/** Progress that the envelope itself reports is omitted. */
 async function progressBefore(
   workspace: Workspace,
   { envelope }: DeliveryWithEnvelopeRow,

@@ -1,17 +1,20 @@
-/** The records of one delivery: the handoffs that came to it, and who accepted them. */
+/** Finds the records of one delivery: its handoffs and their acceptances. */
 import { chunksOf } from "../memory/quarantine/downstream.ts";
 import { type Memory, memoryOf } from "../memory/record.ts";
 import type { TrailStep } from "../store/rows.ts";
 import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
-/** Marks what a holder wrote after it had lost the work. */
+/** Tag of notes that a holder wrote after it had lost the lease. */
 export const STALE_HOLDER = "stale-holder";
 
-/** So many are looked for: more than a publication has receivers. */
+/** Maximum number of records to read: more than a handoff to a channel can have receivers. */
 const MAX_RECORDS = 10_000;
 
-/** The handoff records of a delivery, newest first: its envelope's, and those of the envelopes before. */
+/**
+ * Returns the handoff records of a delivery, newest first: that of its envelope, and those of earlier
+ * envelopes.
+ */
 export async function handoffsTo(
   { store, name }: Workspace,
   { delivery, envelope }: DeliveryWithEnvelopeRow,
@@ -34,7 +37,7 @@ export async function handoffsTo(
   return found;
 }
 
-/** The records with which a delivery was accepted, oldest first. */
+/** Returns the records of the acceptances of a delivery, oldest first. */
 export async function acceptancesOf(
   workspace: Workspace,
   claimed: DeliveryWithEnvelopeRow,
@@ -48,7 +51,7 @@ export async function acceptancesOf(
   );
 }
 
-/** What points at any of these by a relation of this kind, oldest edge first. */
+/** Returns the memories with a relation of this kind to any of the given ones, oldest relation first. */
 export async function findReferringMemories(
   { store, name: workspace }: Workspace,
   memories: readonly string[],
@@ -77,5 +80,6 @@ function isAbout(step: TrailStep, delivery: string): boolean {
     : step.delivery === delivery;
 }
 
+/** Returns the targets of a memory's relations of one kind. */
 export const targetsOf = ({ relations = [] }: Pick<Memory, "relations">, kind: string): string[] =>
   relations.filter((relation) => relation.kind === kind).map(({ to }) => to);

@@ -57,6 +57,7 @@ export interface HeldDelivery extends Delivery {
   readonly leaseUntil: number;
 }
 
+/** Converts a stored delivery. */
 export function deliveryOf(row: DeliveryRow): Delivery {
   const parent = isPublication(row.parent) ? "" : row.parent;
   return {
@@ -90,6 +91,7 @@ export function deliveryOf(row: DeliveryRow): Delivery {
   };
 }
 
+/** Converts a stored delivery that is held. */
 export function heldDeliveryOf(row: DeliveryRow): HeldDelivery {
   const { holder, instance, leaseUntil } = row;
   return { ...deliveryOf(row), holder, instance, leaseUntil };

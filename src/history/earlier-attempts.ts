@@ -1,6 +1,6 @@
 /**
- * Earlier attempts at a delivery, for its next holder: who had it, how it ended, what was tried, hints
- * and notes; questions with their answers; decisions about failures with their reasons.
+ * Earlier attempts at a delivery, for its next holder: which agent made them, how they ended, what was
+ * attempted, hints and notes; questions with their answers; decisions about failures with their reasons.
  */
 import { clip } from "../base/clip.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
@@ -18,8 +18,9 @@ import { acceptancesOf, STALE_HOLDER } from "./delivery-records.ts";
 import { failureOf } from "./failure.ts";
 import { listDecisions, type StoredFailureDecision } from "./failure-decisions.ts";
 
+/** A note that a holder wrote during an attempt. */
 export interface AttemptNote {
-  /** The record. */
+  /** Id of the memory. */
   readonly id: string;
   readonly at: number;
   readonly text: string;
@@ -28,29 +29,29 @@ export interface AttemptNote {
 /** An attempt that ended without completing the work. */
 export interface EarlierAttempt {
   readonly attempt: number;
-  /** Missing where no agent took it. */
+  /** The agent that made the attempt; absent if the delivery was not claimed. */
   readonly by?: string;
   readonly at: number;
   readonly outcome: AttemptRow["outcome"];
-  /** Of a failure: its type, such as timeout. */
+  /** Type of the failure, such as timeout. */
   readonly type?: string;
   /** Why it ended. */
   readonly message?: string;
-  /** What was tried. */
+  /** What the holder attempted. */
   readonly attempted?: string;
   readonly hints: readonly string[];
-  /** What its holder noted, oldest first; at most 20. */
+  /** Notes of the holder, oldest first; at most 20. */
   readonly notes: readonly AttemptNote[];
   readonly question?: string;
   readonly answer?: { readonly by: string; readonly text: string };
-  /** What was decided about the failure. */
+  /** The decision about the failure. */
   readonly decision?: Pick<StoredFailureDecision, "by" | "decision" | "reason" | "to">;
 }
 
 const MAX_NOTES = 20;
 const MAX_EDGES = 1_000;
 
-/** Returns the attempts before the current one, oldest first. One query where there were none. */
+/** Returns the attempts before the current one, oldest first. Takes at most one query if there are none. */
 export async function earlierAttempts(
   workspace: Workspace,
   claimed: DeliveryWithEnvelopeRow,
@@ -71,7 +72,10 @@ export async function earlierAttempts(
   }));
 }
 
-/** A fence counts every claim, the one that is held now as well. */
+/**
+ * Returns true if there was a claim before the current one: the fence counts every claim, including the
+ * current one.
+ */
 export const wasClaimedBefore = ({ state, fence }: DeliveryRow): boolean =>
   fence > (isHeld(state) ? 1 : 0);
 
@@ -97,7 +101,7 @@ function questionOf(
   return { question, answer: { by: entry.agent, text: entry.decided } };
 }
 
-/** How the history of an envelope names the question that an entry answers. */
+/** Returns the text with which the history of an envelope names the question that an entry answers. */
 export const answerEntryText = (question: string): string =>
   clip(`answered: ${question}`, FORMAT_LIMITS.lineLength);
 
@@ -111,7 +115,7 @@ function decisionAfter(
   return { decision: { by, decision, reason, ...(to === undefined ? {} : { to }) } };
 }
 
-/** Notes that every agent may read, by the attempt they were written in. */
+/** Returns the notes that every agent can read, by attempt. */
 async function notesByAttempt(
   workspace: Workspace,
   claimed: DeliveryWithEnvelopeRow,
@@ -149,7 +153,7 @@ async function notesUnder(
     edges.slice(-MAX_NOTES).map(({ source }) => source),
   );
   const notes = rows.map(memoryOf).filter(
-    // What a holder notes after losing the work is kept apart.
+    // Notes that a holder wrote after losing the lease are excluded.
     ({ type, trail, redacted, tags = [] }) =>
       type !== VIEW_TYPE && !trail && !redacted && !tags.includes(STALE_HOLDER),
   );

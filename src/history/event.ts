@@ -17,6 +17,7 @@ export interface HubEvent {
   readonly attempt?: number;
 }
 
+/** Converts a stored event. */
 export const eventOf = (row: EventRow): HubEvent => ({
   number: row.number,
   at: row.at,

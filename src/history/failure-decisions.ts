@@ -1,6 +1,6 @@
 /**
- * What is known of a delivery that was given up: whether somebody is to decide about it, and what was
- * decided. Kept as entries by delivery and try, so that of two who decide one stands.
+ * Failures and the decisions about them: which given-up deliveries wait for a decision, and what was decided.
+ * Stored as entries per delivery and attempt, so that only one of two concurrent decisions is recorded.
  */
 
 import { canonicalJson } from "../base/digest.ts";
@@ -14,67 +14,71 @@ import { entriesOf, entryValue, toEntryText } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { deliveriesOfKey } from "./key-entry.ts";
 
-/** The kinds of entries: failures that nobody has decided about, and decisions. */
+/** The kinds of entries: failures that wait for a decision, and decisions. */
 export const FAILURE = "failure";
 export const DECISION = "decision";
 
-/** A delivery that was given up, after which try. */
+/** A delivery that was given up, and its last attempt. */
 export interface FailedAttempt {
   readonly delivery: string;
   readonly attempt: number;
 }
 
-/** What was given up, and can be tried again. */
+/** States of deliveries that were given up and can be redriven. */
 export const GIVEN_UP_STATES: readonly DeliveryRow["state"][] = ["dead", "expired"];
 
 /** A failure that waits for a decision. */
 export interface StoredFailure {
   readonly at: number;
-  /** Agents who were asked for a decision. */
+  /** The agents that were asked for a decision. */
   readonly asked: readonly string[];
-  /** How often it was reported before: reports that were taken back. */
+  /** Number of earlier reports of this failure, which were withdrawn. */
   readonly before: number;
-  /** What whoever failed wrote down; empty where nobody did. */
+  /** The memory in which the holder described the failure; empty if there is none. */
   readonly record: string;
   readonly task: string;
 }
 
+/** What a coordinator can decide about a failure. */
 export const DECISION_KINDS = ["retry", "reroute", "ask", "abort"] as const;
 export type DecisionKind = (typeof DECISION_KINDS)[number];
 
-/** What was decided, for good. */
+/** A final decision. */
 export interface StoredFailureDecision {
   readonly at: number;
   readonly by: string;
   readonly decision: Exclude<DecisionKind, "ask">;
-  /** What it is about, in short. */
+  /** Short description of the failure it is about. */
   readonly failure: Pick<NonNullable<Envelope["failure"]>, "class" | "type">;
   readonly reason: string;
-  /** The memory that says so. */
+  /** The memory that records the decision. */
   readonly record: string;
   /** The delivery of the report; absent if none was sent. */
   readonly report?: string;
   readonly task: string;
-  /** Who has it tried from then on, where that is another. */
+  /** The new receiver, if it changed. */
   readonly to?: string | undefined;
 }
 
-/** A decision as its entry holds it: the reason is in the memory; an empty `report` means none. */
+/** A decision as its entry stores it: the reason is in the memory; an empty `report` means none. */
 type StoredDecision = Omit<StoredFailureDecision, "reason" | "report"> & {
   readonly report: string;
 };
 
+/** Returns the name of the entry for a failed attempt. */
 export const failedAttemptName = ({ delivery, attempt }: FailedAttempt): string =>
   canonicalJson([delivery, attempt], "invalid_input");
 
+/** Parses the name of an entry. */
 export function failedAttemptOf(entry: Pick<EntryRow, "name">): FailedAttempt {
   const [delivery = "", attempt = 0] = JSON.parse(entry.name) as [string, number];
   return { delivery, attempt };
 }
 
-/** Every try of a delivery. */
+/** Prefix of the entry names of all attempts of a delivery. */
 const attemptNamePrefix = (delivery: string): string => `[${JSON.stringify(delivery)},`;
 
+/** Returns the decision about a failed attempt; undefined if there is none. */
 export async function findDecision(
   workspace: Workspace,
   of: FailedAttempt,
@@ -83,7 +87,7 @@ export async function findDecision(
   return readDecision(workspace, await store.findEntry(name, DECISION, failedAttemptName(of)));
 }
 
-/** With the reason from the memory, where a redaction reaches it. */
+/** Reads the reason from the memory, so that a redaction applies to it. */
 async function readDecision(
   { store, name }: Workspace,
   entry: EntryRow | undefined,
@@ -95,12 +99,12 @@ async function readDecision(
   const reason = row && memoryOf(row).data?.["reason"];
   return {
     ...value,
-    reason: typeof reason === "string" ? reason : "(it has been taken away)",
+    reason: typeof reason === "string" ? reason : "(redacted)",
     ...(report === "" ? {} : { report }),
   };
 }
 
-/** All that was decided about a delivery, first to last. */
+/** Returns all decisions about a delivery, oldest first. */
 export async function listDecisions(
   workspace: Workspace,
   delivery: string,
@@ -113,7 +117,10 @@ export async function listDecisions(
   return all.sort((a, b) => a.at - b.at);
 }
 
-/** What a decision leaves besides its record, which alone says why; the failure waits no more. */
+/**
+ * Returns the entries to write with a decision: the decision without its reason (only the memory contains
+ * that), and the removal of the waiting failure.
+ */
 export function decisionEntries(
   of: FailedAttempt,
   { reason: _, report = "", ...decision }: StoredFailureDecision,
@@ -127,7 +134,7 @@ export function decisionEntries(
   ];
 }
 
-/** Whether what a report is about is given up still, and nobody has decided about it. */
+/** Returns true if the delivery is still given up after that attempt, and there is no decision. */
 export async function awaitsDecision(workspace: Workspace, of: FailedAttempt): Promise<boolean> {
   const { store, name } = workspace;
   const given = (await store.findDelivery(name, of.delivery))?.delivery;
@@ -135,7 +142,10 @@ export async function awaitsDecision(workspace: Workspace, of: FailedAttempt): P
   return isGivenUp && (await findDecision(workspace, of)) === undefined;
 }
 
-/** A report ends with a decision: who has it decides, or leaves it to the hub. */
+/**
+ * Throws `not_open` if the holder of a report settles it without a decision. It must decide, or decline to
+ * return the report to the hub.
+ */
 export async function refuseUndecided(
   workspace: Workspace,
   { attempt, delivery }: FailedAttempt,
@@ -145,20 +155,20 @@ export async function refuseUndecided(
   if (!(await awaitsDecision(workspace, { attempt, delivery }))) return;
   const now = (await store.findDelivery(name, report.delivery))?.delivery;
   const isTheirs = now?.fence === report.fence && isHeld(now.state);
-  if (!isTheirs) return; // Whoever lost it is told that.
+  if (!isTheirs) return; // A lost lease is reported elsewhere.
   throw new BatonError("not_open", {
-    message: `It reports the failure of ${delivery}, and nobody has decided about that.`,
+    message: `This work reports the failure of ${delivery}, which needs a decision first.`,
     path: "delivery",
-    hint: "Decide: agent.failures.decide(work, { decision, reason }), or baton failure decide. Who declines it leaves it to the hub.",
+    hint: "Call agent.failures.decide(work, { decision, reason }) (or baton failure decide), or decline the work to leave the decision to the hub.",
     details: { attempt, delivery },
   });
 }
 
-/** The key a report is sent with: the same failure is reported once. */
+/** Returns the idempotency key of a report: the same failure is reported once. */
 export const reportKey = ({ delivery, attempt }: FailedAttempt, before: number): string =>
   `failure/${delivery}/${attempt}/${before}`;
 
-/** The report of a failure that was sent so, if it was. */
+/** Returns the report that was sent with that key; undefined if there is none. */
 export async function reportOf(
   workspace: Workspace,
   of: FailedAttempt,
@@ -169,7 +179,7 @@ export async function reportOf(
   return report === undefined ? undefined : store.findDelivery(name, report);
 }
 
-/** The report by which somebody is to decide about a delivery as it is; undefined: nobody is. */
+/** Returns the open report that asks for a decision about a delivery; undefined if there is none. */
 export async function openReportOf(
   workspace: Workspace,
   { id: delivery, attempt }: DeliveryRow,

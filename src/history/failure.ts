@@ -1,24 +1,25 @@
 /**
- * What went wrong, in the same words whoever failed and however: what a holder reported, that it fell
- * silent, that nobody took it, that a line had to stop. Read from the try that came last.
+ * Describes how an attempt failed, in one form for all causes: a failure reported by the holder, a holder
+ * that stopped responding, a delivery that was not accepted, a line that was stopped. Derived from the last
+ * attempt.
  */
 import type { Envelope, FailureClass } from "../envelope/schema.ts";
 import { type AttemptRow, parseText } from "../store/rows.ts";
 
 type ReportedFailure = NonNullable<Envelope["failure"]>;
 
-/** A failure, as far as its try tells. */
+/** A failure, as far as its attempt describes it. */
 export type AttemptFailure = Pick<
   ReportedFailure,
   "attempted" | "by" | "class" | "hints" | "message" | "type"
 >;
 
-/** A try as it ended, or is about to. */
+/** An attempt that has ended or is about to. */
 export interface EndedAttempt extends Pick<AttemptRow, "outcome" | "reason"> {
   readonly holder: string;
 }
 
-/** Whatever was written down about a try; a reason that was redacted says nothing of this. */
+/** What was recorded about an attempt; empty after a redaction. */
 interface RecordedReason {
   readonly acceptMs?: number;
   readonly attempted?: string;
@@ -29,26 +30,27 @@ interface RecordedReason {
   readonly type?: string;
 }
 
-/** Nobody was heard in time. */
+/** Failure type: no response in time. */
 export const SILENT = "silent";
-/** Whoever has it will not do it. */
+/** Failure type: the receiver declined the work. */
 export const DECLINED = "declined";
-/** What a failure is called that its holder gave no type. */
+/** Failure type if the holder gave none. */
 export const UNTYPED = "error";
-/** A task it waits for will never be done. */
+/** Failure type: a task it waits for will never be completed. */
 export const DEPENDENCY = "dependency";
 
+/** Describes the failure of an attempt. `late` is true if the deadline passed. */
 export function failureOf(ended: EndedAttempt | undefined, late = false): AttemptFailure {
   const by = ended?.holder === undefined || ended.holder === "" ? {} : { by: ended.holder };
   const said = ended === undefined || ended.reason === "" ? {} : parseRecordedReason(ended);
-  if (late) return { ...by, ...silent("its deadline passed before it was done") };
+  if (late) return { ...by, ...silent("the deadline passed before it was completed") };
   switch (ended?.outcome) {
     case "failed":
       return { ...by, ...toReportedFailure(said) };
     case "released":
-      return { ...by, ...retryable("released", "it was given back without an end") };
+      return { ...by, ...retryable("released", "the holder released it without settling it") };
     case "unaccepted":
-      return { ...by, ...silent(`nobody accepted it within ${said.acceptMs ?? 0} ms`) };
+      return { ...by, ...silent(`it was not accepted within ${said.acceptMs ?? 0} ms`) };
     case "declined":
       return { ...by, ...permanent(DECLINED, said.reason ?? REDACTED_MESSAGE) };
     case "stopped":
@@ -56,20 +58,20 @@ export function failureOf(ended: EndedAttempt | undefined, late = false): Attemp
     case "expired":
       return {
         ...by,
-        ...silent(`its holder was not heard any more: ${said.reason || "its lease ran out"}`),
+        ...silent(`the holder stopped responding: ${said.reason || "its lease expired"}`),
       };
     case "asked":
     case "cancelled":
     case undefined:
-      return { ...by, ...silent("nobody settled it in time") };
+      return { ...by, ...silent("it was not settled in time") };
   }
 }
 
-/** What a redaction has taken away. */
-const REDACTED_MESSAGE = "what was said of it has been taken away";
+/** Replaces a message that was redacted. */
+const REDACTED_MESSAGE = "(redacted)";
 
 const parseRecordedReason = ({ reason }: EndedAttempt): RecordedReason =>
-  parseText<RecordedReason>({ id: "the try", text: reason });
+  parseText<RecordedReason>({ id: "the attempt", text: reason });
 
 function toReportedFailure({
   attempted,
@@ -98,10 +100,10 @@ const silent = (message: string) => retryable(SILENT, message);
 function stopMessageOf(reason: string | undefined): string {
   switch (reason) {
     case "hop_limit":
-      return "the line is longer than it may be";
+      return "the line reached the limit of handoffs (hops)";
     case "join_impossible":
-      return "too many of those it waits for ended otherwise";
+      return "too many of the handoffs it waits for did not complete";
     default:
-      return "it was stopped before anybody could try";
+      return "it was stopped before the first attempt";
   }
 }

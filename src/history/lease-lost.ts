@@ -1,4 +1,4 @@
-/** What a caller is told that no longer holds the work it wants to act on. */
+/** The error for a caller that no longer holds the work it acts on. */
 import { isHeld, isOpen } from "../base/delivery-states.ts";
 import { BatonError } from "../base/errors.ts";
 import type { Delivery } from "./delivery.ts";
@@ -6,14 +6,17 @@ import type { Delivery } from "./delivery.ts";
 /** A delivery, as stored or as callers see it. */
 type CurrentDelivery = Pick<Delivery, "state" | "attempt" | "holder">;
 
+/**
+ * Returns the error `lease_lost`, or `cancelled` if the work was cancelled. `now` is the current delivery.
+ */
 export function leaseLost(id: string, now: CurrentDelivery | undefined): BatonError {
   const cancelled = now?.state === "cancelled";
   return new BatonError(cancelled ? "cancelled" : "lease_lost", {
     message: cancelled
-      ? `The work of ${id} was cancelled.`
-      : `The work of ${id} is no longer yours: ${why(now)}.`,
+      ? `The work on ${id} was cancelled.`
+      : `You no longer hold ${id}: ${why(now)}.`,
     path: "lease",
-    hint: "Stop working on it; notes you made are kept. Look at your inbox for what is next.",
+    hint: "Stop working on it (your notes are kept) and read your inbox for the next delivery.",
     details:
       now === undefined
         ? {}
@@ -22,9 +25,9 @@ export function leaseLost(id: string, now: CurrentDelivery | undefined): BatonEr
 }
 
 function why(now: CurrentDelivery | undefined): string {
-  if (now === undefined) return "there is no such delivery";
+  if (now === undefined) return "the delivery does not exist";
   if (!isOpen(now.state)) return `it is ${now.state}`;
   if (isHeld(now.state))
-    return `attempt ${now.attempt} holds it (${now.holder}), or its lease ran out`;
-  return "its lease ran out and it waits in the inbox again";
+    return `${now.holder} holds it (attempt ${now.attempt}), or its lease expired`;
+  return "its lease expired and it is back in the inbox";
 }

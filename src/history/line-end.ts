@@ -1,12 +1,12 @@
-/** Where a piece of work ended up: handed on, it goes on as another delivery. */
+/** Follows a delivery to the end of its line: work that was handed on continues as another delivery. */
 import { memoryOf } from "../memory/record.ts";
 import type { DeliveryRow } from "../store/rows.ts";
 import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 /**
- * The delivery itself, or the one it was handed on as, or the one that took its place, and so on;
- * undefined when there is none.
+ * Returns the delivery itself, or the last one it was handed on to or replaced by; undefined if the id is
+ * unknown.
  */
 export async function endOfLine(
   workspace: Workspace,
@@ -39,7 +39,7 @@ async function nextDeliveryOf(
   }
 }
 
-/** The delivery that took its place: the handoff that began it says so. */
+/** Returns the delivery that replaced this one, which the replacing handoff records. */
 async function findReplacingDelivery(
   { store, name }: Workspace,
   { id, task }: DeliveryRow,
@@ -53,7 +53,7 @@ async function findReplacingDelivery(
   return step?.verb === "send" ? step.delivery : undefined;
 }
 
-/** The delivery that a completing record began; undefined when it only completed. */
+/** Returns the delivery that a completing record started; undefined if it only completed. */
 export async function findHandedOnDelivery(
   { store, name }: Workspace,
   settledBy: string,

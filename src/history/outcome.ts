@@ -1,4 +1,4 @@
-/** How a handoff ended, as its sender is told. */
+/** The outcome of a handoff, as its sender sees it. */
 
 import { memoryOf } from "../memory/record.ts";
 import type { ViewGap } from "../memory/view-gap.ts";
@@ -10,28 +10,29 @@ import { type AttemptFailure, failureOf } from "./failure.ts";
 import { findDecision, type StoredFailureDecision } from "./failure-decisions.ts";
 import { findHandedOnDelivery } from "./line-end.ts";
 
-/** What a receiver made of it. */
+/** The result of a completed handoff. */
 export interface HandoffResult {
   readonly summary: string;
-  /** By the names of the expected outputs. */
+  /** Values by the names of the expected outputs. */
   readonly outputs: Readonly<Record<string, unknown>>;
   readonly confidence?: number | undefined;
-  /** How it ended, in one word, when the receiver had one for it. */
+  /** The receiver's one-word outcome; absent if it gave none. */
   readonly outcome?: string | undefined;
-  /** What the receiver was referred to and could not find. */
+  /** References that the receiver could not resolve. */
   readonly gaps?: readonly ViewGap[] | undefined;
-  /** The record that holds it. */
+  /** The memory that contains the result. */
   readonly memory: string;
-  /** The delivery it was handed on as, when it was. */
+  /** The delivery to which the work was handed on, if it was. */
   readonly handedOn?: string | undefined;
 }
 
-/** What went wrong, and what was decided about that, where somebody decides and has. */
+/** The failure, and the decision about it if there is one. */
 export interface FailureDetails {
   readonly failure: AttemptFailure;
   readonly decision?: StoredFailureDecision | undefined;
 }
 
+/** How a delivery ended; `kind` distinguishes the cases. */
 export type DeliveryOutcome =
   | { readonly kind: "completed"; readonly delivery: Delivery; readonly result: HandoffResult }
   | (FailureDetails & {
@@ -39,7 +40,7 @@ export type DeliveryOutcome =
       readonly delivery: Delivery;
       readonly reason: string;
     })
-  /** The receiver asks back: `agent.questions.answer(delivery.id, …)`. */
+  /** The receiver asks a question: answer with `agent.questions.answer(delivery.id, …)`. */
   | { readonly kind: "asked"; readonly delivery: Delivery; readonly question: string }
   | (FailureDetails & {
       readonly kind: "dead";
@@ -47,14 +48,15 @@ export type DeliveryOutcome =
       readonly attempts: readonly Attempt[];
     })
   | { readonly kind: "cancelled"; readonly delivery: Delivery; readonly reason: string }
-  /** Its deadline passed. */
+  /** The deadline passed. */
   | (FailureDetails & { readonly kind: "expired"; readonly delivery: Delivery })
-  /** A newer handoff took its place before anybody claimed it. */
+  /** A newer handoff replaced it before it was claimed. */
   | { readonly kind: "superseded"; readonly delivery: Delivery };
 
-/** States in which the sender has something to hear. */
+/** Returns true for states with an outcome for the sender: the final ones, and `waiting`. */
 export const hasOutcome = (state: DeliveryState): boolean => !isOpen(state) || state === "waiting";
 
+/** Reads the outcome of a delivery from its records. The state must have an outcome (`hasOutcome`). */
 export async function readOutcome(
   workspace: Workspace,
   row: DeliveryRow,
@@ -119,12 +121,14 @@ async function readSettlementField(
   return typeof value === "string" ? value : "";
 }
 
+/** Reads the result of a completed delivery. */
 export async function resultOf(
   workspace: Workspace,
   delivery: DeliveryRow,
 ): Promise<HandoffResult> {
   const memory = await readSettlementRecord(workspace, delivery);
-  // Handed on with a result, the record is the handoff's, and the summary stands beside the outputs.
+  // If the work was handed on with a result, the record is that of the handoff, and the summary is stored
+  // beside the outputs.
   const data = (memory?.data ?? {}) as Partial<
     Pick<HandoffResult, "gaps" | "outcome" | "outputs" | "summary">
   >;

@@ -1,7 +1,7 @@
 /**
- * What each role looks for: how much the types of memories, the parts of a handoff and the ways of
- * finding something weigh for it. Data, so that a team can read it and change it (workspace-profiles.ts). 1 is
- * neutral; 0 keeps something out.
+ * The built-in role profiles: how much each type of memory, each part of a handoff and each way of finding
+ * records weighs in the views of a role. They are data, so that a team can read and change them
+ * (workspace-profiles.ts). A weight of 1 is neutral; 0 excludes something.
  */
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../base/limits.ts";
@@ -12,10 +12,11 @@ const Weight = z.number().min(0).max(10);
 const Share = z.number().min(0).max(0.95);
 const Label = z.string().min(1).max(FORMAT_LIMITS.nameLength);
 
+/** A profile as a team writes it; absent fields keep their defaults. */
 export const ProfileSchema = z.strictObject({
-  /** Of the parts of a handoff that need not travel whatever it costs. */
+  /** Weights of the parts of a handoff that are included only if they fit. */
   parts: z.partialRecord(z.enum(PARTS), Weight).optional(),
-  /** Shares of the receiver's window that the view leaves free. */
+  /** Shares of the receiver's context window that the view leaves free. */
   reserve: z
     .strictObject({
       instructions: Share.optional(),
@@ -23,19 +24,20 @@ export const ProfileSchema = z.strictObject({
       work: Share.optional(),
     })
     .optional(),
-  /** Of where something was found. */
+  /** Weights of the sections, by where something was found. */
   sections: z.partialRecord(z.enum(SECTIONS), Weight).optional(),
   strategy: z.enum(VIEW_STRATEGIES).optional(),
   tags: z.record(Label, Weight).optional(),
-  /** What its view may take, whatever the window. */
+  /** Maximum tokens of the view, regardless of the window. */
   tokens: z.int().positive().optional(),
-  /** Of types of memories. */
+  /** Weights of the types of memories. */
   types: z.record(Slug, Weight).optional(),
 });
 
+/** A profile as a team writes it. */
 export type RoleProfile = z.input<typeof ProfileSchema>;
 
-/** A profile with everything said: the neutral one below the role's, that below the workspace's. */
+/** A profile with every field set: the workspace's values over those of the role over the neutral ones. */
 export interface FullProfile {
   readonly parts: Readonly<Record<string, number>>;
   readonly reserve: {
@@ -51,8 +53,8 @@ export interface FullProfile {
 }
 
 /**
- * For a role nobody has described. What was named comes before what is near it, that before what was
- * found; what binds comes before what merely happened.
+ * The profile of a role without one. Records that the sender named weigh more than records related to them,
+ * and those more than search results; binding items weigh more than events.
  */
 export const NEUTRAL_PROFILE: FullProfile = {
   parts: {
@@ -96,6 +98,7 @@ export const NEUTRAL_PROFILE: FullProfile = {
   },
 };
 
+/** The profiles of the built-in roles, as differences to the neutral profile. */
 export const ROLE_PROFILES: Readonly<Record<string, RoleProfile>> = {
   planner: {
     parts: { history: 6, released: 5 },
@@ -184,7 +187,7 @@ export const ROLE_PROFILES: Readonly<Record<string, RoleProfile>> = {
   },
 };
 
-/** Other words for the same roles. */
+/** Other names for the built-in roles. */
 export const ROLE_ALIASES: Readonly<Record<string, string>> = {
   architect: "planner",
   lead: "planner",

@@ -1,6 +1,6 @@
-/** What a view is made of: its sections, and the parts of a handoff that profiles weigh. */
+/** The sections of a view, and the parts of a handoff that profiles weigh. */
 
-/** The parts of a view, in the order they are shown. What must travel comes first. */
+/** The sections of a view in display order. The mandatory ones come first. */
 export const SECTIONS = [
   "task",
   "constraints",
@@ -12,9 +12,10 @@ export const SECTIONS = [
   "recent",
   "recalled",
 ] as const;
+/** The name of a section. */
 export type Section = (typeof SECTIONS)[number];
 
-/** Parts that take their turn with everything else; a role's profile weighs them. */
+/** Parts of a handoff that compete with everything else for the budget; a role profile sets their weights. */
 export const PARTS = [
   "artifacts",
   "attempts",
@@ -36,4 +37,5 @@ export const PARTS = [
   "state",
 ] as const;
 
+/** The name of a part. */
 export type PartKind = (typeof PARTS)[number];

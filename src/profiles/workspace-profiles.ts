@@ -1,6 +1,6 @@
 /**
- * Role profiles of a workspace: what comes with Baton, and what a team has said over it. Kept as
- * entries, so that everybody composes by the same.
+ * The role profiles of a workspace: the built-in ones, with the changes of the team. The changes are stored
+ * as entries, so that every process composes views with the same profiles.
  */
 
 import type * as z from "zod";
@@ -23,14 +23,17 @@ const PROFILE = "profile";
 
 type CheckedProfile = z.output<typeof ProfileSchema>;
 
-/** A role's profile as it counts. */
+/** The profile of a role, as it applies in the workspace. */
 export interface RoleProfileInfo extends FullProfile {
   readonly role: string;
-  /** Whether the team has said something of its own. */
+  /** True if the team has changed it. */
   readonly changed: boolean;
 }
 
-/** Says what a role looks for, over what comes with Baton; undefined takes that back. */
+/**
+ * Changes the profile of a role; undefined restores the built-in one. Throws `invalid_input` for an invalid
+ * profile.
+ */
 export async function setProfile(
   workspace: Workspace,
   role: string,
@@ -50,19 +53,19 @@ export async function setProfile(
   await changeEntry(workspace, { kind: PROFILE, name }, () => ({ value }));
 }
 
-/** Throws if a profile reserves the whole window. */
+/** Throws `invalid_input` if a profile reserves the whole window. */
 export function requireFreeWindow(role: string, profile: CheckedProfile): void {
   const { system, instructions, work } = profileOf(role, profile).reserve;
   const reserved = system + instructions + work;
   if (reserved < 1) return;
   throw new BatonError("invalid_input", {
-    message: `reserve: system ${system}, instructions ${instructions} and work ${work} leave nothing of the window.`,
+    message: `reserve: system ${system}, instructions ${instructions} and work ${work} together reserve the whole window.`,
     path: "reserve",
-    hint: "Shares of the window; together they must be less than 1.",
+    hint: "Lower the shares of reserve so that their sum is less than 1.",
   });
 }
 
-/** Every role that is described, in the order of their names. */
+/** Returns the profile of every built-in or changed role, sorted by name. */
 export async function listProfiles(workspace: Workspace): Promise<RoleProfileInfo[]> {
   const said = new Map<string, CheckedProfile>();
   for await (const entry of entriesOf(workspace, PROFILE)) {
@@ -74,7 +77,7 @@ export async function listProfiles(workspace: Workspace): Promise<RoleProfileInf
     .map((role) => ({ role, changed: said.has(role), ...profileOf(role, said.get(role)) }));
 }
 
-/** What counts for a role. */
+/** Returns the profile that applies to a role; the neutral one without a role. */
 export async function roleProfile(
   workspace: Workspace,
   role: string | undefined,
@@ -84,7 +87,7 @@ export async function roleProfile(
   return profileOf(role, entryValue<CheckedProfile>(entry));
 }
 
-/** The team's word over what comes with Baton over what is neutral. */
+/** Merges the neutral profile, the built-in one and the changes of the team; later ones take precedence. */
 export function profileOf(role: string, said: CheckedProfile = {}): FullProfile {
   const name = role.toLowerCase();
   const known = Object.hasOwn(ROLE_ALIASES, name) ? ROLE_ALIASES[name] : name;

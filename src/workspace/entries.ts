@@ -1,28 +1,37 @@
-/** Entries as values: read, decided about, and changed only if nobody was quicker. */
+/**
+ * Entries (the key-value records of a workspace) as JSON values: reading, listing, and changing one only if
+ * no other process changed it in the meantime.
+ */
 import { canonicalJson } from "../base/digest.ts";
 import { type EntryRow, type EventKind, parseText } from "../store/rows.ts";
 import { RETRY, retryWrite } from "./retry.ts";
 import type { Workspace } from "./workspace.ts";
 
+/** Identifies an entry within its workspace. */
 export interface EntryName {
   readonly kind: string;
   readonly name: string;
 }
 
+/** A new value for an entry, and the event to record with it. */
 export interface EntryChange<T> {
+  /** Undefined deletes the entry. */
   readonly value: T | undefined;
   readonly event?: { readonly kind: EventKind; readonly agent: string };
 }
 
+/** Returns the parsed value of an entry; undefined if there is no entry. */
 export function entryValue<T>(entry: EntryRow | undefined): T | undefined {
   return entry && parseText<T>({ id: `${entry.kind} ${entry.name}`, text: entry.value });
 }
 
+/** Returns the text of a value, as an entry stores it. */
 export const toEntryText = (value: unknown): string => canonicalJson(value, "invalid_input");
 
 /**
- * Changes an entry by what it is now; `change` answers with nothing when it shall stay as it is, and
- * with an undefined value to take it away. Returns the entry that counts afterwards.
+ * Changes an entry based on its current value. `change` returns undefined to leave it as it is, and an
+ * undefined `value` to delete it. Returns the entry after the change. Throws `store_busy` if other processes
+ * changed it at every attempt.
  */
 export async function changeEntry<T>(
   { store, name: workspace }: Workspace,
@@ -43,7 +52,10 @@ export async function changeEntry<T>(
   });
 }
 
-/** Every entry of a kind whose name begins so, page by page; from a name on, only those after it. */
+/**
+ * Returns every entry of a kind with a name that begins with `prefix`, page by page; with `from`, only those
+ * after that name.
+ */
 export async function* entriesOf(
   { store, name: workspace, limits }: Workspace,
   kind: string,

@@ -1,17 +1,18 @@
 /**
- * Retries of optimistic writes: read, decide, write only if nothing has changed since. When another process
- * was faster, the whole attempt is made again from what there is now.
+ * Retries optimistic writes: read, decide, write only if nothing changed in between. If another process was
+ * faster, the whole attempt is repeated with the current state.
  */
 import { BatonError } from "../base/errors.ts";
 
-/** Returned by an attempt that has to be made again: it was overtaken, or there is more to do. */
+/** Returned by an attempt that must be repeated: another process was faster, or there is more to do. */
 export const RETRY = Symbol("retry");
 export type Retry = typeof RETRY;
 
 const ATTEMPTS = 20;
 
+/** How often to retry, and the error after the last attempt. */
 export interface RetryOptions {
-  /** What happened that often, such as `The ledger of "x" was changed`. */
+  /** What happened at every attempt, such as `The ledger of "x" was changed`; begins the error message. */
   readonly what: string;
   /** Default: 20. */
   readonly attempts?: number;
@@ -42,9 +43,9 @@ export async function tryWrite<T>(
   return RETRY;
 }
 
-function storeBusy({ what, path, hint = "Try again." }: RetryOptions, attempts: number) {
+function storeBusy({ what, path, hint = "Retry the call." }: RetryOptions, attempts: number) {
   return new BatonError("store_busy", {
-    message: `${what} ${attempts} times by others.`,
+    message: `${what} ${attempts} times by other writers.`,
     ...(path === undefined ? {} : { path }),
     hint,
   });

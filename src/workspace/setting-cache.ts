@@ -1,6 +1,6 @@
 /**
- * A workspace setting that every send needs: read from the store at most once a second for each hub. A
- * change in this hub counts at once, one in another process within a second.
+ * Caches a workspace setting that every send needs: each hub reads it from the store at most once a second. A
+ * change in this hub takes effect immediately, one in another process within a second.
  */
 import type { Workspace } from "./workspace.ts";
 
@@ -11,6 +11,7 @@ interface Cached<T> {
   readonly at: number;
 }
 
+/** A cached setting of type `T`. */
 export class SettingCache<T> {
   readonly #read: (workspace: Workspace) => Promise<T>;
   readonly #cached = new WeakMap<object, Cached<T>>();
@@ -19,6 +20,7 @@ export class SettingCache<T> {
     this.#read = read;
   }
 
+  /** Returns the setting, from the cache if it was read within the last second. */
   get(workspace: Workspace): Promise<T> {
     const { root } = workspace;
     const cached = this.#cached.get(root);
@@ -26,13 +28,14 @@ export class SettingCache<T> {
     const value = this.#read(workspace);
     const reading = { value, at: performance.now() };
     this.#cached.set(root, reading);
-    // A failed read is not kept: the next send reads again.
+    // A failed read is not cached: the next send reads again.
     value.catch(() => {
       if (this.#cached.get(root) === reading) this.#cached.delete(root);
     });
     return value;
   }
 
+  /** Replaces the cached value after this hub has changed the setting. */
   set({ root }: Workspace, value: T): void {
     this.#cached.set(root, { value: Promise.resolve(value), at: performance.now() });
   }

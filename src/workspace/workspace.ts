@@ -1,6 +1,6 @@
 /**
- * A workspace: its store, what every operation in it needs, and who acts in it on which branch. Made by
- * the hub, passed to rooms.
+ * The context of every operation: the workspace, its store and settings, and which agent acts on which
+ * branch. The hub creates it and passes it to the modules.
  */
 import type { Clock } from "../base/clock.ts";
 import type { IdGenerator } from "../base/ids.ts";
@@ -14,45 +14,48 @@ import type { QueryVector } from "../store/search.ts";
 import type { DeliveryWithEnvelopeRow, Move, Store } from "../store/store.ts";
 import { ANONYMOUS_READER, MAIN_BRANCH, type Reader } from "../store/visibility.ts";
 
-/** Which process this is, and which others have ended. Injected, like the clock. */
+/** Identifies this process and detects processes that have ended. Injected, like the clock. */
 export interface Processes {
-  /** Bound to leases; empty: leases go by time only. */
+  /** Bound to leases; empty if leases expire by time only. */
   readonly self: string;
-  /** True only when it is certain. Never throws. */
+  /** Returns true only if the process has certainly ended. Never throws. */
   isGone(process: string): boolean;
 }
 
-/** What is known of a handoff that names no receiver. */
+/** What is known about a handoff without a receiver, to find a route. */
 export interface RouteInput {
   readonly from: string;
   readonly task: string | undefined;
   readonly action: string;
-  /** The payload's type. */
+  /** Type of the payload. */
   readonly payload: string | undefined;
-  /** How the work before it ended, when it ended with a word for it. */
+  /** Outcome of the previous work, if its holder named one. */
   readonly result: string | undefined;
 }
 
-/** Computes the next receiver; undefined leaves it to the table of routes. */
+/** Computes the next receiver; undefined leaves the choice to the workspace's routes. */
 export type RouteFunction = (
   leaving: RouteInput,
 ) => string | undefined | Promise<string | undefined>;
 
-/** What an embedder says to a question (memory/recall/meaning.ts). */
+/** What an embedder contributes to a query (memory/recall/meaning.ts). */
 export interface QueryMeaning {
+  /** The vector of the query; undefined if there is none. */
   readonly meant: QueryVector | undefined;
+  /** Returns words similar in meaning. */
   readonly near: (word: string) => readonly SimilarWord[];
-  /** Why there is nothing to compare. */
+  /** The reason if there is nothing to compare. */
   readonly state: string;
 }
 
-/** How far an embedder has come with the records. */
+/** How many records an embedder has processed. */
 export interface EmbedProgress {
   readonly model: string;
   readonly done: number;
   readonly total: number;
 }
 
+/** Embeds queries and records with the embedder of the hub. */
 export interface EmbeddingService {
   ask(workspace: Workspace, question: string, wanted: boolean): Promise<QueryMeaning>;
   embedAll(
@@ -61,9 +64,12 @@ export interface EmbeddingService {
   ): Promise<EmbedProgress | undefined>;
 }
 
-/** Says a text in fewer words; off unless a hub is given one (context/detail/summarize.ts). */
+/**
+ * Shortens texts with a model. Not used by default; a hub can be opened with one
+ * (context/detail/summarize.ts).
+ */
 export interface Summarizer {
-  /** Names what made a summary. */
+  /** Identifies the model that made a summary. */
   readonly model: string;
   summarize(
     text: string,
@@ -71,82 +77,94 @@ export interface Summarizer {
   ): Promise<string>;
 }
 
-/** Nothing, tell what is known, or refuse to say it again (memory/recall/search-first.ts). */
+/**
+ * What to do if a new memory repeats a known one: nothing, report it, or refuse to write it
+ * (memory/recall/search-first.ts).
+ */
 export type SimilarMemoryMode = "ignore" | "report" | "refuse";
 
-/** What is done about secrets in what is said, from the mildest to the strictest (memory/redaction/secret-policy.ts). */
+/**
+ * What to do about secrets in the input, from the mildest to the strictest
+ * (memory/redaction/secret-policy.ts).
+ */
 export const SECRET_MODES = ["allow", "redact", "refuse"] as const;
 export type SecretMode = (typeof SECRET_MODES)[number];
 
 /**
- * What coordination does about deliveries (coordination/duties.ts), called by whoever settles one or
- * carries out policies.
+ * What coordination does about deliveries (coordination/duties.ts). Called when a delivery is settled or a
+ * policy is carried out.
  */
 export interface FollowUpHandlers {
-  /** Whether somebody decides about it when it is given up; else it is parked, and that is all. */
+  /**
+   * Returns true if a coordinator decides about the delivery when it is given up; otherwise it only becomes a
+   * dead letter.
+   */
   isCoordinated(workspace: Workspace, sealed: CoordinationFields): Promise<boolean>;
   /**
-   * Tells who decides that a delivery is given up: before it is parked, so that no crash hides it.
-   * Answers with the delivery of the report.
+   * Reports to the coordinator that a delivery is given up. Called before it becomes a dead letter, so that a
+   * crash cannot hide the failure. Returns the delivery id of the report.
    */
   report(workspace: Workspace, due: DeliveryWithEnvelopeRow, ended: GiveUpDetails): Promise<string>;
-  /** What is to be done about a report now: it lies with the hub itself, or is no longer true. */
+  /** Handles a report that was returned to the hub or is no longer true. */
   coordinate(workspace: Workspace, report: string): Promise<void>;
-  /** A task that waits for others may begin, or never will. */
+  /** Handles a task that waits for others: it can start now, or it never will. */
   openWaiting(workspace: Workspace, due: DeliveryWithEnvelopeRow): Promise<void>;
-  /** A delivery of a task in the queue has ended: its task may be over. */
+  /** Handles the end of a delivery of a queued task, which may end the task. */
   ended(workspace: Workspace, delivery: DeliveryRow): Promise<void>;
-  /** Now and then: whether the end of a task was left half done by a process that died. */
+  /** Called periodically: completes the end of a task that a crashed process left half done. */
   tend(workspace: Workspace): Promise<void>;
 }
 
-/** What of an envelope says whether somebody decides about it. */
+/** The fields of an envelope that determine whether a coordinator decides about it. */
 export type CoordinationFields = Pick<Envelope, "failure" | "from" | "policy" | "queued">;
 
 /** How a delivery comes to be given up. */
 export interface GiveUpDetails {
-  /** The try it is given up after. */
+  /** Number of the last attempt. */
   readonly attempt: number;
-  /** How that try ended, where that is still to be written down. */
+  /** How that attempt ended, if that is not recorded yet. */
   readonly ends?: Move["ends"] | undefined;
-  /** Its deadline passed. */
+  /** True if the deadline passed. */
   readonly late?: true | undefined;
 }
 
+/** A workspace as seen by one agent on one branch. */
 export interface Workspace {
   readonly name: string;
-  /** What all views of it (an agent's, a branch's) share: what is remembered of it is kept by this. */
+  /** Shared by all views of the workspace (per agent and branch); caches use it as their key. */
   readonly root: object;
   /** The branch that is read and written. */
   readonly branch: string;
-  /** Who looks: decides which private records are seen. */
+  /** The reader, which determines the private records that are visible. */
   readonly reader: Reader;
   readonly store: Store;
   readonly clock: Clock;
   readonly ids: IdGenerator;
-  /** From 0 (included) to 1 (excluded): jitter. Injected, so that a seed replays a run. */
+  /**
+   * Returns a number from 0 (inclusive) to 1 (exclusive), for jitter. Injected, so that a seed replays a run.
+   */
   readonly random: () => number;
   readonly processes: Processes;
   readonly limits: Limits;
   readonly payloads: PayloadTypes;
-  /** The versions of envelopes that are read, and the one that is written. */
+  /** The envelope versions that are read, and the one that is written. */
   readonly versions: EnvelopeVersions;
-  /** How handoffs are tried that say nothing about it. */
+  /** Default policy for handoffs without one. */
   readonly policy: PolicyInput | undefined;
   readonly route: RouteFunction | undefined;
   readonly duties: FollowUpHandlers;
   readonly meaning: EmbeddingService;
-  /** The folder whose files are looked into when a handoff names one; undefined: none. */
+  /** The folder with the files that handoffs reference; undefined if files are not read. */
   readonly files: string | undefined;
-  /** What is done about what is known already when something is remembered, unless the call says. */
+  /** What to do if a new memory repeats a known one, if the call does not specify it. */
   readonly known: SimilarMemoryMode;
-  /** The hub's own rule about secrets, where it has one. */
+  /** What to do about secrets; undefined if the workspace setting applies. */
   readonly secrets: SecretMode | undefined;
-  /** What summarizes records that nobody has summarized; without one their first sentences do. */
+  /** Summarizes records that have no summary; without it, their first sentences are used. */
   readonly summarizer: Summarizer | undefined;
 }
 
-/** The workspace as policy sees it: what it decides is written on the trunk, for everybody. */
+/** Returns the workspace for decisions of the hub: on the main branch and visible to every agent. */
 export const onMainBranch = (workspace: Workspace): Workspace => ({
   ...workspace,
   branch: MAIN_BRANCH,

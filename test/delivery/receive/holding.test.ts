@@ -149,14 +149,14 @@ describe.each(STORES)("holding work on %s", (store) => {
         clock.advance(60_000);
         await hub.deliveries.runDue();
       },
-      told: "its lease ran out and it waits in the inbox again",
+      told: "its lease expired and it is back in the inbox",
     },
     "another has it": {
       happens: async ({ clock, other }) => {
         clock.advance(60_000);
         await take(other);
       },
-      told: "attempt 2 holds it (ben), or its lease ran out",
+      told: "ben holds it (attempt 2), or its lease expired",
     },
     "another completed it": {
       happens: async ({ clock, other }) => {
