@@ -239,7 +239,9 @@ export interface Violation {
   readonly path: string;
   /** A stable name of the rule: `required`, `type`, `max_length`, `unknown_field`, … */
   readonly rule: string;
+  /** What is wrong with the value, with its path. */
   readonly message: string;
+  /** What to pass instead, in one sentence. */
   readonly hint: string;
 }
 
@@ -269,8 +271,11 @@ export class BatonError extends Error {
   readonly code: ErrorCode;
   readonly path: string;
   readonly hint: string;
+  /** True if the same call can succeed later without a change. */
   readonly retryable: boolean;
+  /** All violations of the input, at most 100; empty for other errors. */
   readonly violations: readonly Violation[];
+  /** Values for programs, such as ids and limits. */
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: ErrorCode, init: BatonErrorInit) {

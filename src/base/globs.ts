@@ -167,7 +167,7 @@ const isDot = (part: readonly string[]): boolean => part.length === 1 && part[0]
 
 function segmentOf(atoms: readonly string[], bad: MakeGlobError): Segment | Wildcard {
   const text = atoms.join("");
-  if (text === "..") throw bad("contains ..", "Write paths relative to the project folder.");
+  if (text === "..") throw bad('has a ".." segment', "Write paths relative to the project folder.");
   if (text === "**") return WILDCARD;
   const characters = atoms.map((atom) => characterOf(atom, bad));
   if (atoms.every(isPlain)) return text;

@@ -129,7 +129,7 @@ export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
     throw new BatonError("invalid_input", {
       message: "Invalid limits: expected an object.",
       path: "limits",
-      hint: "Pass for example limits: { leaseMs: 120_000 }.",
+      hint: "Pass an object such as { leaseMs: 120_000 }.",
     });
   }
   for (const [name, value] of Object.entries(overrides)) {
@@ -147,7 +147,7 @@ export function resolveLimits(overrides: Partial<Limits> = {}): Limits {
       throw new BatonError("invalid_input", {
         message: `The limit "${name}" must be a whole number ${bounds}.`,
         path: `limits.${name}`,
-        hint: `The default is ${DEFAULT_LIMITS[name as LimitName]}.`,
+        hint: `Pass a valid number, or omit the limit (default: ${DEFAULT_LIMITS[name as LimitName]}).`,
       });
     }
   }

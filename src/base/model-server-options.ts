@@ -45,6 +45,7 @@ export interface ModelServerKind {
 /** A model server with validated options. */
 export interface ModelServer {
   readonly kind: ModelServerKind;
+  /** The full address of the endpoint. */
   readonly url: URL;
   readonly model: string;
   readonly apiKey: string | undefined;
@@ -102,7 +103,12 @@ export function resolveCounts<const Defaults extends Readonly<Record<string, num
   for (const name of Object.keys(defaults)) {
     const value = options[name];
     if (value === undefined) continue;
-    checkCount(kind, name, value, `The default is ${defaults[name]}.`);
+    checkCount(
+      kind,
+      name,
+      value,
+      `Pass a valid number, or omit the option (default: ${defaults[name]}).`,
+    );
     counts[name] = value;
   }
   return counts as { readonly [Name in keyof Defaults]: number };

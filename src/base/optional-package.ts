@@ -1,6 +1,7 @@
 /** Packages that only some users need: optional peer dependencies, loaded on first use. */
 import { BatonError } from "./errors.ts";
 
+/** The optional packages of Baton. */
 export type OptionalPackage = "pg" | "libpg-query";
 
 /**

@@ -46,7 +46,7 @@ const Instant = z.int().min(0).meta({ description: "Milliseconds since 1970-01-0
 
 /** A time as people write it: milliseconds since 1970, or ISO 8601. */
 export const TimeInput = z.union([Instant, z.iso.datetime({ offset: true }), z.iso.date()], {
-  error: "must be milliseconds since 1970, or an ISO 8601 time with its offset",
+  error: "must be milliseconds since 1970, or an ISO 8601 time with an offset",
 });
 
 /** Returns a time as milliseconds since 1970. */
@@ -555,7 +555,9 @@ export const DraftSchema = z.strictObject({
 export type Draft = z.input<typeof DraftSchema>;
 /** A validated draft, with defaults. */
 export type CheckedDraft = z.output<typeof DraftSchema>;
+/** A policy as a sender writes it. */
 export type PolicyInput = NonNullable<Draft["policy"]>;
+/** A policy in an envelope: with an absolute deadline. */
 export type SealedPolicy = NonNullable<Envelope["policy"]>;
 export type Priority = (typeof PRIORITIES)[number];
 

@@ -40,8 +40,11 @@ export interface SealContext extends SealOptions {
   readonly to: Envelope["to"];
   readonly parents: readonly string[];
   readonly refs: Envelope["refs"];
+  /** Optional references that could not be resolved. */
   readonly gaps?: readonly NonNullable<Envelope["gaps"]>[number][];
+  /** Number of handoffs before this one on the line. */
   readonly hop: number;
+  /** Milliseconds since 1970. */
   readonly createdAt: number;
   /** Earlier handoffs of the line. */
   readonly path?: Envelope["path"];

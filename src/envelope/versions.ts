@@ -33,7 +33,9 @@ export interface DeprecatedField {
 export interface MajorVersionMigration {
   readonly from: number;
   readonly to: number;
+  /** Converts an envelope to the newer version. */
   readonly up: (older: EnvelopeForm) => EnvelopeForm;
+  /** Converts an envelope to the older version. */
   readonly down: (newer: EnvelopeForm) => EnvelopeForm;
   /** Fields that the newer form expresses differently. */
   readonly deprecated?: readonly DeprecatedField[];

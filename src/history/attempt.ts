@@ -4,11 +4,13 @@ import { type AttemptRow, parseText } from "../store/rows.ts";
 /** An attempt that ended without completing its delivery. */
 export interface Attempt {
   readonly delivery: string;
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
   /** The agent that made it; undefined if the delivery was never claimed. */
   readonly holder?: string;
   /** The session that made it. */
   readonly instance?: string;
+  /** Store time in milliseconds. */
   readonly endedAt: number;
   readonly outcome: AttemptRow["outcome"];
   /** What was recorded about its end; empty if nothing was. */

@@ -5,6 +5,7 @@ import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type EarlierAttempt, earlierAttempts, wasClaimedBefore } from "./earlier-attempts.ts";
 
+/** The background of one delivery. */
 export interface Background {
   /** Earlier attempts at this delivery, oldest first. */
   readonly attempts: readonly EarlierAttempt[];

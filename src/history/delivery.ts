@@ -7,6 +7,7 @@ export interface Delivery {
   /** The newest envelope: a sender can extend work that is open. */
   readonly envelope: string;
   readonly task: string;
+  /** Name of the agent that sent it. */
   readonly sender: string;
   /** An agent's id, or `role:<role>`. */
   readonly receiver: string;
@@ -19,6 +20,7 @@ export interface Delivery {
   readonly inTurn: boolean;
   /** The number of claims so far. */
   readonly attempt: number;
+  /** Claims after which it becomes a dead letter. */
   readonly maxAttempts: number;
   /** Increases with every claim. A holder with a smaller fence has lost the work. */
   readonly fence: number;
@@ -28,6 +30,7 @@ export interface Delivery {
   readonly instance?: string;
   /** What the lease is bound to: a process ends it when it dies, a session only by time. */
   readonly lease?: "process" | "session";
+  /** End of the current lease. */
   readonly leaseUntil?: number;
   /** The latest time to which the lease can be renewed. */
   readonly holdUntil?: number;

@@ -22,6 +22,7 @@ import { listDecisions, type StoredFailureDecision } from "./failure-decisions.t
 export interface AttemptNote {
   /** Id of the memory. */
   readonly id: string;
+  /** Time in milliseconds since 1970. */
   readonly at: number;
   readonly text: string;
 }
@@ -31,6 +32,7 @@ export interface EarlierAttempt {
   readonly attempt: number;
   /** The agent that made the attempt; absent if the delivery was not claimed. */
   readonly by?: string;
+  /** End of the attempt: store time in milliseconds. */
   readonly at: number;
   readonly outcome: AttemptRow["outcome"];
   /** Type of the failure, such as timeout. */
@@ -39,10 +41,13 @@ export interface EarlierAttempt {
   readonly message?: string;
   /** What the holder attempted. */
   readonly attempted?: string;
+  /** Hints of the holder for the next attempt. */
   readonly hints: readonly string[];
   /** Notes of the holder, oldest first; at most 20. */
   readonly notes: readonly AttemptNote[];
+  /** The question that the holder asked, if the attempt ended with one. */
   readonly question?: string;
+  /** The answer; absent if there is none yet. */
   readonly answer?: { readonly by: string; readonly text: string };
   /** The decision about the failure. */
   readonly decision?: Pick<StoredFailureDecision, "by" | "decision" | "reason" | "to">;

@@ -21,6 +21,7 @@ export const DECISION = "decision";
 /** A delivery that was given up, and its last attempt. */
 export interface FailedAttempt {
   readonly delivery: string;
+  /** Number of the last attempt. */
   readonly attempt: number;
 }
 
@@ -29,6 +30,7 @@ export const GIVEN_UP_STATES: readonly DeliveryRow["state"][] = ["dead", "expire
 
 /** A failure that waits for a decision. */
 export interface StoredFailure {
+  /** Time of the failure in milliseconds. */
   readonly at: number;
   /** The agents that were asked for a decision. */
   readonly asked: readonly string[];
@@ -45,7 +47,9 @@ export type DecisionKind = (typeof DECISION_KINDS)[number];
 
 /** A final decision. */
 export interface StoredFailureDecision {
+  /** Time of the decision in milliseconds. */
   readonly at: number;
+  /** The agent that decided. */
   readonly by: string;
   readonly decision: Exclude<DecisionKind, "ask">;
   /** Short description of the failure it is about. */

@@ -16,6 +16,7 @@ export type AttemptFailure = Pick<
 
 /** An attempt that has ended or is about to. */
 export interface EndedAttempt extends Pick<AttemptRow, "outcome" | "reason"> {
+  /** The agent that made the attempt; empty if the delivery was not claimed. */
   readonly holder: string;
 }
 

@@ -15,6 +15,7 @@ export interface HandoffResult {
   readonly summary: string;
   /** Values by the names of the expected outputs. */
   readonly outputs: Readonly<Record<string, unknown>>;
+  /** From 0 to 1, as the receiver estimated it. */
   readonly confidence?: number | undefined;
   /** The receiver's one-word outcome; absent if it gave none. */
   readonly outcome?: string | undefined;

@@ -40,14 +40,17 @@ export type RoleProfile = z.input<typeof ProfileSchema>;
 /** A profile with every field set: the workspace's values over those of the role over the neutral ones. */
 export interface FullProfile {
   readonly parts: Readonly<Record<string, number>>;
+  /** Shares of the receiver's context window to leave free, from 0 to 1. */
   readonly reserve: {
     readonly instructions: number;
     readonly system: number;
     readonly work: number;
   };
   readonly sections: Readonly<Record<string, number>>;
+  /** Undefined if the envelope or the default decides. */
   readonly strategy: (typeof VIEW_STRATEGIES)[number] | undefined;
   readonly tags: Readonly<Record<string, number>>;
+  /** Undefined if only the window limits the view. */
   readonly tokens: number | undefined;
   readonly types: Readonly<Record<string, number>>;
 }

@@ -33,12 +33,15 @@ export interface Analysis {
   /** Passages and terms of the content only, so that bodies do not change the average passage length. */
   readonly passages: number;
   readonly length: number;
+  /** True if the content ends with a question mark. */
   readonly isQuestion: boolean;
+  /** True if the content mentions a time. */
   readonly tellsTime: boolean;
 }
 
 /** Unpacked term hashes of a record. */
 export interface Passages {
+  /** Terms of the tags and concepts. */
   readonly labels: Uint32Array;
   /** Passages of the content, then of the body. */
   readonly passages: readonly Uint32Array[];

@@ -31,6 +31,7 @@ export interface Rarities {
   /** By index in the query's terms: among contents, and among contents and bodies. */
   readonly terms: readonly number[];
   readonly bodies: readonly number[];
+  /** By date, in the form of `Query.dates`. */
   readonly dates: ReadonlyMap<string, number>;
   /** Only for words that are part of an author's name. */
   readonly names: ReadonlyMap<string, number>;

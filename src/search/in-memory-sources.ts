@@ -17,7 +17,9 @@ export interface Indexable extends TextToAnalyse {
   readonly pos: number;
   readonly agent: string;
   readonly session: string;
+  /** The time the record is about, in milliseconds. */
   readonly when: number;
+  /** The time it was stored, in milliseconds. */
   readonly storedAt: number;
   readonly validUntil?: number | undefined;
   readonly importance?: number | undefined;
@@ -97,6 +99,7 @@ export class InMemorySources {
     };
   }
 
+  /** Returns the positions of one list, newest first. */
   posting({ token, before, limit }: PostingRequest): number[] {
     const list = this.#postings.get(token) ?? [];
     const found: number[] = [];
@@ -107,6 +110,7 @@ export class InMemorySources {
     return found;
   }
 
+  /** Returns the features of a record; undefined for an unknown position. */
   record(pos: number): RecordFeatures | undefined {
     return this.#records.get(pos)?.found;
   }
@@ -116,6 +120,7 @@ export class InMemorySources {
     return this.#sessions.get(session) ?? [];
   }
 
+  /** Returns up to `reach` neighbours of a record in its session, on either side. */
   beside({ pos, session }: RecordFeatures, reach: number): SessionNeighbours {
     const list = this.session(session);
     const at = list.indexOf(pos);

@@ -17,7 +17,9 @@ export interface Match {
   readonly said: readonly number[];
   /** A key that identifies the best passage if it is in the body; 0 if it is in the content. */
   readonly bodyPassage: number;
+  /** True if the record has a body. */
   readonly hasBody: boolean;
+  /** Scores by words, adjacent words, author, date and time. */
   readonly words: number;
   readonly pairs: number;
   readonly author: number;

@@ -45,14 +45,21 @@ export const EFFORT: Effort = { postings: 20_000, candidates: 160 };
 
 /** The parts of a score, in the units of weights.ts. */
 export interface ScoreParts {
+  /** Words of the query in the record. */
   readonly words: number;
+  /** Adjacent words of the query that are adjacent in the record. */
   readonly pairs: number;
+  /** Author, date and time that the query names or asks for. */
   readonly author: number;
   readonly date: number;
   readonly time: number;
+  /** Words of the query in neighbouring records. */
   readonly near: number;
+  /** The best match of the session. */
   readonly session: number;
+  /** Scores that passed along relations. */
   readonly graph: number;
+  /** Similarity in meaning. */
   readonly meaning: number;
   /** Product of importance, confidence, recency and validity, which multiplies the sum of the other parts. */
   readonly factor: number;
@@ -71,7 +78,9 @@ export interface RankedRecord {
   readonly connected: { readonly pos: number; readonly kind: string } | undefined;
   /** True if its best passage is in its body (store/body-text.ts), not in its content. */
   readonly inBody: boolean;
+  /** Positions of the records that supersede or correct it. */
   readonly supersededBy: readonly number[];
+  /** Cosine similarity to the query; undefined if it was not compared. */
   readonly similarity: number | undefined;
 }
 

@@ -42,7 +42,9 @@ export interface RecordFeatures {
   /** From 0 to 1; undefined if not set. */
   readonly importance: number | undefined;
   readonly confidence: number | undefined;
+  /** True if the content is a question. */
   readonly isQuestion: boolean;
+  /** True if the content mentions a time. */
   readonly tellsTime: boolean;
   /** Its packed terms (analyse.ts). */
   readonly packed: Uint32Array;
@@ -77,6 +79,7 @@ export interface SimilarRecord {
 
 /** The reads that a store implements for ranking. */
 export interface RankingSources {
+  /** Returns the totals of all indexed records. */
   census(): Promise<Census>;
   /**
    * Returns the positions of each list, newest first. May include records that the reader cannot see;

@@ -17,6 +17,7 @@ export interface EntryName {
 export interface EntryChange<T> {
   /** Undefined deletes the entry. */
   readonly value: T | undefined;
+  /** Recorded in the same transaction. */
   readonly event?: { readonly kind: EventKind; readonly agent: string };
 }
 

@@ -17,6 +17,7 @@ export interface RetryOptions {
   /** Default: 20. */
   readonly attempts?: number;
   readonly path?: string;
+  /** Default: "Retry the call." */
   readonly hint?: string;
 }
 

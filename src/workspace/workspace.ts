@@ -38,7 +38,7 @@ export type RouteFunction = (
   leaving: RouteInput,
 ) => string | undefined | Promise<string | undefined>;
 
-/** What an embedder contributes to a query (memory/recall/meaning.ts). */
+/** What an embedder contributes to a query (memory/recall/embedding-service.ts). */
 export interface QueryMeaning {
   /** The vector of the query; undefined if there is none. */
   readonly meant: QueryVector | undefined;
@@ -51,13 +51,16 @@ export interface QueryMeaning {
 /** How many records an embedder has processed. */
 export interface EmbedProgress {
   readonly model: string;
+  /** Embedded records, and all records. */
   readonly done: number;
   readonly total: number;
 }
 
 /** Embeds queries and records with the embedder of the hub. */
 export interface EmbeddingService {
+  /** Embeds a query; returns no vector if `wanted` is false. */
   ask(workspace: Workspace, question: string, wanted: boolean): Promise<QueryMeaning>;
+  /** Embeds all records that have no vector yet; undefined if the hub has no embedder. */
   embedAll(
     workspace: Workspace,
     onProgress?: (progress: EmbedProgress) => void,
@@ -66,11 +69,12 @@ export interface EmbeddingService {
 
 /**
  * Shortens texts with a model. Not used by default; a hub can be opened with one
- * (context/detail/summarize.ts).
+ * (context/detail/summary.ts).
  */
 export interface Summarizer {
   /** Identifies the model that made a summary. */
   readonly model: string;
+  /** Returns a summary of at most `tokens` tokens. */
   summarize(
     text: string,
     options: { readonly tokens: number; readonly signal?: AbortSignal | undefined },
@@ -79,7 +83,7 @@ export interface Summarizer {
 
 /**
  * What to do if a new memory repeats a known one: nothing, report it, or refuse to write it
- * (memory/recall/search-first.ts).
+ * (memory/recall/remember-checked.ts).
  */
 export type SimilarMemoryMode = "ignore" | "report" | "refuse";
 
@@ -91,7 +95,7 @@ export const SECRET_MODES = ["allow", "redact", "refuse"] as const;
 export type SecretMode = (typeof SECRET_MODES)[number];
 
 /**
- * What coordination does about deliveries (coordination/duties.ts). Called when a delivery is settled or a
+ * What coordination does about deliveries (coordination/follow-up-handlers.ts). Called when a delivery is settled or a
  * policy is carried out.
  */
 export interface FollowUpHandlers {
@@ -152,7 +156,9 @@ export interface Workspace {
   /** Default policy for handoffs without one. */
   readonly policy: PolicyInput | undefined;
   readonly route: RouteFunction | undefined;
+  /** What coordination does about deliveries. */
   readonly duties: FollowUpHandlers;
+  /** Embeds queries and records. */
   readonly meaning: EmbeddingService;
   /** The folder with the files that handoffs reference; undefined if files are not read. */
   readonly files: string | undefined;

@@ -7,6 +7,7 @@
 export interface Embedder {
   /** Identifies the model; if it changes, all vectors must be computed again. */
   readonly model: string;
+  /** Number of dimensions of its vectors. */
   readonly dimensions: number;
   /**
    * True if the signs of the first 128 dimensions can be used as the signature (vector-signature.ts); vectors
