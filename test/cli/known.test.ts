@@ -43,7 +43,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     const refused = await store.baton(...strict);
     expect(refused.code).toBe(ERROR_CODES.already_known.exit);
     expect(refused.stdout).toBe("");
-    expect(refused.stderr).toContain(`${old} says the same; nothing was written.`);
+    expect(refused.stderr).toContain(`${old} states the same; nothing was written.`);
     expect(refused.stderr).toContain(`--continues ${old} (or --supersedes, --corrects)`);
     const told = await store.baton(...strict, "--json");
     expect(JSON.parse(told.stderr)).toMatchObject({

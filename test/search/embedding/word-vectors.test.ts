@@ -58,7 +58,7 @@ describe("the file of word vectors", () => {
         thrown = error;
       }
       expect(isBatonError(thrown) && thrown.code).toBe("embedder_invalid");
-      expect(isBatonError(thrown) && thrown.hint).toContain("Install");
+      expect(isBatonError(thrown) && thrown.hint).toContain("Reinstall");
     }
   });
 
