@@ -26,11 +26,11 @@ export const FORMAT_LIMITS = {
   ledgerItems: 4_000,
   /** Items in the shared context at a time: every session starts by reading them. */
   contextItems: 1_000,
-  /** References of one envelope. */
+  /** References of one envelope or memory. */
   references: 500,
-  /** Parents of one memory. */
+  /** Parents of one envelope. */
   parents: 64,
-  /** Tags of one memory. */
+  /** Tags of one memory, and entries of other short lists of names. */
   tags: 32,
   /** Relations of one memory: enough for every reference of a handoff and the handoffs it continues. */
   relations: 512,
