@@ -112,7 +112,7 @@ describe("a redacted store", () => {
       );
     const right = await problemsAfter(() => write("memories", plain.id, fake(plain.digest)));
     expect(right).toEqual([
-      `${plain.id} redacted: is marked as redacted, and no record vouches for it`,
+      `${plain.id} redacted: is marked as redacted, but no record vouches for it`,
     ]);
     const wrong = await problemsAfter(() => write("memories", plain.id, fake(sha256("x"))));
     expect(wrong).toContain(`${plain.id} link: does not follow from the record before`);
@@ -133,7 +133,7 @@ describe("a redacted store", () => {
     });
     for (const id of [first.id, second.id, sent.memory]) {
       expect(found).toContain(
-        `${id} redacted: is marked as redacted, and no record vouches for it`,
+        `${id} redacted: is marked as redacted, but no record vouches for it`,
       );
     }
     expect(found.join("\n")).toContain(`${sent.envelope.id} text: is`);
@@ -148,7 +148,7 @@ describe("a redacted store", () => {
     );
     expect(found).toContain(`${record} link: does not follow from the record before`);
     expect(found).toContain(
-      `${first.id} redacted: is marked as redacted, and no record vouches for it`,
+      `${first.id} redacted: is marked as redacted, but no record vouches for it`,
     );
   });
 
@@ -159,7 +159,7 @@ describe("a redacted store", () => {
         write("envelopes", sent.envelope.id, originals.get(sent.envelope.id) ?? "");
       }),
     ).toEqual([
-      `${first.id} redacted: ${record} redacted it, and it is not redacted`,
+      `${first.id} redacted: ${record} redacted it, but its body still exists`,
       expect.stringContaining(`${sent.envelope.id} text: is`),
     ]);
   });

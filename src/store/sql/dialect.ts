@@ -1,27 +1,28 @@
-/** What the definitions of the views need of an engine: its tables, and how it reads JSON. */
+/** Interface of an SQL dialect: what the view definitions need to know about an engine's tables and JSON. */
 
 /** A piece of SQL, as opposed to a value. */
 export type Sql = string;
 
+/** Builds the engine-specific SQL of the view definitions. */
 export interface Dialect {
-  /** A base table by its name. */
+  /** Returns the qualified name of a base table. */
   table(name: string): Sql;
-  /** The key of the one workspace that is seen. */
+  /** Expression for the key of the workspace that the views show. */
   readonly workspace: Sql;
-  /** A text constant, whatever is in it. */
+  /** Returns a text constant; safe for any value. */
   literal(value: string): Sql;
-  /** The value at a path in a column of JSON text, without quotes; NULL when there is none. */
+  /** Returns the value at a path in a column of JSON text, without quotes; NULL if it does not exist. */
   text(column: Sql, ...path: readonly string[]): Sql;
   integer(column: Sql, ...path: readonly string[]): Sql;
   real(column: Sql, ...path: readonly string[]): Sql;
-  /** As JSON: what the engine's JSON operators work on. Without a path, all of it. */
+  /** Returns the JSON at a path, for the engine's JSON operators; without a path, the whole document. */
   json(column: Sql, ...path: readonly string[]): Sql;
-  /** What a list is that is not there: an empty one. */
+  /** The empty list, used where a list does not exist. */
   readonly emptyList: Sql;
-  /** An array of numbers at a path, as JSON text; NULL for anything else. */
+  /** Returns an array of numbers at a path as JSON text; NULL for any other value. */
   vector(column: Sql, ...path: readonly string[]): Sql;
-  /** A stored vector (search/embedding/quantise.ts) as JSON text. */
+  /** Returns a stored vector (search/embedding/quantise.ts) as JSON text. */
   keptVector(column: Sql): Sql;
-  /** That rows of two tables are of one workspace, where positions do not say so. */
+  /** Returns the condition that rows of two tables belong to one workspace; empty if positions imply it. */
   together(a: string, b: string): Sql;
 }

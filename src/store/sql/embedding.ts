@@ -1,18 +1,18 @@
 /**
- * Where a record's vector comes from: the one place. An author can attach one, under `embedding`, to a
- * memory's data or a handoff's payload; and a model may have made one of the memory, or of the memory
- * that vouches for the handoff. They are not comparable, so a query says which it means.
+ * Builds the SQL expression for the vector of a memory or handoff. An author can attach a vector under
+ * `embedding` in a memory's data or a handoff's payload, and a model may have embedded the memory (for a
+ * handoff: the memory that vouches for it). The two are not comparable, so a query states which one it uses.
  */
 import type { RunQuery } from "../sql-query.ts";
 import type { Dialect, Sql } from "./dialect.ts";
 
 type VectorSource = RunQuery["vectors"];
 
-/** `m` is the memory's row. */
+/** Returns the expression for a memory's vector. `m` is the memory's row. */
 export const memoryEmbedding = (dialect: Dialect, wanted: VectorSource): Sql =>
   embedding(dialect, wanted, dialect.vector("m.text", "data", "embedding"));
 
-/** `e` is the envelope's row, `m` that of the memory that vouches for it. */
+/** Returns the expression for a handoff's vector. `e` is the envelope's row, `m` its memory's row. */
 export const handoffEmbedding = (dialect: Dialect, wanted: VectorSource): Sql =>
   embedding(dialect, wanted, dialect.vector("e.text", "payload", "data", "embedding"));
 

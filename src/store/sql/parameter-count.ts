@@ -1,8 +1,9 @@
-/** That parameters and placeholders agree, in the same words on every engine. */
+/** Checks that parameters and placeholders match, with the same error texts on every engine. */
 import type { QueryOutcome } from "../sql-query.ts";
 
 type ParameterCountMismatch = Extract<QueryOutcome, { readonly kind: "miscounted" }>;
 
+/** Returns why the query is refused, or undefined if every parameter has a placeholder and vice versa. */
 export function refuseParameterCount(
   used: ReadonlySet<number>,
   params: number,
@@ -11,8 +12,8 @@ export function refuseParameterCount(
   if (unknown !== undefined) {
     return {
       kind: "miscounted",
-      reason: `it has a placeholder for parameter ${unknown}, and ${params} were given`,
-      hint: "Give a parameter for each placeholder: ? in order, or $1, $2, ….",
+      reason: `it has a placeholder for parameter ${unknown}, but ${params} parameters were passed`,
+      hint: "Pass one parameter for each placeholder: ? in order, or $1, $2, ….",
     };
   }
   const unused = Array.from({ length: params }, (_, i) => i + 1).find((each) => !used.has(each));
@@ -20,6 +21,6 @@ export function refuseParameterCount(
   return {
     kind: "miscounted",
     reason: `it has no placeholder for parameter ${unused}`,
-    hint: "Write a ? (or $1, $2, …) for each parameter, outside of quotes.",
+    hint: "Write a ? (or $1, $2, …) for each parameter, outside of quotation marks.",
   };
 }

@@ -1,7 +1,7 @@
 /**
- * The words of a SQLite text, as far as they matter here: where a constant, a quoted name or a
- * comment begins and ends, which placeholders there are, and what stands after the first statement.
- * It decides nothing about safety: whatever text comes of it is put before the authorizer.
+ * A minimal tokenizer for SQLite queries. It finds where constants, quoted names and comments begin and end,
+ * which placeholders the text contains, and what follows the first statement. It makes no security decisions:
+ * the authorizer checks every text it produces.
  */
 
 const TOKENS =
@@ -22,7 +22,7 @@ function* tokensOf(text: string): Generator<Token> {
   }
 }
 
-/** The first word in lower case; empty when something else comes first. */
+/** Returns the first word in lower case; empty if the text starts with something else. */
 export function firstWord(text: string): string {
   for (const token of tokensOf(text)) {
     if (token.kind === "skipped") continue;
@@ -31,7 +31,7 @@ export function firstWord(text: string): string {
   return "";
 }
 
-/** Whether there is nothing but space, comments and semicolons. */
+/** Returns whether the text contains only whitespace, comments and semicolons. */
 export function isBlank(text: string): boolean {
   for (const { kind, text: token } of tokensOf(text)) {
     if (kind !== "skipped" && token !== ";") return false;
@@ -39,11 +39,12 @@ export function isBlank(text: string): boolean {
   return true;
 }
 
+/** The text with numbered placeholders and the numbers used, or the first named placeholder (refused). */
 export type PlaceholderResult =
   | { readonly kind: "numbered"; readonly text: string; readonly used: ReadonlySet<number> }
   | { readonly kind: "named"; readonly placeholder: string };
 
-/** Every placeholder by its number: `?` counts on, `?2` and `$2` say which. */
+/** Numbers every placeholder: `?` gets the next number, `?2` and `$2` state theirs. */
 export function numberPlaceholders(text: string): PlaceholderResult {
   const used = new Set<number>();
   let largest = 0;

@@ -1,6 +1,7 @@
 /**
- * The processes that run SQL for one store: started when asked for, kept for a while, killed when a
- * question takes too long. Each answers one question at a time; more than a few wait their turn.
+ * Pool of the processes that run SQL for one store. A process is started on demand, kept for a while and
+ * killed when a query exceeds its time limit. Each process runs one query at a time; when all are busy,
+ * further queries wait in order.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { BatonError } from "../../base/errors.ts";
@@ -9,7 +10,7 @@ import { storeClosed } from "../store-closed.ts";
 import { OUT_OF_MEMORY_SIGNAL, type ProcessResponse, type QueryRequest } from "./protocol.ts";
 
 const MAX_PROCESSES = 2;
-/** Starting one takes about 100 ms; questions often come in rows. */
+/** How long an idle process is kept. Starting one takes about 100 ms, and queries often come in series. */
 const IDLE_MS = 10_000;
 
 interface QueryProcess {
@@ -18,6 +19,7 @@ interface QueryProcess {
   idle?: NodeJS.Timeout;
 }
 
+/** Runs queries in at most two child processes. */
 export class QueryProcessPool {
   readonly #store: string;
   readonly #idle: QueryProcess[] = [];
@@ -30,6 +32,7 @@ export class QueryProcessPool {
     this.#store = store;
   }
 
+  /** Runs a query. Throws `store_closed` after `close()` and `store_unavailable` if the process is lost. */
   async ask(question: QueryRequest): Promise<QueryOutcome> {
     if (this.#closed) throw storeClosed();
     if (this.#busy === MAX_PROCESSES)
@@ -45,6 +48,7 @@ export class QueryProcessPool {
     }
   }
 
+  /** Kills all processes; running and waiting queries throw `store_closed`. */
   close(): void {
     this.#closed = true;
     for (const runner of this.#all) this.#end(runner);
@@ -67,7 +71,7 @@ export class QueryProcessPool {
       child.once("error", (error) => reject(this.#lost(error)));
       child.once("exit", () => reject(this.#lost()));
     });
-    ready.catch(() => {}); // Whoever asks is told.
+    ready.catch(() => {}); // `#run` awaits it and reports the error.
     const runner: QueryProcess = { child, ready };
     this.#all.add(runner);
     child.once("exit", () => this.#forget(runner));
@@ -78,7 +82,7 @@ export class QueryProcessPool {
     try {
       return fork(new URL(`./query-process.${extension}`, import.meta.url), {
         execArgv: ["--disable-warning=ExperimentalWarning", "--max-old-space-size=256"],
-        env: {}, // It needs nothing of it, and what it does not have it cannot give away.
+        env: {}, // The process needs no environment variables, and cannot leak what it does not have.
         serialization: "advanced",
         stdio: ["ignore", "ignore", "ignore", "ipc"],
       });
@@ -113,7 +117,7 @@ export class QueryProcessPool {
         case "broken":
           throw this.#lost(new Error(message.message));
         case "ready":
-          throw new Error("a process is ready once");
+          throw new Error("a query process sent `ready` twice");
       }
     } catch (error) {
       this.#end(runner);
@@ -125,7 +129,7 @@ export class QueryProcessPool {
     }
   }
 
-  /** Unreferenced: a program that forgets to close its hub still ends, and this with it. */
+  /** Keeps an idle process unreferenced, so that a program that forgets to close its hub can exit. */
   #keep(runner: QueryProcess): void {
     if (this.#closed) {
       this.#end(runner);
@@ -152,9 +156,9 @@ export class QueryProcessPool {
 
   #lost(cause?: unknown): BatonError {
     return new BatonError("store_unavailable", {
-      message: "The process that runs SQL ended before it had answered.",
+      message: "The process that runs SQL ended before it returned a result.",
       path: this.#store,
-      hint: "Try again; a question that needs less memory may get through.",
+      hint: "Retry the query; if it fails again, use one that needs less memory.",
       cause,
     });
   }

@@ -1,13 +1,14 @@
 /**
- * The process that runs SQL: of its own, because a question that never ends cannot be stopped from
- * another thread while SQLite computes, and because what SQLite allocates can only be bounded for a
- * whole process. It answers one question at a time and ends with whoever started it.
+ * Entry point of the child process that runs SQL queries. A separate process is needed because a query cannot
+ * be stopped from another thread while SQLite computes, and because SQLite's memory can only be limited for a
+ * whole process. It runs one query at a time and exits with its parent.
  */
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import type { ProcessResponse, QueryRequest } from "./protocol.ts";
 import { runQuery } from "./sqlite-engine.ts";
 
+/** Extra time after the query's limit, in which the parent normally kills the process. */
 const GRACE_MS = 1_000;
 
 const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";

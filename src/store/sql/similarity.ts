@@ -1,18 +1,20 @@
 /**
- * The cosine of the angle between two vectors: 1 for the same direction, 0 for nothing in common.
- * A vector is a JSON array of numbers, or a blob of 32-bit floats, lowest byte first.
+ * The SQL function `cosine_similarity`: the cosine of the angle between two vectors. 1 means the same
+ * direction, 0 means nothing in common. A vector is a JSON array of numbers, or a blob of 32-bit floats,
+ * lowest byte first.
  *
- * Of vectors that cannot be compared (none, another length, no length at all) the similarity is
- * NULL: one odd record must not spoil the answer about the others.
+ * The similarity of vectors that cannot be compared (missing, of different dimensions, or of length zero) is
+ * NULL, so that one unusual record does not fail the whole query.
  */
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 import { dequantise } from "../../search/embedding/quantise.ts";
 
-/** A vector as the store keeps it, as JSON. */
+/** Returns a stored vector as a JSON array; NULL for anything but a blob. */
 export function storedVectorJson(bytes: SQLOutputValue): SQLInputValue {
   return bytes instanceof Uint8Array ? JSON.stringify([...dequantise(bytes)]) : null;
 }
 
+/** Returns the cosine similarity, or NULL for vectors that cannot be compared. Throws for other texts. */
 export function cosineSimilarity(a: SQLOutputValue, b: SQLOutputValue): SQLInputValue {
   if (a === null || b === null) return null;
   const left = vectorOf(a);
@@ -31,7 +33,7 @@ export function cosineSimilarity(a: SQLOutputValue, b: SQLOutputValue): SQLInput
   return Number.isFinite(similarity) ? similarity : null;
 }
 
-/** The same text again and again, a row at a time: most calls compare with one bound vector. */
+/** The last parsed vector: most calls compare each row with the same bound vector. */
 let last: { readonly text: string; readonly vector: readonly number[] } = { text: "", vector: [] };
 
 function vectorOf(value: SQLOutputValue): ArrayLike<number> {
@@ -40,7 +42,7 @@ function vectorOf(value: SQLOutputValue): ArrayLike<number> {
   }
   if (typeof value !== "string" || !value.trimStart().startsWith("[")) {
     throw new Error(
-      "cosine_similarity compares vectors; bind a text as a parameter { text: … } to have it made into one",
+      "cosine_similarity compares vectors; bind a text as a parameter { text: … } to have it embedded",
     );
   }
   if (last.text === value) return last.vector;

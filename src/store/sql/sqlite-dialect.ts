@@ -1,9 +1,10 @@
-/** The views on SQLite's tables. */
+/** The SQL dialect of SQLite for the view definitions. */
 import type { Dialect, Sql } from "./dialect.ts";
 
-/** A function of ours, made known to each connection. */
+/** Name of the SQL function that decodes a stored vector; registered on each connection. */
 export const STORED_VECTOR_FUNCTION = "kept_vector";
 
+/** Returns the dialect for the workspace with this key. */
 export function sqliteDialect(workspace: number): Dialect {
   return {
     table: (name) => `main.${name}`,
@@ -17,11 +18,11 @@ export function sqliteDialect(workspace: number): Dialect {
     vector: (column, ...path) =>
       `(case json_type(${column}, ${at(path)}) when 'array' then ${column} -> ${at(path)} end)`,
     keptVector: (column) => `${STORED_VECTOR_FUNCTION}(${column})`,
-    together: () => "", // Positions and keys are of one workspace each.
+    together: () => "", // A position or key belongs to exactly one workspace.
   };
 }
 
 const at = (path: readonly string[]): Sql => `'$.${path.join(".")}'`;
 
-/** In hex: nothing in it can end the constant or the text around it. */
+/** Returns the constant in hex: no value can end the constant or the text around it. */
 const literal = (value: string): Sql => `cast(x'${Buffer.from(value).toString("hex")}' as text)`;

@@ -1,6 +1,6 @@
 /**
- * Runs one question on SQLite, in the process made for it (process.ts), on a connection made for it:
- * read-only, with the views as temporary ones bound to workspace and reader, under the guard.
+ * Runs one query on SQLite, in the query process (query-process.ts), on a connection opened for it alone:
+ * read-only, with temporary views bound to workspace and reader, under the guard.
  */
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { QueryOutcome, RunQuery, SqlValue } from "../sql-query.ts";
@@ -14,14 +14,16 @@ import { baseOf, containsBaseView, Guard } from "./sqlite-guard.ts";
 import { definitionOf, quoteName } from "./view-definitions.ts";
 import { columnsOf, VIEW_NAMES, VIEWS_HINT } from "./views.ts";
 
-/** The largest single value, on the way or in the answer. */
+/** Maximum size of a single value, in the result or during the computation. */
 const VALUE_BYTES = 64 * 1024 * 1024;
-/** The file may be locked for a moment, by a recovery after a crash. */
+/** How long to wait for a locked file: recovery after a crash locks it for a moment. */
 const BUSY_MS = 1_000;
 
+/** SQLite result codes SQLITE_TOOBIG and SQLITE_NOMEM. */
 const TOO_BIG = 18;
 const NO_MEMORY = 7;
 
+/** Runs a query and returns its outcome; a refused query is not run. Throws if the store cannot be read. */
 export function runQuery({ source, query }: QueryRequest): QueryOutcome {
   const { text, params } = query;
   const numbered = numberPlaceholders(text);
@@ -41,18 +43,18 @@ type RefusedOutcome = Extract<QueryOutcome, { readonly kind: "refused" }>;
 function refuseNamed(placeholder: string): RefusedOutcome {
   return {
     kind: "refused",
-    reason: `it has the placeholder ${placeholder}, and parameters have numbers, not names`,
+    reason: `it has the placeholder ${placeholder}, but parameters have numbers, not names`,
     hint: "Write ? for each parameter in order, or $1, $2, ….",
   };
 }
 
 function refuseText(text: string): RefusedOutcome | undefined {
   if (!["select", "with", "values"].includes(firstWord(text))) {
-    const reason = "it is no select";
-    return { kind: "refused", reason, hint: `Write one select. ${VIEWS_HINT}` };
+    const reason = "it is not a SELECT";
+    return { kind: "refused", reason, hint: `Write one SELECT. ${VIEWS_HINT}` };
   }
   if (containsBaseView(text)) {
-    return { kind: "refused", reason: "it names what views are made from", hint: VIEWS_HINT };
+    return { kind: "refused", reason: "it names an internal base of a view", hint: VIEWS_HINT };
   }
   return undefined;
 }
@@ -65,14 +67,14 @@ function open(source: QuerySource, { sight, vectors, bounds }: RunQuery): Databa
     timeout: BUSY_MS,
     limits: { attach: 0, compoundSelect: 50, length: Math.max(VALUE_BYTES, bounds.bytes) },
   });
-  // In memory, which is watched, and not in files, which nobody would count.
+  // In memory, which is limited, and not in files, which no limit covers.
   db.exec("pragma temp_store = memory; pragma trusted_schema = off");
   if (source.kind === "tables") for (const table of source.tables) fill(db, table);
   db.function(STORED_VECTOR_FUNCTION, { deterministic: true }, storedVectorJson);
   db.function("cosine_similarity", { deterministic: true, directOnly: true }, cosineSimilarity);
   const dialect = sqliteDialect(source.workspace);
   for (const view of VIEW_NAMES) {
-    // The limit is the fence: SQLite moves no condition into a select that has one.
+    // The limit is an optimization fence: SQLite does not push conditions into a select that has one.
     const definition = definitionOf(view, { dialect, sight, vectors, view: baseOf });
     const columns = columnsOf(view).map(quoteName).join(", ");
     db.exec(`create temp view ${baseOf(view)} as ${definition} limit -1;
@@ -96,7 +98,7 @@ function executeQuery(db: DatabaseSync, text: string, { params, bounds }: RunQue
     const statement = db.prepare(text);
     if (!isBlank(text.slice(statement.sourceSQL.length))) {
       const reason = "it has more than one statement";
-      return { kind: "refused", reason, hint: "Ask one question at a time." };
+      return { kind: "refused", reason, hint: "Run one statement at a time." };
     }
     const named = Object.fromEntries(params.map((value, i) => [`$${i + 1}`, toBindValue(value)]));
     return collect(statement, named, bounds);
@@ -126,13 +128,13 @@ function collect(
   return { kind: "answered", columns, rows };
 }
 
-/** Whole numbers as such: a number would be bound as a real. */
+/** Converts whole numbers to bigint: a number would be bound as a real. */
 function toBindValue(value: SqlValue): string | number | bigint | null | Uint8Array {
   if (typeof value === "boolean") return value ? 1n : 0n;
   return typeof value === "number" && Number.isSafeInteger(value) ? BigInt(value) : value;
 }
 
-/** What no number can hold exactly is given as text. */
+/** Returns integers that a number cannot represent exactly as text. */
 function cellOf(cell: unknown): SqlValue {
   if (typeof cell !== "bigint") return cell as SqlValue;
   const number = Number(cell);

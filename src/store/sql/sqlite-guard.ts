@@ -1,22 +1,24 @@
 /**
- * What SQLite may be asked for: reads of the views, and functions that compute. SQLite itself says
- * what a text does, after parsing it, however it is written; whatever is not named here is denied.
+ * Restricts SQL queries on SQLite to reading the views and calling functions that only compute. SQLite's
+ * authorizer reports what a statement does after parsing, no matter how it is written; everything that is not
+ * listed here is denied.
  *
- * A view is in two parts. The one people name is a select from its base, and only the base reads
- * tables. Reads of tables are told apart by the base they are made from, and SQLite tells that by
- * name, also where the name is that of a subquery of the text: so no text may contain such a name.
+ * Each view has two parts: the public view selects from its base, and only the base reads tables. Reads of
+ * tables are allowed according to the base they come from. SQLite reports that base by name only, even if the
+ * name is that of a subquery in the query, so a query must not contain the name of a base.
  */
 import { constants, type DatabaseSync } from "node:sqlite";
 import { isViewName, VIEWS_HINT, type ViewName } from "./views.ts";
 
 const BASE = "baton_base_";
 
+/** Returns the name of the base of a view. */
 export const baseOf = (view: ViewName): string => `${BASE}${view}`;
 
-/** Names of bases are written out or they are not there: a quoted name in SQLite has no escapes. */
+/** Returns whether a text contains the name of a base. Quoted names in SQLite have no escapes to hide it. */
 export const containsBaseView = (text: string): boolean => text.toLowerCase().includes(BASE);
 
-/** Tables made from JSON. */
+/** Table-valued functions over JSON. */
 const TABLE_FUNCTIONS = new Set(["json_each", "json_tree"]);
 
 const FUNCTIONS = new Set(
@@ -31,12 +33,13 @@ const FUNCTIONS = new Set(
    total trim trunc typeof unicode unixepoch upper`.split(/\s+/),
 );
 
+/** Why a statement was denied, and what to do instead. */
 export interface Denial {
   readonly reason: string;
   readonly hint: string;
 }
 
-/** Watches what is prepared on this connection from now on; remembers the first thing it denied. */
+/** Authorizes every statement prepared on a connection from now on; keeps the first denial. */
 export class Guard {
   denial: Denial | undefined;
   readonly #tables: ReadonlySet<string>;
@@ -66,27 +69,27 @@ export class Guard {
 
   #refuseRead([table, column, schema, reader]: readonly (string | null)[]): Denial | undefined {
     const name = (table ?? "").toLowerCase();
-    if (name.startsWith(BASE)) return undefined; // No text names one, so a view does.
+    if (name.startsWith(BASE)) return undefined; // A query cannot name one, so a view does.
     if (reader?.startsWith(BASE)) return undefined;
-    // Where only the name is told, the schema is as the text has it: in any case of letters, or not
-    // at all, which means the temporary one first.
+    // If only the name is reported, the schema is as written in the query: in any letter case, or missing,
+    // which means the temporary schema first.
     if (isViewName(name) && (schema ?? "temp").toLowerCase() === "temp") return undefined;
     if (TABLE_FUNCTIONS.has(name)) return undefined;
-    // Of a subquery nothing is read but that it is there; of a table that would be told here too.
+    // A subquery of which no column is read is reported by name only; so is a table, which is excluded.
     if (column === "" && schema === null && !this.#tables.has(name)) return undefined;
-    return { reason: `it reads ${table}, which is none of the views`, hint: VIEWS_HINT };
+    return { reason: `it reads ${table}, which is not one of the views`, hint: VIEWS_HINT };
   }
 }
 
 function refuseFunction(name: string): Denial | undefined {
   if (FUNCTIONS.has(name.toLowerCase())) return undefined;
   return {
-    reason: `it calls ${name}(), which is not among the functions that only compute`,
-    hint: "See docs/SQL.md for the functions there are.",
+    reason: `it calls ${name}(), which is not one of the allowed functions`,
+    hint: "See docs/SQL.md for the allowed functions.",
   };
 }
 
-/** Whatever a name without a schema could mean, besides a subquery. */
+/** Returns everything that a name without a schema can refer to, other than a subquery or a view. */
 function namesIn(db: DatabaseSync): ReadonlySet<string> {
   const rows = db
     .prepare(

@@ -1,12 +1,13 @@
 /**
- * What each view is, once for all engines. Every definition is bound to one workspace and one
- * reader, and each names exactly the columns of views.ts, in their order.
+ * Definitions of the SQL views, shared by all engines. Every definition is bound to one workspace and one
+ * reader, and selects exactly the columns of views.ts, in their order.
  *
- * Of every table the workspace is looked at, also where a position says it already: a table of which
- * nothing but the position is read looks to SQLite's authorizer as if the query itself had named it.
+ * Every table is restricted by workspace, even where a position already implies it: if a definition reads
+ * nothing but the position of a table, SQLite's authorizer reports the read as if the query had named the
+ * table itself.
  *
- * An engine puts a fence around a definition, so that nothing of the question is computed on rows
- * the definition leaves out: an error about a row that may not be seen would tell what is in it.
+ * Engines put an optimization fence around each definition, so that no expression of the query is evaluated
+ * on rows that the definition excludes: an error about a hidden row would reveal its content.
  */
 
 import { DELIVERY_STATES, OPEN_STATES } from "../rows.ts";
@@ -18,31 +19,32 @@ import { columnsOf, type ViewName } from "./views.ts";
 
 type ViewVisibility = Pick<Visibility, "lines" | "reader" | "traces" | "quarantined">;
 
-/** The views a definition is made from, besides tables. */
+/** Views that a definition selects from, in addition to tables. */
 export const VIEW_DEPENDENCIES: Readonly<Partial<Record<ViewName, readonly ViewName[]>>> = {
   tasks: ["deliveries", "handoffs"],
 };
 
+/** What a view definition is built for: the engine, the reader and the source of vectors. */
 export interface ViewContext {
   readonly dialect: Dialect;
   readonly sight: ViewVisibility;
   readonly vectors: RunQuery["vectors"];
-  /** How a definition refers to another view. */
+  /** Returns how a definition refers to another view. */
   readonly view: (name: ViewName) => Sql;
 }
 
-/** The definition of a view: a select without a fence. */
+/** Returns the SELECT of a view, without the fence. Throws if its columns differ from views.ts. */
 export function definitionOf(view: ViewName, definer: ViewContext): Sql {
   const { columns, from } = DEFINITIONS[view](definer);
   const wanted = columnsOf(view);
   if (wanted.join() !== Object.keys(columns).join()) {
-    throw new Error(`the view ${view} is not defined as views.ts says`);
+    throw new Error(`the columns of the view ${view} differ from views.ts`);
   }
   const list = Object.entries(columns).map(([name, sql]) => `${sql} as ${quoteName(name)}`);
   return `select ${list.join(", ")} from ${from}`;
 }
 
-/** Some columns have the names of keywords. */
+/** Quotes a column name: some are keywords. */
 export const quoteName = (name: string): Sql => `"${name}"`;
 
 interface Definition {
@@ -61,7 +63,7 @@ const DEFINITIONS: Readonly<Record<ViewName, (definer: ViewContext) => Definitio
   events,
 };
 
-/** 0 and the empty text stand for nothing in the tables; in SQL that is NULL. */
+/** Maps 0 and the empty text, which mean "no value" in the tables, to NULL. */
 const orNull = (column: Sql, nothing: "0" | "''" = "''"): Sql => `nullif(${column}, ${nothing})`;
 const timeOrNull = (column: Sql): Sql => orNull(column, "0");
 
@@ -103,7 +105,7 @@ const memoriesWithChain = (d: Dialect, row: string, chain: string): Sql =>
   `(${d.table("memories")} ${row} join ${d.table("chains")} ${chain}
     on ${chain}.key = ${row}.chain${d.together(chain, row)})`;
 
-/** The workspace, the branch, the scope (as sight.ts has it) and the quarantine. */
+/** Returns the condition that the reader may see a memory: workspace, branch, scope and quarantine. */
 function isVisible(
   d: Dialect,
   { reader, traces, quarantined }: ViewVisibility,
@@ -117,7 +119,7 @@ function isVisible(
     `${chain}.workspace = ${d.workspace}`,
     ...(traces ? [] : [`substr(${chain}.branch, 1, 6) <> 'trace/'`]),
     ...(quarantined.length === 0 ? [] : [`not ${isQuarantined(d, { quarantined }, row)}`]),
-    // A scope that is not known is nobody's.
+    // No reader may see an unknown scope.
     `case coalesce(${said("scope")}, 'team') when 'team' then true
       when 'agent' then ${equals(said("agent"), reader.agent)}
       when 'session' then ${equals(sessionOf(d, row), reader.session)}
@@ -125,7 +127,7 @@ function isVisible(
   ].join(" and ");
 }
 
-/** Whether a memory was taken out of sight. */
+/** Returns the condition that a memory is quarantined. */
 const isQuarantined = (
   d: Dialect,
   { quarantined }: Pick<ViewVisibility, "quarantined">,
@@ -138,7 +140,7 @@ const isQuarantined = (
 const sessionOf = (d: Dialect, row: string): Sql =>
   `coalesce(${d.text(`${row}.text`, "session")}, ${d.text(`${row}.text`, "instance")})`;
 
-/** By what is seen along the reader's lines, or said on the record's own branch. */
+/** Superseded by a memory that the reader sees on its branches, or by one on the memory's own branch. */
 function isSuperseded(d: Dialect, sight: ViewVisibility): Sql {
   return `case when exists (select 1 from ${d.table("relations")} r
     join ${memoriesWithChain(d, "s", "sc")} on s.pos = r.source${d.together("s", "r")}
@@ -147,14 +149,14 @@ function isSuperseded(d: Dialect, sight: ViewVisibility): Sql {
       and ${isVisible(d, sight, { row: "s", chain: "sc" })}) then 1 else 0 end`;
 }
 
-/** A case, and no row of conditions: those nest, and an engine bounds how deep. */
+/** A `case` instead of a chain of `or`: conditions nest, and engines limit the depth. */
 function isOnLine(d: Dialect, lines: readonly BranchRange[]): Sql {
   if (lines.length === 0) return "false";
   const each = lines.map(({ branch, upTo }) => `when ${d.literal(branch)} then s.seq <= ${upTo}`);
   return `case sc.branch ${each.join(" ")} else false end`;
 }
 
-/** The memory of a handoff, or one that it summarizes: what travels along. */
+/** SQL for 1 if the memory of a handoff, or one that it summarizes (and so carries along), is quarantined. */
 function carriesQuarantined(d: Dialect, sight: ViewVisibility): Sql {
   if (sight.quarantined.length === 0) return "0";
   return `case when ${isQuarantined(d, sight, "m")} or exists (select 1 from ${d.table("relations")} r

@@ -1,13 +1,13 @@
 /**
- * Ends the process when a question takes more than it may: time, where nobody is left who would end
- * it (whoever asked may have died meanwhile), or memory, which SQLite here does not bound by itself.
- * Told how many milliseconds there are; 0: the question was answered.
+ * Kills the query process when a query exceeds its time or memory limit. The time limit matters if the
+ * parent, which normally ends the query, has died; the memory limit, because SQLite does not limit memory by
+ * itself here. Each message is the time limit in milliseconds; 0 means that the query has finished.
  */
 import { parentPort } from "node:worker_threads";
 import { OUT_OF_MEMORY_SIGNAL } from "./protocol.ts";
 
 const CHECK_INTERVAL_MS = 20;
-/** The whole process; with nothing to do it has about 60 MB. */
+/** Maximum resident memory of the whole process; an idle one uses about 60 MB. */
 const MAX_RSS_BYTES = 512 * 1024 * 1024;
 
 let timer: NodeJS.Timeout | undefined;

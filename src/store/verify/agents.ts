@@ -1,7 +1,8 @@
-/** The registry: each row against its own digest, each name against the rows. */
+/** Verifies the agent registry: compares each row with its digest and each name with the agent rows. */
 import { agentDigest } from "../rows.ts";
 import type { Audit } from "./audit.ts";
 
+/** Reads all agents into `audit.agents` and reports changed rows and changed, extra or missing names. */
 export async function auditAgents(audit: Audit): Promise<void> {
   for await (const agent of audit.source.agents()) {
     audit.agents.set(agent.id, agent);
@@ -16,5 +17,6 @@ export async function auditAgents(audit: Audit): Promise<void> {
     audit.equal(`agent ${was ?? agent}`, `name ${name}`, { is: agent, was });
     expected.delete(name);
   }
-  for (const [name, agent] of expected) audit.found(`agent ${agent}`, "names", `lost ${name}`);
+  for (const [name, agent] of expected)
+    audit.found(`agent ${agent}`, "names", `"${name}" is missing`);
 }

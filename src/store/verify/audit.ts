@@ -1,4 +1,4 @@
-/** What a verification looks at, and what it has found so far. */
+/** State of one verification run: the interface it reads a store through, and the problems found so far. */
 import type { RedactedItem, Redaction } from "../redaction.ts";
 import type {
   AgentRow,
@@ -16,10 +16,13 @@ type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
 type OptionalRow<Row> = Row | undefined | Promise<Row | undefined>;
 type RowList<Row> = readonly Row[] | Promise<readonly Row[]>;
 
-/** How a store shows all it has of one workspace. Rows come as they are, even when they are wrong. */
+/**
+ * Read access of a verification to everything a store contains of one workspace. Returns rows exactly as
+ * stored, even if they are wrong.
+ */
 export interface VerifySource {
   readonly workspace: string;
-  /** Rows that count as belonging to the workspace, chain or not. */
+  /** Row counts of the workspace, whether or not a chain contains the rows. */
   readonly totals: {
     readonly memories: number;
     readonly relations: number;
@@ -27,10 +30,11 @@ export interface VerifySource {
     readonly deliveries: number;
   };
   agents(): Rows<AgentRow>;
-  /** Every name an agent can be found under. */
+  /** Every name (id or alias) that resolves to an agent. */
   names(): Rows<{ readonly name: string; readonly agent: string }>;
+  /** The recorded end of each branch's chain. */
   heads(): Rows<ChainHead>;
-  /** In chain order. */
+  /** The memories of a branch, in chain order. */
   memories(branch: string): Rows<MemoryRow>;
   memory(id: string): OptionalRow<MemoryRow>;
   relations(source: string): RowList<RelationEdge>;
@@ -57,26 +61,31 @@ export interface RecordFields {
   readonly trail?: readonly TrailStep[];
 }
 
-/** A body that is gone, as a redaction record tells. */
+/** An erased body, as described by the redaction record that vouches for it. */
 export interface RedactedBody {
   readonly kind: "memory" | "envelope";
+  /** Digest of the erased body. */
   readonly digest: string;
+  /** Digest of the stub that replaced the body. */
   readonly stub: string;
+  /** Id of the redaction record. */
   readonly record: string;
 }
 
-/** How often progress is told, in rows. */
+/** Number of rows between two progress reports. */
 const PROGRESS_EVERY = 5_000;
 
+/** Collects problems, counts and the facts that later checks need while the rows are read. */
 export class Audit {
   readonly source: VerifySource;
   readonly agents = new Map<string, AgentRow>();
-  /** Deliveries whose place another one took, as the chain tells. */
+  /** Deliveries that another delivery replaced, according to the chain. */
   readonly replaced = new Set<string>();
-  /** Whom a delivery goes to, where the chain says something else than its envelope. */
+  /** Receiver by delivery id, for deliveries sent to another receiver than their envelope states. */
   readonly receivers = new Map<string, string>();
-  /** What redaction records vouch for, and the stubs that say they were redacted, by their ids. */
+  /** Bodies that redaction records vouch for, by id of the redacted memory or envelope. */
   readonly vouched = new Map<string, RedactedBody>();
+  /** Memories that are marked as redacted, by id. */
   readonly stubs = new Map<string, { readonly digest: string; readonly stub: string }>();
   readonly counts = { memories: 0, relations: 0, envelopes: 0, deliveries: 0 };
   readonly problems: Problem[] = [];
@@ -87,18 +96,19 @@ export class Audit {
     this.#onProgress = onProgress;
   }
 
+  /** Records a problem with one field of a record. */
   found(record: string, field: string, message: string): void {
     this.problems.push({ record, field, message });
   }
 
-  /** True when the field is what it was. */
+  /** Returns whether the stored value equals the expected one; records a problem if not. */
   equal(record: string, field: string, values: { is: unknown; was: unknown }): boolean {
     if (values.is === values.was) return true;
     this.found(record, field, `is ${shorten(values.is)}, was written as ${shorten(values.was)}`);
     return false;
   }
 
-  /** The author's fields of a row, or undefined (and a problem) when its text is no JSON. */
+  /** Parses the author's fields of a row. Records a problem and returns undefined if the text is not JSON. */
   read<T>(row: { readonly id: string; readonly text: string }): T | undefined {
     try {
       return JSON.parse(row.text) as T;
@@ -108,6 +118,7 @@ export class Audit {
     }
   }
 
+  /** Counts a verified row and reports progress every `PROGRESS_EVERY` rows. */
   count(kind: "memories" | "envelopes" | "deliveries"): void {
     if (++this.counts[kind] % PROGRESS_EVERY !== 0) return;
     const sum = (of: Omit<VerifySource["totals"], "relations">): number =>

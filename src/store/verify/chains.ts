@@ -1,4 +1,4 @@
-/** The chains: every record in its place, as its author wrote it, with the edges it names. */
+/** Verifies the chains: position, link, signature, relations and trail of every memory. */
 import { verifySignature } from "../../base/signing-keys.ts";
 import { nextLink } from "../chain.ts";
 import { edgesOf } from "../edges.ts";
@@ -9,9 +9,10 @@ import { type ChainStart, Prunings } from "./prunings.ts";
 import { auditStubs, collectRedactions, writtenDigest } from "./redactions.ts";
 import { auditTrail } from "./trail.ts";
 
-/** Links a record may follow from while the ones before it are in doubt. */
+/** Maximum number of candidate links a record may follow from while the links before it are in doubt. */
 const MAX_LINK_CANDIDATES = 16;
 
+/** Verifies every branch, then the redaction stubs and the total numbers of memories and relations. */
 export async function auditChains(audit: Audit): Promise<void> {
   const prunings = await Prunings.read(audit);
   for await (const head of audit.source.heads()) await auditChain(audit, head, prunings);
@@ -35,26 +36,29 @@ async function auditChain(audit: Audit, head: ChainHead, prunings: Prunings): Pr
   const end = `branch ${head.branch}`;
   audit.equal(end, "seq", { is: previous?.seq ?? 0, was: head.seq });
   audit.equal(end, "storedAt", { is: previous?.storedAt ?? 0, was: head.storedAt });
-  if (!links?.includes(head.link)) audit.found(end, "link", "does not match its last record");
+  if (!links?.includes(head.link))
+    audit.found(end, "link", "does not match the last record of the branch");
 }
 
 interface Step {
   readonly row: MemoryRow;
   readonly previous: Pick<MemoryRow, "seq"> | undefined;
-  /** None: nobody knows what it follows from. */
+  /** Candidate links of the previous record; empty if its link is unknown. */
   readonly links: readonly string[];
 }
 
 /**
- * A record's link must follow from the one before. If the stored link is wrong we cannot know
- * whether it or what it was made of changed: the next record may follow from either, so that one
- * change names one record. A link that does follow settles it; so a whole chain costs one hash per
- * record, and a chain of nothing but wrong links a bounded number.
+ * Checks that a record's link follows from the previous one and returns the candidates for the next record.
+ *
+ * If the stored link is wrong, either the link or the content it was computed from may have changed. The next
+ * record may follow from either, so that one change is reported for one record only. As soon as a link
+ * matches, the doubt is resolved: an intact chain costs one hash per record, and a chain of wrong links a
+ * bounded number.
  */
 export function checkLink(audit: Audit, { row, previous, links }: Step): string[] {
   const expected = (previous?.seq ?? 0) + 1;
   if (row.seq !== expected) {
-    const message = `is ${row.seq} where ${expected} was expected: moved or missing`;
+    const message = `is ${row.seq}, expected ${expected}: a record was moved or is missing`;
     audit.found(row.id, "seq", message);
   }
   if (links.length === 0) return [row.link];
@@ -71,17 +75,17 @@ async function auditMemory(audit: Audit, row: MemoryRow, isGoing: boolean): Prom
   audit.equal(row.id, "id", { is: row.id, was: authored.id });
   auditSignature(audit, row, authored);
   collectRedactions(audit, row, authored);
-  // Of a step that is to go, what it refers to may have gone before it.
+  // The records that a step to be pruned refers to may already have been pruned.
   if (isGoing) audit.counts.relations += edgesOf(authored).length;
   else await auditEdges(audit, row.id, authored);
   const sent = authored.envelope?.id;
   if (sent !== undefined && (await audit.source.envelope(sent)) === undefined) {
-    audit.found(sent, "envelope", `is missing; ${row.id} handed it over`);
+    audit.found(sent, "envelope", `is missing, but ${row.id} sent it`);
   }
   await auditTrail(audit, row, authored);
 }
 
-/** A signed record names its key, under its own digest: neither can be taken off or swapped. */
+/** Checks the signature. The digest covers the signed record's key, so neither can be removed or swapped. */
 function auditSignature(
   audit: Audit,
   row: MemoryRow,
@@ -96,7 +100,8 @@ function auditSignature(
   const strange = key !== "" && key !== agent.publicKey;
   const holds =
     key === "" ? row.signature === "" : verifySignature(key, writtenDigest(row), row.signature);
-  if (forged || strange || !holds) audit.found(row.id, "signature", `is not ${author}'s`);
+  if (forged || strange || !holds)
+    audit.found(row.id, "signature", `is not a valid signature of ${author}`);
 }
 
 async function auditEdges(audit: Audit, id: string, authored: RecordFields): Promise<void> {

@@ -1,4 +1,4 @@
-/** Envelopes against the records that vouch for them; deliveries against both. */
+/** Verifies envelopes against the handoff records that vouch for them, and deliveries against both. */
 import {
   DELIVERY_STATES,
   type DeliveryRow,
@@ -14,14 +14,14 @@ import {
 import type { Audit, RecordFields } from "./audit.ts";
 import { auditBody } from "./redactions.ts";
 
-/** States that only a record of this verb leads to. */
+/** Final states, each with the verbs of the records that lead to it. */
 const FINAL_VERBS: ReadonlyMap<DeliveryState, readonly TrailStep["verb"][]> = new Map([
   ["completed", ["complete"]],
   ["declined", ["decline"]],
   ["cancelled", ["cancel", "discard"]],
 ]);
 
-/** Records that leave a delivery open, or leave it to its policy. */
+/** Verbs of records that leave a delivery open, or leave the decision to its policy. */
 const NON_FINAL_VERBS: readonly TrailStep["verb"][] = [
   ...(["fail", "ask", "answer", "redrive", "reroute", "reconstruct", "open"] as const),
 ];
@@ -38,6 +38,7 @@ interface EnvelopeFields {
   readonly failure?: unknown;
 }
 
+/** Compares every envelope with the digest in its handoff record, or with the stub a redaction left. */
 export async function auditEnvelopes(audit: Audit): Promise<void> {
   for await (const row of audit.source.envelopes()) {
     audit.count("envelopes");
@@ -53,18 +54,19 @@ export async function auditEnvelopes(audit: Audit): Promise<void> {
   }
 }
 
-/** The handoff record on the chain, which has the envelope's digest. */
+/** Returns the handoff record on the chain, which contains the envelope's digest. */
 async function handoffRecord(audit: Audit, row: EnvelopeRow): Promise<RecordFields | undefined> {
   const record = await audit.source.memory(row.memory);
   return record && audit.read<RecordFields>(record);
 }
 
+/** Compares every delivery with its envelope, its attempts and the records that accepted and settled it. */
 export async function auditDeliveries(audit: Audit): Promise<void> {
   const open: DeliveryRow[] = [];
   for await (const row of audit.source.deliveries()) {
     audit.count("deliveries");
     if (isOpen(row.state)) open.push(row);
-    if (!DELIVERY_STATES.includes(row.state)) audit.found(row.id, "state", `${row.state}`);
+    if (!DELIVERY_STATES.includes(row.state)) audit.found(row.id, "state", `unknown: ${row.state}`);
     const envelope = await audit.source.envelope(row.envelope);
     if (envelope === undefined) audit.found(row.id, "envelope", `${row.envelope} is missing`);
     else await auditAddress(audit, row, envelope);
@@ -75,7 +77,7 @@ export async function auditDeliveries(audit: Audit): Promise<void> {
   auditTurns(audit, open);
 }
 
-/** Of the open deliveries of a receiver and task exactly the first is in turn. */
+/** Checks that of a receiver's open deliveries of a task exactly the first is in turn. */
 function auditTurns(audit: Audit, open: readonly DeliveryRow[]): void {
   for (const received of Map.groupBy(open, (row) => row.receiver).values()) {
     for (const queue of Map.groupBy(received, (row) => row.task).values()) {
@@ -95,15 +97,16 @@ async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRo
   const addressed = sealed?.to.agent ?? (role === undefined ? undefined : roleInbox(role));
   const receiver = audit.receivers.get(row.id) ?? addressed;
   audit.equal(row.id, "receiver", { is: row.receiver, was: receiver });
-  // A deadline may be lifted, never moved.
+  // A deadline can be removed, but not moved.
   if (row.deadline !== 0) {
     audit.equal(row.id, "deadline", { is: row.deadline, was: sealed?.policy?.deadline ?? 0 });
   }
   const trail = (await handoffRecord(audit, envelope))?.trail ?? [];
   const step = trail.find((each) => concerns(each, row.id));
-  if (step === undefined) return audit.found(row.id, "id", `${envelope.memory} does not know it`);
-  if (!SENDING_VERBS.includes(step.verb)) return; // It was put in line long before this envelope.
-  // An envelope that joined open work names that first, and where it comes from after it.
+  if (step === undefined)
+    return audit.found(row.id, "id", `is not in the trail of ${envelope.memory}`);
+  if (!SENDING_VERBS.includes(step.verb)) return; // The delivery is older than this envelope.
+  // An envelope that joined open work lists that work first among its parents, and its origin second.
   const joined = step.verb === "extend" || (step.verb === "send" && step.instead !== undefined);
   const isApart =
     step.verb === "publish" ||
@@ -112,7 +115,7 @@ async function auditAddress(audit: Audit, row: DeliveryRow, envelope: EnvelopeRo
   audit.equal(row.id, "parent", { is: row.parent, was: parent ?? "" });
 }
 
-/** Verbs whose envelope says where the delivery comes from. */
+/** Verbs of steps that create a delivery or join one; only their envelopes determine the parent. */
 const SENDING_VERBS: readonly TrailStep["verb"][] = ["send", "extend", "publish"];
 
 function concerns(step: TrailStep, delivery: string): boolean {
@@ -123,7 +126,10 @@ function concerns(step: TrailStep, delivery: string): boolean {
   );
 }
 
-/** Every claim is a try: ended ones have a row, the last may be under way or have completed. */
+/**
+ * Checks that every claim is an attempt: ended attempts have a row, and the last attempt may be in progress
+ * or completed.
+ */
 async function auditAttempts(audit: Audit, row: DeliveryRow): Promise<void> {
   const ended = await audit.source.attempts(row.id);
   for (const [i, { attempt }] of ended.entries()) {
@@ -145,6 +151,7 @@ async function auditAttempts(audit: Audit, row: DeliveryRow): Promise<void> {
   }
 }
 
+/** Checks the delivery against the record that accepted it. */
 async function auditAcceptance(audit: Audit, row: DeliveryRow): Promise<void> {
   const record = row.acceptedBy === "" ? undefined : await audit.source.memory(row.acceptedBy);
   audit.equal(row.id, "acceptedAt", { is: row.acceptedAt, was: record?.storedAt ?? 0 });
@@ -153,7 +160,7 @@ async function auditAcceptance(audit: Audit, row: DeliveryRow): Promise<void> {
     (each): each is DeliveryStep => each.verb !== "publish" && each.delivery === row.id,
   );
   if (row.acceptedBy !== "" && step?.verb !== "accept") {
-    audit.found(row.id, "acceptedBy", `${row.acceptedBy} accepted something else`);
+    audit.found(row.id, "acceptedBy", `${row.acceptedBy} did not accept this delivery`);
   }
   if (row.state === "accepted" && step?.attempt !== row.attempt) {
     audit.found(row.id, "acceptedBy", `attempt ${row.attempt} was not accepted`);
@@ -163,11 +170,13 @@ async function auditAcceptance(audit: Audit, row: DeliveryRow): Promise<void> {
   audit.equal(row.id, "instance", { is: row.instance, was: authored.instance });
 }
 
+/** Checks the delivery's final state against the record that settled it. */
 async function auditSettlement(audit: Audit, row: DeliveryRow): Promise<void> {
   if (isOpen(row.state)) audit.equal(row.id, "settledAt", { is: row.settledAt, was: 0 });
   else if (row.settledAt === 0) audit.found(row.id, "settledAt", "is missing");
   const replaced = row.state === "superseded";
-  if (replaced && !audit.replaced.has(row.id)) audit.found(row.id, "state", "nothing replaced it");
+  if (replaced && !audit.replaced.has(row.id))
+    audit.found(row.id, "state", "no delivery replaced it");
   const endings = FINAL_VERBS.get(row.state);
   if (row.settledBy === "") {
     if (endings !== undefined) audit.found(row.id, "settledBy", "is missing");
@@ -177,9 +186,9 @@ async function auditSettlement(audit: Audit, row: DeliveryRow): Promise<void> {
   const trail = (record && audit.read<RecordFields>(record))?.trail;
   const step = trail?.find((each) => each.verb !== "publish" && each.delivery === row.id);
   if (step === undefined || !(endings ?? NON_FINAL_VERBS).includes(step.verb)) {
-    audit.found(row.id, "settledBy", `${row.settledBy} settled something else`);
+    audit.found(row.id, "settledBy", `${row.settledBy} did not settle this delivery`);
   }
-  // What was replaced while it waited for another try keeps the record of the failed one.
+  // A delivery replaced while it waited for a retry keeps the record of its failed attempt.
   if (!isOpen(row.state) && !replaced) {
     audit.equal(row.id, "settledAt", { is: row.settledAt, was: record?.storedAt });
   }

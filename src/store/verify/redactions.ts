@@ -1,19 +1,19 @@
 /**
- * Redactions: a stub says which digest its body had, and is believed for the moment, so that the chain
- * can be followed. When all chains are read, each stub must be the very one that a redaction record
- * vouches for, and nothing that was redacted may be back.
+ * Verifies redactions. A stub states the digest of its erased body; it is trusted while the chains are read,
+ * so that they can be followed. Afterwards each stub must be exactly the one that a redaction record vouches
+ * for, and no redacted body may have been restored.
  */
 import { sha256 } from "../../base/digest.ts";
 import { type Redaction, redactionOf } from "../redaction.ts";
 import type { EnvelopeRow, MemoryRow } from "../rows.ts";
 import type { Audit, RecordFields } from "./audit.ts";
 
-/** The digest a record was written with, as far as the record itself can tell. */
+/** Returns the digest a record was written with: from its stub if it was redacted, else from its text. */
 export function writtenDigest(row: MemoryRow): string {
   return readRedaction(row)?.digest ?? sha256(row.text);
 }
 
-/** A text that cannot be read is named elsewhere. */
+/** Returns undefined for an unreadable text, which is reported elsewhere. */
 function readRedaction(row: MemoryRow): Redaction | undefined {
   try {
     return redactionOf(row);
@@ -22,7 +22,7 @@ function readRedaction(row: MemoryRow): Redaction | undefined {
   }
 }
 
-/** What a record says about redactions: that it is one, or was redacted itself. */
+/** Collects the bodies that a redaction record vouches for, and the record itself if it is a stub. */
 export function collectRedactions(
   audit: Audit,
   row: MemoryRow,
@@ -38,12 +38,12 @@ export function collectRedactions(
   audit.stubs.set(row.id, { digest: redaction.digest, stub: sha256(row.text) });
 }
 
-/** After all chains. */
+/** Compares stubs with redaction records. Call it after all chains have been read. */
 export async function auditStubs(audit: Audit): Promise<void> {
   for (const [id, { digest, stub }] of audit.stubs) {
     const vouched = audit.vouched.get(id);
     if (vouched === undefined) {
-      audit.found(id, "redacted", "is marked as redacted, and no record vouches for it");
+      audit.found(id, "redacted", "is marked as redacted, but no record vouches for it");
       continue;
     }
     audit.equal(id, "redacted.digest", { is: digest, was: vouched.digest });
@@ -51,13 +51,13 @@ export async function auditStubs(audit: Audit): Promise<void> {
   }
   for (const [id, { kind, record }] of audit.vouched) {
     if (kind !== "memory" || audit.stubs.has(id)) continue;
-    // One that is gone altogether is missed on its chain.
+    // A record that is missing altogether is reported with its chain.
     if ((await audit.source.memory(id)) === undefined) continue;
-    audit.found(id, "redacted", `${record} redacted it, and it is not redacted`);
+    audit.found(id, "redacted", `${record} redacted it, but its body still exists`);
   }
 }
 
-/** An envelope as its handoff record vouches for it, or the stub that a redaction left. */
+/** Compares an envelope with the digest in its handoff record, or with the stub that a redaction left. */
 export function auditBody(audit: Audit, row: EnvelopeRow, sealed: string | undefined): void {
   const is = sha256(row.text);
   const vouched = audit.vouched.get(row.id);

@@ -1,6 +1,6 @@
 /**
- * The trail: each record that did something to a delivery names it, so the chain knows which
- * deliveries there must be and what became of them.
+ * Verifies trails: every record that changed a delivery contains a step for it. The steps determine which
+ * deliveries must exist and which state they must be in.
  */
 import { canonicalJson } from "../../base/digest.ts";
 import { assertNever } from "../../base/errors.ts";
@@ -8,6 +8,7 @@ import { redactedReason } from "../redaction.ts";
 import type { DeliveryRow, DeliveryStep, MemoryRow, PublishStep } from "../rows.ts";
 import type { Audit, RecordFields } from "./audit.ts";
 
+/** Compares the deliveries with the trail of one record. */
 export async function auditTrail(
   audit: Audit,
   row: MemoryRow,
@@ -33,7 +34,7 @@ async function findDelivery(
   { delivery, verb }: { readonly delivery: string; readonly verb: string },
 ): Promise<DeliveryRow | undefined> {
   const found = await audit.source.delivery(delivery);
-  if (!found) audit.found(delivery, "delivery", `is missing; ${row.id} says: ${verb}`);
+  if (!found) audit.found(delivery, "delivery", `is missing, but ${row.id} has the step "${verb}"`);
   return found;
 }
 
@@ -62,7 +63,7 @@ async function auditStep(audit: Audit, taken: StepContext): Promise<void> {
     case "open":
       return;
     case "accept":
-      if (delivery.attempt > step.attempt) return; // A later try has written over it.
+      if (delivery.attempt > step.attempt) return; // A later attempt has overwritten it.
       audit.equal(delivery.id, "attempt", { is: delivery.attempt, was: step.attempt });
       audit.equal(delivery.id, "acceptedBy", { is: delivery.acceptedBy, was: row.id });
       if (delivery.state === "claimed") audit.found(delivery.id, "state", `${row.id} accepted it`);
@@ -96,7 +97,7 @@ async function auditReplaced(audit: Audit, id: string, by: MemoryRow): Promise<v
   audit.equal(id, "settledAt", { is: replaced?.settledAt, was: by.storedAt });
 }
 
-/** A try that failed or was declined is kept twice: as a record, and among the attempts. */
+/** Compares the record of a failed, declined or asked attempt with its row; such attempts have both. */
 async function auditAttempt(
   audit: Audit,
   { row, authored, step }: StepContext,
@@ -106,7 +107,7 @@ async function auditAttempt(
   const attempt = attempts.find((each) => each.attempt === step.attempt);
   const field = `attempt ${step.attempt}`;
   if (attempt === undefined) {
-    audit.found(step.delivery, field, `is missing; ${row.id} says: ${step.verb}`);
+    audit.found(step.delivery, field, `is missing, but ${row.id} has the step "${step.verb}"`);
     return;
   }
   const reason =
@@ -120,7 +121,7 @@ async function auditAttempt(
   audit.equal(step.delivery, `${field} reason`, { is: attempt.reason, was: reason });
 }
 
-/** What was said of the try; what was then decided about it stands in the record alone. */
+/** Returns the reported reason of an attempt, without the decision that followed (only in the record). */
 function reportedReason({ data }: RecordFields): unknown {
   const { decision: _, ...reported } = Object(data ?? null) as { readonly decision?: unknown };
   return data === undefined ? null : reported;

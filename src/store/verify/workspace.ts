@@ -1,8 +1,7 @@
 /**
- * Verification: reads everything a workspace holds and compares it with its own hashes and with
- * what the chain says about it. Works on rows from any store, so that "tampered" means the same
- * everywhere. Never repairs, never re-hashes: it names each record and field that is not as it was
- * written.
+ * Verifies a workspace: reads everything it contains and compares it with its hashes and with what the chain
+ * records. Works on rows from any store, so that "tampered" means the same everywhere. Never repairs and
+ * never rehashes: it reports each record and field that is not as it was written.
  */
 import type { VerifyProgress, VerifyReport } from "../verify-report.ts";
 import { auditAgents } from "./agents.ts";
@@ -11,6 +10,7 @@ import { auditChains } from "./chains.ts";
 import { auditEntries } from "./entries.ts";
 import { auditDeliveries, auditEnvelopes } from "./handoffs.ts";
 
+/** Verifies everything a store contains of one workspace; `onProgress` is called every 5,000 rows. */
 export async function verifyWorkspace(
   source: VerifySource,
   onProgress: (progress: VerifyProgress) => void = () => {},

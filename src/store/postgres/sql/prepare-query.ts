@@ -1,7 +1,7 @@
 /**
- * From a query as it was written to the one that is sent: parsed by PostgreSQL's own parser, held
- * against the guard, and put behind the views it reads. What is sent has the caller's words in one
- * place only, in parentheses that the parser has seen whole.
+ * Turns a caller's query into the statement that is sent to PostgreSQL: parses it with PostgreSQL's own
+ * parser, checks it with the guard and prefixes the definitions of the views it reads. The caller's text
+ * occurs in one place only, in parentheses: the parser has checked that it is one complete statement.
  */
 
 import { loadOptional } from "../../../base/optional-package.ts";
@@ -14,7 +14,7 @@ import { inspectQuery, type QueryReads } from "./sql-guard.ts";
 
 type Parser = typeof import("libpg-query");
 
-/** Loaded with the first query: 1.7 MB of WebAssembly. */
+/** Loaded with the first query: the parser is 1.7 MB of WebAssembly. */
 let parser: Promise<Parser> | undefined;
 
 async function loadParser(): Promise<Parser> {
@@ -25,17 +25,19 @@ async function loadParser(): Promise<Parser> {
   return loaded;
 }
 
-/** The parser goes down a level with each: far less than what its stack holds. */
+/** Limits of a query. The parser recurses into each level; these stay far below its stack size. */
 const MAX_TOKENS = 4_000;
 const MAX_DEPTH = 64;
 
-/** Token numbers of the lexer, which names only some. */
+/** Token number of operators in the lexer, which names only some token types. */
 const OPERATOR = 265;
 
+/** The statement to send, or why the query is refused. */
 export type PrepareResult =
   | { readonly kind: "prepared"; readonly text: string }
   | Extract<QueryOutcome, { readonly kind: "refused" | "miscounted" | "failed" }>;
 
+/** Checks a query and returns the statement to send. Never throws for an invalid query. */
 export async function prepareQuery(query: RunQuery, schema: string): Promise<PrepareResult> {
   parser ??= loadParser();
   const { parseSync, scanSync } = await parser;
@@ -44,9 +46,9 @@ export async function prepareQuery(query: RunQuery, schema: string): Promise<Pre
     if (typeof numbered !== "string") return numbered;
     const { stmts = [] } = parseSync(numbered);
     const [statement, ...more] = stmts;
-    if (statement?.stmt === undefined) return refusedResult("it is empty", "Write one select.");
+    if (statement?.stmt === undefined) return refusedResult("it is empty", "Write one SELECT.");
     if (more.length > 0)
-      return refusedResult("it has more than one statement", "Ask one at a time.");
+      return refusedResult("it has more than one statement", "Run one statement at a time.");
     const reading = inspectQuery(statement.stmt);
     if ("reason" in reading) return { kind: "refused", ...reading };
     const miscounted = refuseParameterCount(reading.params, query.params.length);
@@ -70,10 +72,10 @@ const refusedResult = (reason: string, hint: string): PrepareResult => ({
 
 type Token = Readonly<{ start: number; end: number; text: string; tokenType: number }>;
 
-/** `?` counts on, `$2` says which. The lexer takes a `?` right after an operator for a part of it. */
+/** Replaces each `?` by the next number. The lexer reads a `?` right after an operator as part of it. */
 function numberPlaceholders(text: string, tokens: readonly Token[]): string | PrepareResult {
   if (tokens.length > MAX_TOKENS || depthOf(tokens) > MAX_DEPTH) {
-    return refusedResult("it is too long or too deep", "Ask for less at a time.");
+    return refusedResult("it is too long or nested too deeply", "Split it into smaller queries.");
   }
   const bytes = Buffer.from(text);
   const parts: Buffer[] = [];
@@ -102,11 +104,12 @@ function depthOf(tokens: readonly Token[]): number {
 interface QuerySpan {
   readonly start: number;
   readonly end: number;
-  /** Where the function is called that is in the store's schema. */
+  /** Byte positions of the calls of `cosine_similarity`, which is in the store's schema. */
   readonly at: readonly number[];
   readonly schema: string;
 }
 
+/** Returns the query's text with the schema's name before each call of `cosine_similarity`. */
 function qualifySimilarity(bytes: Buffer, { start, end, at, schema }: QuerySpan): string {
   const parts: Buffer[] = [];
   let done = start;
@@ -117,7 +120,7 @@ function qualifySimilarity(bytes: Buffer, { start, end, at, schema }: QuerySpan)
   return Buffer.concat([...parts, bytes.subarray(done, end)]).toString();
 }
 
-/** A view that is made from others comes after them. */
+/** Puts the definitions of the needed views before the query; a view comes after those it depends on. */
 function wrapInViews(
   own: string,
   { views }: QueryReads,
@@ -132,7 +135,7 @@ function wrapInViews(
   const order = VIEW_NAMES.toSorted(
     (a, b) => Number(a in VIEW_DEPENDENCIES) - Number(b in VIEW_DEPENDENCIES),
   );
-  // The offset is the fence: PostgreSQL moves no condition into a select that has one.
+  // The offset is an optimization fence: PostgreSQL does not push conditions into a select that has one.
   const definitions = order
     .filter((view) => needed.has(view))
     .map((view) => {

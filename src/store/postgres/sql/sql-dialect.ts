@@ -1,7 +1,8 @@
-/** The views on PostgreSQL's tables. */
+/** The SQL dialect of PostgreSQL for the view definitions. */
 import { escapeLiteral } from "pg";
 import type { Dialect, Sql } from "../../sql/dialect.ts";
 
+/** Returns the dialect for one workspace of the store in a schema. */
 export function postgresDialect(schema: string, workspace: string): Dialect {
   const at = (column: Sql, path: readonly string[]): Sql =>
     `(${column}::json #> '{${path.join(",")}}')`;

@@ -1,14 +1,15 @@
 /**
- * The part of PostgreSQL's grammar that reads and computes, as data: of each kind of node the fields
- * it may have. A node or a field that is not named here is refused, whatever it means: so are
- * writes, locks, `into`, names of schemas, and what a later version of the parser will know.
+ * The subset of PostgreSQL's grammar that reads and computes, as data: the allowed fields of each kind of
+ * node. A node or field that is not listed is refused, whatever it means. That covers writes, locks, `into`,
+ * schema names, and anything that a later version of the parser adds.
  */
 
-/** A value; a node with its kind; several of them; or a node of a kind that goes without saying. */
+/** A plain value; a node tagged with its kind; a list of those; or an untagged node of a fixed kind. */
 type Field = "plain" | "node" | "nodes" | { readonly of: string };
 
 const nodeOfKind = (kind: string): Field => ({ of: kind });
 
+/** Allowed fields by kind of node. */
 export const GRAMMAR: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
   SelectStmt: {
     distinctClause: "nodes",
@@ -126,7 +127,7 @@ export const GRAMMAR: Readonly<Record<string, Readonly<Record<string, Field>>>> 
   SQLValueFunction: { op: "plain", typmod: "plain" },
 };
 
-/** What people call the things that are refused most. */
+/** Reasons for the fields that are refused most often. */
 export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
   "SelectStmt.intoClause": "it selects into a table",
   "SelectStmt.lockingClause": "it locks rows",
@@ -136,29 +137,32 @@ export const REFUSED_FIELDS: Readonly<Record<string, string>> = {
 
 const words = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
+/** Allowed operators. */
 export const OPERATORS = words(`
   + - * / % = <> != < > <= >= || -> ->> #> #>> @> <@ ~~ !~~ ~~* !~~*
   BETWEEN
 `);
 
+/** Allowed kinds of expressions. */
 export const EXPRESSIONS = words(`
   AEXPR_OP AEXPR_OP_ANY AEXPR_OP_ALL AEXPR_DISTINCT AEXPR_NOT_DISTINCT AEXPR_NULLIF AEXPR_IN
   AEXPR_LIKE AEXPR_ILIKE AEXPR_BETWEEN AEXPR_NOT_BETWEEN
 `);
 
-/** Not those that pad: their length is the writer's to say. */
+/** Allowed types, without types that pad: the query would determine their length. */
 export const TYPES = words(`
   text varchar int2 int4 int8 int integer bigint smallint float4 float8 real numeric decimal bool
   boolean json jsonb date time timetz timestamp timestamptz interval uuid
 `);
 
+/** Allowed keyword functions: those that return a time. */
 export const TIME_VALUES = words(`
   SVFOP_CURRENT_DATE SVFOP_CURRENT_TIME SVFOP_CURRENT_TIME_N SVFOP_CURRENT_TIMESTAMP
   SVFOP_CURRENT_TIMESTAMP_N SVFOP_LOCALTIME SVFOP_LOCALTIME_N SVFOP_LOCALTIMESTAMP
   SVFOP_LOCALTIMESTAMP_N
 `);
 
-/** Functions that compute from their arguments, and give nothing larger than those. */
+/** Allowed functions: they compute from their arguments, and their result is not larger than those. */
 export const FUNCTIONS = words(`
   abs age any_value array_length array_position array_to_string ascii avg bool_and bool_or btrim
   cardinality ceil ceiling char_length chr concat concat_ws cosine_similarity count cume_dist
@@ -175,13 +179,13 @@ export const FUNCTIONS = words(`
   to_jsonb to_timestamp trunc unnest upper var_pop var_samp variance
 `);
 
-/** Of those, the ones whose result is all their arguments together. */
+/** Of those, the functions that return all their arguments combined. */
 export const CONCATENATING_FUNCTIONS = words(`
   array_to_string concat concat_ws json_build_array json_build_object jsonb_build_array
   jsonb_build_object row_to_json to_json to_jsonb
 `);
 
-/** And those that keep everything they are given, row by row. */
+/** Of those, the aggregates that keep every value they receive, row by row. */
 export const COLLECTING_AGGREGATES = words(`
   array_agg json_agg json_object_agg jsonb_agg jsonb_object_agg string_agg
 `);

@@ -1,9 +1,9 @@
 /**
- * Whether a parsed query does nothing but read the views. It is walked node by node against the
- * grammar; names of relations, functions, operators and types are held against lists.
+ * Checks that a parsed query only reads the views. It compares the syntax tree node by node with the grammar,
+ * and the names of relations, functions, operators and types with lists of allowed ones.
  *
- * PostgreSQL bounds no statement's memory, so what can grow is bounded here: how often a value can
- * be put together with another along the way, and how many aggregates keep all they are given.
+ * PostgreSQL does not limit the memory of a statement, so growth is limited here: how often values can be
+ * combined with each other within a query, and how many aggregates collect all their input.
  */
 import { columnsOf, isViewName, VIEW_NAMES, VIEWS_HINT, type ViewName } from "../../sql/views.ts";
 import {
@@ -18,20 +18,22 @@ import {
   TYPES,
 } from "./sql-grammar.ts";
 
+/** Why a query is refused, and what to do instead. */
 export interface QueryRefusal {
   readonly reason: string;
   readonly hint: string;
 }
 
+/** What a query uses. */
 export interface QueryReads {
   readonly views: ReadonlySet<ViewName>;
-  /** The numbers of its parameters. */
+  /** Numbers of its parameters. */
   readonly params: ReadonlySet<number>;
-  /** Where (in bytes) it calls the function that is not PostgreSQL's own. */
+  /** Byte positions of the calls of `cosine_similarity`, which is not a function of PostgreSQL. */
   readonly similarities: readonly number[];
 }
 
-/** By how much values may be multiplied on their way through a query: eight doublings. */
+/** Maximum factor by which a query may multiply the size of values: eight doublings. */
 const MAX_GROWTH = 256;
 const MAX_COLLECTING_AGGREGATES = 2;
 
@@ -46,7 +48,7 @@ class QueryRefusedError extends Error {
   }
 }
 
-/** What the query reads, or why it is refused. */
+/** Returns what the query reads, or why it is refused. */
 export function inspectQuery(statement: unknown): QueryReads | QueryRefusal {
   try {
     return new QueryInspector(statement as Node).reading();
@@ -64,13 +66,13 @@ class QueryInspector {
   readonly #params = new Set<number>();
   readonly #similarities: number[] = [];
   readonly #relations = new Set<string>();
-  /** Names that can stand for a whole row. */
+  /** Names that can refer to a whole row. */
   readonly #rows = new Set<string>();
-  /** Names the query itself gives: to subqueries, to columns. */
+  /** Names defined by the query itself: of subqueries, and of columns. */
   readonly #subqueries = new Set<string>();
   readonly #given = new Set<string>();
   readonly #columns: (readonly string[])[] = [];
-  /** The references that are a target by themselves. */
+  /** Column references that are a select target on their own. */
   readonly #targets = new Set<unknown>();
   #growth = 1;
   #collecting = 0;
@@ -78,7 +80,7 @@ class QueryInspector {
 
   constructor(statement: Node) {
     if (!("SelectStmt" in statement)) {
-      throw new QueryRefusedError("it is no select", `Write one select. ${VIEWS_HINT}`);
+      throw new QueryRefusedError("it is not a SELECT", `Write one SELECT. ${VIEWS_HINT}`);
     }
     this.#node(statement);
     for (const name of this.#relations) this.#relation(name);
@@ -92,8 +94,8 @@ class QueryInspector {
 
   #node(tagged: Node): void {
     const [entry, ...more] = Object.entries(tagged);
-    if (entry === undefined) return; // Nothing: a plain `distinct`, an empty place in a list.
-    if (more.length > 0) throw new QueryRefusedError("it has a part that cannot be told");
+    if (entry === undefined) return; // An empty node: a plain `distinct`, or an empty list element.
+    if (more.length > 0) throw new QueryRefusedError("it has a node of unknown kind");
     const [kind, fields] = entry;
     this.#fields(kind, fields as Node);
   }
@@ -101,14 +103,14 @@ class QueryInspector {
   #fields(kind: string, fields: Node): void {
     const grammar = Object.hasOwn(GRAMMAR, kind) ? GRAMMAR[kind] : undefined;
     if (grammar === undefined)
-      throw new QueryRefusedError(`it has a part (${kind}) that is not for reading`);
+      throw new QueryRefusedError(`it contains ${kind}, which is not allowed in a read-only query`);
     this.#check(kind, fields);
     for (const [name, value] of Object.entries(fields)) {
       if (name === "location") continue;
       const field = Object.hasOwn(grammar, name) ? grammar[name] : undefined;
       if (field === undefined) {
         throw new QueryRefusedError(
-          REFUSED_FIELDS[`${kind}.${name}`] ?? `it has a ${name} (${kind})`,
+          REFUSED_FIELDS[`${kind}.${name}`] ?? `it uses ${name} in ${kind}, which is not allowed`,
         );
       }
       if (field === "plain") continue;
@@ -141,15 +143,15 @@ class QueryInspector {
         return;
       case "ColumnRef":
         this.#columns.push(textsOf(fields["fields"]));
-        // As a target of its own `x.*` is a list; anywhere else it is a row, all columns together.
+        // As a select target `x.*` is a list of columns; anywhere else it is a row of all columns.
         if (hasStar(fields) && !this.#targets.has(fields)) this.#grow(MANY_COLUMNS);
         return;
       case "A_Indirection":
-        // (x).name would call a function of that name.
+        // (x).name could call a function with that name.
         if ((fields["indirection"] as readonly Node[]).some((each) => !("A_Indices" in each))) {
           throw new QueryRefusedError(
-            "it takes a field of an expression",
-            "Name columns as view.column.",
+            "it selects a field of an expression",
+            "Write columns as view.column.",
           );
         }
         return;
@@ -170,7 +172,7 @@ class QueryInspector {
         return;
       case "SQLValueFunction":
         if (!TIME_VALUES.has(fields["op"] as string)) {
-          throw new QueryRefusedError("it asks who or where it is, which is not in the views");
+          throw new QueryRefusedError("it reads the user, role or database of the connection");
         }
         return;
       case "A_ArrayExpr":
@@ -191,47 +193,47 @@ class QueryInspector {
   #subquery(name: string): void {
     if (!/^[a-z_][a-z0-9_]*$/.test(name) || name.startsWith("pg_")) {
       throw new QueryRefusedError(
-        `it gives a subquery the name ${name}`,
-        "Name it with small letters, digits and _, and not pg_….",
+        `it has a subquery named ${name}`,
+        "Use a name of lowercase letters, digits and _ that does not start with pg_.",
       );
     }
     this.#subqueries.add(name);
     this.#given.add(name);
   }
 
-  /** Outside of where a subquery's name holds it means a relation of PostgreSQL's own: all pg_…. */
+  /** Out of scope, a subquery's name refers to a relation of PostgreSQL itself: those all start with pg_. */
   #relation(name: string): void {
     if (isViewName(name)) this.#views.add(name);
     else if (!this.#subqueries.has(name) || name.startsWith("pg_")) {
-      throw new QueryRefusedError(`it reads ${name}, which is none of the views`);
+      throw new QueryRefusedError(`it reads ${name}, which is not one of the views`);
     }
   }
 
-  /** `row.name` calls a function when the row has no such column. */
+  /** Checks a column reference: `row.name` calls a function if the row has no such column. */
   #column(fields: readonly string[]): void {
     const [first, last] = [fields[0] as string, fields.at(-1) as string];
     if (fields.length > 2) throw new QueryRefusedError("it names a schema");
     if (fields.length === 1) {
-      // Where a column has the name too it is counted as well: which of them is meant, and in which
-      // of the subqueries, is not worth telling apart.
+      // Counted even if a column has the same name: it is not worth resolving which of them is meant, and in
+      // which subquery.
       if (this.#rows.has(first)) this.#grow(MANY_COLUMNS);
       return;
     }
     if (last === "*" || COLUMNS.has(last) || IMPLICIT_COLUMNS.has(last)) return;
     if (this.#given.has(last) || FUNCTIONS.has(last)) return;
-    throw new QueryRefusedError(`it reads ${fields.join(".")}, which no view has`);
+    throw new QueryRefusedError(`it reads ${fields.join(".")}, which is not a column of any view`);
   }
 
   #call(fields: Node): void {
     const names = textsOf(fields["funcname"]);
     const name = names.at(-1) as string;
     const qualified = names.length > 1;
-    // The parser itself writes pg_catalog before what has a syntax of its own, as extract() does.
+    // The parser itself adds pg_catalog to functions with special syntax, such as extract().
     const own = names.length === 2 && names[0] === "pg_catalog";
     if ((qualified && !own) || !FUNCTIONS.has(name)) {
       throw new QueryRefusedError(
-        `it calls ${names.join(".")}(), which is not among the functions that only compute`,
-        "See docs/SQL.md for the functions there are.",
+        `it calls ${names.join(".")}(), which is not one of the allowed functions`,
+        "See docs/SQL.md for the allowed functions.",
       );
     }
     const args = (fields["args"] as readonly Node[] | undefined) ?? [];
@@ -241,7 +243,7 @@ class QueryInspector {
     if (!COLLECTING_AGGREGATES.has(name)) return;
     this.#collecting += 1;
     if (fields["over"] !== undefined) {
-      throw new QueryRefusedError(`it calls ${name}() over a window`, "Collect with GROUP BY.");
+      throw new QueryRefusedError(`it calls ${name}() over a window`, "Use GROUP BY instead.");
     }
   }
 
@@ -252,8 +254,8 @@ class QueryInspector {
       const text = constant?.["sval"];
       if (typeof text === "string" && !text.trimStart().startsWith("[")) {
         throw new QueryRefusedError(
-          "cosine_similarity compares vectors, not texts",
-          "Bind the text as a parameter { text: … } to have it made into a vector.",
+          "it passes a text to cosine_similarity, which compares vectors",
+          "Bind the text as a parameter { text: … } to have it embedded.",
         );
       }
     }
@@ -261,7 +263,7 @@ class QueryInspector {
 
   #expression(fields: Node): void {
     if (!EXPRESSIONS.has(fields["kind"] as string)) {
-      throw new QueryRefusedError("it has an expression that is not for reading");
+      throw new QueryRefusedError("it has a kind of expression that is not allowed");
     }
     const names = textsOf(fields["name"]);
     this.#operator(names.map((name) => name.replace(/^NOT /, "")));
@@ -273,8 +275,8 @@ class QueryInspector {
     const [name = ""] = names;
     if (names.length === 1 && OPERATORS.has(name)) return;
     throw new QueryRefusedError(
-      `it uses the operator ${names.join(".")}`,
-      "See docs/SQL.md for what there is.",
+      `it uses the operator ${names.join(".")}, which is not allowed`,
+      "See docs/SQL.md for the allowed operators.",
     );
   }
 
@@ -284,8 +286,8 @@ class QueryInspector {
     const own = names.length === 1 || (names.length === 2 && names[0] === "pg_catalog");
     if (own && TYPES.has(name)) return;
     throw new QueryRefusedError(
-      `it uses the type ${names.join(".")}`,
-      "See docs/SQL.md for what there is.",
+      `it uses the type ${names.join(".")}, which is not allowed`,
+      "See docs/SQL.md for the allowed types.",
     );
   }
 
@@ -294,25 +296,24 @@ class QueryInspector {
   }
 
   #bound(): void {
-    const hint = "Put less together in one query; do the rest with its answer.";
+    const hint = "Combine fewer values in the query, and combine the rest in your program.";
     if (this.#collecting > MAX_COLLECTING_AGGREGATES) {
       throw new QueryRefusedError(
         `it has more than ${MAX_COLLECTING_AGGREGATES} aggregates that collect values`,
         hint,
       );
     }
-    if (this.#growth > MAX_GROWTH)
-      throw new QueryRefusedError("it puts too many values together", hint);
+    if (this.#growth > MAX_GROWTH) throw new QueryRefusedError("it combines too many values", hint);
     if (this.#recursive && (this.#growth > 1 || this.#collecting > 0)) {
       throw new QueryRefusedError(
-        "it puts values together in a recursive query",
+        "it combines values in a recursive query",
         "Use a number for the depth, and CYCLE … SET … USING … for the path.",
       );
     }
   }
 }
 
-/** A row as one value: as if so many were put together. */
+/** Number of values that a whole row counts as. */
 const MANY_COLUMNS = 16;
 
 const isConstant = (node: Node | undefined): boolean => node !== undefined && "A_Const" in node;
@@ -320,7 +321,7 @@ const isConstant = (node: Node | undefined): boolean => node !== undefined && "A
 const hasStar = (reference: Node): boolean =>
   (reference["fields"] as readonly Node[]).some((field) => "A_Star" in field);
 
-/** The texts of a list of names; a star is one. */
+/** Returns the texts of a list of names; a star is `*`. */
 function textsOf(list: unknown): string[] {
   return ((list ?? []) as readonly Node[]).map((each) =>
     "A_Star" in each ? "*" : `${(each["String"] as Node | undefined)?.["sval"] ?? ""}`,

@@ -1,6 +1,6 @@
 /**
- * Runs one query on PostgreSQL, on a connection for that alone: read-only, at one moment, ended when
- * its time is over, cut off when it answers with more than it may.
+ * Runs SQL queries on PostgreSQL, on connections used for nothing else: read-only, on one snapshot, with a
+ * timeout, and disconnected when the result exceeds its limit.
  */
 import type { Duplex } from "node:stream";
 import type pg from "pg";
@@ -11,22 +11,23 @@ import { poolFor, retryWhileUnavailable } from "../connection.ts";
 import { isDisconnected, sqlState } from "../failures.ts";
 import { prepareQuery } from "./prepare-query.ts";
 
-/** At a time, of one hub. */
+/** Connections of one hub for SQL queries. */
 const MAX_CONNECTIONS = 2;
-/** A server that does not end it in time is left. */
+/** Extra time for the server to cancel the query before the connection is closed. */
 const GRACE_MS = 2_000;
-/** What comes over the wire besides the values. */
+/** Allowance for protocol overhead in addition to the values. */
 const OVERHEAD_BYTES = 1024 * 1024;
 
 const CANCELLED = "57014";
 const READ_ONLY = "25006";
-/** Memory, temporary files, the largest a value can be. */
+/** Error codes for exceeded memory, temporary files and value size. */
 const TOO_LARGE = new Set(["53200", "53400", "54000"]);
 
-/** Whoever may set it is bounded in temporary files too; to everybody else it is the server's. */
+/** Limits temporary files. Only superusers may set this; other users have the server's limit. */
 const BOUND_FILES = `select set_config('temp_file_limit', '512MB', true)
   where current_setting('is_superuser') = 'on'`;
 
+/** Runs read-only queries for one store. */
 export class SqlReader {
   readonly #address: PostgresAddress;
   readonly #pool: pg.Pool;
@@ -38,6 +39,7 @@ export class SqlReader {
     this.#pool = poolFor(address, { max: MAX_CONNECTIONS, waitMs: forMs });
   }
 
+  /** Checks and runs a query. Retries while the server is unavailable, at most for the store's wait time. */
   async query(query: RunQuery): Promise<QueryOutcome> {
     const prepared = await prepareQuery(query, this.#address.schema);
     if (prepared.kind !== "prepared") return prepared;
@@ -69,7 +71,7 @@ export class SqlReader {
       const columns = result.fields.map(({ name }) => name);
       return { kind: "answered", columns, rows };
     } catch (error) {
-      broken = true; // It may be in any state: it is thrown away.
+      broken = true; // The connection may be in any state: discard it.
       return cutOff.reason() ?? outcomeOf(error);
     } finally {
       clearTimeout(timer);
@@ -79,7 +81,7 @@ export class SqlReader {
   }
 }
 
-/** Everything that decides how a text is read, and how much it may take. */
+/** Settings that determine how the query is interpreted and how much it may use. */
 const settings = (ms: number): string => `
   begin isolation level repeatable read read only;
   set local statement_timeout = ${ms};
@@ -100,7 +102,7 @@ interface CutOff {
   stop(): void;
 }
 
-/** Counts what arrives, before anything is made of it, and ends the connection when it is too much. */
+/** Counts received bytes before they are parsed, and closes the connection when there are too many. */
 function cutOffAfter(client: pg.PoolClient, most: number): CutOff {
   const { stream } = (client as pg.PoolClient & { connection: { stream: Duplex } }).connection;
   let arrived = 0;
@@ -126,13 +128,13 @@ function cutOffAfter(client: pg.PoolClient, most: number): CutOff {
   };
 }
 
-/** What is not about the query is tried again, or told as what it is. */
+/** Maps an error to an outcome. Rethrows errors that are not about the query, to be retried or reported. */
 function outcomeOf(error: unknown): QueryOutcome {
   const state = sqlState(error);
   if (state === CANCELLED) return { kind: "timeout" };
   if (TOO_LARGE.has(state)) return { kind: "too_large", bound: "memory" };
   if (state === READ_ONLY) {
-    return { kind: "refused", reason: "it writes", hint: "Queries only read." };
+    return { kind: "refused", reason: "it writes", hint: "Use a SELECT that only reads." };
   }
   if (state === "" || isDisconnected(error)) throw error;
   return { kind: "failed", message: (error as Error).message };
@@ -142,7 +144,7 @@ const BOOL = 16;
 const BYTEA = 17;
 const NUMBERS = new Set([20, 21, 23, 26, 700, 701, 1700]);
 
-/** Everything else as PostgreSQL writes it. */
+/** Parsers for booleans, bytes and numbers; all other values stay as PostgreSQL writes them. */
 const types = {
   getTypeParser(oid: number) {
     if (oid === BOOL) return (text: string) => text === "t";
@@ -151,7 +153,7 @@ const types = {
   },
 } as unknown as pg.CustomTypesConfig;
 
-/** What no number can hold is given as text. */
+/** Returns numbers that a JavaScript number cannot represent as text. */
 function numberOf(text: string): number | string {
   const number = Number(text);
   const whole = /^-?\d+$/.test(text);
