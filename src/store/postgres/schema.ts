@@ -1,12 +1,12 @@
 /**
- * The tables. Workspace leads every key and index, so that a database can be divided by it, and no
- * two workspaces ever share a page they both write.
+ * The tables of a PostgreSQL store. The workspace leads every key and index, so that a database can be
+ * partitioned by workspace, and no two workspaces ever write to the same page.
  *
- * `pos` and `number` count per workspace, without gaps, under the workspace's lock. Rows that
- * change leave room on their page (fillfactor). Texts stay in their row, as they are, up to 8 KB:
- * compressing or moving them costs more than it saves at the size of a handoff.
+ * `pos` and `number` are counted per workspace, without gaps, under the workspace's lock. Tables with rows
+ * that change leave free space on their pages (fillfactor). Texts stay in their row, uncompressed, up to 8
+ * KB: compressing or moving them costs more than it saves at the size of a handoff.
  *
- * state is the position in DELIVERY_STATES (rows.ts); the numbers below are of that list.
+ * `state` is the index in DELIVERY_STATES (rows.ts); the numbers below refer to that list.
  */
 const TABLES = `
   create table workspaces (
@@ -31,7 +31,7 @@ const TABLES = `
   );
   create index agents_role on agents (workspace, role);
 
-  -- Canonical ids and aliases share one name space: a name means one agent.
+  -- Canonical ids and aliases share one namespace: a name belongs to one agent.
   create table agent_names (
     workspace bigint not null,
     name text collate "C" not null,
@@ -66,7 +66,7 @@ const TABLES = `
   create unique index memories_id on memories (workspace, id);
   create unique index memories_seq on memories (workspace, chain, seq);
 
-  -- Edges between positions, from relations and references: derived from the records' text (edges.ts),
+  -- Edges between positions, from relations and references: derived from the texts of the records (edges.ts),
   -- checked by verify.
   create table relations (
     workspace bigint not null,
@@ -125,16 +125,16 @@ const TABLES = `
     primary key (workspace, id)
   ) with (fillfactor = 70);
   create index deliveries_scheduled on deliveries (workspace, ready_at) where state = 0;
-  -- The order of an inbox is place, then id: what was published to many has one place.
+  -- An inbox is ordered by place, then id: deliveries of one publication share a place.
   create index deliveries_ready on deliveries (workspace, receiver, place, id)
     where state = 1 and turn = 1;
   create index deliveries_held on deliveries (workspace, lease_until) where state in (2, 3);
-  -- No two of the conditions imply one another: each query can use the index made for it alone.
+  -- No condition of these indexes implies another: each query can use only the index made for it.
   create index deliveries_open on deliveries (workspace, receiver, task, place)
     where settled_at = 0;
   create index deliveries_inbox on deliveries (workspace, receiver, place)
     where settled_at = 0 and state < 5;
-  -- What has ended has no time to decide.
+  -- A settled delivery has no time to decide.
   create index deliveries_lapsing on deliveries (workspace, lapse_at) where lapse_at > 0;
   create index deliveries_parked on deliveries (workspace, state, place) where state in (4, 7);
 
@@ -174,8 +174,9 @@ const TABLES = `
     primary key (workspace, kind, name)
   );
 
-  -- What each hub wrote last: after a lost connection it can tell whether its write was kept. What
-  -- it has asked about and was not told of (fenced) is not kept any more, however late it arrives.
+  -- The last write of each hub: after a lost connection, the hub finds out whether its write was committed.
+  -- A write that was not committed when the hub asked (fenced) is rejected from then on, however late it
+  -- arrives.
   create table writers (
     id uuid primary key,
     written bigint not null,
@@ -186,31 +187,31 @@ const TABLES = `
 `;
 
 /**
- * What search reads: derived, filled after the acknowledgement up to a watermark, and rebuilt when it is
- * missing or of another version; and vectors by model.
+ * The tables of the search index, and vectors by model. The index is derived: it is filled after writes are
+ * acknowledged, up to a watermark, and rebuilt if it is missing or has another version.
  *
- * Lists of positions are packed: five bytes each, in blocks of some hundred, the last of which grows
- * with every slice. Tried with 200,000 records of 27 terms (embedded server, two busy cores), a
- * question of six words in 36 lists:
+ * Lists of positions are packed: five bytes each, in blocks of several hundred, the last of which grows with
+ * every slice. Measured with 200,000 records of 27 terms (embedded server, two busy cores) and a query of six
+ * words in 36 lists:
  *
  *                                   records/s   bytes/record   newest 1,000   newest 8,000 of each
  *   a row per term and record         2,100        3,150           6.5 ms        34 ms
  *   GIN over an array of terms        4,100          460           458 ms       509 ms
  *   packed blocks                     1,600          270           2.4 ms        10 ms
- *   (in slices of 1,000 records: 2,800 records/s packed, 7,100 GIN; taking texts apart alone: 7,000)
+ *   (in slices of 1,000 records: 2,800 records/s packed, 7,100 GIN; splitting the texts alone: 7,000)
  *
- * GIN has no order: all of a frequent word's records are fetched and sorted for the newest few.
+ * GIN is unordered: to find the newest few records of a frequent word, all of them are fetched and sorted.
  */
 const SEARCH_TABLES = `
   create table indexed (
     workspace bigint primary key,
     version int not null,
     pos bigint not null,
-    -- Tells one filling of the index from the next: after a redaction it starts again.
+    -- Identifies one build of the index: after a redaction it is built again.
     made bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint
   );
 
-  -- Task, agent, session, type and tags of each record, hashed; newest first is a walk backwards.
+  -- Task, agent, session, type and tags of each record, hashed; read backwards for the newest first.
   create table facets (
     workspace bigint not null,
     facet bigint not null,
@@ -218,7 +219,7 @@ const SEARCH_TABLES = `
     primary key (workspace, facet, pos)
   );
 
-  -- Room on the page for the block that grows.
+  -- Free space on the page for the block that grows.
   create table postings (
     workspace bigint not null,
     token bigint not null,
@@ -228,7 +229,7 @@ const SEARCH_TABLES = `
   ) with (fillfactor = 80, toast_tuple_target = 8160);
   alter table postings alter column positions set storage external;
 
-  -- What ranking wants to know of a record. -1 where nothing was said.
+  -- What ranking needs to know about a record. -1: not specified.
   create table found (
     workspace bigint not null,
     pos bigint not null,
@@ -250,7 +251,7 @@ const SEARCH_TABLES = `
   alter table found alter column packed set storage external;
   create index found_session on found (workspace, session, pos);
 
-  -- What there is of each space (search.ts): what is usual in it, and so what is rare.
+  -- Totals of each space (search.ts): which terms are frequent in it, and which are rare.
   create table census (
     workspace bigint not null,
     space smallint not null,
@@ -262,7 +263,7 @@ const SEARCH_TABLES = `
     primary key (workspace, space)
   );
 
-  -- How far each model has come; kind says how its vectors are compared (vectors.ts).
+  -- Progress of each model; kind determines how its vectors are compared (vectors.ts).
   create table models (
     key bigint generated always as identity primary key,
     workspace bigint not null,
@@ -286,10 +287,10 @@ const SEARCH_TABLES = `
 `;
 
 /**
- * Ballast: rows of a workspace that does not exist, so that the tables are never empty. Plans are
- * made once and kept; made on an empty table, an index that merely begins with the workspace looks
- * as good as the one that has the row, and stays in use while the table grows. With these rows, and
- * told that a workspace alone selects nothing, the planner sees the difference from the first day.
+ * Placeholder rows of a workspace that does not exist, so that tables are never empty. Plans are made once
+ * and kept. If a plan is made on an empty table, an index that merely begins with the workspace looks as
+ * good as the right one, and stays in use while the table grows. With these rows, and with n_distinct
+ * stating that the workspace alone is not selective, the planner sees the difference from the start.
  */
 const BALLAST = `
   insert into memories select 0, n, 0, n, 0, 'ballast-' || n, '', '', ''

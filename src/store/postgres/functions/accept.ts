@@ -1,4 +1,4 @@
-/** Accepting what was claimed before, and claiming and accepting in one step (take). */
+/** SQL functions that accept claimed deliveries (accept), or claim and accept in one step (take). */
 import { DELIVERY_ROW } from "./rows.ts";
 
 export const ACCEPT = `

@@ -1,7 +1,7 @@
 /**
- * Appending: each record gets the next place on its chain and a link that follows from the one
- * before. Texts travel as one run of bytes beside the rest, so that nothing is escaped or parsed.
- * Answers with [seq, stored_at, link] per record, in order.
+ * SQL function that appends records: each gets the next position on its chain and a link that follows from
+ * the previous one. All texts are passed as one block of bytes beside the rest, so that nothing is escaped
+ * or parsed. Returns [seq, stored_at, link] per record, in order.
  */
 export const APPEND = `
   create function append(w bigint, t bigint, first bigint, p_records record_part[], p_relations relation_part[],
@@ -38,7 +38,7 @@ export const APPEND = `
           from chains c where c.workspace = w
           returning key, seq, stored_at, link into head;
       end if;
-      -- Time never runs backwards along a chain, whatever the clock does.
+      -- Times never decrease along a chain, whatever the clock does.
       at := greatest(t, head.stored_at);
       foreach digest in array b.digests loop
         head.seq := head.seq + 1;

@@ -1,8 +1,9 @@
 /**
- * Claiming: the first ready deliveries of an agent's inbox and of its role's that are in turn, each
- * to exactly one holder. Touches ready rows only (their own partial index), so its cost does not
- * grow with what was completed or with what waits behind others.
+ * SQL functions that claim deliveries: the first ready ones in turn from the inboxes of an agent and its
+ * role, each for exactly one holder. They read ready rows only (a partial index), so their cost does not
+ * grow with the number of completed deliveries or of deliveries that wait behind others.
  */
+/** Milliseconds after which the server ends the transaction of a hub that vanished between pick and write. */
 const VANISHED_MS = 3_000;
 
 export const CLAIM = `
@@ -43,17 +44,18 @@ export const CLAIM = `
     kept := all_ids::json;
   end $$;
 
-  -- One reserved by a hub that is about to take it is passed over. The reservation is a hint
-  -- (taking checks again), nobody ever waits for it, and it ends with its transaction. No more is
-  -- reserved than is taken: others would find nothing where there is something.
-  -- Who claims has the workspace to itself, and only shares: a transaction frees its locks one by one,
-  -- and what one that was undone had reserved may still be so when the next has the workspace.
+  -- Returns the deliveries that a claim can take. Skips those reserved by a hub that is about to take them.
+  -- A reservation is a hint (taking checks again), is never waited for, and ends with its transaction. No
+  -- more is reserved than will be taken: otherwise other hubs would find nothing although deliveries are
+  -- ready. A claim has the workspace to itself and only takes shared locks: a transaction releases its
+  -- locks one by one, so reservations of an aborted one may still exist when the next transaction has the
+  -- workspace.
   create function pickable(w bigint, t bigint, c claim_part, p_seen text[])
     returns setof deliveries
   language plpgsql as $$
   #variable_conflict use_column
   declare
-    -- Advisory locks are the whole database's: other stores in it count the same way.
+    -- Advisory locks apply to the whole database, and other stores in it use the same numbers.
     here int := hashint8(w) # hashtext(current_schema());
     looks boolean := c.lease is null;
     own record;
@@ -75,7 +77,7 @@ export const CLAIM = `
           and (d.deadline = 0 or d.deadline > t)
           and (c.task is null or d.task = c.task) and d.id <> all (p_seen);
     elsif c.task is not null then
-      -- Of a receiver and task one is in turn.
+      -- Of each receiver and task, one delivery is in turn.
       return query select u.* from (
           (select x.* from deliveries x where x.workspace = w and x.receiver = c.receiver
               and x.task = c.task and x.settled_at = 0 and x.state + 0 = 1 and x.turn = 1
@@ -97,7 +99,7 @@ export const CLAIM = `
             else pg_try_advisory_xact_lock_shared(here, hashtext(d.id)) end
         order by d.place, d.id limit c.most;
     else
-      -- Page by page, so that two inboxes of any length are merged without being sorted.
+      -- Page by page, so that two inboxes of any length are merged without sorting them.
       loop
         looked := 0;
         for d in select u.* from (
@@ -128,8 +130,8 @@ export const CLAIM = `
     end if;
   end $$;
 
-  -- What a hub would take, reserved for it: a look outside the workspace's lock, so that the hub
-  -- can write the records that accept before anybody has to wait for it.
+  -- Reserves what a hub wants to take and returns it. Runs outside the workspace's lock, so that the hub can
+  -- write the accepting records without making other writers wait.
   create function pick(p_workspace text, p_now bigint, p_claims claim_part[])
     returns table (i int, fault text, due bigint, late boolean, delivery json, envelope text,
       task text, sender text, body text, memory text, stored_at bigint)
@@ -143,7 +145,7 @@ export const CLAIM = `
     before int;
     seen text[] := '{}';
   begin
-    -- A hub that vanishes between look and write leaves nothing reserved, nor the workspace locked.
+    -- If a hub vanishes between pick and write, nothing stays reserved and the workspace is not locked.
     perform set_config('idle_in_transaction_session_timeout', '${VANISHED_MS}', true);
     select x.key into w from workspaces x where x.name = p_workspace;
     late := exists (select from deliveries x
@@ -154,7 +156,7 @@ export const CLAIM = `
       fault := author_fault(w, c.receiver, c.key);
       due := null;
       before := cardinality(seen);
-      -- A reservation does not keep out who made it: what is picked already is passed over here.
+      -- A reservation does not exclude the transaction that made it, so skip what was picked already.
       if fault is not null then
         delivery := null;
         return next;
@@ -171,7 +173,7 @@ export const CLAIM = `
         seen := seen || picked;
         return next;
       end loop;
-      -- Who finds less than it wants is told when to look again; a row without a delivery.
+      -- A claim that finds less than it wants also gets the next due time, in a row without a delivery.
       if cardinality(seen) - before < c.most then
         due := next_due(w, t);
         delivery := null;

@@ -1,7 +1,7 @@
 /**
- * Sending: the envelope of each handoff, and its delivery at each receiver. The work it extends is
- * either in somebody's hands (the delivery stays, its envelope moves on) or waits (the new delivery
- * takes its place).
+ * SQL function that sends handoffs: writes the envelope of each, and its delivery at each receiver. Work
+ * that a handoff extends is either held (its delivery stays and gets the new envelope) or waiting (the new
+ * delivery replaces it).
  */
 export const DELIVER = `
   create function deliver(w bigint, t bigint, first bigint, ats bigint[], inout ev bigint,
@@ -12,7 +12,7 @@ export const DELIVER = `
     p post_part;
     o record;
     n bigint;
-    left_by text[]; -- Receivers and tasks whose waiting work was replaced by what is parked.
+    left_by text[]; -- Receivers and tasks of waiting work that was replaced by a dead letter.
     left_of text[];
   begin
     insert into envelopes (workspace, pos, id, task, sender, text)
@@ -21,14 +21,14 @@ export const DELIVER = `
       from unnest(p_envelopes) as e;
     if p_posts is null then return; end if;
 
-    -- Additions and what is parked at once are rare: one by one.
+    -- Additions and deliveries that are dead-lettered at once are rare: process them one by one.
     for p in select * from unnest(p_posts) as p where p.extend is not null or p.state = 7
     loop
       if p.extend is not null then
         select d.task, d.id, d.envelope, d.attempt into o from deliveries d
           where d.workspace = w and d.id = p.extend;
         if p.held then
-          -- What the newest envelope says counts; what is accepted has only a deadline.
+          -- The newest envelope counts; accepted work has only a deadline.
           update deliveries d set envelope = p.envelope, deadline = p.deadline,
               lapse_at = case when d.state <> 2 or p.lapse = 0 then p.deadline
                 when p.deadline = 0 then t + p.lapse else least(p.deadline, t + p.lapse) end
@@ -57,7 +57,7 @@ export const DELIVER = `
         sent_at, seen_at, accepted_at, settled_at, attempt, max_attempts, fence, state, turn, id,
         envelope, parent, task, sender, receiver, holder, instance, process, accepted_by, settled_by)
       select w, c.place, 0, 0, case when p.state = 0 then t + p.delay else 0 end, p.deadline,
-        -- The sooner of deadline and time to decide, of which 0 says that there is none.
+        -- The earlier of the deadline and the time to decide; 0 means that there is none.
         case when p.state = 7 then 0 when p.lapse = 0 then p.deadline
           when p.deadline = 0 then t + p.lapse else least(p.deadline, t + p.lapse) end,
         ats[p.ord], 0, 0, case when p.state = 7 then ats[p.ord] else 0 end, (p.state = 7)::int,
@@ -72,7 +72,7 @@ export const DELIVER = `
       left join lateral (select x.place from deliveries x where x.workspace = w
         and x.receiver = p.receiver and x.task = p.task and x.settled_at = 0
         order by x.place desc limit 1) l on true
-      -- Nothing goes ahead of earlier work of its own receiver and task.
+      -- No delivery goes ahead of earlier work of the same receiver and task.
       cross join lateral (select coalesce(o.place, greatest(first + p.ord, l.place + 1)
         - case when l.place is null then p.ahead else 0 end) as place) c
       where p.held is not true;

@@ -1,4 +1,4 @@
-/** What falls due. Retries become ready by whoever claims; about the rest somebody has to decide. */
+/** SQL functions for due times. Claims make due retries ready; the hub decides about everything else. */
 export const DUE = `
   create function mature(w bigint, t bigint) returns void
   language plpgsql as $$
@@ -7,7 +7,7 @@ export const DUE = `
     update deliveries set state = 1 where workspace = w and state = 0 and ready_at <= t;
   end $$;
 
-  -- In how many milliseconds something falls due: 0 when it has, null when nothing will.
+  -- Returns in how many milliseconds something becomes due: 0 if it is already, null if nothing will.
   create function next_due(w bigint, t bigint) returns bigint
   language sql stable as $$
     select case when due is not null then greatest(0, due - t) end from (select least(

@@ -1,6 +1,6 @@
 /**
- * Entries: whether each is as its writer saw it was checked before (refuse). Its digest covers
- * nothing only the store knows, so the hub brings it.
+ * SQL functions that write entries. That each entry is unchanged since its writer read it was checked before
+ * (refuse). Its digest covers nothing that only the store knows, so the hub computes it.
  */
 export const ENTRIES = `
   create function put(w bigint, t bigint, inout ev bigint, p_puts put_part[])
@@ -27,14 +27,14 @@ export const ENTRIES = `
     end loop;
   end $$;
 
-  -- Most workspaces have no breaker at all, which is one look for a whole group.
+  -- Most workspaces have no breaker at all: one lookup for a whole group.
   create function has_breakers(w bigint) returns boolean
   language plpgsql stable as $$
   begin
     return exists (select from entries e where e.workspace = w and e.kind = 'breaker');
   end $$;
 
-  -- Whoever completes something can take work again.
+  -- Closes the breakers of receivers that completed something: they can take work again.
   create function close_breakers(w bigint, p_settles settle_part[]) returns void
   language plpgsql as $$
   #variable_conflict use_column

@@ -1,7 +1,7 @@
 /**
- * The operations, as functions in the database: one call each, planned once per connection, also
- * behind a pooler that cannot keep prepared statements. The entry points fix what their plans may
- * depend on: every look-up in here is by an index, whatever the statistics say.
+ * Assembles the SQL that creates the store's functions in the database. Every operation is one function call,
+ * planned once per connection, even behind a pooler that does not keep prepared statements. The entry points
+ * fix the planner settings, so that every lookup uses an index, whatever the statistics are.
  */
 import { PART_TYPES, TYPES } from "../parts.ts";
 import { ACCEPT } from "./accept.ts";
@@ -19,6 +19,7 @@ import { SETTLE } from "./settle.ts";
 import { SIMILARITY } from "./similarity.ts";
 import { WRITE } from "./write.ts";
 
+/** Functions that the hub calls directly. */
 const ENTRY_POINTS = [
   `write(text, bigint, uuid, bigint, boolean, boolean, boolean, boolean, bytea, ${PART_TYPES})`,
   "pick(text, bigint, claim_part[])",
@@ -26,6 +27,7 @@ const ENTRY_POINTS = [
   "doubt(uuid, bigint)",
 ];
 
+/** Planner settings of the entry points. */
 const SETTINGS = {
   plan_cache_mode: "force_generic_plan",
   enable_seqscan: "off",
@@ -42,7 +44,7 @@ const FUNCTIONS = [
   SIMILARITY,
 ].join("\n");
 
-/** To be run with the store's schema first in the search path. */
+/** Returns the SQL that creates types and functions. The store's schema must be first in the search path. */
 export function functionsIn(schema: string): string {
   const settings = [
     `set search_path = ${schema}, pg_temp`,
@@ -58,8 +60,8 @@ export function functionsIn(schema: string): string {
 const NAMES = [...FUNCTIONS.matchAll(/create function (\w+)/g)].map(([, name]) => `${name}`);
 
 /**
- * Drops the functions by name, and the types: the store's schema may contain others, an extension's for
- * instance. A step that removes a function drops it itself.
+ * Drops the functions, by name, and their types. By name, because the store's schema may contain other
+ * functions, such as those of an extension. A migration step that removes a function has to drop it itself.
  */
 export const DROP_FUNCTIONS = `
   do $$

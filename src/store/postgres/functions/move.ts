@@ -1,9 +1,9 @@
 /**
- * Moving: what policy and people decide about a delivery, one after the other, because one may free
- * the turn of the next. All of them are as they were seen, or nothing is done.
+ * SQL functions that carry out what policy and people decide about deliveries, one after the other, because
+ * one move may free the turn of the next. If any delivery has changed since it was read, nothing is done.
  */
 export const MOVE = `
-  -- The first that is not as it was seen, else the first receiver who cannot have it.
+  -- Returns the first delivery that changed since it was read, else the first receiver that cannot take it.
   create function refuse_moves(w bigint, p_moves move_part[]) returns json
   language plpgsql stable as $$
   #variable_conflict use_column
@@ -37,7 +37,7 @@ export const MOVE = `
     loop
       select * into b from deliveries x where x.workspace = w and x.id = m.delivery;
       if m.outcome is not null then
-        -- A try that nobody claimed counts all the same.
+        -- An attempt that no agent claimed counts as well.
         insert into attempts (workspace, delivery, attempt, ended_at, outcome, holder, instance,
             reason)
           values (w, b.id, b.attempt + (b.state not in (2, 3))::int, coalesce(ats[m.ord], t),
@@ -76,7 +76,7 @@ export const MOVE = `
     moved := every::json;
   end $$;
 
-  -- Its state, and its place in line: the last where it is new; whoever was behind it is next.
+  -- Sets the state and the position in the inbox: last if it is new there. The next in line gets its turn.
   create function line_up(w bigint, t bigint, pos bigint, at bigint, m move_part, b deliveries)
     returns text[]
   language plpgsql as $$

@@ -1,24 +1,24 @@
 /**
- * What speaks against the operations of a group, before anything of it is written: per operation
- * the first reason, or null when all may go ahead. Reasons are ranked as the checks of one
- * operation follow each other: its lease, its receivers, its parents, its records, its entries, the
- * work it would extend or the branch it has seen, its receiver's breaker, its ids. Whether an id is taken is not looked up
- * (the unique indexes do that) unless something else is wrong, or the hub asks for care after a
- * group has run into one that was.
+ * SQL functions that check the operations of a group before anything is written. They return the first
+ * reason against each refused operation, or null if all can proceed. Reasons are ranked in the order of the
+ * checks of one operation: its lease, its receivers, its parents, its records, its entries, the work it
+ * would extend or the branch it has read, its receiver's circuit breaker, its ids. Whether an id is taken
+ * is not looked up (the unique indexes ensure that), except if something else is wrong, or if the hub asks
+ * for the careful check after a group failed because of a taken id.
  *
- * Whether anything is wrong is asked first, part by part, only of the parts a group has: to set up
- * the one query that ranks all reasons takes longer than carrying out a small group.
+ * Whether anything is wrong is checked first, part by part, and only for the parts that a group has:
+ * preparing the one query that ranks all reasons takes longer than carrying out a small group.
  *
- * Here and in the other functions a row is looked up in a subquery of its own, never in a join: a
- * join can be planned from either side, and on tables that were empty when the plan was made it is
- * planned from the wrong one. For the same reason an update finds its rows by their place (ctid), and guards
- * with state + 0, which no partial index answers to.
+ * Here and in the other functions, rows are looked up in separate subqueries, never in a join: a join can
+ * be planned from either side, and if the tables were empty when the plan was made, it is planned from the
+ * wrong one. For the same reason, updates find their rows by location (ctid), and guard with state + 0,
+ * which matches no partial index.
  */
 
 import { CLOSED_BRANCH, IGNORE_BREAKER } from "../../store.ts";
 import { MAIN_BRANCH } from "../../visibility.ts";
 
-/** The parts that speak against a group, by what they are. */
+/** Queries for the parts of a group that are not allowed, by kind of check. */
 const VIOLATIONS = {
   holds: `from unnest(p_holds) as h
         left join lateral (select x.* from deliveries x
@@ -36,7 +36,7 @@ const VIOLATIONS = {
         where (select x.pos from memories x where x.workspace = w and x.id = m.id) is null
           and not exists (select from unnest(p_records) as b
             where b.id = m.id and b.ord < m.ord)`,
-  /** Neither the trunk nor traces are ever closed: most records cost no look. */
+  /** The main branch and traces are never closed, so most records need no lookup. */
   closed: `from unnest(p_records) as r
         where r.branch <> '${MAIN_BRANCH}' and not starts_with(r.branch, 'trace/')
           and (select e.revision from entries e where e.workspace = w and e.kind = '${CLOSED_BRANCH}'
@@ -59,7 +59,7 @@ const VIOLATIONS = {
         where p.single and p.extend is null and p.breaker <> ${IGNORE_BREAKER}
           and coalesce((select e.revision from entries e where e.workspace = w
             and e.kind = 'breaker' and e.name = p.receiver), 0) <> p.breaker`,
-  /** Somebody was quicker, or it has changed, or who may take it: the hub picks another. */
+  /** Taken by another holder, changed, or not allowed for this agent any more: the hub picks another. */
   takes: `from unnest(p_takes) as k
         left join lateral (select x.* from deliveries x
           where x.workspace = w and x.id = k.delivery limit 1) d on true
@@ -76,6 +76,7 @@ const ARGUMENTS = `p_holds hold_part[], p_records record_part[], p_mentions ment
     p_envelopes envelope_part[], p_posts post_part[], p_parents parent_part[], p_puts put_part[],
     p_tips tip_part[], p_takes take_part[], p_authors author_part[]`;
 
+/** SQL that creates the checks. `refuse` finds out whether anything is wrong, `reasons` what it is. */
 export const REFUSE = `
   create function refuse(w bigint, t bigint, p_careful boolean, ${ARGUMENTS}) returns json
   language plpgsql stable as $$
@@ -84,7 +85,7 @@ export const REFUSE = `
     wrong boolean := p_careful;
   begin
     if not wrong and (p_records is not null or p_authors is not null) then
-      -- Authors are few: each is looked at once.
+      -- There are few authors: each is checked once.
       wrong := exists (select from (
           select r.agent, r.key from unnest(p_records) r
           union select a.agent, a.key from unnest(p_authors) a) x
@@ -204,7 +205,7 @@ export const REFUSE = `
       when a.public_key <> p_key then 'key_changed' end;
   end $$;
 
-  -- Who can take it: the agent, or somebody who has the role.
+  -- Returns why a receiver cannot take a delivery: neither the agent nor any agent with the role is enabled.
   create function receiver_fault(w bigint, p_receiver text) returns text
   language plpgsql stable as $$
   declare

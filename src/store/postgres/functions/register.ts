@@ -1,6 +1,7 @@
 /**
- * Registering: one row per agent, one name for one agent. The digest covers two values only the
- * store knows (when the key came, and the revision), so the hub sends the text before and after.
+ * SQL function that registers an agent: one row per agent, and each name belongs to one agent. The digest
+ * covers two values that only the store knows (when the key was set, and the revision), so the hub sends the
+ * text before and after them.
  */
 export const REGISTER = `
   create function register(p_workspace text, p_now bigint, p_agent json, p_based_on int)
@@ -28,7 +29,7 @@ export const REGISTER = `
     if coalesce(current.revision, 0) <> p_based_on then
       return json_build_object('kind', 'changed');
     end if;
-    -- Not before any record, also when the clock went back: those were written without the key.
+    -- Never before an existing record, even if the clock went back: those were written without the key.
     keyed := case when a."publicKey" = coalesce(current.public_key, '')
       then coalesce(current.keyed_at, 0)
       else greatest(here.t, (select max(stored_at) from chains where workspace = here.w)) end;

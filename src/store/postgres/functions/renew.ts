@@ -1,6 +1,6 @@
 /**
- * Leases get their full time again, up to the longest hold: one by its fence, or all that a session
- * holds.
+ * SQL functions that renew leases for their full time, up to the maximum hold time: single leases by fence,
+ * or all leases of a session.
  */
 export const RENEW = `
   create function renew(w bigint, t bigint, p_renews renew_part[]) returns json

@@ -1,12 +1,14 @@
-/** Rows as the hub reads them (store/codecs.ts): arrays, in the order of the codec. */
+/** SQL functions that return rows as the hub reads them (store/codecs.ts): arrays, in the codec's order. */
 import { DELIVERY_COLUMNS } from "../../codecs.ts";
 
 /**
- * The same of columns at hand, as `d`. Of a row kept as one value each column is looked for from
- * the start, which took a quarter of the time of accepting.
+ * A delivery as an array, from the columns of a row named `d`. Listing the columns is faster than passing the
+ * row as one value: each column would be located from the start of the row, which took a quarter of the time
+ * of accepting.
  */
 export const DELIVERY_ROW = `json_build_array(${DELIVERY_COLUMNS})`;
 
+/** SQL that creates `delivery_row` and `envelope_row`. */
 export const ROWS = `
   create function delivery_row(d deliveries) returns json
   language sql stable as $$

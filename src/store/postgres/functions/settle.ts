@@ -1,6 +1,6 @@
 /**
- * Settling: the holder's part ends, with the attempt and the event it leaves; when the delivery is
- * over, the next of its receiver and task has its turn.
+ * SQL functions that settle deliveries: end the holder's attempt and write the attempt and its event. When
+ * the delivery is over, the next one of its receiver and task gets its turn.
  */
 import { DELIVERY_ROW } from "./rows.ts";
 
@@ -15,7 +15,7 @@ export const SETTLE = `
   begin
     update deliveries d set state = s.state, lease_until = 0, hold_until = 0,
         max_attempts = d.max_attempts + s.free::int,
-        -- The sooner of deadline and time to decide, of which 0 says that there is none.
+        -- The earlier of the deadline and the time to decide; 0 means that there is none.
         lapse_at = case when s.state >= 5 then 0 when s.lapse = 0 then d.deadline
           when d.deadline = 0 then t + s.lapse else least(d.deadline, t + s.lapse) end,
         ready_at = case when s.delay is null then 0 else t + s.delay end,
@@ -63,8 +63,8 @@ export const SETTLE = `
     wakes := over.senders || over.receivers || pass_turn(w, over.queues, over.tasks);
   end $$;
 
-  -- The first open delivery of a receiver and task is the one in turn. Answers with the receivers
-  -- that have a new one.
+  -- Marks the first open delivery of each receiver and task as the one in turn. Returns the receivers that
+  -- have a new one.
   create function pass_turn(w bigint, p_receivers text[], p_tasks text[]) returns text[]
   language plpgsql as $$
   #variable_conflict use_column

@@ -1,6 +1,7 @@
 /**
- * The cosine of the angle between two vectors, each a JSON array of numbers (NULL when they cannot be
- * compared), and a stored vector as one. For queries in SQL (sql.ts); src/store/sql/similarity.ts is the same for SQLite.
+ * SQL functions for vectors in SQL queries: the cosine of the angle between two vectors (JSON arrays of
+ * numbers; NULL if they cannot be compared), and the JSON array of a stored vector.
+ * src/store/sql/similarity.ts is the equivalent for SQLite.
  */
 export const SIMILARITY = `
   create function cosine_similarity(a text, b text) returns double precision
@@ -13,7 +14,7 @@ export const SIMILARITY = `
     ) as v (x, y)
   $$;
 
-  -- A stored vector (meaning/quantise.ts) as JSON: after four bytes of scale a signed byte each.
+  -- Returns a stored vector (search/embedding/quantise.ts) as JSON: 4 bytes of scale, then signed bytes.
   create function vector_text(stored bytea) returns text
   language sql immutable strict parallel safe as $$
     select '[' || string_agg((value / length)::real::text, ',' order by i) || ']'

@@ -1,21 +1,22 @@
 /**
- * One group of operations of one hub in one workspace: a single call, a single transaction, no
- * round trip while the workspace is locked.
+ * SQL functions that write a group of operations of one hub in one workspace: a single call, a single
+ * transaction, and no round trip while the workspace is locked.
  *
- * Every write of a workspace happens under its lock, so what a check sees is so until the commit:
- * chains have no gaps, numbers of events rise in the order they can be seen, nobody slips in
- * between. The lock is an advisory one, which leaves no trace: a claim that finds nothing writes
+ * Every write to a workspace happens under its lock, so everything a check sees stays true until the commit:
+ * chains have no gaps, event numbers increase in the order in which events become visible, and no other write
+ * happens in between. The lock is an advisory lock, which leaves no trace: a claim that finds nothing writes
  * nothing and syncs nothing.
  */
 import { PART_ARGUMENTS } from "../parts.ts";
 
 export const WRITE = `
+  -- Locks the workspace and creates it if necessary. Returns its key, the time and its counters.
   create function enter(p_workspace text, p_now bigint, out w bigint, out t bigint,
     out pos bigint, out ev bigint)
   language plpgsql as $$
   #variable_conflict use_column
   begin
-    -- Acknowledged is durable, however the database is set up.
+    -- An acknowledged write is durable, whatever the database's configuration.
     if current_setting('synchronous_commit') = 'off' then
       perform set_config('synchronous_commit', 'on', true);
     end if;
@@ -28,8 +29,8 @@ export const WRITE = `
     t := coalesce(p_now, (extract(epoch from clock_timestamp()) * 1000)::bigint);
   end $$;
 
-  -- A group commits without waiting for the disk, so that the next in line has the lock at once;
-  -- it is acknowledged after this, which waits until everything up to here is on the disk.
+  -- A group commits without waiting for the disk, so that the next group gets the lock at once. It is
+  -- acknowledged after this function, which waits until everything up to here is on disk.
   create function sync() returns void
   language plpgsql as $$
   begin
@@ -38,13 +39,13 @@ export const WRITE = `
       if current_setting('synchronous_commit') = 'off' then
         perform set_config('synchronous_commit', 'on', true);
       end if;
-      -- A commit waits for the disk only when it has something to put there.
+      -- A commit waits for the disk only if the transaction has written something.
       perform pg_logical_emit_message(true, 'baton', '');
     end if;
   end $$;
 
-  -- What is read may have been committed by others and not be on the disk yet. A statement that asks
-  -- for this is answered when it is: what a crash has taken back meanwhile is then read again.
+  -- Waits until everything that can be read is on disk: other transactions may have committed without
+  -- waiting. A statement that calls this returns only durable rows; after a crash, the hub reads again.
   create function flushed() returns void
   language plpgsql as $$
   begin
@@ -56,6 +57,7 @@ export const WRITE = `
     perform pg_logical_emit_message(true, 'baton', '');
   end $$;
 
+  -- Writes a group: checks all operations, then carries out each part, or returns why it is refused.
   create function write(p_workspace text, p_now bigint, p_writer uuid, p_token bigint,
     p_careful boolean, p_later boolean, p_mature boolean, p_due boolean, p_texts bytea,
     ${PART_ARGUMENTS}) returns json
@@ -148,7 +150,7 @@ export const WRITE = `
     end if;
 
     if p_puts is not null and kept is null then
-      kept := to_json(t); -- An entry may be another by the time somebody asks when this was put.
+      kept := to_json(t); -- The entry may have changed again when the hub asks when this was written.
     end if;
     if pos <> first or ev <> began or p_puts is not null then
       update workspaces x set position = pos, event = ev where x.key = w;
@@ -168,13 +170,13 @@ export const WRITE = `
       'due', due, 'wakes', (select json_agg(distinct x) from unnest(wakes) as x));
   end $$;
 
-  -- Was a write kept whose answer was lost? If not it never will be, although it may still be on its
-  -- way, or stand in line for the workspace: the hub writes it again.
+  -- Returns whether a write was committed of which the answer was lost. If not, it is fenced off and never
+  -- will be, even if it is still on its way or waits for the workspace: the hub writes it again.
   create function doubt(p_writer uuid, p_token bigint, out written bigint, out claimed json)
   language plpgsql as $$
   #variable_conflict use_column
   begin
-    -- What it says is acknowledged next: it is on the disk by then, with what was written before.
+    -- The result is acknowledged next: by then it is on disk, with everything written before it.
     if current_setting('synchronous_commit') = 'off' then
       perform set_config('synchronous_commit', 'on', true);
     end if;
