@@ -242,7 +242,7 @@ describe("every command", () => {
   it.each(LOOKING)("that looks makes no store in a database either: %s", async (...words) => {
     await using schema = testSchema();
     const { code, stderr } = await batonInProcess([...words, "--store", schema.address]);
-    expect(stderr).toContain("there is no store yet");
+    expect(stderr).toContain("the store does not exist yet");
     expect(code).toBe(ERROR_CODES.store_missing.exit);
     const made = "select 1 from information_schema.schemata where schema_name = $1";
     expect(await schema.query(made, [schema.schema])).toEqual([]);
@@ -253,7 +253,7 @@ describe("every command", () => {
     const { code, stderr } = await baton(["recent", "--store", schema.address]);
     expect({ code, stderr }).toEqual({
       code: ERROR_CODES.store_missing.exit,
-      stderr: expect.stringContaining("there is no store yet"),
+      stderr: expect.stringContaining("the store does not exist yet"),
     });
   });
 

@@ -110,7 +110,7 @@ describe("vectors with pgvector", () => {
     const { compared, found } = await nearestTo("plain", vectors[6] as Float32Array);
     expect(compared).toBe("exact");
     expect(found[0]).toBe(7);
-    expect(await comparedBy("plain")).toMatch(/signatures.*no pgvector/);
+    expect(await comparedBy("plain")).toMatch(/signatures.*does not have pgvector/);
     expect(await tables()).toEqual(before);
   });
 
@@ -119,7 +119,7 @@ describe("vectors with pgvector", () => {
     const before = await tables();
     await put("indexed", vectors.slice(0, 200));
     await put("indexed", vectors.slice(200), 201);
-    expect(await comparedBy("indexed")).toBe("by an HNSW index of pgvector");
+    expect(await comparedBy("indexed")).toBe("with a pgvector HNSW index");
     const [table] = (await tables()).filter((name) => !before.includes(name));
     await server.ask("set enable_seqscan = off", []);
     const plan = await server.ask(
@@ -143,7 +143,7 @@ describe("vectors with pgvector", () => {
     await put("begun before", vectors);
     await withExtension();
     expect(await comparedBy("begun before")).toMatch(
-      /pgvector was not there when the model was begun/,
+      /pgvector was not installed when the model was added/,
     );
   });
 
@@ -184,10 +184,10 @@ describe("vectors with pgvector", () => {
   it.each([
     {
       dimensions: 2_001,
-      says: /half precision: 2001 dimensions are more than the 2000/,
+      says: /half precision: 2001 dimensions exceed the 2000/,
       how: "hnsw",
     },
-    { dimensions: 4_001, says: /takes 4000 dimensions at most, and these are 4001/, how: "exact" },
+    { dimensions: 4_001, says: /at most 4000 dimensions, and this model has 4001/, how: "exact" },
   ])("$dimensions dimensions go another way, and that is said [MEM-8]", async (of) => {
     await withExtension();
     const { dimensions, says, how } = of;

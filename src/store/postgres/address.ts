@@ -1,38 +1,42 @@
 /**
- * `postgres://user:password@host:port/database`, with what the driver understands (sslmode,
- * application_name, host of a socket …) and, of our own:
+ * Parses PostgreSQL addresses: `postgres://user:password@host:port/database`, with the parameters of the
+ * driver (sslmode, application_name, host of a socket, …) and these of Baton:
  *
- *   schema=baton        where the tables are; several stores can share a database
- *   pool=4              connections for reading; writing and listening have one each
- *   pgbouncer=true      the address is a pooler's: nothing is prepared by name, and there is no
- *                       listening, so that wake-ups from other hubs wait for the next look
+ *   schema=baton        schema of the tables; several stores can share a database
+ *   pool=4              connections for reading; writing and listening use their own
+ *   pgbouncer=true      the address is that of a pooler: statements are not prepared by name, and the hub
+ *                       does not listen, so that it finds work from other hubs when it next polls
  */
 import { BatonError } from "../../base/errors.ts";
 
+/** A parsed address. */
 export interface PostgresAddress {
-  /** For the driver. */
+  /** Connection string for the driver. */
   readonly url: string;
   readonly schema: string;
+  /** Maximum number of connections for reading. */
   readonly pool: number;
   readonly pgbouncer: boolean;
-  /** For people: without user and password. */
+  /** For messages: without user and password. */
   readonly name: string;
 }
 
 const DEFAULT_POOL = 4;
 const MAX_POOL = 100;
 
+/** Returns whether an address is that of a PostgreSQL store. */
 export function isPostgresAddress(address: unknown): address is string {
   return typeof address === "string" && /^postgres(ql)?:/.test(address);
 }
 
+/** Parses an address. Throws `invalid_input` without showing the address, which may contain a password. */
 export function parsePostgresAddress(address: string): PostgresAddress {
   const url = parseUrl(address);
   const schema = takeParameter(url, "schema") ?? "baton";
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
     throw invalidAddressError(
       "schema",
-      "must be a lower-case name of letters, digits and _, at most 63 long",
+      "must be a name of lowercase letters, digits and _, with at most 63 characters",
     );
   }
   const pool = Number(takeParameter(url, "pool") ?? DEFAULT_POOL);
@@ -48,11 +52,11 @@ export function parsePostgresAddress(address: string): PostgresAddress {
 }
 
 function parseUrl(address: string): URL {
-  if (!URL.canParse(address)) throw invalidAddressError("address", "is no URL");
+  if (!URL.canParse(address)) throw invalidAddressError("address", "is not a URL");
   const url = new URL(address);
-  // What is left of a password that was not encoded would stand in the path, and be shown.
+  // The rest of a password that was not encoded would be part of the path, and be shown.
   const misplaced = !/^\w+:\/\//.test(address) || url.pathname.includes("@");
-  if (misplaced || !isEncoded(url)) throw invalidAddressError("address", "is no URL of a database");
+  if (misplaced || !isEncoded(url)) throw invalidAddressError("address", "is not a database URL");
   return url;
 }
 
@@ -71,10 +75,10 @@ function takeParameter(url: URL, name: string): string | undefined {
   return value;
 }
 
-/** Shows nothing of the address itself: it may hold a password. */
+/** Does not show the address itself: it may contain a password. */
 function invalidAddressError(path: string, what: string): BatonError {
   return new BatonError("invalid_input", {
-    message: `The PostgreSQL address: ${path} ${what}.`,
+    message: `Invalid PostgreSQL address: ${path} ${what}.`,
     path,
     hint: "Write postgres://user:password@host:5432/database?schema=baton, with special characters in the password percent-encoded.",
   });

@@ -1,20 +1,21 @@
 /**
- * Group commit. What is submitted while groups are on their way becomes the next one, which leaves
- * when one of the two pens is free: while one group is carried out or waits for the disk, the other
- * is prepared and sent. Two that are about the same thing are never on their way together.
+ * Group commit: collects the operations submitted while groups are in progress into the next group, which is
+ * sent when one of the two writers is free. While one group is executed or waits for the disk, the other is
+ * prepared and sent. Two operations that touch the same are never in progress at the same time.
  */
 
 import { GroupWriter, type GroupWriterOptions } from "./group-writer.ts";
 import { type Operation, type Outcome, Write } from "./operations.ts";
 
 const WRITERS = 2;
-/** Bounds how long one transaction can get, and so everybody's latency. */
+/** Limits of a group: they bound the length of a transaction, and so the latency of all callers. */
 const MAX_OPERATIONS = 256;
 const MAX_RECORDS = 2_000;
 
+/** Queues operations and writes them in groups. */
 export class Committer {
   readonly #pens: readonly GroupWriter[];
-  /** What each pen is at, finished or not, and what that touches. */
+  /** The current or last work of each writer, and the keys it touches. */
   readonly #work: Promise<void>[];
   readonly #touched: (readonly string[])[];
   #queue: Write[] = [];
@@ -26,6 +27,7 @@ export class Committer {
     this.#touched = this.#pens.map(() => []);
   }
 
+  /** Submits an operation. Resolves with its outcome once it is on disk. */
   submit(operation: Operation): Promise<Outcome> {
     return new Promise((resolve, reject) => {
       this.#queue.push(new Write(operation, resolve, reject));
@@ -33,13 +35,17 @@ export class Committer {
     });
   }
 
+  /** Waits for everything that was submitted, then closes the connections. */
   async close(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
     await Promise.all(this.#work);
     await Promise.all(this.#pens.map((pen) => pen.close()));
   }
 
-  /** An immediate callback runs after every caller of this turn has submitted: the group. */
+  /**
+   * Sends groups until the queue is empty. Waits for an immediate: by then all callers of this turn have
+   * submitted.
+   */
   async #flush(): Promise<void> {
     await new Promise(setImmediate);
     try {
@@ -62,7 +68,10 @@ export class Committer {
     });
   }
 
-  /** Of one workspace, no two about the same thing; what does not fit keeps its place in line. */
+  /**
+   * Returns the next group: one workspace, no key twice. The other operations keep their order in the
+   * queue.
+   */
   #nextGroup(): Write[] {
     const touched = new Set(this.#touched.flat());
     const group: Write[] = [];

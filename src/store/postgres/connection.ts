@@ -1,4 +1,4 @@
-/** Connections: how they are made, how statements are run on them, how long one is tried for. */
+/** Opens connections and pools, runs statements on them, and retries while the server is unavailable. */
 import type { Duplex } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -10,12 +10,13 @@ const CONNECT_MS = 10_000;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1_000;
 
-/** Counters and times fit a number: they are made from numbers. */
+/** Parses bigint as number: all counters and times are within its range. */
 const types = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
     oid === INT8 ? Number : pg.types.getTypeParser(oid, format as "text"),
 };
 
+/** Returns the driver's configuration for an address. */
 export function clientConfig(address: PostgresAddress): pg.ClientConfig {
   return {
     connectionString: address.url,
@@ -27,10 +28,11 @@ export function clientConfig(address: PostgresAddress): pg.ClientConfig {
 }
 
 /**
- * Returns a pool for reading, of at most `max` connections; `waitMs` is how long a caller waits for one. The
- * server may end a connection at any moment, also in the packet that says it is ready, before its caller
- * can listen: without a listener from the start, the process would end with an unhandled error. Using such a
- * connection fails with its next query.
+ * Returns a pool for reading, of at most `max` connections; a caller waits at most `waitMs` for one.
+ *
+ * The server may close a connection at any moment, even in the packet that reports it as ready, before the
+ * caller can add a listener. Without a listener from the start, the process would end with an unhandled
+ * error. Using such a connection fails with its next query.
  */
 export function poolFor(
   address: PostgresAddress,
@@ -48,14 +50,14 @@ export function poolFor(
   return pool;
 }
 
-/** Whether a connection keeps the process alive; the driver can, its types do not say so. */
+/** Sets whether a connection keeps the process alive. The driver's types lack these methods. */
 export function keepProcessAlive(client: pg.ClientBase, alive: boolean): void {
   const connected = client as pg.ClientBase & { ref(): void; unref(): void };
   if (alive) connected.ref();
   else connected.unref();
 }
 
-/** What is sent in one go leaves in one packet: each write to a socket costs about 50 µs. */
+/** Sends several messages in one packet: each write to a socket costs about 50 µs. */
 export function sendInOnePacket<const T>(client: pg.Client, send: () => T): T {
   const { stream } = (client as pg.Client & { connection: { stream: Duplex } }).connection;
   stream.cork();
@@ -66,14 +68,16 @@ export function sendInOnePacket<const T>(client: pg.Client, send: () => T): T {
   }
 }
 
-/** A statement with a name is planned once per connection; behind a pooler names mean nothing. */
+/** A statement. By its name it is planned once per connection; behind a pooler names are not used. */
 export interface Statement {
   readonly name: string;
   readonly text: string;
 }
 
+/** A row as an array of values, in the order of the selected columns. */
 export type Row = readonly unknown[];
 
+/** Runs a statement and returns its rows. */
 export async function runStatement(
   client: Pick<pg.ClientBase, "query">,
   { name, text }: Statement,
@@ -90,7 +94,10 @@ export async function runStatement(
   return result.rows;
 }
 
-/** Tries again while the server is away or others are in the way; every try starts from nothing. */
+/**
+ * Retries while the server is unavailable or a conflict aborts the attempt. Each attempt starts from
+ * scratch.
+ */
 export async function retryWhileUnavailable<T>(
   attempt: () => Promise<T>,
   options: { readonly forMs: number; readonly store: string },

@@ -1,11 +1,12 @@
-/** The texts of envelopes for the records that vouch for them: read by their ids, which have an index. */
+/** Adds the texts of envelopes to the records that vouch for them; reads them by id, which is indexed. */
 import type { PositionedMemory } from "../codecs.ts";
 import type { RowWithEnvelope } from "../search.ts";
 import type { Row } from "./connection.ts";
 
-/** Most records vouch for none, and need not be parsed to know that. */
+/** Text that every handoff record contains: most records are not handoffs, and need not be parsed. */
 const ENVELOPE_MARKER = '"envelope":{';
 
+/** Returns the rows with the texts of their envelopes. */
 export async function withEnvelopeTexts(
   rows: readonly PositionedMemory[],
   read: (ids: readonly string[]) => Promise<readonly Row[]>,
@@ -17,7 +18,7 @@ export async function withEnvelopeTexts(
   return rows.map((row, n) => ({ ...row, envelope: texts.get(ids[n] ?? "") }));
 }
 
-/** A damaged record vouches for nothing. */
+/** Returns undefined for records without an envelope and for damaged ones. */
 function envelopeIdOf({ text }: PositionedMemory): string | undefined {
   if (!text.includes(ENVELOPE_MARKER)) return undefined;
   try {

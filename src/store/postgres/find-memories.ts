@@ -1,7 +1,7 @@
 /**
- * Finding memories newest first: the records beyond the index's watermark are scanned, the ones
- * below come from the index and are checked again. The answer is exact as long as the index holds
- * everything up to its watermark.
+ * Finds memories, newest first. Records beyond the index's watermark are scanned; the others come from the
+ * index and are checked again. The result is exact as long as the index contains everything up to its
+ * watermark.
  */
 
 import { memoryOf } from "../codecs.ts";
@@ -15,11 +15,12 @@ import { lastSeqs, linesIn, positionOf, type StatementRunner } from "./lines.ts"
 import { facetOf, INDEX_VERSION } from "./search/indexer.ts";
 
 const MAX_POSITION = 2 ** 53 - 1;
-/** Of more lines than this most records are on one of them: the whole workspace is walked. */
+/** With more lines than this, most records are on one of them: the whole workspace is read instead. */
 const MAX_MERGED_LINES = 64;
-/** What is fetched at once, at most. */
+/** Maximum number of rows fetched at once. */
 const MAX_PAGE_ROWS = 1_000;
 
+/** Returns the newest memories that match a filter and that the reader may see. */
 export async function recentMemories(
   reader: StatementRunner,
   operation: RecentMemories,
@@ -53,7 +54,7 @@ interface Search {
   readonly fits: (row: MemoryRow) => boolean;
 }
 
-/** The newest of the lines. */
+/** Returns the newest memories of the lines. */
 async function walk(
   reader: StatementRunner,
   { workspace, lines, ...search }: Search,
@@ -72,7 +73,7 @@ async function walk(
   return pageUntil(search, page);
 }
 
-/** By one facet of each line, checked for the others. */
+/** Finds memories by one facet of each line and checks the others. */
 function byFacets(
   { sql, read }: StatementRunner,
   { workspace, lines, ...search }: Search,
@@ -87,7 +88,7 @@ function byFacets(
   );
 }
 
-/** Pages until there are enough that fit: some rows are not for this reader. */
+/** Fetches pages until enough rows match: some are not visible to this reader. */
 async function pageUntil(
   { before, limit, fits }: Pick<Search, "before" | "limit" | "fits">,
   page: (before: number, limit: number) => Promise<Row[]>,
@@ -116,6 +117,7 @@ async function scan(
   return (await read(sql.memoriesTail, values)).map(memoryOf);
 }
 
+/** Returns how many records a workspace has, and how many of them are indexed. */
 export async function indexState(
   { sql, read }: StatementRunner,
   workspace: string,
@@ -125,7 +127,7 @@ export async function indexState(
   return { records, indexed };
 }
 
-/** The facets a filter asks for, the rarest kind first: its rows are the ones that are walked. */
+/** Returns the facets of a filter, the rarest kind first: its rows are the ones that are read. */
 function facetsIn(branch: string, filter: MemoryFilter): string[] {
   const { task, session, tag, type, agent } = filter;
   return Object.entries({ session, task, tag, agent, type }).flatMap(([kind, value]) =>

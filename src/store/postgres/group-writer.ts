@@ -1,14 +1,13 @@
 /**
- * A pen: one connection that writes groups of operations, one after the other. A group is one call
- * of one function, so that nothing waits for the network while the workspace is locked; only a group
- * that claims and accepts looks first for what it could take, outside the lock.
+ * Writes groups of operations over one connection, one after the other. A group is one call of one
+ * function, so that nothing waits for the network while the workspace is locked. Only a group that claims
+ * and accepts first picks what it could take, outside the lock.
  *
- * The group commits, which frees the lock for others, and is acknowledged when it is on the disk as
- * well.
+ * The group commits, which releases the lock, and is acknowledged once it is on disk.
  *
- * Operations that are refused are answered, the others of their group go again without them. When
- * the connection breaks before the answer came, the database is asked whether the group was kept:
- * each pen leaves the number of its last group in the group's own transaction.
+ * Refused operations get their outcome, and the others of the group are sent again without them. If the
+ * connection breaks before the response arrives, the writer asks the database whether the group was
+ * committed: each writer stores the number of its last group in the group's own transaction.
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -30,32 +29,33 @@ import type { Operation, Outcome, Write } from "./operations.ts";
 import { encodeParts } from "./parts.ts";
 import type { Statements } from "./statements.ts";
 
-/** An operation, the reason it was refused for, and what that is about (functions/refuse.ts). */
+/** A refused operation, the reason, and what the reason refers to (functions/refuse.ts). */
 export type OperationRefusal = readonly [operation: number, why: string, what: string];
 
+/** What a writer needs from the store. */
 export interface GroupWriterOptions {
   readonly address: PostgresAddress;
   readonly sql: Statements;
-  /** How long a group is tried for while the server is away. */
+  /** How long a group is retried while the server is unavailable, in milliseconds. */
   readonly forMs: number;
-  /** The time to write, or null for the database's own. */
+  /** Returns the time to write, or null for the database's time. */
   now(): number | null;
-  /** What a refusal means for the caller: reads again what is there now. */
+  /** Returns the outcome of a refused operation; reads the current state for it. */
   explain(operation: Operation, refusal: OperationRefusal): Promise<Outcome>;
-  /** The answer to a group that was kept although its answer was lost. */
+  /** Returns the response to a group that was committed although its response was lost. */
   recover(workspace: string, group: Group, claimed: unknown): Promise<GroupResponse>;
-  /** After each commit, before it is acknowledged. */
+  /** Called after each commit, before it is acknowledged. */
   committed(workspace: string, woken: readonly string[], records: number): void;
 }
 
-/** A row of functions/claim.ts, pick. */
+/** A row of pick (functions/claim.ts). */
 type PickRow = [
   ...[bucket: number, fault: string | null, due: number | null, late: boolean],
   delivery: unknown,
   ...envelope: unknown[],
 ];
 
-/** Operations that look for the same, and what was found for them. */
+/** Operations that look for the same deliveries, and what was found for them. */
 interface Bucket {
   readonly receiver: string;
   readonly key: string;
@@ -70,35 +70,37 @@ interface Bucket {
 interface PickResult {
   readonly buckets: readonly Bucket[];
   readonly due: number | null;
-  /** Retries have come due that nobody has let become ready. */
+  /** Whether retries are due that have not been made ready yet. */
   readonly late: boolean;
 }
 
-/** A group whose answer was lost, or who knows whether it reached the disk. */
+/** A group of which the response was lost, or of which it is unknown whether it reached the disk. */
 interface UncertainGroup {
   readonly token: number;
   readonly group: Group;
   readonly writes: readonly Write[];
+  /** Present if the group is known to be committed. */
   readonly answer?: GroupResponse;
 }
 
-/** What is sent, and how. */
+/** A function call and how to send it. */
 interface Call {
   readonly workspace: string;
   readonly group: Group;
   readonly token: number;
-  /** Looks up whether ids are taken, after one was. */
+  /** Whether to check for taken ids, after a group failed because of one. */
   readonly careful: boolean;
-  /** Ends the transaction in which things were reserved. */
+  /** Ends the transaction in which deliveries were reserved. */
   readonly commit: boolean;
 }
 
 interface CallResult {
   readonly answer: GroupResponse | { readonly refused: readonly OperationRefusal[] };
-  /** Resolves when it is on the disk. */
+  /** Resolves when the write is on disk. */
   readonly synced: Promise<unknown>;
 }
 
+/** One writing connection of a hub. */
 export class GroupWriter {
   readonly #options: GroupWriterOptions;
   readonly #id = randomUUID();
@@ -111,8 +113,8 @@ export class GroupWriter {
   }
 
   /**
-   * Together; when that cannot be done, each alone, so that no one suffers for its neighbour. Never
-   * rejects: each write is told what became of it.
+   * Writes operations together; if that fails because of a statement, each one alone, so that none fails
+   * because of another. Never rejects: each write is resolved or rejected instead.
    */
   async write(group: readonly Write[]): Promise<void> {
     try {
@@ -131,6 +133,7 @@ export class GroupWriter {
     }
   }
 
+  /** Closes the connection and deletes the writer's row. */
   async close(): Promise<void> {
     const connection = this.#connection;
     if (connection === undefined) return;
@@ -141,19 +144,20 @@ export class GroupWriter {
       await this.#run(client, this.#options.sql.forgetWriter, [this.#id]);
       await client.end();
     } catch {
-      // The server is away: it has nothing of ours left to close.
+      // The server is unavailable: there is nothing left to close.
     }
   }
 
-  /** One transaction: settles those that were written and those that were refused. */
+  /** Runs one transaction: settles the writes that were written and those that were refused. */
   async #attempt(group: readonly Write[]): Promise<void> {
     const client = await this.#connected();
-    keepProcessAlive(client, true); // An idle hub does not keep the process; one that writes does.
+    keepProcessAlive(client, true); // An idle hub does not keep the process alive; a writing one does.
     try {
       if (this.#doubt !== undefined) await this.#clearDoubt(client, this.#doubt);
       const left = group.filter((write) => !write.settled);
       const picked = await this.#pick(client, left);
-      // What others of the group are about is taken in the next one: checks see the state before.
+      // Deliveries that others of the group touch are taken in the next group: checks see the state before
+      // it.
       const touched = new Set(left.flatMap((write) => write.touches));
       const ready = left.filter(({ settled, takes }) => {
         return !settled && !takes.some(({ candidate }) => touched.has(candidate.delivery.id));
@@ -168,7 +172,7 @@ export class GroupWriter {
     }
   }
 
-  /** A connection that failed may be in any state, also inside a transaction: the next is a new one. */
+  /** Discards a failed connection: it may be in any state, even inside a transaction. */
   #discard(client: pg.Client): void {
     if (this.#connection?.client === client) this.#connection = undefined;
     client.end().catch(() => {});
@@ -200,13 +204,16 @@ export class GroupWriter {
     try {
       await synced;
     } catch (error) {
-      this.#doubt = { token, group, writes, answer }; // Committed, whatever the reason.
+      this.#doubt = { token, group, writes, answer }; // It is committed, whatever the error.
       throw error;
     }
     this.#acknowledge(writes, group, answer);
   }
 
-  /** A pooler may give each statement another session: there the write itself waits for the disk. */
+  /**
+   * Calls the function. Behind a pooler statements may use different sessions: there the write itself
+   * syncs.
+   */
   async #call(client: pg.Client, call: Call): Promise<CallResult> {
     const { sql, now, address } = this.#options;
     const { workspace, group, token } = call;
@@ -218,7 +225,7 @@ export class GroupWriter {
       call.commit ? client.query("commit") : undefined,
       later ? this.#run(client, sql.sync, []) : Promise.resolve(),
     ]);
-    synced.catch(() => {}); // Whoever waits for it is told.
+    synced.catch(() => {}); // Reported where it is awaited.
     const [rows] = await Promise.all([writing, committing]);
     return { answer: rows[0]?.[0] as GroupResponse, synced };
   }
@@ -233,21 +240,21 @@ export class GroupWriter {
     for (const refusal of refusals) {
       const [i, why] = refusal;
       const write = writes[i];
-      // What it was about to take has gone to somebody else: it looks for something else.
+      // The delivery it was about to take was taken by another holder: it picks again.
       if (write === undefined || why === "taken") continue;
       write.resolve(await this.#options.explain(write.operation, refusal));
     }
   }
 
   /**
-   * Opens a transaction and reserves in it what the group wants to claim and accept; true when
-   * there was anything to look for.
+   * Opens a transaction and reserves what the group wants to claim and accept. Returns false if no operation
+   * does, and no transaction was opened.
    */
   async #pick(client: pg.Client, writes: readonly Write[]): Promise<boolean> {
     const taking = writes.filter((write) => write.taking !== undefined);
     if (taking.length === 0) return false;
     let picked = await this.#look(client, taking);
-    // Nothing is changed for those who are refused.
+    // For refused operations nothing is changed.
     if (picked.late && picked.buckets.some((bucket) => bucket.fault === null)) {
       await client.query("commit");
       await this.#mature(client, taking[0]?.workspace ?? "");
@@ -257,7 +264,7 @@ export class GroupWriter {
     return true;
   }
 
-  /** Those of one receiver that take whatever comes look together, and share what is found. */
+  /** Picks for all operations. Those with the same receiver, task and delivery share what is found. */
   async #look(client: pg.Client, taking: readonly Write[]): Promise<PickResult> {
     const buckets = new Map<string, Bucket>();
     for (const write of taking) {
@@ -293,7 +300,7 @@ export class GroupWriter {
     return { buckets: looks, due, late };
   }
 
-  /** Deals out what was found, and writes the records that accept it. */
+  /** Distributes what was found, and creates the records that accept it. */
   async #deal({ writes, found, fault }: Bucket, due: number | null): Promise<void> {
     for (const write of writes) {
       const claim = write.taking as ClaimDeliveries;
@@ -308,7 +315,7 @@ export class GroupWriter {
     }
   }
 
-  /** Lets retries whose time has come become ready, before looking for them. */
+  /** Makes due retries ready, before picking again. */
   async #mature(client: pg.Client, workspace: string): Promise<void> {
     const group = new Group();
     group.mature();
@@ -316,7 +323,9 @@ export class GroupWriter {
     await this.#call(client, { workspace, group, token, careful: false, commit: false });
   }
 
-  /** Was it kept? If so its answer is read from what it left; if not it goes again. */
+  /**
+   * Finds out whether a group was committed. If so, reads its response from its rows; if not, it is resent.
+   */
   async #clearDoubt(
     client: pg.Client,
     { token, group, writes, answer }: UncertainGroup,
@@ -344,16 +353,16 @@ export class GroupWriter {
     return retryWhileUnavailable(attempt, { forMs, store: address.name });
   }
 
-  /** One connection at a time; when it breaks, the next attempt makes a new one. */
+  /** Returns the connection; opens a new one if the last one broke. */
   #connected(): Promise<pg.Client> {
     if (this.#connection !== undefined) return this.#connection.ready;
     const { address, forMs } = this.#options;
     const client = new pg.Client({
       ...clientConfig(address),
       pipeline: true,
-      // Others may hold the workspace for as long as a write waits; a pooler takes no settings.
+      // Other hubs may hold the workspace as long as a write waits; a pooler does not accept settings.
       ...(address.pgbouncer ? {} : { lock_timeout: forMs }),
-      // Whoever has not answered by then is not there any more, whatever the network says.
+      // A server that has not answered by then is considered lost, whatever the network reports.
       query_timeout: 2 * forMs,
     });
     const ready = client.connect().then(() => client);
@@ -368,14 +377,14 @@ export class GroupWriter {
   }
 }
 
-/** Given up before the server could be asked what became of it. */
+/** Adds to an error that it is unknown whether the write was committed. */
 function uncertainError(failure: unknown): unknown {
   if (!isBatonError(failure)) return failure;
   const { code, message, path, details } = failure;
   return new BatonError(code, {
-    message: `${message} It may have been kept or not.`,
+    message: `${message} The write may or may not have been committed.`,
     path,
-    hint: "Check that the server runs and can be reached, then look whether it is there.",
+    hint: "Check that the server is running and reachable, then check whether the write exists.",
     details: { ...details, uncertain: true },
     cause: failure.cause,
   });

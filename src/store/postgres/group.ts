@@ -1,6 +1,6 @@
 /**
- * A group of operations as one call: what each of them needs, sorted by what has to be done, with
- * all texts as one run of bytes. And the way back: the answer, per operation.
+ * Encodes a group of operations as one function call, and decodes the response into an outcome per operation.
+ * The rows that the operations need are sorted by part (parts.ts); all texts are sent as one block of bytes.
  */
 import { genesis } from "../chain.ts";
 import { deliveryOf, envelopeOf, stateNumber } from "../codecs.ts";
@@ -33,61 +33,65 @@ import type {
 import type { ClaimAcceptance, Operation, Outcome, PutOperation } from "./operations.ts";
 import { encodeParts, PART_NAMES, type Part, type PartName } from "./parts.ts";
 
-/** What the database answers (functions/write.ts). */
+/** The response of the database (functions/write.ts). */
 export interface GroupResponse {
-  /** When it was written. */
+  /** Time of the write. */
   readonly at: number;
   readonly places: readonly (readonly [number, number, string])[] | null;
   readonly settled: Readonly<Record<number, unknown>> | null;
-  /** By operation, in the order asked for. */
+  /** By operation, in the order of the group. */
   readonly sent: readonly (readonly [number, unknown])[] | null;
-  /** By delivery, as taken. */
+  /** By delivery id; `taken` as well. */
   readonly accepted: Readonly<Record<string, unknown>> | null;
   readonly taken: Readonly<Record<string, unknown>> | null;
   readonly renewed: Readonly<Record<number, unknown>> | null;
   readonly moved: readonly unknown[] | null;
   readonly claimed: readonly (readonly [number, unknown, unknown])[] | null;
-  /** Null: nothing will fall due. */
+  /** Milliseconds until something becomes due; null if nothing will. */
   readonly due: number | null;
+  /** Agents to wake up. */
   readonly wakes: readonly string[] | null;
 }
 
-/** States as bits. */
+/** Encodes states as bits. */
 const bits = (states: readonly DeliveryState[]): number =>
   states.reduce((sum, state) => sum | (1 << stateNumber(state)), 0);
 const HELD = bits(HELD_STATES);
 
 type Parts = { [Name in PartName]?: Part<Name>[] };
 
+/** A group of operations on one workspace. Operations are identified by their number in the group. */
 export class Group {
   readonly #parts: Parts = {};
   readonly #texts: Buffer[] = [];
   readonly #geneses = new Map<string, string>();
-  /** Operations that claim the same way claim together; what comes is dealt out in their order. */
+  /** Operations with equal claims claim together; the result is distributed in their order. */
   readonly #claims = new Map<string, { readonly n: number; most: number }>();
   readonly #claimOf = new Map<number, number>();
   readonly #ids = new Set<string>();
-  /** What was claimed and not dealt out yet. */
+  /** Claimed deliveries that are not distributed yet. */
   #unclaimed: Map<number, (readonly [number, unknown, unknown])[]> | undefined;
-  /** Where each handoff went. */
+  /** The deliveries of each handoff. */
   #sent: Map<number, (readonly [number, unknown])[]> | undefined;
   #matures = false;
-  /** Whether anybody will be told when something falls due. */
+  /** Whether an operation needs the next due time. */
   #due = false;
   #bytes = 0;
   #records = 0;
-  /** Records of the group, by the operation that brings them: the first one's number. */
+  /** Number of the first record of each operation. */
   readonly #recordOf = new Map<number, number>();
-  /** Whether it has to be looked up which ids are taken. */
+  /** Whether to look up which ids are taken. */
   careful = false;
-  /** Ids of all its records, in order. */
+  /** Ids of all records, in order. */
   readonly recordIds: string[] = [];
-  /** The delivery each operation is about, or those it takes. */
+  /** The delivery each operation is about, by operation; the deliveries it takes, by delivery id. */
   readonly deliveries = new Map<number | string, string>();
-  /** The deliveries each handoff leads to, and those that are moved. */
+  /** The deliveries of each handoff. */
   readonly posts: (readonly [operation: number, delivery: string])[] = [];
+  /** The moved deliveries. */
   readonly moves: string[] = [];
 
+  /** Adds an operation. `takes` are the deliveries it takes, if it claims and accepts. */
   add(i: number, operation: Operation, takes: readonly ClaimAcceptance[] = []): void {
     switch (operation.kind) {
       case "append":
@@ -124,12 +128,12 @@ export class Group {
     }
   }
 
-  /** Lets retries whose time has come become ready first. */
+  /** Makes due retries ready before anything else. */
   mature(): void {
     this.#matures = true;
   }
 
-  /** The arguments that carry the group. */
+  /** Returns the arguments of the function call. */
   encoded(): readonly unknown[] {
     const texts = Buffer.concat(this.#texts, this.#bytes);
     const parts = PART_NAMES.map((name) => encodeParts(name, this.#parts[name]));
@@ -189,7 +193,7 @@ export class Group {
     return ord;
   }
 
-  /** Hashed once for all records of a branch. */
+  /** Returns the genesis link of a branch; hashed once for all its records. */
   #genesis({ workspace, branch }: { workspace: string; branch: string }): string {
     const known = this.#geneses.get(branch) ?? genesis(workspace, branch);
     this.#geneses.set(branch, known);
@@ -237,7 +241,7 @@ export class Group {
     const single = operation.deliveries.length === 1;
     const { id, receiver, maxAttempts, ahead, state, delayMs, deadline, lapseMs } = delivery;
     this.posts.push([where.i, extend?.held ? extend.delivery : id]);
-    // What stays gets no row that would run into a taken id.
+    // A held delivery stays, so no new row would run into a unique index if the id is taken.
     if (extend?.held) this.careful = true;
     this.#part("post", {
       ...where,
@@ -361,7 +365,7 @@ export class Group {
     }
   }
 
-  /** Its share of what was claimed for all that claim alike. */
+  /** Returns an operation's share of what was claimed for all equal claims. */
   #dealt(i: number, { limit }: ClaimDeliveries, answer: GroupResponse): DeliveryWithEnvelopeRow[] {
     const n = this.#claimOf.get(i) ?? 0;
     this.#unclaimed ??= Map.groupBy(answer.claimed ?? [], ([claim]) => claim);
@@ -372,7 +376,7 @@ export class Group {
     }));
   }
 
-  /** Where the records of an operation went. */
+  /** Returns the chain positions of an operation's records. */
   #places(i: number, ids: readonly string[], { places }: GroupResponse): ChainPosition[] {
     const first = (this.#recordOf.get(i) ?? 1) - 1;
     return ids.map((id, n) => {
@@ -381,7 +385,7 @@ export class Group {
     });
   }
 
-  /** What came of one operation of the group that was written. */
+  /** Returns the outcome of an operation after its group was written. */
   outcome(
     i: number,
     operation: Operation,
@@ -431,6 +435,7 @@ export class Group {
   }
 }
 
+/** Returns the outcome of a claim; the next due time is only relevant if it got less than it wanted. */
 export function claimOutcome(
   { limit }: ClaimDeliveries,
   claimed: readonly DeliveryWithEnvelopeRow[],
@@ -461,13 +466,13 @@ function acceptedClaims(
 }
 
 /**
- * Whether a hold that was given still stands. An answer that was lost is read when the server is
- * back: by then a lease may have run out, and what it was for may be somebody else's.
+ * Returns whether a lease that was granted is still current. A lost response is read when the server is back:
+ * by then the lease may have expired, and another agent may hold the delivery.
  */
 export function stillHeld({ fence, state }: DeliveryRow, given: number): boolean {
   return fence === given && HELD_STATES.some((held) => held === state);
 }
 
 function throwMissingPlace(): never {
-  throw new Error("the database's answer lacks a place");
+  throw new Error("the database's response lacks the position of a record");
 }

@@ -1,6 +1,6 @@
 /**
- * Lines: the branches somebody sees, each up to one of its records. Along a chain positions and
- * times rise, so where a chain was at some moment is found by halving, in one statement.
+ * Reads along lines: the branches a reader sees, each up to one of its records. Positions and times increase
+ * along a chain, so the end of a chain at some moment is found by binary search, in one statement.
  */
 import { edgeOf, memoryOf } from "../codecs.ts";
 import type { RelationEdge } from "../rows.ts";
@@ -9,12 +9,13 @@ import { type BranchRange, END_OF_BRANCH, isEdgeVisible, type Visibility } from 
 import type { Row, Statement } from "./connection.ts";
 import type { Statements } from "./statements.ts";
 
+/** Runs prepared statements, on a pool or within a transaction. */
 export interface StatementRunner {
   readonly sql: Statements;
   read(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
 }
 
-/** With the traces' branches, when they are seen. */
+/** Returns the lines of a reader, including the branches of traces if it sees them. */
 export async function linesIn(
   { sql, read }: StatementRunner,
   workspace: string,
@@ -28,7 +29,7 @@ export async function linesIn(
   ];
 }
 
-/** Where a record is; undefined when there is none with that id. */
+/** Returns the position of a record; undefined if no record has this id. */
 export async function positionOf(
   { sql, read }: StatementRunner,
   workspace: string,
@@ -41,13 +42,13 @@ export async function positionOf(
 interface Lines {
   readonly workspace: string;
   readonly lines: readonly BranchRange[];
-  /** The last of each before this position. */
+  /** Only records before this position. */
   readonly before?: number;
-  /** The last of each stored by this time. */
+  /** Only records stored at or before this time. */
   readonly at?: number;
 }
 
-/** The last sequence number of each line; 0: there is none. */
+/** Returns the last sequence number of each line; 0 if it has none. */
 export async function lastSeqs({ sql, read }: StatementRunner, of: Lines): Promise<number[]> {
   const { workspace, lines, before = null, at = null } = of;
   const branches = lines.map((line) => line.branch);
@@ -56,7 +57,7 @@ export async function lastSeqs({ sql, read }: StatementRunner, of: Lines): Promi
   return rows.map(([seq]) => seq as number);
 }
 
-/** The last record of each branch, now or at a moment. */
+/** Returns the last record of each branch, now or at a moment. */
 export async function findTips(
   reader: StatementRunner,
   { workspace, branches, moment }: FindTips,
@@ -86,10 +87,10 @@ async function upToMoment(
 }
 
 const EDGE_WIDTH = 5;
-/** What is fetched at once, at most. */
+/** Maximum number of rows fetched at once. */
 const MAX_PAGE_ROWS = 1_000;
 
-/** The edges at a record whose other end is seen, oldest first. */
+/** Returns the relations of a record of which the reader sees the other end, oldest first. */
 export async function findRelations(
   { sql, read }: StatementRunner,
   operation: FindRelations,

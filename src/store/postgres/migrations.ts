@@ -1,6 +1,6 @@
 /**
- * The schema of a PostgreSQL store: created or upgraded by whichever hub opens it first, while the others
- * wait for an advisory lock and find it done.
+ * Creates and upgrades the schema of a PostgreSQL store. The first hub to open it does so, while others
+ * wait for an advisory lock and then find it done.
  */
 import type pg from "pg";
 import { BatonError } from "../../base/errors.ts";
@@ -9,21 +9,26 @@ import type { PostgresAddress } from "./address.ts";
 import { DROP_FUNCTIONS, functionsIn } from "./functions/index.ts";
 import { INITIAL } from "./schema.ts";
 
-/** What is stored. Functions and their types are code: they are created again after every step. */
+/**
+ * Steps that change stored data. Functions and their types are code: they are created again after every
+ * step.
+ */
 export const POSTGRES_STEPS: readonly SchemaStep[] = [
   { version: 1, name: "initial schema", sql: INITIAL },
 ];
 
+/** PostgreSQL 15, as the server reports it. */
 const MIN_SERVER_VERSION = 150_000;
 
+/** Options of `migrate`. */
 export interface MigrateOptions {
-  /** False: an error where there is no store yet. */
+  /** If false, a missing store is an error. */
   readonly create: boolean;
-  /** For tests: other steps than those of this version. */
+  /** Overrides the steps of this version; for tests. */
   readonly steps?: readonly SchemaStep[] | undefined;
 }
 
-/** Applies the missing steps. Throws for another program's schema and for a version that is not known. */
+/** Applies missing steps. Throws for a server, encoding, schema or version that is not supported. */
 export async function migrate(
   client: pg.Client,
   address: PostgresAddress,
@@ -76,19 +81,19 @@ async function upgradeSchema(
 
 function missingStoreError({ name }: PostgresAddress): BatonError {
   return new BatonError("store_missing", {
-    message: `${name}: there is no store yet.`,
+    message: `${name}: the store does not exist yet.`,
     path: name,
-    hint: "Check database and schema; whoever writes first makes the store.",
+    hint: "Check database and schema; the first write creates the store.",
   });
 }
 
-/** Creating one takes a right of its own, also when there is nothing to create. */
+/** Returns whether the schema exists: creating one needs a privilege even if it exists already. */
 async function hasSchema(client: pg.Client, schema: string): Promise<boolean> {
   const { rows } = await client.query("select to_regnamespace($1) is not null as there", [schema]);
   return rows[0]?.there === true;
 }
 
-/** Returns 0 where there is no store yet. */
+/** Returns the version of the schema; 0 if the store does not exist. */
 async function versionOf(
   client: pg.Client,
   { schema, name }: PostgresAddress,
@@ -103,9 +108,9 @@ async function versionOf(
   if (!found?.ours) {
     if (Number(found?.tables ?? 0) === 0) return 0;
     throw new BatonError("store_foreign", {
-      message: `${name}: the schema holds tables of another program.`,
+      message: `${name}: the schema contains tables of another program.`,
       path: name,
-      hint: "Name another schema, for instance ?schema=baton.",
+      hint: "Choose another schema, for example ?schema=baton.",
     });
   }
   const recorded = await client.query<SchemaStep>(
@@ -125,14 +130,14 @@ async function requireSupportedServer(
   const { version, encoding } = rows[0] ?? { version: "0", encoding: "" };
   if (Number(version) < MIN_SERVER_VERSION) {
     throw new BatonError("store_unsupported", {
-      message: `The server is PostgreSQL ${Math.floor(Number(version) / 10_000)}; Baton needs 15.`,
+      message: `The server is PostgreSQL ${Math.floor(Number(version) / 10_000)}; Baton needs 15 or later.`,
       path,
       hint: "Upgrade the server.",
     });
   }
   if (encoding !== "UTF8") {
     throw new BatonError("store_unsupported", {
-      message: `The database's encoding is ${encoding}; Baton needs UTF8.`,
+      message: `The encoding of the database is ${encoding}; Baton needs UTF8.`,
       path,
       hint: "Create a database with: createdb --encoding UTF8 --template template0 <name>.",
     });

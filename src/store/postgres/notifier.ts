@@ -1,8 +1,8 @@
 /**
- * Wake-ups between hubs. After a commit the agents it concerns are named in a notification, outside
- * the transaction (inside, all commits of the server would queue up for it), and what comes
- * together while one is on its way goes as one. A notification is a hint: losing one costs the
- * time until the next look.
+ * Wake-ups between hubs. After a commit, one notification names the agents it concerns. It is sent outside
+ * the transaction (inside, all commits of the server would wait for each other), and agents that are added
+ * while a notification is being sent go into the next one. A notification is a hint: if one is lost, the
+ * receiver finds the work when it next polls.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -13,16 +13,17 @@ import type { WakeNotifier } from "../wake-notifier.ts";
 import type { PostgresAddress } from "./address.ts";
 import { clientConfig, keepProcessAlive } from "./connection.ts";
 
-/** PostgreSQL takes less than 8,000 bytes; more than that wakes everybody. */
+/** PostgreSQL accepts less than 8,000 bytes; a larger notification wakes all agents. */
 const MAX_PAYLOAD_BYTES = 7_900;
 const WAKE_ALL = "";
 const RECONNECT_MS = 1_000;
 
+/** Sends and receives the wake-ups of one store. */
 export class Notifier {
   readonly #address: PostgresAddress;
   readonly #bell: WakeNotifier;
   readonly #send: (channel: string, payload: string) => Promise<unknown>;
-  /** Tells our own notifications from the others': we have rung for those already. */
+  /** Identifies this hub's own notifications: its agents have been woken already. */
   readonly #self = randomUUID();
   readonly #channel: string;
   #pending = new Map<string, Set<string>>();
@@ -42,13 +43,14 @@ export class Notifier {
     this.#channel = channelOf(address.schema);
   }
 
-  /** Begins to listen, once. A pooler cannot hold a listening connection. */
+  /** Starts listening, once. Not behind a pooler, which cannot hold a listening connection. */
   start(): void {
     if (this.#started || this.#address.pgbouncer) return;
     this.#started = true;
     void this.#listen();
   }
 
+  /** Wakes agents at other hubs. */
   ring(workspace: string, agents: readonly string[]): void {
     const pending = this.#pending.get(workspace) ?? new Set();
     for (const agent of agents) pending.add(agent);
@@ -60,7 +62,7 @@ export class Notifier {
     while (this.#pending.size > 0) {
       const payload = this.#payload();
       this.#pending = new Map();
-      await this.#send(this.#channel, payload).catch(() => {}); // A hint only.
+      await this.#send(this.#channel, payload).catch(() => {}); // Only a hint.
     }
     this.#sending = undefined;
   }
@@ -71,7 +73,7 @@ export class Notifier {
     return Buffer.byteLength(payload) < MAX_PAYLOAD_BYTES ? payload : WAKE_ALL;
   }
 
-  /** Listens for as long as the store is open, whatever becomes of the connection. */
+  /** Listens until the store is closed; reconnects when the connection breaks. */
   async #listen(): Promise<void> {
     let again = false;
     while (!this.#closed) {
@@ -86,11 +88,11 @@ export class Notifier {
         await client.query(`listen ${this.#channel}`);
         this.#listening = client;
         if (this.#closed) break;
-        keepProcessAlive(client, false); // Who only listens may end.
-        if (again) this.#bell.ringAll(); // Whatever was said meanwhile, nobody heard it.
+        keepProcessAlive(client, false); // Listening alone does not keep the process alive.
+        if (again) this.#bell.ringAll(); // Notifications sent in the meantime were missed.
         await ended;
       } catch {
-        // The server is away: whoever waits looks by itself now and then.
+        // The server is unavailable: waiting callers poll from time to time anyway.
       }
       again = true;
       this.#listening = undefined;
@@ -115,26 +117,26 @@ export class Notifier {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#sending; // What was written last wakes others too.
+    await this.#sending; // The last writes wake other hubs as well.
     if (this.#listening === undefined) return;
-    keepProcessAlive(this.#listening, true); // Until it has said goodbye.
+    keepProcessAlive(this.#listening, true); // Until the connection is closed.
     await this.#listening.end().catch(() => {});
   }
 }
 
-/** A channel's name has at most 63 bytes, like the schema's. */
+/** Returns the channel of a schema. Like names of schemas, names of channels have at most 63 bytes. */
 function channelOf(schema: string): string {
   const channel = `baton_${schema}`;
   return channel.length < 64 ? channel : `baton_${sha256(schema).slice(0, 32)}`;
 }
 
-/** Anybody can say anything on a channel: what is not ours concerns nobody. */
+/** Parses a payload. Any client can send on a channel: payloads that are not from Baton wake no agent. */
 function parsePayload(payload: string): [string, ...[string, ...string[]][]] {
   try {
     const said: unknown = JSON.parse(payload);
     if (Array.isArray(said) && said.slice(1).every(Array.isArray)) return said as never;
   } catch {
-    // Not even JSON.
+    // Not JSON.
   }
   return [""];
 }

@@ -1,8 +1,8 @@
 /**
- * The PostgreSQL store: any number of hubs on one database, none of them special.
+ * Opens a PostgreSQL store: any number of hubs on one database, none of them special.
  *
- * Writes go through the writer, in groups; reads through a small pool; wake-ups through
- * notifications. What a write does is written down in functions/, one file per verb.
+ * Writes are committed in groups (commit.ts), reads use a small pool, and wake-ups are notifications. What a
+ * write does is defined by the SQL functions in functions/, one file per verb.
  */
 import pg from "pg";
 import type { Clock } from "../../base/clock.ts";
@@ -68,17 +68,21 @@ import { seekText } from "./seek-text.ts";
 import { SqlReader } from "./sql/sql-reader.ts";
 import { type Statements, statementsIn } from "./statements.ts";
 
+/** Options of `openPostgresStore`. */
 export interface PostgresOptions {
   readonly address: string;
-  /** Overrides the database's time; for tests. */
+  /** Overrides the database's time; for tests. Default: the database's time. */
   readonly clock?: Clock | undefined;
   readonly limits: Limits;
-  /** False: an error where there is no store yet. */
+  /** Whether to create the store if it does not exist; if false, that is an error. Default: true. */
   readonly create?: boolean;
-  /** For tests: other schema steps than those of this version. */
+  /** Overrides the schema steps; for tests. */
   readonly steps?: readonly SchemaStep[];
 }
 
+/**
+ * Creates or upgrades the schema and returns the store. Throws `store_…` errors, e.g. `store_unavailable`.
+ */
 export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
   const address = parsePostgresAddress(options.address);
   await retryWhileUnavailable(
@@ -87,12 +91,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
         ...clientConfig(address),
         connectionTimeoutMillis: options.limits.busyMs,
       });
-      client.on("error", () => {}); // Met again by whoever waits for an answer.
+      client.on("error", () => {}); // The pending query reports it as well.
       try {
         await client.connect();
         await migrate(client, address, { create: options.create ?? true, steps: options.steps });
       } catch (error) {
-        // A host of that name will not turn up by waiting.
+        // Waiting does not help if the host name does not exist.
         throw isUnknownHost(error) ? storeFailure(error, address.name) : error;
       } finally {
         await client.end().catch(() => {});
@@ -103,13 +107,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Store
   return new PostgresStore(address, options);
 }
 
-/** Before everything: what is urgent may have a place below 0. */
+/** Cursor before the first delivery: urgent ones may have a place below 0. */
 const START_CURSOR = { place: Number.MIN_SAFE_INTEGER, id: "" };
-/** Above every id. */
+/** An id greater than every id. */
 const MAX_ID = "\u{10ffff}";
-/** More records than the index is let lie for. */
+/** A number of new records that makes the indexer start at once. */
 const REINDEX_ALL = 1_000_000;
-/** How long opening waits for a server that is just starting. */
+/** How long opening waits for a server that is starting. */
 const OPEN_MS = 2_000;
 
 class PostgresStore implements Store {
@@ -126,7 +130,7 @@ class PostgresStore implements Store {
   readonly #reader: StatementRunner;
   readonly #forMs: number;
   readonly #now: () => number | null;
-  /** Whether pgvector could be had was tried once. */
+  /** The single attempt to create the pgvector extension. */
   #extended: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
 
@@ -172,7 +176,7 @@ class PostgresStore implements Store {
     this.#refuseClosed();
     const { id, status, role, aliases, publicKey, profile } = agent;
     const revision = basedOn + 1;
-    // The digest's text (rows.ts), without the two values only the store knows.
+    // The text that the digest covers (rows.ts), without the two values only the store knows.
     const before = `${JSON.stringify([id, status, role, aliases, publicKey]).slice(0, -1)},`;
     const between = `,${JSON.stringify(profile)},`;
     const names = [...new Set([id, ...aliases])];
@@ -235,7 +239,7 @@ class PostgresStore implements Store {
     this.#extended ??= tryCreateExtension((statement, values) =>
       this.#read(statement, values),
     ).catch(() => {
-      this.#extended = undefined; // The server is away: tried again with the next ones.
+      this.#extended = undefined; // The server is unavailable: retry with the next vectors.
     });
     await this.#extended;
     await this.#inOneGo((reader) => putVectors(reader, operation));
@@ -367,7 +371,7 @@ class PostgresStore implements Store {
 
   redactBodies: Store["redactBodies"] = async (operation) => {
     const outcome = await this.#transact((ask) => redactBodies(ask, operation, this.#now()));
-    // All of the index is to be filled again.
+    // The whole index has to be rebuilt.
     if (outcome.kind === "redacted") this.#indexer.committed(operation.workspace, REINDEX_ALL);
     return outcome;
   };
@@ -381,7 +385,7 @@ class PostgresStore implements Store {
 
   scrub: Store["scrub"] = async (workspace) => {
     await this.#transact((ask) => resetIndex(ask, workspace));
-    this.#indexer.committed(workspace, REINDEX_ALL); // All of it is to be filled again.
+    this.#indexer.committed(workspace, REINDEX_ALL); // The whole index has to be rebuilt.
     return this.#persist(async () => ({
       beyond: await this.#withClient((client) => vacuum(this.#asking(client))),
     }));
@@ -433,7 +437,7 @@ class PostgresStore implements Store {
     } finally {
       if (failed === undefined) {
         await client.query("rollback").catch((error: Error) => {
-          failed = error; // Everything was read: only the connection is of no more use.
+          failed = error; // Everything was read: only the connection cannot be reused.
         });
       }
       client.release(failed);
@@ -452,7 +456,7 @@ class PostgresStore implements Store {
     }
   }
 
-  /** Tried once: its rows come from where they can be read only once. */
+  /** Runs once, without retries: the rows of the archive can be read only once. */
   importWorkspace: Store["importWorkspace"] = async (workspace, archive, onProgress) => {
     this.#refuseClosed();
     try {
@@ -477,6 +481,7 @@ class PostgresStore implements Store {
     }
   };
 
+  /** Returns a function that executes SQL on a connection, with `$schema` replaced by the schema. */
   #asking(client: pg.PoolClient): ExecuteSql {
     const { schema } = this.#address;
     return async (text, values) => {
@@ -519,12 +524,12 @@ class PostgresStore implements Store {
     return this.#readToTheEnd(statement, values);
   }
 
-  /** For writes that were submitted before the store was closed: they still get their answer. */
+  /** Reads even while the store is closing: writes submitted before still get their outcome. */
   #readToTheEnd(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
     return this.#persist(() => runStatement(this.#pool, statement, values, this.#address));
   }
 
-  /** Everything that is read sees the same state, and nothing is written. */
+  /** Runs reads on one snapshot, in a read-only transaction. */
   async #atOneMoment<T>(look: (reader: StatementRunner) => Promise<T>): Promise<T> {
     this.#refuseClosed();
     return this.#persist(() =>
@@ -542,7 +547,7 @@ class PostgresStore implements Store {
     );
   }
 
-  /** The same, for statements that are made as they are needed. */
+  /** Runs a transaction with ad-hoc SQL. Retries start from scratch. */
   async #transact<T>(write: (ask: ExecuteSql) => Promise<T>): Promise<T> {
     this.#refuseClosed();
     return this.#persist(() =>
@@ -553,14 +558,14 @@ class PostgresStore implements Store {
           await client.query("commit");
           return outcome;
         } catch (error) {
-          await client.query("rollback").catch(() => {}); // The first error is the one to tell.
+          await client.query("rollback").catch(() => {}); // The first error is the one to report.
           throw error;
         }
       }),
     );
   }
 
-  /** All of it is written, or nothing. What is tried again begins anew. */
+  /** Runs a transaction with prepared statements: all or nothing is written. Retries start from scratch. */
   async #inOneGo<T>(write: (reader: StatementRunner) => Promise<T>): Promise<T> {
     this.#refuseClosed();
     return this.#persist(() =>
@@ -574,7 +579,7 @@ class PostgresStore implements Store {
           await client.query("commit");
           return outcome;
         } catch (error) {
-          await client.query("rollback").catch(() => {}); // The first error is the one to tell.
+          await client.query("rollback").catch(() => {}); // The first error is the one to report.
           throw error;
         }
       }),
@@ -590,7 +595,7 @@ class PostgresStore implements Store {
       failed = error as Error;
       throw error;
     } finally {
-      client.release(failed); // One that failed may be in any state: it is thrown away.
+      client.release(failed); // A failed connection may be in any state: discard it.
     }
   }
 

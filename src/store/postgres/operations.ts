@@ -1,6 +1,6 @@
 /**
- * What the hub asks of the database: the operations, what each touches, and a submitted one on its
- * way to its answer.
+ * The write operations of the PostgreSQL store: their types, what each one touches, and `Write`, a submitted
+ * operation that waits for its outcome.
  */
 import type { DeliveryRow, EventKind, NewMemory } from "../rows.ts";
 import type {
@@ -24,6 +24,7 @@ import type {
   SettleOutcome,
 } from "../store.ts";
 
+/** An operation as the store's methods submit it. */
 export type Operation =
   | { readonly kind: "append"; readonly of: AppendMemories }
   | { readonly kind: "send"; readonly of: SendHandoff }
@@ -35,12 +36,14 @@ export type Operation =
   | { readonly kind: "renew"; readonly of: { readonly workspace: string; readonly lease: Lease } }
   | { readonly kind: "session"; readonly of: Session & { readonly leaseMs: number } };
 
+/** Writes an entry, with an optional event. */
 export interface PutOperation {
   readonly workspace: string;
   readonly entry: PutEntry;
   readonly event: { readonly kind: EventKind; readonly agent: string } | undefined;
 }
 
+/** The outcome of any operation; undefined for renewing a session. */
 export type Outcome =
   | AppendOutcome
   | SendOutcome
@@ -52,15 +55,15 @@ export type Outcome =
   | RenewOutcome
   | undefined;
 
-/** A delivery reserved for an operation that claims and accepts, and the record that accepts it. */
+/** A delivery reserved for an operation that claims and accepts, with the record that accepts it. */
 export interface ClaimAcceptance {
   readonly candidate: DeliveryWithEnvelopeRow;
   readonly memory: NewMemory;
 }
 
 /**
- * What an operation touches. Two that touch the same go into different groups: the checks of a
- * group see the state before all of it.
+ * Returns the keys of what an operation touches. Two operations that touch the same go into different groups,
+ * because the checks of a group see the state before all of it.
  */
 function touches(operation: Operation): string[] {
   switch (operation.kind) {
@@ -100,13 +103,13 @@ function touches(operation: Operation): string[] {
   }
 }
 
-/** A submitted operation; settled once. */
+/** A submitted operation; resolved or rejected once. */
 export class Write {
   readonly operation: Operation;
   readonly touches: readonly string[];
   readonly #resolve: (outcome: Outcome) => void;
   readonly #reject: (error: unknown) => void;
-  /** What it is about to take, when it claims and accepts. */
+  /** The deliveries it is about to take, if it claims and accepts. */
   takes: readonly ClaimAcceptance[] = [];
   settled = false;
 
@@ -125,6 +128,7 @@ export class Write {
     return this.operation.of.workspace;
   }
 
+  /** Number of rows it writes, for the limit on the size of a group. */
   get weight(): number {
     const { kind, of } = this.operation;
     if (kind === "append") return of.memories.length;
@@ -132,21 +136,23 @@ export class Write {
   }
 
   /**
-   * A group of its own: it changes what the others of a group would stand on (a line, a breaker, a
-   * branch), and comes so seldom that nothing is gained by sorting that out.
+   * Whether it needs a separate group: it changes what other operations of a group depend on (a line, a
+   * breaker, a branch), and is too rare for a combined group to be worth the effort.
    */
   get alone(): boolean {
     const { kind, of } = this.operation;
     return kind === "move" || kind === "put" || (kind === "append" && of.entries !== undefined);
   }
 
-  /** Claims and accepts in one operation. */
+  /** The claim, if the operation claims and accepts in one step. */
   get taking(): ClaimDeliveries | undefined {
     const { kind, of } = this.operation;
     return kind === "claim" && of.accept !== undefined ? of : undefined;
   }
 
-  /** Makes the records that accept what it is about to take. */
+  /**
+   * Creates the records that accept what it is about to take. An error of the caller's function rejects it.
+   */
   prepare(claim: ClaimDeliveries, candidates: readonly DeliveryWithEnvelopeRow[]): void {
     try {
       this.takes = candidates.map((candidate) => ({
@@ -157,7 +163,7 @@ export class Write {
         }) as ClaimAcceptance["memory"],
       }));
     } catch (error) {
-      this.reject(error); // The caller's own.
+      this.reject(error); // Thrown by the caller's own function.
     }
   }
 
@@ -172,7 +178,7 @@ export class Write {
   }
 }
 
-/** The delivery as its new holder will have it, for the record that accepts it. */
+/** Returns the delivery as its new holder will have it, for the record that accepts it. */
 function acceptedRow(
   candidate: DeliveryRow,
   { receiver, instance, process }: ClaimDeliveries,

@@ -1,11 +1,13 @@
 /**
- * What a group of operations consists of, as the database's types: one definition for the types
- * and for writing their values. Rows come as arrays of composite values, which are parsed once;
- * the same as JSON took a third of a write's time.
+ * The parts that a group of operations consists of, as composite types of the database: one definition for
+ * creating the types and for encoding their values. Rows are sent as arrays of composite values, which are
+ * parsed once; the same rows as JSON took a third of a write's time.
+ *
+ * Common columns: `i` is the number of the operation, `ord` that of the record, `n` that of the row.
  */
 
 const PARTS = {
-  /** A lease that must be good, and the states (as bits) its delivery may be in. */
+  /** A lease that must be current, and the states (as bits) in which its delivery may be. */
   hold: {
     i: "int",
     delivery: "text",
@@ -14,7 +16,7 @@ const PARTS = {
     newest: "boolean",
     states: "int",
   },
-  /** A record to append; its text is in the bytes beside. */
+  /** A record to append. Its text is in the block of bytes, from `at` on. */
   record: {
     i: "int",
     ord: "int",
@@ -29,7 +31,9 @@ const PARTS = {
     at: "int",
     bytes: "int",
   },
+  /** A memory that a record refers to, and that must exist. */
   mention: { i: "int", ord: "int", record: "text", id: "text" },
+  /** An edge of a record. */
   relation: {
     ord: "int",
     n: "int",
@@ -38,7 +42,7 @@ const PARTS = {
     valid_from: "bigint",
     valid_until: "bigint",
   },
-  /** An envelope has the position of its record; its text is in the bytes beside. */
+  /** An envelope; it has the position of its record. Its text is in the block of bytes. */
   envelope: {
     i: "int",
     ord: "int",
@@ -48,7 +52,7 @@ const PARTS = {
     at: "int",
     bytes: "int",
   },
-  /** An envelope at one of its receivers, and what the sender believes about work that is open. */
+  /** An envelope at one of its receivers, and what the sender has read about open work there. */
   post: {
     i: "int",
     n: "int",
@@ -67,7 +71,7 @@ const PARTS = {
     deadline: "bigint",
     lapse: "bigint",
     reason: "text",
-    /** The only receiver: what is open there, and its breaker, are minded. */
+    /** Whether it is the only receiver: only then open work and the breaker are checked. */
     single: "boolean",
     breaker: "int",
     settles: "text",
@@ -75,7 +79,9 @@ const PARTS = {
     extended: "text",
     held: "boolean",
   },
+  /** An envelope that must exist, because a new one continues from it. */
   parent: { i: "int", n: "int", envelope: "text" },
+  /** A delivery to settle. */
   settle: {
     i: "int",
     n: "int",
@@ -89,10 +95,10 @@ const PARTS = {
     lapse: "bigint",
     outcome: "text",
     reason: "text",
-    /** By handing on: its receiver knows. */
+    /** Settled by handing the task on: its receiver is the caller and needs no wake-up. */
     handed: "boolean",
   },
-  /** What is seen (was, fence, envelope, lease, lapsed, followed), and what becomes of it. */
+  /** The expected state (was, fence, envelope, lease, lapsed, followed) and the changes of a delivery. */
   move: {
     i: "int",
     n: "int",
@@ -118,6 +124,7 @@ const PARTS = {
     outcome: "text",
     reason: "text",
   },
+  /** An entry to write; `value` is null to delete it. */
   put: {
     i: "int",
     kind: "text",
@@ -128,9 +135,11 @@ const PARTS = {
     event: "text",
     agent: "text",
   },
-  /** A branch as its writer saw it. */
+  /** The last record of a branch, as its writer has read it. */
   tip: { i: "int", branch: "text", seq: "bigint" },
+  /** A claimed delivery to accept. */
   accept: { i: "int", ord: "int", record: "text", delivery: "text", fence: "int", lease: "bigint" },
+  /** A reserved delivery to claim and accept. */
   take: {
     i: "int",
     ord: "int",
@@ -144,10 +153,13 @@ const PARTS = {
     lease: "bigint",
     hold: "bigint",
   },
+  /** A lease to renew. */
   renew: { i: "int", delivery: "text", fence: "int", lease: "bigint" },
+  /** A session of which all leases are renewed. */
   session: { agent: "text", instance: "text", lease: "bigint" },
+  /** An agent that acts without writing a record, and its key. */
   author: { i: "int", agent: "text", key: "text" },
-  /** What to claim, with the key its receiver acts with. */
+  /** Deliveries to claim, and the receiver's key. */
   claim: {
     n: "int",
     receiver: "text",
@@ -168,13 +180,17 @@ const PARTS = {
 type Columns = Record<string, "int" | "bigint" | "smallint" | "text" | "boolean">;
 type ValueOf<Type> = Type extends "text" ? string : Type extends "boolean" ? boolean : number;
 
+/** Name of a part. */
 export type PartName = keyof typeof PARTS;
+/** A row of a part. */
 export type Part<Name extends PartName> = {
   readonly [Column in keyof (typeof PARTS)[Name]]: ValueOf<(typeof PARTS)[Name][Column]> | null;
 };
 
+/** Names of all parts, in the order of the function's arguments. */
 export const PART_NAMES = Object.keys(PARTS) as PartName[];
 
+/** SQL that creates the types of all parts. */
 export const TYPES = Object.entries(PARTS)
   .map(([name, columns]) => {
     const listed = Object.entries(columns).map(([column, type]) => `${column} ${type}`);
@@ -186,11 +202,12 @@ function typeName(part: string): string {
   return `${part}_part`;
 }
 
-/** The arguments of a function that takes every part: `p_holds hold_part[], …`. */
+/** Arguments of a function that takes every part: `p_holds hold_part[], …`. */
 export const PART_ARGUMENTS = PART_NAMES.map((name) => `p_${name}s ${typeName(name)}[]`).join(", ");
+/** Their types only, for the function's signature. */
 export const PART_TYPES = PART_NAMES.map((name) => `${typeName(name)}[]`).join(", ");
 
-/** Rows as the text of an array of composite values; null where there are none. */
+/** Encodes rows as the text of an array of composite values; null if there are none. */
 export function encodeParts<Name extends PartName>(
   name: Name,
   rows: readonly Part<Name>[] | undefined,
@@ -206,7 +223,7 @@ export function encodeParts<Name extends PartName>(
 
 const PLAIN = /^[\w.:/#@ -]+$/;
 
-/** A field of a composite value inside an array's quotes: quoted, and escaped for both. */
+/** Encodes a field of a composite value inside an array's quotes: quoted, and escaped for both. */
 function field(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "t" : "f";

@@ -1,6 +1,6 @@
 /**
- * What can only be told by reading again: what stands in the way of an operation that was refused,
- * and the answer to a group that was kept although the connection broke before it came.
+ * Reads the database again where the response alone is not enough: to explain why an operation was refused,
+ * and to reconstruct the response to a group that was committed although the connection broke.
  */
 
 import { deliveryOf, entryOf, envelopeOf } from "../codecs.ts";
@@ -20,7 +20,7 @@ import type { Operation, Outcome } from "./operations.ts";
 const DELIVERY_WIDTH = 27;
 const DELIVERY_ID = 15;
 
-/** A delivery and, in the columns after it, its envelope. */
+/** Decodes a delivery and, from the columns after it, its envelope. */
 export function deliveryWithEnvelopeOf(row: Row): DeliveryWithEnvelopeRow {
   return {
     delivery: deliveryOf(row),
@@ -28,6 +28,7 @@ export function deliveryWithEnvelopeOf(row: Row): DeliveryWithEnvelopeRow {
   };
 }
 
+/** Returns the outcome of a refused operation, with the current state of what stands in its way. */
 export async function explain(
   reader: StatementRunner,
   operation: Operation,
@@ -102,7 +103,7 @@ async function findEntry(
   return row && entryOf(row);
 }
 
-/** The first of the entries that is not as it was seen. */
+/** Returns the first entry that has changed since it was read. */
 async function findChangedEntry(
   reader: StatementRunner,
   { workspace, entries = [] }: AppendMemories | MoveDeliveries | SendHandoff,
@@ -123,7 +124,10 @@ async function findDeliveryWithEnvelope(
   return row && deliveryWithEnvelopeOf(row);
 }
 
-/** The open piece of work that a handoff would have to extend; what is published is always new. */
+/**
+ * Returns the open work that a handoff would have to extend; undefined for publications, which are always
+ * new.
+ */
 async function findOpen({ sql, read }: StatementRunner, operation: SendHandoff) {
   const { workspace, deliveries, envelope, parent, settles } = operation;
   if (deliveries.length > 1) return undefined;
@@ -134,10 +138,10 @@ async function findOpen({ sql, read }: StatementRunner, operation: SendHandoff) 
   return { delivery: found.delivery, memory: found.envelope.memory };
 }
 
-/** A claim of a group: which, of what, with which fence. */
+/** A claim of a group: its number, the delivery and the fence. */
 type RecordedClaim = readonly [claim: number, delivery: string, fence: number];
 
-/** Reads the rows a kept group has left, as the answer it would have been given. */
+/** Reads the rows that a committed group has written, and returns the response it would have had. */
 export async function recover(
   { sql, read }: StatementRunner,
   workspace: string,
@@ -174,7 +178,7 @@ export async function recover(
   };
 }
 
-/** Somebody too many is called rather than somebody too few. */
+/** Returns the agents to wake up: rather one too many than one too few. */
 function concernedAgents({ sender, receiver, holder }: DeliveryRow): string[] {
   return [sender, receiver, ...(holder === "" ? [] : [holder])];
 }

@@ -288,7 +288,7 @@ const SEARCH_TABLES = `
 
 /**
  * Placeholder rows of a workspace that does not exist, so that tables are never empty. Plans are made once
- * and kept. If a plan is made on an empty table, an index that merely begins with the workspace looks as
+ * and kept. If a plan is made on an empty table, an index that merely begins with the workspace seems as
  * good as the right one, and stays in use while the table grows. With these rows, and with n_distinct
  * stating that the workspace alone is not selective, the planner sees the difference from the start.
  */

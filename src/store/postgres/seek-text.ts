@@ -1,7 +1,7 @@
 /**
- * Seeking a text in all that is stored, a slice at a time: no index has parts of words, so the server
- * reads everything once. Memories come last, up to the newest, so that whatever is written meanwhile is
- * seen too.
+ * Searches for a text in everything that is stored, one slice at a time. No index contains parts of words, so
+ * the server reads everything once. Memories come last, up to the newest, so that records written meanwhile
+ * are found as well.
  */
 import {
   AGENT_COLUMNS,
@@ -19,13 +19,13 @@ import type { SeekText, SeekTextResult, TextOccurrence } from "../store.ts";
 import type { ExecuteSql } from "./archive/export.ts";
 import type { Row } from "./connection.ts";
 
-/** Rows looked at in a slice. */
+/** Rows read per slice. */
 const SLICE = 1_000;
-/** Most that a slice brings: each can be as long as a record may be. */
+/** Maximum number of matches per slice: each can be as long as a record. */
 const MAX_MATCHES = 50;
 
 interface Stage {
-  /** What a slice is cut by, in order, with the types of its columns. */
+  /** Key columns that slices are ordered by, and their types. */
   readonly keys: readonly string[];
   readonly types: readonly string[];
   readonly columns: string;
@@ -88,6 +88,7 @@ const STAGES: readonly Stage[] = [
 
 type Key = readonly (string | number)[];
 
+/** Reads the next slice. Returns its matches, the cursor of the next slice and the progress. */
 export async function seekText(
   ask: ExecuteSql,
   { workspace, forms, after }: SeekText,

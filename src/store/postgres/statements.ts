@@ -1,4 +1,4 @@
-/** Every statement of the store, by what it is for. The workspace is always the first argument. */
+/** Every prepared statement of the store, by name. The workspace is always the first parameter. */
 import {
   AGENT_COLUMNS,
   ATTEMPT_COLUMNS,
@@ -13,7 +13,7 @@ import type { Statement } from "./connection.ts";
 import { PART_NAMES } from "./parts.ts";
 import { SEARCH_SQL } from "./search/search-statements.ts";
 
-/** The workspace's key; of one that nobody has written to, null, which no row has. */
+/** Key of the workspace; null if nothing has been written to it yet, which matches no row. */
 const WORKSPACE_KEY = "(select key from $schema.workspaces where name = $1)";
 const MEMORIES = `$schema.memories m
   join $schema.chains c on c.workspace = m.workspace and c.key = m.chain`;
@@ -21,24 +21,27 @@ const CHAIN = `(select key from $schema.chains where workspace = ${WORKSPACE_KEY
 const EDGES = `$schema.relations r
   join $schema.memories s on s.workspace = r.workspace and s.pos = r.source
   join $schema.memories t on t.workspace = r.workspace and t.pos = r.target`;
-/** With the record at the other end as m, on its chain c. */
+/** Edges with the record at the other end as m, and its chain as c. */
 const EDGES_IN = `${EDGES} join ${MEMORIES} on m.workspace = r.workspace and m.pos = r.source`;
 const EDGES_OUT = `${EDGES} join ${MEMORIES} on m.workspace = r.workspace and m.pos = r.target`;
 const ENVELOPES = `$schema.envelopes e
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
 const WITH_ENVELOPE = `join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
-/** By their keys for each row, also where the planner expects a page to be most of the table. */
+/**
+ * Reads envelope and record by key for each row, even if the planner expects a page to be most of the
+ * table.
+ */
 const EACH_WITH_ENVELOPE = `cross join lateral (select x.* from $schema.envelopes x
     where x.workspace = d.workspace and x.id = d.envelope limit 1) e
   cross join lateral (select x.* from $schema.memories x
     where x.workspace = e.workspace and x.pos = e.pos limit 1) m`;
 const DELIVERIES = `$schema.deliveries d ${WITH_ENVELOPE}`;
-/** Some that are due, as (place in the answer: rank, at), then to be merged. */
+/** Selects deliveries that are due, with their order in the result (rank, at), to be merged. */
 const due = (rank: number, at: string, which: string): string =>
   `(select x.id, ${rank} as rank, ${at} as at, x.place from $schema.deliveries x
       where x.workspace = ${WORKSPACE_KEY} and ${which} order by ${at}, x.place, x.id limit $4)`;
-/** Oldest deliveries of several inboxes: each by its index, so many of each as may be asked for. */
+/** Oldest deliveries of several inboxes: each is read by index, up to the limit. */
 const inboxes = (one: string): string => `select ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from (
       select f.* from (select distinct unnest($2::text[]) as receiver) r
       cross join lateral (select x.* from $schema.deliveries x
@@ -51,7 +54,7 @@ const POSITION = `(select pos from $schema.memories where workspace = ${WORKSPAC
 const VALID = `($3::text[] is null or r.kind = any ($3))
   and ($4::bigint is null or (r.valid_from <= $4 and (r.valid_until = 0 or $4 < r.valid_until)))`;
 
-/** Lines as two lists ($2 branches, $3 up to where), each with its chain where it has one. */
+/** Lines from two lists ($2 branches, $3 last positions), each with its chain if it exists. */
 const EACH_LINE = `(select u.n, u.upto, c.key as chain, c.seq as length
     from unnest($2::text[], $3::bigint[]) with ordinality as u(branch, upto, n)
     left join lateral (select y.key, y.seq from $schema.chains y
@@ -79,17 +82,17 @@ const SQL = {
     join ${MEMORIES} on m.workspace = ${WORKSPACE_KEY} and m.id = u.id order by u.n`,
   places: `select m.id, m.seq, m.stored_at, m.link from unnest($2::text[]) as u(id)
     join $schema.memories m on m.workspace = ${WORKSPACE_KEY} and m.id = u.id`,
-  /** Of each line so many as may be asked for, then the newest of them. */
+  /** Reads up to the limit from each line, then returns the newest of them. */
   memoriesBackward: `select ${MEMORY_COLUMNS} from ${EACH_LINE}
     cross join lateral (select x.* from $schema.memories x
       where x.workspace = ${WORKSPACE_KEY} and x.chain = l.chain and x.seq <= l.upto
       order by x.seq desc limit $4) m
     join $schema.chains c on c.workspace = m.workspace and c.key = m.chain
     order by m.pos desc limit $4`,
-  /** Of so many lines that most records are on one of them: the reader checks which. */
+  /** For so many lines that most records are on one of them: the caller checks which. */
   memoriesBefore: `select ${MEMORY_COLUMNS} from ${MEMORIES}
     where m.workspace = ${WORKSPACE_KEY} and m.pos < $2 order by m.pos desc limit $3`,
-  /** Where each line was before a position ($4), or at a time ($5): by halving. */
+  /** The last record of each line before a position ($4), or at a time ($5), by binary search. */
   lastOf: `select coalesce((
       with recursive half(least, most) as (
         select 0::bigint, least(l.upto, l.length)
@@ -113,11 +116,11 @@ const SQL = {
     left join lateral (select x.seq, x.id from $schema.memories x
       where x.workspace = ${WORKSPACE_KEY} and x.chain = l.chain and x.seq <= l.upto
       order by x.seq desc limit 1) m on true order by l.n`,
-  /** Beyond the index: to be scanned, from there on (+ 0: and by no other index). */
+  /** Records beyond the index, to be scanned. */
   memoriesTail: `select ${MEMORY_COLUMNS} from ${MEMORIES}
     where m.workspace = ${WORKSPACE_KEY} and m.pos > $2 and m.pos < $3
     order by m.pos desc`,
-  /** By one facet of each line, checked for the others (so many of each line: $6); newest first. */
+  /** Finds by one facet of each line and checks the others ($6 per line); newest first. */
   memoriesByFacet: `select ${MEMORY_COLUMNS} from (
       select f.pos from unnest($2::bigint[]) with ordinality as l(facet, n)
       cross join lateral (select f.pos from $schema.facets f
@@ -131,7 +134,7 @@ const SQL = {
     order by f.pos desc`,
   edgesOut: `select ${EDGE_COLUMNS} from ${EDGES}
     where r.workspace = ${WORKSPACE_KEY} and r.source = ${POSITION} and ${VALID} order by r.n limit $5`,
-  /** From an edge on, with the record at the other end: the reader checks whether it is seen. */
+  /** Edges after a given one, with the record at the other end: the caller checks whether it is visible. */
   beyondOut: `select ${EDGE_COLUMNS}, r.source, r.n, ${MEMORY_COLUMNS} from ${EDGES_OUT}
     where r.workspace = ${WORKSPACE_KEY} and r.source = ${POSITION} and ${VALID}
       and (r.source, r.n) > ($6, $7) order by r.source, r.n limit $5`,
@@ -178,7 +181,7 @@ const SQL = {
       order by x.place, x.id limit $5) d
     ${WITH_ENVELOPE} order by d.place, d.id`,
   /**
-   * Always one row, for where the next page begins: below the last of a full page, else below the last
+   * Always returns a row, for the cursor of the next page: the last row of a full page, else the last row
    * that was read.
    */
   browse: `with page as materialized (
@@ -195,7 +198,7 @@ const SQL = {
     select (select last.id from last where exists (select from $schema.deliveries y
         where y.workspace = ${WORKSPACE_KEY} and y.id < last.id)), ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS}
     from (select) one left join (page d ${EACH_WITH_ENVELOPE}) on true order by d.id desc`,
-  /** Always one row, for the time; each delivery once, where it comes first. */
+  /** Always returns a row, for the time; each delivery once, at its first rank. */
   due: `with clock as materialized (
       select coalesce($2::bigint, (extract(epoch from clock_timestamp()) * 1000)::bigint) as now),
     found as materialized (
@@ -215,7 +218,7 @@ const SQL = {
   /** Newest first, so that a limit keeps the newest. */
   line: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
     where e.workspace = ${WORKSPACE_KEY} and e.task = $2 order by e.pos desc limit $3`,
-  /** Each record that vouches for an envelope tells (in its trail) which deliveries it is about. */
+  /** The trail of each record that vouches for an envelope contains the deliveries it is about. */
   deliveriesOf: `with told as materialized (
       select distinct coalesce(p.pair ->> 0, s.step ->> 'delivery') as id
       from unnest($2::text[]) as u(id)
@@ -229,7 +232,7 @@ const SQL = {
     order by d.sent_at, d.id`,
   attempts: `select ${ATTEMPT_COLUMNS} from $schema.attempts
     where workspace = ${WORKSPACE_KEY} and delivery = $2 order by attempt`,
-  /** A cursor never goes back, so nothing is shown that a crash could still take back. */
+  /** A cursor never goes back, so only events are returned that a crash cannot undo. */
   events: `select ${EVENT_COLUMNS}, (select $schema.flushed()) from $schema.events
     where workspace = ${WORKSPACE_KEY} and number > $2 order by number limit $3`,
   processes: `select distinct process from $schema.deliveries
@@ -238,13 +241,13 @@ const SQL = {
   // Entries
   entry: `select ${ENTRY_COLUMNS} from $schema.entries
     where workspace = ${WORKSPACE_KEY} and kind = $2 and name = $3`,
-  /** Names that begin so lie between the beginning itself and the last there can be. */
+  /** Names with a prefix are between the prefix itself and the greatest possible name with it. */
   entries: `select ${ENTRY_COLUMNS} from $schema.entries
     where workspace = ${WORKSPACE_KEY} and kind = $2 and name > $4 and name >= $3
       and name <= $3 || chr(1114111) and starts_with(name, $3) order by name limit $5`,
 
-  // Retention. All names that begin with trace/ lie between that and trace0.
-  /** The lock of every write (functions/write.ts). */
+  // Retention. All names that begin with trace/ are between trace/ and trace0.
+  /** Takes the lock of every write (functions/write.ts). */
   lockWorkspace: "select pg_advisory_xact_lock(hashtextextended('$schema ' || $1, 0))",
   traces: `select c.branch, c.seq, c.stored_at, c.link, f.seq, f.stored_at from $schema.chains c
     left join lateral (select m.seq, m.stored_at from $schema.memories m
@@ -264,7 +267,7 @@ const SQL = {
   sizeOfSteps: `select count(*), coalesce(sum(octet_length(m.text)), 0)::bigint
     from $schema.memories m
     where m.workspace = ${WORKSPACE_KEY} and m.chain = ${CHAIN} and m.seq <= $3`,
-  /** With their edges and their words; in lists of the index their places lead to no row any more. */
+  /** Deletes steps with their edges and search rows. Their positions in index lists then match no row. */
   dropSteps: `with gone as (delete from $schema.memories m
       where m.workspace = ${WORKSPACE_KEY} and m.chain = ${CHAIN} and m.seq <= $3
       returning m.pos, octet_length(m.text) as bytes),
@@ -273,7 +276,7 @@ const SQL = {
     said as (delete from $schema.found x using gone g
       where x.workspace = ${WORKSPACE_KEY} and x.pos = g.pos)
     select count(*), coalesce(sum(bytes), 0)::bigint from gone`,
-  /** Older than a time, or more than so many; the newest stays. */
+  /** Events older than a time, or beyond a maximum number; the newest event is kept. */
   surveyEvents: `with newest as (select event as number from $schema.workspaces where name = $1),
     bound as (select least(greatest(
         coalesce((select number from $schema.events where workspace = ${WORKSPACE_KEY} and at >= $2
@@ -291,7 +294,7 @@ const SQL = {
         order by number limit $3) returning number)
     select count(*) from gone`,
 
-  // Everything, for verify and the books
+  // Everything, for verification and totals
   countStates: `select state, count(*) from $schema.deliveries where workspace = ${WORKSPACE_KEY}
     group by state`,
   countEnvelopes: `select count(*) from $schema.envelopes where workspace = ${WORKSPACE_KEY}`,
@@ -317,9 +320,12 @@ const SQL = {
 
 const ALL = { ...SQL, ...SEARCH_SQL } as const;
 
+/** Name of a statement. */
 export type StatementName = keyof typeof ALL;
+/** All statements of a store. */
 export type Statements = Readonly<Record<StatementName, Statement>>;
 
+/** Returns the statements for the store in a schema. */
 export function statementsIn(schema: string): Statements {
   const entries = Object.entries(ALL).map(([name, text]) => [
     name,

@@ -210,7 +210,7 @@ describe.concurrent("a server that does not answer", () => {
     const expected = { code: "store_unavailable", path: /^postgres / } as const;
     const error = await refused(() => agent.remember({ content: "x" }), expected);
     expect(error.details).toMatchObject({ uncertain: true });
-    expect(error.hint).toMatch(/look whether it is there/);
+    expect(error.hint).toMatch(/check whether the write exists/);
     await fault.happened;
     expect((await scene.ann.remember({ content: "y" })).seq).toBe(1);
     expect((await patiently(() => agent.remember({ content: "z" }))).seq).toBe(2);

@@ -1,4 +1,4 @@
-/** Reading everything a workspace holds, page by page, in the caller's snapshot. */
+/** Reads everything a workspace contains, page by page, in the caller's snapshot. */
 import {
   type ArchiveSummary,
   byCodePoint,
@@ -11,13 +11,15 @@ import type { Row } from "../connection.ts";
 
 const PAGE = 500;
 
-/** Runs a statement on one connection, in one transaction; `$schema` stands for the store's. */
+/** Runs a statement on one connection, in one transaction; `$schema` is replaced by the store's schema. */
 export type ExecuteSql = (text: string, values: readonly unknown[]) => Promise<Row[]>;
 
 const rows = (kind: RowKind, rest: string): string =>
   `select ${ARCHIVED_COLUMNS[kind]} from ${rest}`;
 
-/** A cursor keeps its place in the snapshot, whatever the rows are sorted by. */
+/**
+ * Statements by kind of row. A cursor keeps its position in the snapshot, whatever the rows are sorted by.
+ */
 const ROWS: Readonly<Record<RowKind, string>> = {
   agent: rows("agent", "$schema.agents a where a.workspace = $1 order by a.id"),
   memory: rows(
@@ -36,6 +38,7 @@ const ROWS: Readonly<Record<RowKind, string>> = {
   event: rows("event", "$schema.events where workspace = $1 order by number"),
 };
 
+/** Yields the summary, then all rows by kind. */
 export async function* exportWorkspace(
   ask: ExecuteSql,
   workspace: string,
@@ -53,7 +56,9 @@ export async function* exportWorkspace(
   }
 }
 
-/** 0 stands for a workspace nobody has written to. (The ballast has it too; it is not counted.) */
+/**
+ * Returns -1 for a workspace that has never been written to. (0 is the workspace of the placeholder rows.)
+ */
 async function workspaceKey(ask: ExecuteSql, workspace: string): Promise<number> {
   const [row] = await ask("select key from $schema.workspaces where name = $1", [workspace]);
   return (row?.[0] as number | undefined) ?? NO_WORKSPACE;
@@ -61,7 +66,7 @@ async function workspaceKey(ask: ExecuteSql, workspace: string): Promise<number>
 
 const NO_WORKSPACE = -1;
 
-/** What the workspace's tables hold now, without reading it. */
+/** Returns counts and chain heads of a workspace, without reading its rows. */
 export async function summaryOf(ask: ExecuteSql, key: number): Promise<ArchiveSummary> {
   const counted = ROW_KINDS.map(
     (kind) => `(select count(*) from $schema.${ARCHIVED_TABLES[kind]} where workspace = $1)`,

@@ -1,7 +1,7 @@
 /**
- * Puts archived rows into their tables as they stand, some hundred of a kind with one statement.
- * Positions are made anew, so that whatever is sent later comes after the furthest place in line;
- * events keep their numbers.
+ * Writes archived rows into their tables unchanged, several hundred of a kind per statement. Positions are
+ * assigned again, so that everything sent later comes after the last place in line; events keep their
+ * numbers.
  */
 import {
   type ArchivedRow,
@@ -16,7 +16,7 @@ import { stateNumber } from "../../codecs.ts";
 import type { ExecuteSql } from "./export.ts";
 
 const BATCH = 500;
-/** Of texts: what one statement may carry. */
+/** Maximum size of the texts in one statement. */
 const BATCH_BYTES = 8 * 1024 * 1024;
 
 const DELIVERY = `place bigint, lease_until bigint, ready_at bigint, sent_at bigint, seen_at bigint,
@@ -25,7 +25,7 @@ const DELIVERY = `place bigint, lease_until bigint, ready_at bigint, sent_at big
   holder text, instance text, process text, accepted_by text, settled_by text, hold_until bigint,
   deadline bigint, lapse_at bigint, followers text`;
 
-/** Columns as they are declared; the names alone are what is inserted and selected. */
+/** Column declarations by table; the names are used to insert and select. */
 const COLUMNS = {
   agents: `id text, revision int, keyed_at bigint, status text, role text, aliases text,
     public_key text, profile text, digest text`,
@@ -40,6 +40,7 @@ const COLUMNS = {
     envelope text`,
 } as const;
 
+/** Collects rows and writes them in batches. */
 export class RowWriter {
   readonly #ask: ExecuteSql;
   readonly #key: number;
@@ -58,11 +59,12 @@ export class RowWriter {
     this.#position = firstPosition(0, given.summary);
   }
 
-  /** What is being written. */
+  /** Kind of the rows that are being written. */
   get kind(): RowKind {
     return this.#batch[0]?.kind ?? "event";
   }
 
+  /** Writes the chain heads. */
   async begin(): Promise<void> {
     for (const [i, { branch, seq, storedAt, link }] of this.#summary.heads.entries()) {
       await this.#ask(
@@ -76,7 +78,7 @@ export class RowWriter {
     }
   }
 
-  /** How many rows are written, whenever some were. */
+  /** Adds a row. Returns the number of rows written so far, if this wrote any. */
   async add(row: ArchivedRow): Promise<number | undefined> {
     const full = this.#batch.length >= BATCH || this.#bytes >= BATCH_BYTES;
     const next = this.#batch.length > 0 && this.#batch[0]?.kind !== row.kind;
@@ -86,7 +88,7 @@ export class RowWriter {
     return written;
   }
 
-  /** Writes the rest, and where numbers go on from. */
+  /** Writes the remaining rows and the counters that new rows continue from. */
   async end(): Promise<void> {
     await this.#flush();
     await this.#ask("update $schema.workspaces set position = $2, event = $3 where key = $1", [
@@ -162,7 +164,7 @@ export class RowWriter {
   async #memories(memories: readonly ArchivedRows["memory"][]): Promise<void> {
     const placed = memories.map(({ branch, storedAt, ...row }) => {
       const chain = this.#chains.get(branch);
-      if (chain === undefined) throw unsound(row.id, "branch", `${branch} has no head`);
+      if (chain === undefined) throw unsound(row.id, "branch", `${branch} has no chain head`);
       return { ...row, chain, stored_at: storedAt, pos: this.#position++ };
     });
     await this.#insert("memories", placed);
@@ -181,7 +183,7 @@ export class RowWriter {
       [this.#key, JSON.stringify(edges)],
     );
     const [lost] = missing as [string, string][];
-    if (lost !== undefined) throw unsound(lost[0], "relations", `${lost[1]} is not there`);
+    if (lost !== undefined) throw unsound(lost[0], "relations", `${lost[1]} does not exist`);
   }
 
   async #envelopes(envelopes: readonly ArchivedRows["envelope"][]): Promise<void> {
@@ -194,7 +196,7 @@ export class RowWriter {
     );
     const ids = new Set(kept.map(([id]) => id));
     const lost = envelopes.find(({ id }) => !ids.has(id));
-    if (lost !== undefined) throw unsound(lost.id, "memory", `${lost.memory} is not there`);
+    if (lost !== undefined) throw unsound(lost.id, "memory", `${lost.memory} does not exist`);
   }
 }
 

@@ -1,7 +1,6 @@
 /**
- * Writing everything a workspace holds, in the caller's transaction and under the workspace's lock:
- * until it is verified nobody sees it, and whatever goes wrong leaves nothing. Other workspaces go
- * on meanwhile.
+ * Imports a whole workspace, in the caller's transaction and under the workspace's lock: it is not visible
+ * until it is verified, and a failure leaves nothing behind. Other workspaces are not affected.
  */
 import {
   type Archive,
@@ -24,14 +23,14 @@ interface ImportContext {
   readonly workspace: string;
   readonly archive: Archive;
   readonly onProgress: ((progress: ImportProgress) => void) | undefined;
-  /** The rows as they are in this transaction. */
+  /** Returns the rows as they are in this transaction. */
   source(): Promise<VerifySource>;
 }
 
-/** Only `imported` may be committed. */
+/** Writes and verifies the rows of an archive. The caller commits only if the outcome is `imported`. */
 export async function importWorkspace(given: ImportContext): Promise<ImportOutcome> {
   const { ask, workspace, archive, onProgress } = given;
-  await ask("set local search_path = $schema, pg_temp", []); // As the functions have it.
+  await ask("set local search_path = $schema, pg_temp", []); // The same as in the functions.
   const [entered] = await ask("select w from $schema.enter($1, null)", [workspace]);
   const key = entered?.[0] as number;
   const there = await summaryOf(ask, key);
@@ -62,10 +61,10 @@ export async function importWorkspace(given: ImportContext): Promise<ImportOutco
 const duplicateProblem = (kind: RowKind) => ({
   record: `rows of kind ${kind}`,
   field: "id",
-  message: "one of them is there twice",
+  message: "an id occurs twice",
 });
 
-/** A link fixes everything before it: who has the file's last records has the file's history. */
+/** Compares heads. A link fixes everything before it: the same last records mean the same history. */
 async function occupiedOutcome(
   ask: ExecuteSql,
   key: number,
@@ -74,7 +73,7 @@ async function occupiedOutcome(
   const { heads } = archive.summary;
   let same = heads.length > 0;
   for (const { branch, seq, link } of heads) {
-    // What a trace ended with stays known, also when all of it was pruned.
+    // The head of a trace is kept even if all its steps were pruned.
     if (there.heads.some((head) => head.branch === branch && head.link === link)) continue;
     const [row] = await ask(
       `select m.link from $schema.chains c

@@ -1,7 +1,7 @@
 /**
- * What retention takes from the database: the beginnings of traces, and the oldest events, a few rows
- * in each transaction. Under the workspace's lock, like every write: nobody refers to a step between
- * the look and the end of it.
+ * Deletes what retention does not keep: the beginnings of traces, and the oldest events, a few rows per
+ * transaction. Like every write it holds the workspace's lock: no record can refer to a step between the
+ * check and its deletion.
  */
 
 import type {
@@ -18,6 +18,7 @@ import type { StatementRunner } from "../lines.ts";
 
 const NOTHING: PruneTraceResult = { records: 0, bytes: 0, heldBy: 0 };
 
+/** Returns the branches of traces, with their first and last steps. */
 export async function listTraces(
   { sql, read }: StatementRunner,
   { workspace, after = "", limit }: ListTraces,
@@ -36,7 +37,7 @@ export async function listTraces(
   });
 }
 
-/** The beginning of a trace that could go: nothing that stays refers to any of it. */
+/** Returns how much of the beginning of a trace can be deleted: no record that remains refers to it. */
 export async function surveyTrace(
   { sql, read }: StatementRunner,
   { workspace, branch, upTo }: SurveyTrace,
@@ -50,11 +51,11 @@ export async function surveyTrace(
       return { records, bytes, heldBy };
     }
     heldBy = held[0] as number;
-    end = heldBy - 1; // And what only the others referred to.
+    end = heldBy - 1; // Also keeps steps that only the kept ones refer to.
   }
 }
 
-/** One slice, inside a transaction of the caller's. */
+/** Deletes one slice of a trace. Runs in the caller's transaction. */
 export async function pruneTrace({ sql, read }: StatementRunner, operation: PruneTrace) {
   const { workspace, branch, upTo, limit } = operation;
   if (!isTraceBranch(branch)) return NOTHING;
@@ -64,16 +65,17 @@ export async function pruneTrace({ sql, read }: StatementRunner, operation: Prun
   if (last === null) return NOTHING;
   const [held] = await read(sql.stepHeld, [workspace, branch, last, upTo]);
   const heldBy = (held?.[0] as number | undefined) ?? 0;
-  // Along a chain positions rise: the newest record of all can only be the last.
+  // Positions increase along a chain: only the last step can be the newest record of the workspace.
   const newest = position === newestPosition ? last : last + 1;
   const end = Math.min(heldBy || newest, newest) - 1;
-  // A hub that has read these steps would put them into the index after they were deleted from it.
+  // A hub that has read these steps would add them to the index after they were deleted from it.
   await read(sql.awaitIndex, [workspace]);
   const [gone] = await read(sql.dropSteps, [workspace, branch, end]);
   const [records, bytes] = gone as [number, number];
   return { records, bytes, heldBy };
 }
 
+/** Returns the number of the last event that can be deleted, and how many events that are. */
 export async function surveyEvents(
   { sql, read }: StatementRunner,
   { workspace, before = 0, keep }: SurveyEvents,
@@ -83,7 +85,7 @@ export async function surveyEvents(
   return { upTo: events === 0 ? 0 : upTo, events };
 }
 
-/** Inside a transaction of the caller's. */
+/** Deletes events up to a number and returns how many. Runs in the caller's transaction. */
 export async function pruneEvents(
   { sql, read }: StatementRunner,
   workspace: string,

@@ -1,7 +1,7 @@
 /**
- * Redacting, as statements of one transaction under the workspace's lock: it is rare, so round trips do
- * not matter. Everything is compared before anything is written. The index goes with it, as far as it
- * was made from what is gone: it is filled again from the start.
+ * Redacts bodies, as separate statements of one transaction under the workspace's lock: it is rare, so
+ * round trips do not matter. Everything is compared before anything is written. The index is reset as well,
+ * since it was built from the redacted texts, and filled again from the start.
  */
 import { sha256 } from "../../../base/digest.ts";
 import { assertNever } from "../../../base/errors.ts";
@@ -20,16 +20,16 @@ import { deleteVectors } from "../search/delete-vectors.ts";
 import type { ExecuteSql } from "./export.ts";
 import { resetIndex } from "./scrub.ts";
 
-/** Where and when, as the store's lock was taken. */
+/** The workspace and the time, as determined when the lock was taken. */
 interface RedactContext {
   readonly ask: ExecuteSql;
   readonly workspace: number;
   readonly now: number;
-  /** The newest record's. */
+  /** Position of the newest record. */
   readonly position: number;
 }
 
-/** Inside a transaction of the caller's. */
+/** Writes the redaction record and erases the bodies. Runs in the caller's transaction. */
 export async function redactBodies(
   ask: ExecuteSql,
   operation: RedactBodies,
@@ -80,6 +80,7 @@ async function append(
 
 const ATTEMPT = "workspace = $1 and delivery = $2 and attempt = $3";
 
+/** Returns whether what is to be erased has not changed since it was read. */
 async function isAsSeen({ ask, workspace }: RedactContext, erasure: Erasure): Promise<boolean> {
   const isText = async (sql: string, ...values: unknown[]): Promise<boolean> => {
     const [row] = await ask(sql, [workspace, ...values]);
@@ -151,7 +152,7 @@ async function erase({ ask, workspace, now }: RedactContext, erasure: Erasure): 
     }
     case "agent": {
       const agent = await agentIn({ ask, workspace }, erasure.agent);
-      if (agent === undefined) throw new Error(`${erasure.agent} was there a moment ago`);
+      if (agent === undefined) throw new Error(`agent ${erasure.agent} disappeared under the lock`);
       const { profile, basedOn } = erasure;
       const revision = basedOn + 1;
       await ask(

@@ -1,23 +1,24 @@
 /**
- * Scrubbing on PostgreSQL: the index is begun anew, and a vacuum lets the server use the space of what
- * was redacted again. What it keeps elsewhere is not ours to remove: that is told.
+ * Scrubs a PostgreSQL store after redactions: rebuilds the index, and vacuums the tables so that the server
+ * can reuse the space of redacted rows. Copies that the server keeps elsewhere cannot be removed, and are
+ * reported.
  */
 
 import { sqlState } from "../failures.ts";
 import { INDEX_VERSION } from "../search/indexer.ts";
 import type { ExecuteSql } from "./export.ts";
 
-/** Those that have texts. The index has none: words are hashes there. */
+/** Tables with texts. The index has none: it contains hashes of words. */
 const TABLES = ["memories", "envelopes", "attempts", "entries", "agents", "vectors"];
 
 const DENIED = "42501";
 
-/** Inside a transaction of the caller's. Whoever fills the index right now is waited for. */
+/** Resets the index. Runs in the caller's transaction; waits for a hub that is filling the index. */
 export async function resetIndex(ask: ExecuteSql, workspace: string): Promise<void> {
   await ask("select pg_advisory_xact_lock(hashtextextended('baton index $schema ' || $1, 0))", [
     workspace,
   ]);
-  // An index of nothing, made now: hubs that hold words of an earlier one see that it is another.
+  // A new, empty index: hubs that cache words of an earlier one recognize that it was replaced.
   await ask(
     `delete from $schema.indexed
      where workspace = (select key from $schema.workspaces where name = $1)`,
@@ -30,7 +31,7 @@ export async function resetIndex(ask: ExecuteSql, workspace: string): Promise<vo
   );
 }
 
-/** Outside of any transaction. Answers with what is out of reach. */
+/** Runs outside of transactions. Returns where redacted texts may remain. */
 export async function vacuum(ask: ExecuteSql): Promise<readonly string[]> {
   try {
     await ask(`vacuum ${TABLES.map((table) => `$schema.${table}`).join(", ")}`, []);
@@ -38,14 +39,14 @@ export async function vacuum(ask: ExecuteSql): Promise<readonly string[]> {
   } catch (error) {
     if (sqlState(error) !== DENIED) throw error;
     return [
-      "The tables: this user may not vacuum them, so the server keeps the old rows.",
+      "The tables: this user is not allowed to vacuum them, so the server keeps the old rows.",
       ...OUT_OF_REACH,
     ];
   }
 }
 
 const OUT_OF_REACH: readonly string[] = [
-  "Free space inside the tables' pages, until the server writes over it; VACUUM FULL rewrites them.",
+  "Free space inside the tables' pages, until the server overwrites it; VACUUM FULL rewrites them.",
   "The server's write-ahead log and its archive, replicas, base backups and dumps.",
-  "The server's own logs, where it was told to log statements or their values.",
+  "The server's logs, if it is configured to log statements or their values.",
 ];

@@ -1,4 +1,4 @@
-/** Shows the database's rows to the common verification, page by page, all of one moment. */
+/** Reads the database's rows for verification (store/verify), page by page, from one snapshot. */
 
 import { FORMAT_LIMITS } from "../../../base/limits.ts";
 import {
@@ -15,9 +15,10 @@ import type { Row } from "../connection.ts";
 import type { StatementRunner } from "../lines.ts";
 
 const PAGE = 1_000;
-/** More than a record can name, so that one too many is seen. */
+/** More than a record can have, so that surplus edges are found. */
 const MAX_EDGES = 2 * (FORMAT_LIMITS.relations + FORMAT_LIMITS.references);
 
+/** Returns the rows of a workspace. Runs in the caller's transaction. */
 export async function verifySource(
   { sql, read }: StatementRunner,
   workspace: string,
@@ -75,7 +76,7 @@ export async function verifySource(
   };
 }
 
-/** Row by row; the next page is read when the last row of this one has been looked at. */
+/** Yields row by row; reads the next page after the last row of the current one. */
 async function* paged<Cursor, RowType>(
   first: Cursor,
   page: (after: Cursor) => Promise<(readonly [Cursor, RowType])[]>,

@@ -1,17 +1,20 @@
-/** What a record meant, to any model, is forgotten: a vector is made from the text, and can tell of it. */
+/**
+ * Deletes the vectors of a redacted record, of all models: a vector is computed from the text and can
+ * reveal it.
+ */
 import type { ExecuteSql } from "../archive/export.ts";
 import type { IndexKind } from "./hnsw-table.ts";
 
-/** An envelope has the position of the record that vouches for it. */
+/** Tables with the positions: an envelope has the position of the record that vouches for it. */
 const TABLES = { memory: "memories", envelope: "envelopes" } as const;
 
-/** Inside a transaction of the caller's. Who keeps signatures reads them anew: the revision says so. */
+/** Runs in the caller's transaction. The new revision makes hubs that cache signatures read them again. */
 export async function deleteVectors(
   ask: ExecuteSql,
   workspace: number,
   { kind, id }: { readonly kind: "memory" | "envelope"; readonly id: string },
 ): Promise<void> {
-  // Who puts vectors right now is waited for; who comes next finds the text gone.
+  // Waits for a hub that is writing vectors; the next one finds the text erased.
   await ask(
     `select pg_advisory_xact_lock(hashtextextended('baton vectors $schema ' || w.name, 0))
      from $schema.workspaces w where w.key = $1`,

@@ -1,36 +1,36 @@
 /**
- * Vectors in an index of pgvector, where the server has that extension: a table for each model of a
- * workspace, so that the nearest are looked for among its records only. What is found is compared
- * again with the bytes that are kept anyway (vectors.ts): whichever way the nearest were found, a
- * likeness is the same number.
+ * The pgvector index of one model, used if the server has that extension: a table per model and workspace, so
+ * that only its records are searched. Results are compared again with the stored bytes (vector-search.ts), so
+ * that a similarity is the same number, whichever way the nearest were found.
  */
 import type { Row, Statement } from "../connection.ts";
 import type { StatementRunner } from "../lines.ts";
 
 /**
- * How a model's vectors are found: by signatures (vectors-cache.ts), or by an index over them, or over
- * them in half precision.
+ * How the nearest vectors of a model are found: by signatures (signature-cache.ts), or with an index in full
+ * or half precision.
  */
 export type IndexKind = "signatures" | "vector" | "halfvec";
 type IndexedKind = Exclude<IndexKind, "signatures">;
 
-/** What pgvector's index takes. */
+/** Maximum number of dimensions that a pgvector index supports. */
 export const MAX_DIMENSIONS: Readonly<Record<IndexedKind, number>> = {
   vector: 2_000,
   halfvec: 4_000,
 };
 
-/** How well it looks: about 99 of 100 true neighbours at 100, and what is asked for at least. */
+/** Search width: 100 finds about 99 % of the true neighbours; at least the number of requested results. */
 const MIN_EF_SEARCH = 100;
 const MAX_EF_SEARCH = 1_000;
 
+/** Returns the kind of index for a new model. */
 export function indexKindFor(dimensions: number, hasExtension: boolean): IndexKind {
   if (!hasExtension) return "signatures";
   if (dimensions <= MAX_DIMENSIONS.vector) return "vector";
   return dimensions <= MAX_DIMENSIONS.halfvec ? "halfvec" : "signatures";
 }
 
-/** The schema pgvector is in, as an identifier; undefined where it is not. */
+/** Returns the schema of the pgvector extension, as an identifier; undefined if it is not installed. */
 export async function extensionSchema(read: StatementRunner["read"]): Promise<string | undefined> {
   const [row] = await read(
     {
@@ -43,7 +43,7 @@ export async function extensionSchema(read: StatementRunner["read"]): Promise<st
   return row?.[0] as string | undefined;
 }
 
-/** Takes no transaction of anybody's with it when it may not. */
+/** Creates the extension if it is available. Runs outside of transactions, so that a failure aborts none. */
 export async function tryCreateExtension(read: StatementRunner["read"]): Promise<void> {
   const [row] = await read(
     {
@@ -57,11 +57,11 @@ export async function tryCreateExtension(read: StatementRunner["read"]): Promise
   try {
     await read({ name: "baton_extend", text: "create extension if not exists vector" }, []);
   } catch {
-    // Not ours to create: signatures do.
+    // The user may not create it: signatures are used instead.
   }
 }
 
-/** The statements about one model's table. */
+/** Statements for the table of one model. `home` is the schema of the extension. */
 export class HnswTable {
   readonly #read: StatementRunner["read"];
   readonly #table: string;
@@ -83,6 +83,7 @@ export class HnswTable {
     return this.#read(statement, values);
   }
 
+  /** Creates the table and its index. */
   async make(dimensions: number, home: string): Promise<void> {
     const type = `${home}.${this.#kind}(${dimensions})`;
     await this.#run(
@@ -95,7 +96,10 @@ export class HnswTable {
     );
   }
 
-  /** The zero vector is near to nothing, and in no index of cosines. */
+  /**
+   * Writes vectors, except zero vectors: they are not similar to anything, and a cosine index excludes
+   * them.
+   */
   async put(
     vectors: readonly { readonly pos: number; readonly vector: Float32Array }[],
     home: string,
@@ -112,6 +116,7 @@ export class HnswTable {
     );
   }
 
+  /** Deletes the vectors at given positions. */
   async forget(positions: readonly number[]): Promise<void> {
     await this.#run(
       "forget",
@@ -120,7 +125,7 @@ export class HnswTable {
     );
   }
 
-  /** Nearest first, inside a transaction of the caller's. */
+  /** Returns positions, nearest first. Runs in the caller's transaction. */
   async nearest(vector: Float32Array, limit: number, home: string): Promise<number[]> {
     const looked = Math.min(MAX_EF_SEARCH, Math.max(MIN_EF_SEARCH, limit));
     await this.#run("width", "select set_config('hnsw.ef_search', $1, true)", String(looked));

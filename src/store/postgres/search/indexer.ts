@@ -1,8 +1,8 @@
 /**
- * The index behind `recent` and `search`: facets, lists of positions by term, and what ranking wants
- * to know of each record, up to a watermark. Filled after the acknowledgement by whichever hub gets
- * the lock, in small transactions and small slices of its event loop's time; a record beyond the
- * watermark is scanned, so it is found at once.
+ * Fills the index behind `recent` and `search`: facets, lists of positions by term, and what ranking needs
+ * to know about each record, up to a watermark. It runs after writes are acknowledged, in the hub that gets
+ * the lock, in small transactions and short slices of event loop time. Records beyond the watermark are
+ * scanned, so they are found at once.
  */
 import { setImmediate as breathe, setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
@@ -19,33 +19,35 @@ import { withEnvelopeTexts } from "../envelope-texts.ts";
 import type { Statements } from "../statements.ts";
 import { keysOf, POSITION_BYTES, packPositions, type Space } from "./search-tokens.ts";
 
-/** Changes when what is put into the index changes: it is then made anew. */
+/** Increase it when the content of the index changes: the index is then rebuilt. */
 export const INDEX_VERSION = 3;
 /**
- * Records per transaction. The more there are, the fewer lists are written twice: 1,600 records/s with
- * slices of 200, 2,800 with 1,000.
+ * Records per transaction. The more there are, the fewer lists are written twice: 1,600 records/s with 200
+ * per transaction, 2,800 with 1,000.
  */
 const SLICE = 1_000;
-/** Taken apart in one go: a few milliseconds. */
+/** Records analysed before yielding to the event loop: a few milliseconds. */
 const YIELD_EVERY = 100;
-/** What may be left to scan. */
+/** Number of unindexed records from which on the index is filled. */
 const FILL_BACKLOG = 256;
-/** Another hub is filling the index: asked again after a while. */
+/** Returned while another hub fills the index; checked again after a pause. */
 const BUSY = -1;
 const BUSY_MS = 200;
-/** A block with so many positions is full: its row is as long as a short text. */
+/** Positions in a full block; its row is as long as a short text. */
 const BLOCK = 256;
 
+/** What the indexer needs from the store. */
 export interface IndexerOptions {
   readonly sql: Statements;
   run(client: pg.ClientBase, statement: Statement, values: readonly unknown[]): Promise<Row[]>;
-  /** A connection for one transaction, given back when it is over. */
+  /** Runs a function with a connection, which is released afterwards. */
   withClient<T>(use: (client: pg.ClientBase) => Promise<T>): Promise<T>;
 }
 
-/** A statement about the workspace that is being indexed. */
+/** Runs a statement for the workspace that is being indexed. */
 type RunInWorkspace = (statement: Statement, ...values: unknown[]) => Promise<Row[]>;
 
+/** Fills the index of all workspaces of a store. */
 export class Indexer {
   readonly #options: IndexerOptions;
   readonly #backlog = new Map<string, number>();
@@ -56,24 +58,25 @@ export class Indexer {
     this.#options = options;
   }
 
-  /** After a commit: counts what has piled up, and fills when it is worth it. */
+  /** Counts new records after a commit, and fills the index if there are enough. */
   committed(workspace: string, records: number): void {
     const backlog = (this.#backlog.get(workspace) ?? FILL_BACKLOG) + records;
     this.#backlog.set(workspace, backlog);
     if (backlog >= FILL_BACKLOG) this.#filling ??= this.#fillAll();
   }
 
-  /** After a search that had to scan so many records: an index of an earlier version is made anew. */
+  /** Called after a search that scanned `records` records: rebuilds an index of an earlier version. */
   scanned(workspace: string, records: number): void {
     if (records >= FILL_BACKLOG) this.committed(workspace, records);
   }
 
+  /** Stops after the current slice. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#filling;
   }
 
-  /** One workspace after the other, also those that have piled up meanwhile. */
+  /** Fills one workspace after the other, including those that become due meanwhile. */
   async #fillAll(): Promise<void> {
     const worthIt = (): string | undefined =>
       [...this.#backlog].find(([, backlog]) => backlog >= FILL_BACKLOG)?.[0];
@@ -83,7 +86,7 @@ export class Indexer {
         await this.#fill(next);
       }
     } catch {
-      // What it was stays to be done: the next commit tries again.
+      // The backlog remains: the next commit starts again.
     } finally {
       this.#filling = undefined;
     }
@@ -94,7 +97,7 @@ export class Indexer {
       for (;;) {
         if (this.#closed) return;
         const added = await this.#slice(workspace);
-        // The other hub may have read what there was before this one's records came.
+        // The other hub may have read before this hub's records were written.
         if (added === BUSY) await sleep(BUSY_MS);
         else if (added < SLICE) return;
       }
@@ -104,7 +107,7 @@ export class Indexer {
     }
   }
 
-  /** How many records were added; BUSY while another hub is at it. */
+  /** Indexes one slice. Returns the number of records, or BUSY while another hub fills the index. */
   #slice(workspace: string): Promise<number> {
     const { sql, run, withClient } = this.#options;
     return withClient(async (client) => {
@@ -161,7 +164,7 @@ export class Indexer {
       await act(sql.addCensus, SPACES.indexOf(space), count, passages, terms, first, last);
     }
     const lists = listsOf(records);
-    // In the order of their keys: pages are written one after the other.
+    // Sorted by key, so that pages are written in order.
     const tokens = [...lists.keys()].sort();
     const packed = tokens.map((token) => packPositions(lists.get(token) ?? []));
     const full = await act(sql.addPostings, tokens, packed, BLOCK * POSITION_BYTES);
@@ -175,7 +178,7 @@ export class Indexer {
   }
 }
 
-/** Without holding up what else there is to do. */
+/** Analyses records, yielding to the event loop from time to time. */
 async function analyseRecords(memories: readonly IndexableRow[]): Promise<IndexedRecord[]> {
   const records: IndexedRecord[] = [];
   for (const [n, row] of memories.entries()) {
@@ -186,7 +189,7 @@ async function analyseRecords(memories: readonly IndexableRow[]): Promise<Indexe
   return records;
 }
 
-/** The number of a space in the census is its place here. */
+/** All spaces; the number of a space in the census is its index here. */
 export const SPACES = ["known", "traced"] as const satisfies readonly Space[];
 
 function listsOf(records: readonly IndexedRecord[]): Map<string, number[]> {
@@ -212,13 +215,13 @@ function censusOf(records: readonly IndexedRecord[]): Map<Space, Census> {
   return counted;
 }
 
-/** A list for each column. */
+/** Returns one list per column. */
 function columnsOf(records: readonly IndexedRecord[]): unknown[][] {
   const rows = records.map(featureColumns);
   return (rows[0] ?? []).map((_, column) => rows.map((row) => row[column]));
 }
 
-/** Nothing of a record that cannot be read: the ones after it must still be found. */
+/** Returns no facets for a record that cannot be read: the records after it must still be indexed. */
 function facetsIn(row: MemoryRow): string[] {
   let facets: Facets;
   try {
@@ -236,7 +239,7 @@ function facetsIn(row: MemoryRow): string[] {
   ];
 }
 
-/** 64 bits of a hash, as the database writes them: the row is checked again anyway. */
+/** Returns 64 bits of a hash as the database writes them. Collisions are harmless: rows are checked again. */
 export function facetOf(branch: string, kind: string, value: string): string {
   const hash = sha256(JSON.stringify([branch, kind, value])).slice(0, 16);
   return BigInt.asIntN(64, BigInt(`0x${hash}`)).toString();

@@ -1,18 +1,20 @@
-/** Reading the index's lists of positions: many at once, newest first, a block at a time. */
+/** Reads the index's lists of positions: many at once, newest first, block by block. */
 import type { StatementRunner } from "../lines.ts";
 import { unpackInto } from "./search-tokens.ts";
 
+/** A request for the newest positions of one list. */
 export interface ListRequest {
   readonly key: string;
   /** Only positions below this one. */
   readonly below: number;
+  /** Maximum number of positions. */
   readonly most: number;
 }
 
-/** No block that is full has fewer (indexer.ts). */
+/** Minimum number of positions in a full block (indexer.ts). */
 const BLOCK = 256;
 
-/** In the order asked for. */
+/** Returns the positions for each request, in the order of the requests. */
 export async function readLists(
   { sql, read }: StatementRunner,
   workspace: string,
@@ -27,7 +29,7 @@ export async function readLists(
     workspace,
     wanted.map(({ request }) => request.key),
     wanted.map(({ request }) => request.below),
-    // The block that grows may be short, and the one where reading begins is read in part.
+    // The growing block may be short, and the first block is read only in part.
     wanted.map(({ request }) => Math.ceil(request.most / BLOCK) + 2),
   ]);
   for (const row of rows) {

@@ -1,7 +1,7 @@
 /**
- * Which records a filter lets through, from the index's lists of facets, for words that more records
- * have than are read. When few pass, those are taken apart themselves; when many do, the words' lists
- * are read deeper. Either way each record is checked again.
+ * Determines which records pass a filter, from the index's lists of facets. It is used for words that more
+ * records contain than are read. If few records pass, their words are examined directly; if many pass, the
+ * words' lists are read deeper. Either way each record is checked again.
  */
 import { LABEL_TIMES, unpackPassages } from "../../../search/analyse.ts";
 import { BODY_CLASS, weightClass } from "../../../search/bm25.ts";
@@ -11,17 +11,17 @@ import { hashOf } from "../../../search/terms.ts";
 import type { StatementRunner } from "../lines.ts";
 import { readLists } from "./search-lists.ts";
 
-/** So many of the newest are known of each facet (some 8 ms); what lies before is let through. */
+/** The newest positions read of each facet (about 8 ms); older records are not excluded. */
 const MAX_FACET_POSITIONS = 100_000;
-/** So few are taken apart: some 10 ms. */
+/** Maximum number of records that are examined directly (about 10 ms). */
 const MAX_SMALL_SET = 2_000;
-/** How much deeper lists are read, at most, the fewer pass. */
+/** Maximum factor by which lists are read deeper, the fewer records pass. */
 const MAX_DEPTH_FACTOR = 16;
 
-/** One thing that has to be so: the records of which it is. */
+/** One condition of a filter: the set of records that meet it. */
 class Condition {
   readonly positions: readonly number[];
-  /** All of which it is are known from here on. */
+  /** Position from which on all matching records are known. */
   readonly from: number;
   readonly #bits: Uint8Array;
 
@@ -36,25 +36,29 @@ class Condition {
     }
   }
 
+  /** Returns whether a record meets the condition; true if that is unknown. */
   holds(pos: number): boolean {
     const at = pos - this.from;
     return at < 0 || ((this.#bits[at >> 3] ?? 0) & (1 << (at & 7))) !== 0;
   }
 }
 
+/** What a restriction is loaded from. */
 export interface RestrictionOptions {
   readonly workspace: string;
-  /** Of each, a record has to be in at least one list. */
+  /** Lists of keys: a record has to be in at least one list of each condition. */
   readonly conditions: readonly (readonly string[])[];
+  /** Only positions below this one. */
   readonly below: number;
   readonly records: (positions: readonly number[]) => Promise<readonly RecordFeatures[]>;
 }
 
+/** The records that pass all conditions of a filter. */
 export class Restriction {
   readonly #conditions: readonly Condition[];
-  /** When they are few: what their words are. */
+  /** The passing records with their words, if they are few. */
   readonly few: SmallRecordSet | undefined;
-  /** How much deeper lists are to be read, so that enough pass. */
+  /** Factor by which to read lists deeper, so that enough records pass. */
   readonly deeper: number;
 
   private constructor(
@@ -67,6 +71,7 @@ export class Restriction {
     this.deeper = depthFactorFor(conditions, below);
   }
 
+  /** Reads the lists of the conditions, and the records themselves if few pass. */
   static async load(reader: StatementRunner, of: RestrictionOptions): Promise<Restriction> {
     const { below } = of;
     const requests = of.conditions.flat().map((key) => ({ key, below, most: MAX_FACET_POSITIONS }));
@@ -85,27 +90,29 @@ export class Restriction {
     return new Restriction(conditions, new SmallRecordSet(await of.records(passing)), below);
   }
 
+  /** Returns whether a record may pass; the caller checks it again. */
   passes(pos: number): boolean {
     return this.#conditions.every((condition) => condition.holds(pos));
   }
 }
 
-/** By how much of what is known passes. */
+/** Returns the depth factor, according to the fraction of known records that pass. */
 function depthFactorFor(conditions: readonly Condition[], below: number): number {
   const parts = conditions.map(({ positions, from }) => positions.length / (below - from));
   return Math.min(MAX_DEPTH_FACTOR, Math.ceil(2 / Math.max(0.001, Math.min(1, ...parts))));
 }
 
-/** A few records, and the lists they would be in: the same as what analyse.ts puts them in. */
+/** A few records with the lists they would be in: the same lists as analyse.ts computes. */
 export class SmallRecordSet {
   readonly #records: readonly RecordFeatures[];
-  /** By term: the class of its weight in each of the records. */
+  /** By term: the class of its weight in each record. */
   readonly #classes = new Map<string, Int8Array>();
 
   constructor(records: readonly RecordFeatures[]) {
     this.#records = records.toSorted((a, b) => b.pos - a.pos);
   }
 
+  /** Returns the positions of the records that contain a token, newest first. */
   posting({ token, before, limit }: PostingRequest): number[] {
     const has = this.#teller(token);
     const found: number[] = [];
@@ -116,7 +123,7 @@ export class SmallRecordSet {
     return found;
   }
 
-  /** Whether one of the records, by its place, is in a list. */
+  /** Returns a function that checks whether the record with a given index is in a list. */
   #teller(token: string): (place: number) => boolean {
     const [kind = "", value] = [token[0], token.slice(1)];
     const records = this.#records as RecordFeatures[];
@@ -143,7 +150,7 @@ export class SmallRecordSet {
   }
 }
 
-/** The class of a term's weight in the best passage of the content; -1 when it is not said at all. */
+/** Returns the class of a term's weight in the best passage of the content; -1 if it does not occur. */
 function classOf(packed: Uint32Array, hash: number): number {
   if (!packed.includes(hash)) return -1;
   const { labels, passages, body } = unpackPassages(packed);

@@ -1,6 +1,6 @@
 /**
- * The index and the tail beyond it as sources for ranking: one statement for each question of the
- * ranking, however many words or records it is about. All of one search see the same moment.
+ * The ranking sources of PostgreSQL: the index and the tail beyond it. Each question of the ranking is one
+ * statement, no matter how many words or records it is about. A search reads from one snapshot.
  */
 import { appendCensus } from "../../../search/in-memory-sources.ts";
 import type {
@@ -34,26 +34,28 @@ import { Restriction } from "./search-restriction.ts";
 import { conditionsOf, type Space, termKey } from "./search-tokens.ts";
 import type { VectorSearch } from "./vector-search.ts";
 
+/** What the sources of one search read from. */
 export interface SearchContext {
   readonly reader: StatementRunner;
   readonly kept: TailRecords;
   readonly vectors: VectorSearch;
-  /** How far the index is. */
+  /** Position up to which records are indexed. */
   readonly watermark: number;
-  /** The workspace's key. */
+  /** Key of the workspace. */
   readonly key: number;
   readonly operation: SearchMemories & { readonly upTo: number };
 }
 
-/** More branches than this are not named to the index: what it finds is checked anyway. */
+/** With more branches than this, the index is not restricted to them: its results are checked anyway. */
 const MAX_NAMED_BRANCHES = 16;
 const FOUND_WIDTH = 14;
-/** A list is read no deeper than this for more that pass a filter: some 5 ms. */
+/** Maximum depth to which a list is read to find more records that pass a filter (about 5 ms). */
 const MAX_LIST_DEPTH = 50_000;
-/** So many of the nearest are looked at, and with a filter. */
+/** Number of nearest vectors examined without and with a filter. */
 const MAX_NEAREST = 200;
 const MAX_NEAREST_FILTERED = 1_000;
 
+/** The sources of one search. */
 export class PostgresSources implements RankingSources {
   readonly #of: SearchContext;
   readonly #spaces: readonly Space[];
@@ -89,8 +91,9 @@ export class PostgresSources implements RankingSources {
   }
 
   /**
-   * A list that is read to its end is left as it is: how long it is says how rare its word is, and
-   * who may not be seen is left out later. Of a longer one only what passes the filter is read.
+   * A list that is read to its end is returned unchanged: its length shows how rare its word is, and
+   * records that the reader may not see are removed later. Of a longer list, only records that pass the
+   * filter are read.
    */
   async postings(requests: readonly PostingRequest[]): Promise<readonly (readonly number[])[]> {
     const lists = await this.#lists(requests);
@@ -150,8 +153,8 @@ export class PostgresSources implements RankingSources {
   }
 
   /**
-   * By a filter's facets. Without any, by branches when most of what the workspace knows is on others:
-   * else reading on costs less than comparing lists.
+   * Restricts by the filter's facets. Without facets, restricts by branches if most of the workspace's
+   * records are on other branches; otherwise reading further costs less than comparing lists.
    */
   async #restrict(): Promise<Restriction | undefined> {
     const { reader, operation, watermark } = this.#of;
@@ -163,7 +166,7 @@ export class PostgresSources implements RankingSources {
       workspace,
       conditions: conditionsOf(branches, filter),
       below: Math.min(watermark, operation.upTo) + 1,
-      // Whether they pass the rest of the filter is seen when they are looked at.
+      // The rest of the filter is checked when the records are read.
       records: (positions) => this.#indexed(positions, false),
     });
   }
@@ -260,7 +263,7 @@ export class PostgresSources implements RankingSources {
     });
   }
 
-  /** More are looked at where many may not be seen. */
+  /** Examines more vectors if a filter may exclude many of them. */
   async nearest(limit: number): Promise<readonly SimilarRecord[]> {
     const near = await this.#of.vectors.nearest(
       this.#seeing.isFiltered ? MAX_NEAREST_FILTERED : MAX_NEAREST,
@@ -273,7 +276,7 @@ export class PostgresSources implements RankingSources {
   }
 }
 
-/** Of two spaces. */
+/** Merges the totals of two spaces. */
 function mergeCensus(all: Census, part: Census): Census {
   if (all.records === 0) return part;
   return {

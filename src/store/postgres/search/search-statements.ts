@@ -1,4 +1,4 @@
-/** The statements of the index, of ranked search and of vectors, beside those of statements.ts. */
+/** The statements of the index, of ranked search and of vectors; part of those in statements.ts. */
 import { MEMORY_COLUMNS } from "../../codecs.ts";
 
 const WORKSPACE_KEY = "(select key from $schema.workspaces where name = $1)";
@@ -9,15 +9,16 @@ const VALID = "r.valid_from <= $3 and (r.valid_until = 0 or $3 < r.valid_until)"
 const FOUND_COLUMNS = `f.pos, f.session, f.time, f.stored_at, f.valid_until, f.seq, f.importance,
   f.confidence, f.traits, f.id, f.branch, f.reach, f.agent, f.packed`;
 
-/** The list that is written to; full ones go by their first position. */
+/** Block number of the block that is written to; full blocks have their first position as number. */
 export const OPEN_BLOCK = "9007199254740992";
 
+/** Texts of the statements, by name. */
 export const SEARCH_SQL = {
-  // Filling
+  // Filling the index
   clearPostings: `delete from $schema.postings where workspace = ${WORKSPACE_KEY}`,
   clearFound: `delete from $schema.found where workspace = ${WORKSPACE_KEY}`,
   clearCensus: `delete from $schema.census where workspace = ${WORKSPACE_KEY}`,
-  /** Says which of them are full now, and where they begin. */
+  /** Returns the blocks that are full now, and their first positions. */
   addPostings: `with put as (
       insert into $schema.postings as p (workspace, token, block, positions)
         select ${WORKSPACE_KEY}, u.token, ${OPEN_BLOCK}, u.positions
@@ -42,7 +43,7 @@ export const SEARCH_SQL = {
       terms = c.terms + excluded.terms, last = excluded.last`,
 
   // Searching
-  /** The workspace, its newest position, how far the index is, and which index that is. */
+  /** The workspace's key and newest position, the index's watermark, and which build of the index it is. */
   searchState: `select w.key, w.position, coalesce(i.pos, 0), coalesce(i.made, 0)
     from $schema.workspaces w
     left join $schema.indexed i on i.workspace = w.key and i.version = $2
@@ -51,7 +52,7 @@ export const SEARCH_SQL = {
     where workspace = ${WORKSPACE_KEY}`,
   memoriesBeyond: `select ${MEMORY_COLUMNS} from ${MEMORIES}
     where m.workspace = ${WORKSPACE_KEY} and m.pos > $2 and m.pos <= $3 order by m.pos limit $4`,
-  /** Blocks of each list, the newest first, as many as may be needed. */
+  /** Blocks of each list, newest first, up to the number needed. */
   postings: `select r.n, p.positions
     from unnest($2::bigint[], $3::bigint[], $4::bigint[]) with ordinality as r(token, below, most, n)
     cross join lateral (select x.block, x.positions from $schema.postings x
@@ -62,7 +63,7 @@ export const SEARCH_SQL = {
   found: `select ${FOUND_COLUMNS} from unnest($2::bigint[]) as u(pos)
     cross join lateral (select x.* from $schema.found x
       where x.workspace = ${WORKSPACE_KEY} and x.pos = u.pos limit 1) f`,
-  /** The same, with the record itself. */
+  /** The same, with the record. */
   foundWithText: `select ${FOUND_COLUMNS}, ${MEMORY_COLUMNS} from unnest($2::bigint[]) as u(pos)
     cross join lateral (select x.* from $schema.found x
       where x.workspace = ${WORKSPACE_KEY} and x.pos = u.pos limit 1) f
@@ -75,7 +76,7 @@ export const SEARCH_SQL = {
         where x.workspace = ${WORKSPACE_KEY} and x.session = r.session and x.pos > r.pos and x.pos <= $4
         order by x.pos limit $5)
     from unnest($2::bigint[], $3::bigint[]) with ordinality as r(session, pos, n) order by r.n`,
-  /** What supersedes or corrects each, the newest first. */
+  /** Records that supersede or correct each record, newest first. */
   replacing: `select t.pos, ${MEMORY_COLUMNS} from unnest($2::bigint[]) as t(pos)
     cross join lateral (select r.source from $schema.relations r
       where r.workspace = ${WORKSPACE_KEY} and r.target = t.pos and ${VALID}
@@ -99,9 +100,9 @@ export const SEARCH_SQL = {
 
   // Vectors
   vectorsLock: `select pg_advisory_xact_lock(hashtextextended('baton vectors $schema ' || $1, 0))`,
-  /** Where the tables are that pgvector indexes, and whether the one of a model is there. */
+  /** The schema of the tables that pgvector indexes, and whether the table of a model exists. */
   schemaOfVectors: `select '$schema', to_regclass('$schema.vectors_' || $1::bigint) is not null`,
-  /** What is known of a model: also how often vectors were replaced or taken away. */
+  /** A model; `revision` counts how often vectors were replaced or deleted. */
   model: `select key, dimensions, done, revision, kind from $schema.models
     where workspace = ${WORKSPACE_KEY} and name = $2`,
   models: `select m.name, m.dimensions, m.done, m.kind, (select count(*) from $schema.vectors v

@@ -1,7 +1,7 @@
 /**
- * What the index's lists are called, and how positions stand in them. A list is known by 64 bits of a
- * hash: of a term with the space it is counted in, or of a facet on a branch. Two that share their
- * bits cost a look at a record that does not fit, and nothing else.
+ * Keys of the index's lists, and the encoding of positions in them. The key of a list is 64 bits of a hash:
+ * of a term with its space, or of a facet on a branch. If two lists share a key, some records are read that
+ * do not match; they are checked, so that the result is the same.
  */
 import { hash } from "node:crypto";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
@@ -10,12 +10,13 @@ import type { MemoryRow } from "../../rows.ts";
 import type { IndexableRow, IndexedRecord, SearchFilter } from "../../search.ts";
 import { facetsIn, spaceOf } from "../../search.ts";
 
+/** Memories (`known`) and traces (`traced`) are counted and listed separately. */
 export type Space = ReturnType<typeof spaceOf>;
 
-/** Hashing takes a microsecond, and a team uses the same words all day. */
+/** Cached: hashing takes a microsecond, and a team uses the same words all day. */
 const cache = new GenerationalCache<string, string>(25_000);
 
-/** As the database writes 64 bits. */
+/** Returns the key of a list, as the database writes 64-bit integers. */
 function listKey(name: string): string {
   const known = cache.get(name);
   if (known !== undefined) return known;
@@ -25,13 +26,14 @@ function listKey(name: string): string {
   return key;
 }
 
+/** Returns the key of the list of a term in a space. */
 export const termKey = (space: Space, token: string): string => listKey(`${space} ${token}`);
 
 function facetKey(branch: string, kind: string, value: string): string {
   return listKey(JSON.stringify([branch, kind, value]));
 }
 
-/** Every list a record is in. */
+/** Returns the keys of all lists that contain a record. */
 export function keysOf(row: IndexableRow, indexed: IndexedRecord): string[] {
   const space = spaceOf(row.branch);
   return [...indexed.tokens.map((token) => termKey(space, token)), ...facetKeys(row)];
@@ -53,7 +55,10 @@ function facetKeys(row: MemoryRow): string[] {
   ];
 }
 
-/** What has to be so: of each, a record is in at least one list. Without facets, the branches. */
+/**
+ * Returns the conditions of a filter: a record is in at least one list of each. Without facets: the
+ * branches.
+ */
 export function conditionsOf(branches: readonly string[], filter: SearchFilter): string[][] {
   const facets = facetsIn(filter);
   const wanted = facets.length === 0 ? ([["branch", [""]]] as const) : facets;
@@ -62,9 +67,10 @@ export function conditionsOf(branches: readonly string[], filter: SearchFilter):
   );
 }
 
-/** Enough for a million million records in a workspace. */
+/** Bytes per position; enough for 10^12 records in a workspace. */
 export const POSITION_BYTES = 5;
 
+/** Encodes positions as big-endian integers. */
 export function packPositions(positions: readonly number[]): Buffer {
   const packed = Buffer.allocUnsafe(positions.length * POSITION_BYTES);
   for (const [n, pos] of positions.entries())
@@ -72,7 +78,7 @@ export function packPositions(positions: readonly number[]): Buffer {
   return packed;
 }
 
-/** From the newest on: those below `before`, until there are `most`. */
+/** Appends positions below `before`, newest first, until `found` has `most`. */
 export function unpackInto(
   found: number[],
   packed: Buffer,

@@ -1,10 +1,10 @@
 /**
- * Ranked search on PostgreSQL: everything one search reads is of one moment, and what lies beyond the
- * index is taken apart here (store/tail.ts). The ranking itself is search/rank.ts.
+ * Ranked search on PostgreSQL. Everything one search reads is from one snapshot, and records beyond the index
+ * are analysed here (store/unindexed-tail.ts). The ranking itself is in search/rank.ts.
  *
- * 200,000 records on a server beside it, two busy cores: six words in 30 ms (16 of them in this
- * process), with a filter that one in 2,000, 40 or 10 passes in 25, 28 and 55. The index is filled with
- * 2,600 records a second and takes 710 bytes of each.
+ * Measured with 200,000 records, the server on the same machine, two busy cores: six words take 30 ms (16
+ * of them in this process); with a filter that one in 2,000, 40 or 10 records passes, 25, 28 and 55 ms. The
+ * index is filled with 2,600 records per second and takes 710 bytes per record.
  */
 import { type RankedRecord, rank } from "../../../search/rank.ts";
 import { memoryOf, type PositionedMemory } from "../../codecs.ts";
@@ -17,31 +17,32 @@ import { PostgresSources } from "./search-sources.ts";
 import { SignatureCache } from "./signature-cache.ts";
 import { VectorSearch } from "./vector-search.ts";
 
-/** Rows of a tail that are read at once. */
+/** Rows of a tail read at once. */
 const SLICE = 1_000;
-/** Workspaces whose tails are kept. */
+/** Workspaces of which the tail is cached. */
 const MAX_CACHED_TAILS = 16;
 
 interface State {
   readonly key: number;
   readonly records: number;
   readonly indexed: number;
-  /** Which filling of the index it is. */
+  /** Identifies the build of the index. */
   readonly made: number;
 }
 
 interface CachedTail {
   readonly tail: UnindexedTail;
-  /** One reads on at a time. */
+  /** The last read; reads of one tail run one after the other. */
   following: Promise<unknown>;
 }
 
+/** Searches the workspaces of one store; caches tails and signatures between searches. */
 export class Searcher {
-  /** The one used last comes last. */
+  /** In order of use, the most recently used last. */
   readonly #tails = new Map<number, CachedTail>();
   readonly #signatures = new SignatureCache();
 
-  /** Inside a transaction of the caller's, in which everything is of one moment. */
+  /** Runs in the caller's transaction, on one snapshot. */
   async search(reader: StatementRunner, operation: SearchMemories): Promise<SearchResult> {
     const { workspace, limit, meant, shown = [] } = operation;
     const state = await stateOf(reader, workspace);
@@ -75,12 +76,12 @@ export class Searcher {
     };
   }
 
-  /** What is beyond the index, brought up to date. */
+  /** Returns the records beyond the index, up to date. */
   async #keep(reader: StatementRunner, workspace: string, state: State): Promise<TailRecords> {
     const followed = this.#followed(state.key);
     const follow = (): Promise<TailRecords> =>
       readTail(reader, workspace, { ...state, tail: followed.tail });
-    // A connection that broke before is not this search's trouble.
+    // If an earlier read failed, for example because its connection broke, this search reads again.
     const kept = followed.following.then(follow, follow);
     followed.following = kept;
     return kept;
@@ -132,7 +133,7 @@ async function readTail(
   }
 }
 
-/** Every record a page names. */
+/** Returns all records that a page refers to, by position. */
 async function rowsOf(
   { sql, read }: StatementRunner,
   workspace: string,
@@ -148,7 +149,7 @@ async function rowsOf(
   return new Map(rows.map(memoryOf).map((memory) => [memory.pos, memory]));
 }
 
-/** The envelopes whose text a hit quotes, by position. */
+/** Returns the envelopes that hits quote from, by position. */
 async function envelopesOf(
   { sql, read }: StatementRunner,
   workspace: string,

@@ -1,6 +1,6 @@
 /**
- * The signatures of models that were searched lately, kept from search to search. What was added since
- * is read before each search; when some were replaced or taken away, all are.
+ * Caches the signatures of recently searched models between searches. New signatures are read before each
+ * search; if some were replaced or deleted, all are read again.
  */
 
 import { toUint32Array } from "../../feature-row.ts";
@@ -8,32 +8,34 @@ import { SignatureIndex } from "../../signature-index.ts";
 import type { StatementRunner } from "../lines.ts";
 
 const MAX_CACHED_MODELS = 4;
-/** Read at once: some megabytes. */
+/** Signatures read at once: some megabytes. */
 const SLICE = 20_000;
 
 interface CachedSignatures {
   readonly signatures: SignatureIndex;
   readonly revision: number;
-  /** One reads on at a time. */
+  /** The last read; reads of one model run one after the other. */
   following: Promise<void>;
 }
 
+/** A model, as the cache identifies it. */
 export interface CachedModel {
   readonly workspace: string;
   readonly key: number;
-  /** How often some of its vectors were replaced or taken away. */
+  /** How often some of its vectors were replaced or deleted. */
   readonly revision: number;
 }
 
+/** Caches the signatures of up to four models. */
 export class SignatureCache {
-  /** The one used last comes last. */
+  /** In order of use, the most recently used last. */
   readonly #models = new Map<number, CachedSignatures>();
 
-  /** With everything that was added since. */
+  /** Returns the signatures of a model, up to date. */
   async of(reader: StatementRunner, model: CachedModel): Promise<SignatureIndex> {
     const followed = this.#followed(model);
     const follow = (): Promise<void> => readNewSignatures(reader, model, followed.signatures);
-    // A connection that broke before is not this search's trouble.
+    // If an earlier read failed, for example because its connection broke, this search reads again.
     followed.following = followed.following.then(follow, follow);
     await followed.following;
     return followed.signatures;

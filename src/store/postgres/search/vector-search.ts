@@ -1,7 +1,7 @@
 /**
- * Vectors by model: what has none yet, what was made, and finding by meaning. Every vector is kept as
- * bytes with its signature (meaning/); where the server has pgvector, an index over them finds the
- * nearest (vectors-hnsw.ts), else a pass over the signatures does (vectors-cache.ts). The likeness of
+ * Stores vectors by model, finds records that have none yet, and searches by meaning. Every vector is
+ * stored as bytes with its signature (search/embedding/). If the server has pgvector, an index finds the
+ * nearest (hnsw-table.ts), otherwise a scan of the signatures does (signature-cache.ts). The similarity of
  * what was found is computed from the bytes.
  */
 import { strict as assert } from "node:assert";
@@ -29,13 +29,13 @@ import {
 } from "./hnsw-table.ts";
 import type { SignatureCache } from "./signature-cache.ts";
 
-/** Of so few all are compared. */
+/** Up to this number, all vectors are compared exactly. */
 const EXACT_CANDIDATES = 1_000;
 
 interface Model {
   readonly key: number;
   readonly dimensions: number;
-  /** Up to here there are vectors. */
+  /** Position up to which records have vectors. */
   readonly done: number;
   readonly revision: number;
   readonly kind: IndexKind;
@@ -55,7 +55,7 @@ async function modelOf(
   return { key, dimensions, done, revision, kind };
 }
 
-/** The model's index, as long as the extension and the table are there. */
+/** Returns the model's index, if both the extension and the table exist. */
 async function tableOf(
   { sql, read }: StatementRunner,
   { key, kind }: Model,
@@ -69,8 +69,9 @@ async function tableOf(
     : { table: new HnswTable(read, { schema, key, kind }), home };
 }
 
-// Making
+// Writing
 
+/** Returns the next records that a model has not embedded yet. */
 export async function findUnembedded(
   reader: StatementRunner,
   { workspace, model, limit }: FindUnembedded,
@@ -89,14 +90,14 @@ export async function findUnembedded(
   };
 }
 
-/** Inside a transaction of the caller's, one at a time in a workspace. */
+/** Writes vectors. Runs in the caller's transaction, one at a time per workspace. */
 export async function putVectors(reader: StatementRunner, operation: PutVectors): Promise<void> {
   const { sql, read } = reader;
   const { workspace, model: name, dimensions, upTo } = operation;
   await read(sql.vectorsLock, [workspace]);
   if ((await read(sql.workspaceKey, [workspace])).length === 0) return;
   const model = (await modelOf(reader, workspace, name)) ?? (await makeModel(reader, operation));
-  assert.equal(dimensions, model.dimensions, `vectors of ${name} have another length than before`);
+  assert.equal(dimensions, model.dimensions, `the number of dimensions of ${name} has changed`);
   const vectors = await keepEmbeddable(reader, operation);
   const positions = vectors.map(({ pos }) => pos);
   const [last] = (await read(sql.lastVector, [workspace, name]))[0] as [number];
@@ -111,7 +112,7 @@ export async function putVectors(reader: StatementRunner, operation: PutVectors)
   await read(sql.moveModel, [workspace, name, upTo, replaced]);
 }
 
-/** What a record meant that was pruned or redacted meanwhile is not kept. */
+/** Drops the vectors of records that were pruned or redacted in the meantime. */
 async function keepEmbeddable(
   { sql, read }: StatementRunner,
   { workspace, vectors }: PutVectors,
@@ -146,6 +147,7 @@ async function makeModel(
   return model;
 }
 
+/** Returns the models of a workspace with their progress and how their vectors are compared. */
 export async function listModels(
   { sql, read }: StatementRunner,
   workspace: string,
@@ -161,23 +163,23 @@ export async function listModels(
   });
 }
 
-/** For people: which way, and why that one. */
+/** Describes how vectors are compared, and why. */
 function describeComparison(kind: IndexKind, dimensions: number, hasExtension: boolean): string {
   const { vector, halfvec } = MAX_DIMENSIONS;
   switch (kind) {
     case "vector":
-      return "by an HNSW index of pgvector";
+      return "with a pgvector HNSW index";
     case "halfvec":
-      return `by an HNSW index of pgvector in half precision: ${dimensions} dimensions are more than the ${vector} it takes in full`;
+      return `with a pgvector HNSW index in half precision: ${dimensions} dimensions exceed the ${vector} of full precision`;
     case "signatures":
-      if (!hasExtension) return "by signatures, then exactly: this server has no pgvector";
+      if (!hasExtension) return "by signatures, then exactly: this server does not have pgvector";
       return dimensions > halfvec
-        ? `by signatures, then exactly: pgvector's index takes ${halfvec} dimensions at most, and these are ${dimensions}`
-        : "by signatures, then exactly: pgvector was not there when the model was begun; drop it and embed again to use it";
+        ? `by signatures, then exactly: a pgvector index supports at most ${halfvec} dimensions, and this model has ${dimensions}`
+        : "by signatures, then exactly: pgvector was not installed when the model was added; drop the model and embed again to use it";
   }
 }
 
-/** Inside a transaction of the caller's. */
+/** Deletes a model with its vectors. Runs in the caller's transaction. */
 export async function dropModel(
   reader: StatementRunner,
   workspace: string,
@@ -192,8 +194,9 @@ export async function dropModel(
   await read(sql.dropModel, [workspace, name]);
 }
 
-// Finding
+// Searching
 
+/** Vector search of one query. */
 export class VectorSearch {
   readonly #reader: StatementRunner;
   readonly #cache: SignatureCache;
@@ -201,7 +204,7 @@ export class VectorSearch {
   readonly #meant: QueryVector | undefined;
   readonly #model: Model | undefined;
   readonly #asked: QuantisedVector;
-  /** How the nearest were found. */
+  /** How the nearest vectors were found. */
   compared: SearchResult["vectors"] = "none";
 
   private constructor(of: VectorSearchOptions, model: Model | undefined) {
@@ -213,13 +216,14 @@ export class VectorSearch {
     this.#asked = quantise(of.meant?.vector ?? new Float32Array());
   }
 
+  /** Reads the query's model. Without a query vector or model, nothing is found. */
   static async of(options: VectorSearchOptions): Promise<VectorSearch> {
     const { reader, workspace, meant } = options;
     const model = meant && (await modelOf(reader, workspace, meant.model));
     return new VectorSearch(options, model);
   }
 
-  /** Best first. */
+  /** Returns the most similar records, best first. */
   async nearest(limit: number): Promise<SimilarRecord[]> {
     if (this.#model === undefined || this.#meant === undefined) return [];
     const near = await this.#near(this.#model, this.#meant, limit);
@@ -239,19 +243,21 @@ export class VectorSearch {
     return signatures.nearest(signature, Math.max(EXACT_CANDIDATES, limit));
   }
 
+  /** Returns the similarities of given records; those without a vector are omitted. */
   async similarities(positions: readonly number[]): Promise<SimilarRecord[]> {
     if (this.#model === undefined || positions.length === 0) return [];
     const { sql, read } = this.#reader;
     const rows = await read(sql.vectorsAt, [this.#workspace, this.#model.key, positions]);
     return rows.flatMap((row) => {
       const [pos, vector] = row as [number, QuantisedVector];
-      // Of another length: made by another model under the same name.
+      // Another length: the vector comes from another model of the same name.
       if (vector.length !== this.#asked.length) return [];
       return [{ pos, similarity: cosine(this.#asked, vector) }];
     });
   }
 }
 
+/** What a vector search needs. */
 export interface VectorSearchOptions {
   readonly reader: StatementRunner;
   readonly cache: SignatureCache;
