@@ -42,10 +42,7 @@ export class Committer {
     await Promise.all(this.#pens.map((pen) => pen.close()));
   }
 
-  /**
-   * Sends groups until the queue is empty. Waits for an immediate: by then all callers of this turn have
-   * submitted.
-   */
+  /** Sends groups until the queue is empty. After an immediate, all callers of this turn have submitted. */
   async #flush(): Promise<void> {
     await new Promise(setImmediate);
     try {
@@ -68,10 +65,7 @@ export class Committer {
     });
   }
 
-  /**
-   * Returns the next group: one workspace, no key twice. The other operations keep their order in the
-   * queue.
-   */
+  /** Returns the next group: one workspace, no key twice. The other operations stay queued, in order. */
   #nextGroup(): Write[] {
     const touched = new Set(this.#touched.flat());
     const group: Write[] = [];

@@ -94,10 +94,7 @@ export async function runStatement(
   return result.rows;
 }
 
-/**
- * Retries while the server is unavailable or a conflict aborts the attempt. Each attempt starts from
- * scratch.
- */
+/** Retries while the server is unavailable or a conflict aborts it. Each attempt starts from scratch. */
 export async function retryWhileUnavailable<T>(
   attempt: () => Promise<T>,
   options: { readonly forMs: number; readonly store: string },

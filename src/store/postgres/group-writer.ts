@@ -113,8 +113,8 @@ export class GroupWriter {
   }
 
   /**
-   * Writes operations together; if that fails because of a statement, each one alone, so that none fails
-   * because of another. Never rejects: each write is resolved or rejected instead.
+   * Writes operations together; if the statement fails, each one alone, so that none fails because of
+   * another. Never rejects: each write is resolved or rejected instead.
    */
   async write(group: readonly Write[]): Promise<void> {
     try {
@@ -156,8 +156,7 @@ export class GroupWriter {
       if (this.#doubt !== undefined) await this.#clearDoubt(client, this.#doubt);
       const left = group.filter((write) => !write.settled);
       const picked = await this.#pick(client, left);
-      // Deliveries that others of the group touch are taken in the next group: checks see the state before
-      // it.
+      // Deliveries that others of the group touch are taken in the next group: checks see the earlier state.
       const touched = new Set(left.flatMap((write) => write.touches));
       const ready = left.filter(({ settled, takes }) => {
         return !settled && !takes.some(({ candidate }) => touched.has(candidate.delivery.id));
@@ -210,10 +209,7 @@ export class GroupWriter {
     this.#acknowledge(writes, group, answer);
   }
 
-  /**
-   * Calls the function. Behind a pooler statements may use different sessions: there the write itself
-   * syncs.
-   */
+  /** Calls the function. A pooler may use a session per statement: there the write itself syncs to disk. */
   async #call(client: pg.Client, call: Call): Promise<CallResult> {
     const { sql, now, address } = this.#options;
     const { workspace, group, token } = call;
@@ -323,9 +319,7 @@ export class GroupWriter {
     await this.#call(client, { workspace, group, token, careful: false, commit: false });
   }
 
-  /**
-   * Finds out whether a group was committed. If so, reads its response from its rows; if not, it is resent.
-   */
+  /** Checks whether a group was committed. If so, reads its response from its rows; if not, it is resent. */
   async #clearDoubt(
     client: pg.Client,
     { token, group, writes, answer }: UncertainGroup,

@@ -9,10 +9,7 @@ import type { PostgresAddress } from "./address.ts";
 import { DROP_FUNCTIONS, functionsIn } from "./functions/index.ts";
 import { INITIAL } from "./schema.ts";
 
-/**
- * Steps that change stored data. Functions and their types are code: they are created again after every
- * step.
- */
+/** Steps that change stored data. Functions and their types are code: every upgrade creates them again. */
 export const POSTGRES_STEPS: readonly SchemaStep[] = [
   { version: 1, name: "initial schema", sql: INITIAL },
 ];

@@ -1,8 +1,8 @@
 /**
- * Wake-ups between hubs. After a commit, one notification names the agents it concerns. It is sent outside
- * the transaction (inside, all commits of the server would wait for each other), and agents that are added
- * while a notification is being sent go into the next one. A notification is a hint: if one is lost, the
- * receiver finds the work when it next polls.
+ * Sends and receives wake-ups between hubs. After a commit, one notification names the agents it concerns.
+ * It is sent outside the transaction (inside, all commits of the server would wait for each other), and
+ * agents that are added while a notification is being sent go into the next one. A notification is a hint:
+ * if one is lost, the receiver finds the work when it next polls.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -115,6 +115,7 @@ export class Notifier {
     this.#bell.ring(whom);
   }
 
+  /** Sends what is pending and stops listening. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#sending; // The last writes wake other hubs as well.

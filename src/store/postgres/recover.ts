@@ -124,10 +124,7 @@ async function findDeliveryWithEnvelope(
   return row && deliveryWithEnvelopeOf(row);
 }
 
-/**
- * Returns the open work that a handoff would have to extend; undefined for publications, which are always
- * new.
- */
+/** Returns the open work that a handoff would have to extend; none for publications, which are always new. */
 async function findOpen({ sql, read }: StatementRunner, operation: SendHandoff) {
   const { workspace, deliveries, envelope, parent, settles } = operation;
   if (deliveries.length > 1) return undefined;

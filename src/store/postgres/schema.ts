@@ -263,7 +263,7 @@ const SEARCH_TABLES = `
     primary key (workspace, space)
   );
 
-  -- Progress of each model; kind determines how its vectors are compared (vectors.ts).
+  -- Progress of each model; kind determines how its vectors are compared (vector-search.ts).
   create table models (
     key bigint generated always as identity primary key,
     workspace bigint not null,

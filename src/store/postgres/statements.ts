@@ -28,10 +28,7 @@ const ENVELOPES = `$schema.envelopes e
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
 const WITH_ENVELOPE = `join $schema.envelopes e on e.workspace = d.workspace and e.id = d.envelope
   join $schema.memories m on m.workspace = e.workspace and m.pos = e.pos`;
-/**
- * Reads envelope and record by key for each row, even if the planner expects a page to be most of the
- * table.
- */
+/** Reads envelope and record by key for each row, even if the planner expects most of the table. */
 const EACH_WITH_ENVELOPE = `cross join lateral (select x.* from $schema.envelopes x
     where x.workspace = d.workspace and x.id = d.envelope limit 1) e
   cross join lateral (select x.* from $schema.memories x

@@ -105,7 +105,7 @@ const memoriesWithChain = (d: Dialect, row: string, chain: string): Sql =>
   `(${d.table("memories")} ${row} join ${d.table("chains")} ${chain}
     on ${chain}.key = ${row}.chain${d.together(chain, row)})`;
 
-/** Returns the condition that the reader may see a memory: workspace, branch, scope and quarantine. */
+/** Returns the condition that a reader may see a memory: workspace, traces, scope and quarantine. */
 function isVisible(
   d: Dialect,
   { reader, traces, quarantined }: ViewVisibility,

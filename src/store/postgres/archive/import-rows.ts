@@ -1,7 +1,6 @@
 /**
  * Writes archived rows into their tables unchanged, several hundred of a kind per statement. Positions are
- * assigned again, so that everything sent later comes after the last place in line; events keep their
- * numbers.
+ * assigned again, so that everything sent later is placed after them; events keep their numbers.
  */
 import {
   type ArchivedRow,

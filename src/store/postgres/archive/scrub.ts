@@ -1,7 +1,6 @@
 /**
  * Scrubs a PostgreSQL store after redactions: rebuilds the index, and vacuums the tables so that the server
- * can reuse the space of redacted rows. Copies that the server keeps elsewhere cannot be removed, and are
- * reported.
+ * can reuse the space of redacted rows. Copies that the server keeps elsewhere are only reported.
  */
 
 import { sqlState } from "../failures.ts";

@@ -1,7 +1,9 @@
 /** SQL functions that accept claimed deliveries (accept), or claim and accept in one step (take). */
 import { DELIVERY_ROW } from "./rows.ts";
 
+/** SQL that creates `accept`, `take` and `log_accepted`. */
 export const ACCEPT = `
+  -- Accepts claimed deliveries. The checks (refuse) ran before, so every row must match.
   create function accept(w bigint, t bigint, ats bigint[], inout ev bigint, p_accepts accept_part[],
     out accepted json, out wakes text[])
   language plpgsql as $$
@@ -23,6 +25,7 @@ export const ACCEPT = `
       from log_accepted(w, t, ev, array(select a.delivery from unnest(p_accepts) a)) x;
   end $$;
 
+  -- Claims and accepts reserved deliveries in one step.
   create function take(w bigint, t bigint, ats bigint[], inout ev bigint, p_takes take_part[],
     out taken json, out wakes text[])
   language plpgsql as $$
@@ -46,6 +49,7 @@ export const ACCEPT = `
       from log_accepted(w, t, ev, array(select k.delivery from unnest(p_takes) k)) x;
   end $$;
 
+  -- Writes the events of accepted deliveries. Returns their rows by id, and their senders.
   create function log_accepted(w bigint, t bigint, inout ev bigint, p_accepted text[],
     out rows json, out senders text[])
   language plpgsql as $$

@@ -6,7 +6,10 @@
 /** Milliseconds after which the server ends the transaction of a hub that vanished between pick and write. */
 const VANISHED_MS = 3_000;
 
+/** SQL that creates `claim`, `pickable` and `pick`. */
 export const CLAIM = `
+  -- Claims for each part in order. Returns the deliveries with their envelopes, and what to keep of them in
+  -- writers (claim, delivery, fence) in case the response is lost.
   create function claim(w bigint, t bigint, inout ev bigint, p_claims claim_part[], out claimed json,
     out kept json)
   language plpgsql as $$

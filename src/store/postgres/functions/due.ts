@@ -1,5 +1,6 @@
 /** SQL functions for due times. Claims make due retries ready; the hub decides about everything else. */
 export const DUE = `
+  -- Makes due retries ready.
   create function mature(w bigint, t bigint) returns void
   language plpgsql as $$
   #variable_conflict use_column

@@ -3,6 +3,7 @@
  * (refuse). Its digest covers nothing that only the store knows, so the hub computes it.
  */
 export const ENTRIES = `
+  -- Writes or deletes entries, with their events.
   create function put(w bigint, t bigint, inout ev bigint, p_puts put_part[])
   language plpgsql as $$
   #variable_conflict use_column

@@ -24,6 +24,7 @@ export const MOVE = `
     ) every order by rank, n limit 1);
   end $$;
 
+  -- Carries out the moves in order. Returns the moved rows, and the agents to wake up.
   create function move(w bigint, t bigint, pos bigint, ats bigint[], inout ev bigint,
     p_moves move_part[], out moved json, out wakes text[])
   language plpgsql as $$

@@ -3,6 +3,7 @@
  * or all leases of a session.
  */
 export const RENEW = `
+  -- Renews leases by fence. Returns the rows by operation.
   create function renew(w bigint, t bigint, p_renews renew_part[]) returns json
   language plpgsql as $$
   #variable_conflict use_column
@@ -19,6 +20,7 @@ export const RENEW = `
       from unnest(p_renews) as r);
   end $$;
 
+  -- Renews all unexpired leases of sessions that are not bound to a process.
   create function renew_sessions(w bigint, t bigint, p_sessions session_part[]) returns void
   language plpgsql as $$
   #variable_conflict use_column

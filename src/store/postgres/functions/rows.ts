@@ -15,6 +15,7 @@ export const ROWS = `
     select ${DELIVERY_ROW}
   $$;
 
+  -- Returns an envelope with the id and time of its record.
   create function envelope_row(w bigint, p_id text) returns json
   language plpgsql stable as $$
   #variable_conflict use_column

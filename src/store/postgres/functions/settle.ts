@@ -4,7 +4,9 @@
  */
 import { DELIVERY_ROW } from "./rows.ts";
 
+/** SQL that creates `settle` and `pass_turn`. */
 export const SETTLE = `
+  -- Settles deliveries. Returns their rows by operation, and the agents to wake up.
   create function settle(w bigint, t bigint, ats bigint[], inout ev bigint, p_settles settle_part[],
     out settled json, out wakes text[])
   language plpgsql as $$

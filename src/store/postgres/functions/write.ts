@@ -9,6 +9,7 @@
  */
 import { PART_ARGUMENTS } from "../parts.ts";
 
+/** SQL that creates `enter`, `sync`, `flushed`, `write` and `doubt`. */
 export const WRITE = `
   -- Locks the workspace and creates it if necessary. Returns its key, the time and its counters.
   create function enter(p_workspace text, p_now bigint, out w bigint, out t bigint,

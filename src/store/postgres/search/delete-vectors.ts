@@ -1,7 +1,4 @@
-/**
- * Deletes the vectors of a redacted record, of all models: a vector is computed from the text and can
- * reveal it.
- */
+/** Deletes all vectors of a redacted record: a vector is computed from the text and can reveal it. */
 import type { ExecuteSql } from "../archive/export.ts";
 import type { IndexKind } from "./hnsw-table.ts";
 

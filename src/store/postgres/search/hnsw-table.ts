@@ -96,10 +96,7 @@ export class HnswTable {
     );
   }
 
-  /**
-   * Writes vectors, except zero vectors: they are not similar to anything, and a cosine index excludes
-   * them.
-   */
+  /** Writes vectors, except zero vectors: those have no direction, and a cosine index excludes them. */
   async put(
     vectors: readonly { readonly pos: number; readonly vector: Float32Array }[],
     home: string,

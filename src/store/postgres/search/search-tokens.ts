@@ -55,10 +55,7 @@ function facetKeys(row: MemoryRow): string[] {
   ];
 }
 
-/**
- * Returns the conditions of a filter: a record is in at least one list of each. Without facets: the
- * branches.
- */
+/** Returns the conditions of a filter: a record is in at least one list of each. Default: the branches. */
 export function conditionsOf(branches: readonly string[], filter: SearchFilter): string[][] {
   const facets = facetsIn(filter);
   const wanted = facets.length === 0 ? ([["branch", [""]]] as const) : facets;
