@@ -49,7 +49,7 @@ export class Prunings {
     const missing = (first?.seq ?? last + 1) - 1;
     const mark = this.#branches.get(branch)?.get(missing);
     if (mark !== undefined) return { previous: mark, links: [mark.link] };
-    // Between two prune points: the link at the end of the pruning is known, and `compare` checks it there.
+    // The pruning is only partly done: the link at its end is known, and `compare` checks it there.
     if (first !== undefined && missing > 0 && missing < this.upTo(branch)) {
       return { previous: { seq: missing, storedAt: 0 }, links: undefined };
     }

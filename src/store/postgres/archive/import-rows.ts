@@ -1,6 +1,7 @@
 /**
  * Writes archived rows into their tables unchanged, several hundred of a kind per statement. Positions are
- * assigned again, so that everything sent later is placed after them; events keep their numbers.
+ * assigned again, beyond the last place in any inbox, so that everything sent later comes after it. Events
+ * keep their numbers.
  */
 import {
   type ArchivedRow,
