@@ -1,8 +1,10 @@
 /**
- * Joining: one handoff that opens when all (or any, or n) of several others have completed, with
- * their results and their envelopes as parents. It waits in its receiver's line from the start; the
- * ones it waits for know it, so that whoever settles the last opens it. If that one dies in between,
- * it is looked at again after a while.
+ * Joins: a handoff that opens when all (or any, or n) of several other handoffs have completed. It gets their
+ * results, and their envelopes as parents.
+ *
+ * A join waits in its receiver's inbox from the start. Each delivery it waits for lists it as a follower, so
+ * that the process that settles the last one opens the join. If that process dies in between, a later recheck
+ * opens it.
  */
 
 import { canonicalJson } from "../../base/digest.ts";
@@ -19,7 +21,7 @@ import { guardOf, moveDeliveries } from "./moves.ts";
 import { openDelivery, resultOf, scheduleRecheck } from "./open-delivery.ts";
 import { deadLetterStopped } from "./report-dead-letter.ts";
 
-/** Lets each of them know who waits for it. What has ended already needs no telling. */
+/** Records on each delivery that `follower` waits for it. Deliveries that have ended are skipped. */
 export async function addFollower(
   workspace: Workspace,
   follower: string,
@@ -41,10 +43,10 @@ async function addFollowerTo(workspace: Workspace, follower: string, id: string)
     const moves = [{ ...move, event: "awaited" as const }];
     const moved = await moveDeliveries(workspace, { agent: SYSTEM, moves });
     return moved === undefined ? RETRY : undefined;
-  }); // It is in constant change: the look after a while will find it.
+  }); // If it changes constantly and all retries fail, the next recheck finds it.
 }
 
-/** A delivery has ended: what waited for it may open. */
+/** Opens the joins that waited for a delivery that has ended, where possible. */
 export async function openJoinsOf(workspace: Workspace, ended: DeliveryRow): Promise<void> {
   const { store, name } = workspace;
   for (const id of ended.followers.split(" ").filter(Boolean)) {
@@ -53,11 +55,11 @@ export async function openJoinsOf(workspace: Workspace, ended: DeliveryRow): Pro
   }
 }
 
-/** Opens a handoff that waits for others, if enough of them have completed; parks it if never. */
+/** Opens a join if enough of its handoffs have completed; dead-letters it if that has become impossible. */
 export async function openJoin(workspace: Workspace, join: DeliveryWithEnvelopeRow): Promise<void> {
   const { delivery } = join;
   const envelope = parseEnvelope(workspace, join.envelope);
-  // One that was parked opens all the same when what it waited for was tried again, and completed.
+  // A dead-lettered join still opens if what it waited for was retried and completed.
   const waits = delivery.state === "scheduled" || delivery.state === "dead";
   if (!waits || envelope.joins === undefined || envelope.results !== undefined) return;
   const { deliveries, need } = envelope.joins;
@@ -76,7 +78,7 @@ export async function openJoin(workspace: Workspace, join: DeliveryWithEnvelopeR
   await scheduleRecheck(workspace, delivery);
 }
 
-/** What was given up may be tried again, as long as somebody is to decide about it. */
+/** Counts deliveries that were given up and may still be retried, because a decision about them is open. */
 async function countUndecided(
   workspace: Workspace,
   found: readonly DeliveryWithEnvelopeRow[],
@@ -88,7 +90,9 @@ async function countUndecided(
   return undecided.filter((report) => report !== undefined).length;
 }
 
-/** Where each line stands that it waits for. One that was handed on goes on, and is followed. */
+/**
+ * Returns the current end of each line it waits for; a line that was handed on is followed to its new end.
+ */
 async function findLineEnds(
   workspace: Workspace,
   follower: string,
@@ -102,7 +106,7 @@ async function findLineEnds(
   const further = found.map(({ delivery }) => delivery.id).filter((id) => !ids.includes(id));
   if (further.length === 0) return found;
   await addFollower(workspace, follower, further);
-  return ends(); // One of them may have ended before it knew who waits for it.
+  return ends(); // Read again: one of them may have ended before the follower was recorded.
 }
 
 async function openJoined(
@@ -115,14 +119,14 @@ async function openJoined(
     lines: completed,
     inherits: completed.map((each) => each.envelope.task),
     results: await Promise.all(completed.map((each) => resultOf(workspace, each))),
-    said: `"${task}" opens: ${completed.length} of ${joins?.deliveries.length} have completed.`,
-    // One that was parked holds up nobody who closes its task meanwhile.
+    said: `Opened "${task}": ${completed.length} of ${joins?.deliveries.length} handoffs have completed.`,
+    // A dead-lettered join does not prevent its task from being closed, so the task may need reopening.
     ...(join.delivery.state === "dead" && { entries: await entriesForReopening(workspace, task) }),
   });
   if (outcome === "unsealable") await deadLetterJoin(workspace, join, { reason: "unsealable" });
 }
 
-/** It will never open: too many of those it waits for ended otherwise, or it has no room for them. */
+/** Dead-letters a join that can never open: too many handoffs ended otherwise, or the envelope is full. */
 async function deadLetterJoin(
   workspace: Workspace,
   join: DeliveryWithEnvelopeRow,

@@ -1,4 +1,4 @@
-/** Moving deliveries other than by their holder: what policy or a person decided, with its record. */
+/** Moves deliveries on behalf of a policy or a person (not their holder), together with a decision record. */
 
 import { BatonError } from "../../base/errors.ts";
 import type { SealedEnvelope } from "../../envelope/seal.ts";
@@ -15,20 +15,23 @@ import type { Move, MoveDeliveries } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { receiverError } from "../settings/receivers.ts";
 
-/** The delivery as it was seen: whoever changed it meanwhile has changed the ground of a decision. */
+/**
+ * Returns the guard of a move: if state, fence or envelope changed since they were read, the move is refused.
+ */
 export const guardOf = ({ state, fence, envelope }: DeliveryRow): Move["seen"] => ({
   state,
   fence,
   envelope,
 });
 
+/** Returns the trail step of a delivery for a decision record. */
 export const trailStepOf = (
   { id, attempt }: DeliveryRow,
   verb: DeliveryStep["verb"],
   to?: string,
 ): DeliveryStep => ({ attempt, delivery: id, ...(to === undefined ? {} : { to }), verb });
 
-/** The record a decision leaves, with what it did to which deliveries. */
+/** Creates the record of a decision, with what it did to which deliveries. */
 export function decisionRecord(
   { ids, clock, limits }: Workspace,
   author: Author,
@@ -41,6 +44,7 @@ export function decisionRecord(
   return writeRecord(author, input, pen).record;
 }
 
+/** Returns a sealed envelope as the store's input. */
 export const newEnvelopeOf = ({ envelope, text }: SealedEnvelope): NewEnvelope => ({
   id: envelope.id,
   task: envelope.task,
@@ -49,7 +53,10 @@ export const newEnvelopeOf = ({ envelope, text }: SealedEnvelope): NewEnvelope =
   parents: envelope.parents,
 });
 
-/** The deliveries as they are now; undefined when one of them, or an entry, was no longer as it was seen. */
+/**
+ * Moves deliveries and returns them as they are now; undefined if one of them, or an entry, changed since it
+ * was read. Throws if a receiver is unknown or disabled, or a parent does not exist.
+ */
 export async function moveDeliveries(
   workspace: Workspace,
   operation: Omit<MoveDeliveries, "workspace" | "branch">,
@@ -72,11 +79,12 @@ export async function moveDeliveries(
   }
 }
 
+/** Returns the `dangling_reference` error for a parent envelope that does not exist. */
 export function missingParent(envelope: string): BatonError {
   return new BatonError("dangling_reference", {
-    message: `parents: no envelope has the id ${envelope}.`,
+    message: `parents: envelope ${envelope} does not exist.`,
     path: "parents",
-    hint: "Name envelopes of this workspace.",
+    hint: "Use ids of envelopes in this workspace.",
     details: { reference: envelope },
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Opening a handoff that waited: for other handoffs (join.ts), or for tasks. It is sealed again with what
- * those have come to, and their envelopes as parents; until then nobody can claim it.
+ * Opens a handoff that waited for other handoffs (join.ts) or for tasks: seals it again with their results,
+ * and with their envelopes as parents. Until then it cannot be claimed.
  */
 
 import { clip } from "../../base/clip.ts";
@@ -20,29 +20,36 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { lapse } from "../settings/policy.ts";
 import { decisionRecord, guardOf, moveDeliveries, newEnvelopeOf, trailStepOf } from "./moves.ts";
 
-/** What waits is looked at in case nobody called: soon, and the longer it waits the less. */
+/**
+ * A waiting handoff is rechecked in case a notification was lost: soon at first, then less and less often.
+ */
 const MIN_RECHECK_MS = 5_000;
 const MAX_RECHECK_MS = 3_600_000;
 
-/** Whether tasks must be done before it begins, as far as it has been told. */
+/** Returns whether tasks must be done before it begins and their results have not arrived yet. */
 export const awaitsTasks = ({ after, results }: Pick<Envelope, "after" | "results">): boolean =>
   after !== undefined && results === undefined;
 
+/** The result of a handoff or task that was waited for. */
 export type AwaitedResult = NonNullable<Envelope["results"]>[number];
 
+/** What a handoff is opened with. */
 export interface OpenRequest {
-  /** What has completed. */
+  /** The deliveries that have completed. */
   readonly lines: readonly DeliveryWithEnvelopeRow[];
   readonly results: readonly AwaitedResult[];
-  /** The tasks whose ledgers it has from now on. */
+  /** The tasks that it inherits the ledgers of. */
   readonly inherits: readonly string[];
-  /** What its record says. */
+  /** The content of the record. */
   readonly said: string;
-  /** Written with it, or it does not open. */
+  /** Entries written in the same operation; if one of them has changed, the handoff does not open. */
   readonly entries?: readonly PutEntry[];
 }
 
-/** `unsealable`: it has no room even for the names of what it waited for. */
+/**
+ * Opens a waiting handoff. Returns `changed` if it changed meanwhile, and `unsealable` if the envelope has no
+ * space even for the names of what it waited for.
+ */
 export async function openDelivery(
   workspace: Workspace,
   { delivery, envelope: row }: DeliveryWithEnvelopeRow,
@@ -83,7 +90,7 @@ export async function openDelivery(
   return moved === undefined ? "changed" : "opened";
 }
 
-/** What nobody here knows of the lines goes on in what they come to; where they differ, the first's. */
+/** Carries over fields of the lines that this version does not know; where they differ, the first line's. */
 function withUnknown(from: Envelope, lines: readonly Envelope[]): Envelope {
   const unknown = lines.toReversed().flatMap((line) => Object.entries(unknownFields(line)));
   return { ...Object.fromEntries(unknown), ...from };
@@ -95,8 +102,8 @@ interface AwaitedLines {
 }
 
 /**
- * With all of the results, or as much of each as fits: they stand in the records that are named.
- * Undefined when the envelope has no room even for their names.
+ * Seals the envelope with all results, or with as much of each as fits: the full results are in the records
+ * it names. Returns undefined if there is no space even for their names.
  */
 function sealWith(
   workspace: Workspace,
@@ -115,12 +122,13 @@ function sealWith(
     try {
       return reseal(from, { ...joined, results: fitting }, workspace);
     } catch (error) {
-      if (!isBatonError(error)) throw error; // Too large, or what no envelope may hold: with less.
+      if (!isBatonError(error)) throw error; // Too large or invalid content: retry with less.
     }
   }
   return undefined;
 }
 
+/** Returns the result of a completed delivery. */
 export async function resultOf(
   { store, name }: Workspace,
   { delivery }: DeliveryWithEnvelopeRow,
@@ -133,15 +141,15 @@ export async function resultOf(
     delivery: delivery.id,
     memory: delivery.settledBy,
     ...(outputs && { outputs }),
-    ...(memory?.content && { summary: clip(memory.content, SUMMARY) }), // None where it was redacted.
+    ...(memory?.content && { summary: clip(memory.content, SUMMARY) }), // Absent if it was redacted.
     task: delivery.task,
   };
 }
 
-/** Of a result's summary; all of it stands in the record. */
+/** Characters of a result's summary; the record contains all of it. */
 const SUMMARY = 2_000;
 
-/** Looks again later; nothing else about it changes. */
+/** Schedules the next recheck of a waiting delivery, after half its waiting time; changes nothing else. */
 export async function scheduleRecheck(workspace: Workspace, delivery: DeliveryRow): Promise<void> {
   const waited = workspace.clock.now() - delivery.sentAt;
   const lapseMs = Math.min(MAX_RECHECK_MS, Math.max(MIN_RECHECK_MS, Math.floor(waited / 2)));

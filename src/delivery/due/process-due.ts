@@ -1,7 +1,7 @@
 /**
- * Carrying out policies: whoever is alive and looks decides about what is due. A holder fell silent
- * or died, nobody accepted in time, a deadline passed, a reminder or a join is due. Each decision is
- * one guarded move, so that of all who look at the same moment one decides.
+ * Carries out what is due in a workspace: lost leases, missed accept timeouts, deadlines, reminders, joins
+ * and given-up deliveries. There is no daemon; any process that claims or waits for work runs this. Each
+ * decision is one guarded move, so that of several processes at the same moment only one decides.
  */
 import { channel } from "node:diagnostics_channel";
 import { canonicalJson } from "../../base/digest.ts";
@@ -30,15 +30,15 @@ import { awaitsTasks } from "./open-delivery.ts";
 import { reconstruct } from "./reconstruct.ts";
 import { deadLetterOverHopLimit, reportThenDeadLetter } from "./report-dead-letter.ts";
 
-/** Tells whoever subscribes what could not be decided about: `{ delivery, error }`. */
+/** Diagnostics channel for deliveries that could not be decided about: `{ delivery, error }`. */
 const undecided = channel("batonpass:policy:undecided");
 
-/** Decided about in one go; what is left is due still. */
+/** Deliveries per round; the rest stay due. */
 const BATCH = 100;
 
 const carrying = new WeakMap<object, Promise<void>>();
 
-/** Decides about everything that is due now. Calls at the same moment share one round. */
+/** Decides about everything that is due now. Concurrent calls share one round. `gone`: ended processes. */
 export function processDue(workspace: Workspace, gone: readonly string[] = []): Promise<void> {
   const before = carrying.get(workspace.root);
   if (before !== undefined) {
@@ -61,7 +61,9 @@ async function processAllDue(workspace: Workspace, gone: readonly string[]): Pro
   await runFollowUp("look after the queue", () => workspace.duties.tend(workspace));
 }
 
-/** One that cannot be decided about (it is damaged, say) stays due, and holds up nobody. */
+/**
+ * Handles one delivery. One that cannot be decided about (e.g. damaged) stays due and does not block others.
+ */
 async function tryOne(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -110,19 +112,19 @@ async function handleDue(
     return postpone(workspace, delivery, { event: "reminded", lapseMs: policy?.remindMs ?? 0 });
   }
   if (delivery.inTurn) return handleUnaccepted(workspace, due, policy.acceptMs);
-  // Nobody can accept it while earlier work of its task is open: its time has not begun.
+  // It cannot be accepted while earlier work of its task is open: its accept timeout has not started.
   await postpone(workspace, delivery, { event: "awaited", lapseMs: policy.acceptMs });
 }
 
 const isLost = ({ leaseUntil, process }: DeliveryRow, { now, gone }: DueSnapshot): boolean =>
   leaseUntil <= now || gone.includes(process);
 
-/** Its deadline has passed: it is over, whoever has it. A report of a failure goes to the hub instead. */
+/** Expires a delivery with a past deadline, even if it is held. A failure report goes to the hub instead. */
 async function handleDeadline(workspace: Workspace, due: DeliveryWithEnvelopeRow): Promise<void> {
   const { delivery } = due;
   const envelope = parseEnvelope(workspace, due.envelope);
   const { failure } = envelope;
-  // Where somebody decides about it, it is a try also when nobody had it: each is decided about once.
+  // With a coordinator it counts as an attempt even if no agent held it: each attempt is decided about once.
   const isTry =
     isHeld(delivery.state) || (await workspace.duties.isCoordinated(workspace, envelope));
   const ends = isTry ? toAttemptEnd("expired", { reason: "deadline" }) : undefined;
@@ -137,7 +139,7 @@ async function handleDeadline(workspace: Workspace, due: DeliveryWithEnvelopeRow
   if (isOver) await openFollowers(workspace, due);
 }
 
-/** Its holder is silent or dead: the next one gets it, with what the last one left. */
+/** Handles a lost lease: the next holder gets the delivery, with what the last one left. */
 async function handleLostLease(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -156,13 +158,13 @@ async function handleLostLease(
   });
 }
 
-/** A lease that reached to the end of the hold was renewed until then; any other fell silent before. */
+/** Returns why a lease was lost. One that lasted to the end of the hold was renewed until then. */
 function leaseLossReason({ leaseUntil, holdUntil }: DeliveryRow, now: number): string {
   if (leaseUntil > now) return "process ended";
   return holdUntil <= leaseUntil ? "held too long" : "";
 }
 
-/** Nobody accepted it in time: that was a try. */
+/** Handles a missed accept timeout, which counts as an attempt. */
 async function handleUnaccepted(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -172,7 +174,7 @@ async function handleUnaccepted(
   const ends = toAttemptEnd("unaccepted", { acceptMs });
   const tried = attemptsWith(delivery, ends);
   const { policy, failure } = parseEnvelope(workspace, due.envelope);
-  // Whoever is to decide about a failure has had its time: others wait for that.
+  // A coordinator that has not accepted a failure report gets no second chance: others wait for the decision.
   const isOver = tried >= delivery.maxAttempts || failure !== undefined;
   if (isOver) return giveUp(workspace, due, ends);
   const delayMs = backoff({ attempt: tried }, policy, workspace.random);
@@ -185,7 +187,7 @@ async function handleUnaccepted(
   });
 }
 
-/** Looks again later; nothing else about it changes. */
+/** Schedules the next check; changes nothing else. */
 async function postpone(
   workspace: Workspace,
   delivery: DeliveryRow,
@@ -212,13 +214,13 @@ const toAttemptEnd = (outcome: AttemptRow["outcome"], reason: object | undefined
   reason: reason === undefined ? "" : canonicalJson(reason, "invalid_input"),
 });
 
-/** How many tries there were, with the one that ends now: one that nobody claimed counts too. */
+/** Returns the number of attempts including the one that ends now, even if it was never claimed. */
 const attemptsWith = ({ attempt, state }: DeliveryRow, ends: AttemptEnd | undefined): number =>
   attempt + (ends !== undefined && !isHeld(state) ? 1 : 0);
 
 /**
- * All tries of this receiver are used up: the next in line gets it, or it is parked. `ends` when the
- * last try is still to be recorded.
+ * Gives up on a receiver that has used all attempts: moves the delivery to the next fallback, or dead-letters
+ * it. `ends` is set if the last attempt is still to be recorded.
  */
 export async function giveUp(
   workspace: Workspace,
@@ -243,7 +245,7 @@ export async function giveUp(
   if (parked) await afterExhaustion(workspace, due, { parked, permanent });
 }
 
-/** Nobody decided about a failure: the hub does. */
+/** Moves a failure report that no agent decided about to the hub, which then decides. */
 async function rerouteToHub(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -262,7 +264,7 @@ async function rerouteToHub(
   if (moved) await workspace.duties.coordinate(workspace, delivery.id);
 }
 
-/** Whether the last who had it said that another try cannot mend it. */
+/** Returns whether the last holder reported a permanent failure, which a retry cannot fix. */
 async function hasFailedPermanently(
   { store, name }: Workspace,
   delivery: string,
@@ -277,7 +279,7 @@ interface Rerouting {
   readonly ends: AttemptEnd | undefined;
 }
 
-/** A receiver that is no more is passed over. */
+/** Moves a delivery to the next receiver; `refused` if that one no longer exists or is disabled. */
 async function reroute(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -303,7 +305,7 @@ async function reroute(
   }
 }
 
-/** What follows when a receiver's tries are used up. */
+/** Runs what follows when the attempts of a receiver are used up: opens joins, counts a breaker strike. */
 export async function afterExhaustion(
   workspace: Workspace,
   ended: DeliveryWithEnvelopeRow,
@@ -317,7 +319,7 @@ export async function afterExhaustion(
   );
 }
 
-/** It is over: what waited for it is told. */
+/** Opens what waited for a delivery that is over. */
 async function openFollowers(
   workspace: Workspace,
   { delivery }: DeliveryWithEnvelopeRow,
@@ -325,15 +327,18 @@ async function openFollowers(
   await runFollowUp(`join ${delivery.id}`, () => openJoinsOf(workspace, delivery));
 }
 
-/** Why a holder lost it, for people to read. */
+/** Returns why a holder lost the delivery, as readable text. */
 function endReasonText(ends: AttemptEnd | undefined): string {
   const { reason = "its lease ran out" } = ends?.reason
-    ? parseText<{ reason?: string }>({ id: "the try", text: ends.reason })
+    ? parseText<{ reason?: string }>({ id: "the attempt", text: ends.reason })
     : {};
   return reason;
 }
 
-/** Moves it on, together with an envelope made from what its last holder left. False: too late. */
+/**
+ * Moves a delivery, with an envelope reconstructed from what its last holder left. False if it changed
+ * meanwhile.
+ */
 async function redeliver(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -342,7 +347,7 @@ async function redeliver(
   const { delivery } = due;
   const { leaseUntil } = delivery;
   const sealed = await reconstruct(workspace, due, endReasonText(change.ends));
-  const { followers } = delivery; // Who began to wait meanwhile must not be forgotten.
+  const { followers } = delivery; // Guarded, so that a join that began to wait meanwhile is not lost.
   const asSeen = { ...guardOf(delivery), leaseUntil, followers };
   const moves = [{ delivery: delivery.id, seen: asSeen, ...change }];
   if (sealed === undefined && change.receiver === undefined) {
@@ -367,7 +372,7 @@ async function redeliver(
 const reconstructionOf = ({ delivery, envelope }: DeliveryWithEnvelopeRow) => ({
   type: "handoff",
   task: delivery.task,
-  content: `Reconstructed from the notes of ${delivery.holder}, who fell silent at "${delivery.task}".`,
+  content: `Reconstructed from the notes of ${delivery.holder}, which stopped responding at "${delivery.task}".`,
   relations: [
     { kind: "continues-from" as const, to: envelope.memory },
     { kind: "summarizes" as const, to: delivery.acceptedBy },
@@ -377,6 +382,6 @@ const reconstructionOf = ({ delivery, envelope }: DeliveryWithEnvelopeRow) => ({
 const reroutingOf = ({ delivery, envelope }: DeliveryWithEnvelopeRow, receiver: string) => ({
   type: "decision",
   task: delivery.task,
-  content: `"${delivery.task}" goes to ${receiver}: every try of ${delivery.receiver} was used up.`,
+  content: `Rerouted "${delivery.task}" to ${receiver}: ${delivery.receiver} has used all attempts.`,
   relations: [{ kind: "continues-from" as const, to: envelope.memory }],
 });

@@ -1,7 +1,7 @@
 /**
- * The dead man's handoff: a holder fell silent in the middle of its work. From the notes it left, the
- * hub drafts an envelope for whoever has the delivery next, marked as reconstructed. What the sender
- * said stays as it was; the hop does not count.
+ * Reconstructs a handoff after its holder stopped responding in the middle of the work: from the notes and
+ * trace it left, the hub drafts an envelope for the next holder, marked as reconstructed. What the sender
+ * wrote is unchanged, and the hop does not count.
  */
 import { clip } from "../../base/clip.ts";
 import { isBatonError } from "../../base/errors.ts";
@@ -17,19 +17,19 @@ import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import { publicVisibility, traceBranch } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** What of a note is told in the history; all of it stands in the record it refers to. */
+/** Characters of a note in the history; the record that it refers to contains all of it. */
 const MAX_NOTE_LENGTH = 400;
-/** So many notes are told, the newest; fewer when the envelope would be too large. */
+/** Numbers of newest notes to include; the next smaller one is used if the envelope becomes too large. */
 const NOTE_LIMITS = [100, 20, 4] as const;
-/** So many are told also where the history is full: its oldest entries then stand in the parent only. */
+/** Notes included even if the history is full; its oldest entries are then in the parent envelope only. */
 const MIN_NOTES = 4;
-/** Of the trace it left, the last steps, and what of each: enough to see where it stopped. */
+/** Last steps of the trace, and characters of each: enough to see where the holder stopped. */
 const MAX_STEPS = 5;
 const MAX_STEP_LENGTH = 200;
-/** So many are looked for, oldest first: more than a holder writes in the time it can have the work. */
+/** Relations read, oldest first: more than a holder writes in the time it can hold the work. */
 const MAX_RELATIONS = 10_000;
 
-/** The envelope for the next holder; undefined when the last one left nothing to go by. */
+/** Returns the envelope for the next holder; undefined if the last one left neither notes nor steps. */
 export async function reconstruct(
   workspace: Workspace,
   { delivery, envelope: row }: DeliveryWithEnvelopeRow,
@@ -42,7 +42,7 @@ export async function reconstruct(
   if (newest.length === 0 && steps.length === 0) return undefined;
   const { attempt, holder } = delivery;
   const sent = parseEnvelope(workspace, row);
-  // What was quarantined meanwhile does not go on; the work still warns of what was sent with it.
+  // Records quarantined meanwhile are dropped; the work still warns about those it was sent with.
   const kept = await referencesWithoutQuarantined(workspace, sent);
   const from = { ...sent, ...(await refreshCarriedFields(workspace, sent)), ...kept };
   const reconstructed = { attempt, holder, notes: count, reason };
@@ -55,7 +55,7 @@ export async function reconstruct(
   return undefined;
 }
 
-/** What it refers to; what was quarantined of that is a gap. */
+/** Returns the references without quarantined records, which become gaps. */
 async function referencesWithoutQuarantined(
   workspace: Workspace,
   { refs, gaps = [] }: Envelope,
@@ -72,7 +72,7 @@ async function referencesWithoutQuarantined(
   };
 }
 
-/** What the holder wrote down under this acceptance: how much, and the newest of it, oldest first. */
+/** Returns how many notes the holder wrote since it accepted, and the newest of them, oldest first. */
 async function notesOf(
   { store, name }: Workspace,
   acceptedBy: string,
@@ -84,7 +84,7 @@ async function notesOf(
     workspace: name,
     memory: acceptedBy,
     direction: "in",
-    // On the branch the work was done on, and what everybody may see: another will hold it next.
+    // Only what the whole team may see, on the branch the work was done on: another agent holds it next.
     sight: publicVisibility(workedOn ?? accepted.branch),
     kinds: ["continues-from"],
     limit: MAX_RELATIONS,
@@ -103,7 +103,7 @@ interface ReconstructionContent {
   readonly steps: readonly Memory[];
 }
 
-/** The last the holder did on this task since it accepted, as its session's trace has it. */
+/** Returns the last steps of the holder on this task since it accepted, from the trace of its session. */
 async function lastSteps(
   { store, name }: Workspace,
   { holder: agent, instance, task, acceptedAt }: DeliveryWithEnvelopeRow["delivery"],
@@ -145,7 +145,7 @@ function trySeal(
       workspace,
     );
   } catch (error) {
-    if (isBatonError(error)) return undefined; // Larger than it may be: with fewer notes.
+    if (isBatonError(error)) return undefined; // Too large: retry with fewer notes.
     throw error;
   }
 }
@@ -158,7 +158,7 @@ function historyOf(note: Memory): TimedHistoryEntry {
   return { agent: note.agent, at: note.createdAt, did, ref: note.id };
 }
 
-/** Without a reference: that would keep the trace for ever. */
+/** Without a reference, which would keep the trace forever. */
 function stepOf({ agent, createdAt: at, content }: Memory): TimedHistoryEntry {
   return { agent, at, did: clip(content, MAX_STEP_LENGTH) };
 }

@@ -1,7 +1,7 @@
 /**
- * Giving a delivery up where somebody decides about that: they are told first, then it is parked. So a
- * crash in between loses nothing (it is due still, and telling again is the same report), and nothing
- * is parked that nobody hears of.
+ * Dead-letters deliveries. If a coordinator decides about failures, it is notified before the delivery is
+ * dead-lettered. A crash in between therefore loses nothing (the delivery is still due, and reporting it
+ * again yields the same report), and no dead letter goes unreported.
  */
 import { canonicalJson } from "../../base/digest.ts";
 import { SYSTEM } from "../../memory/agents.ts";
@@ -12,7 +12,10 @@ import type { GiveUpDetails, Workspace } from "../../workspace/workspace.ts";
 import { hopLimitReason } from "../settings/line-path.ts";
 import { guardOf, moveDeliveries } from "./moves.ts";
 
-/** Parks it; false when it had changed meanwhile: then the report is taken back. */
+/**
+ * Reports a failure, then dead-letters via `park`. False if the delivery changed; the report is then
+ * withdrawn.
+ */
 export async function reportThenDeadLetter(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -28,7 +31,7 @@ export async function reportThenDeadLetter(
   return isParked;
 }
 
-/** Parks one that waits for others before anybody could try: it will never open. `reason` as JSON. */
+/** Dead-letters a waiting delivery that can never open, before its first attempt. `reason` is JSON. */
 export async function deadLetterStopped(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -48,7 +51,7 @@ export async function deadLetterStopped(
   });
 }
 
-/** A line that is longer than it may be: parked before anybody could try. */
+/** Dead-letters a line over the hop limit before its first attempt. */
 export async function deadLetterOverHopLimit(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,

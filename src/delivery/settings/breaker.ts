@@ -1,7 +1,9 @@
 /**
- * The breaker of a receiver: after so many different deliveries in a row that were given up (every
- * try used), nothing is sent to it for a while; then one probe may pass, and its completion closes
- * the breaker. Kept in the store, so all processes see the same. A completion takes the entry away,
+ * Circuit breaker of each receiver: opens after `limits.breakerStrikes` different deliveries in a row were
+ * given up (all attempts used). While it is open, nothing is sent to the receiver; after `limits.breakerMs`
+ * one probe handoff may pass, and its completion closes the breaker.
+ *
+ * Breakers are entries in the store, so that all processes see the same state. A completion deletes the entry
  * inside the operation that completes; declined work and permanent failures do not count.
  */
 
@@ -13,24 +15,25 @@ import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 interface StoredBreaker {
-  /** The deliveries that were given up, the last ones. */
+  /** Ids of the deliveries most recently given up, at most `limits.breakerStrikes`. */
   readonly deliveries: readonly string[];
-  /** When it opened; 0: it is closed. */
+  /** When it opened, in milliseconds since 1970; 0 while it is closed. */
   readonly openedAt: number;
-  /** When a probe was let through; 0: none was. */
+  /** When the last probe was sent, in milliseconds since 1970; 0 if none was. */
   readonly probedAt: number;
 }
 
+/** The circuit breaker of one receiver. */
 export interface BreakerInfo {
   readonly receiver: string;
   readonly state: "closed" | "open" | "half-open";
-  /** Deliveries in a row that were given up. */
+  /** Ids of the deliveries that were given up in a row. */
   readonly deliveries: readonly string[];
-  /** When the next handoff may pass; absent: now. */
+  /** When the next handoff may pass, in milliseconds since 1970; absent if one may pass now. */
   readonly passesAt?: number;
 }
 
-/** A breaker that lets nothing pass now. */
+/** A breaker that blocks handoffs now. */
 type ShutBreaker = BreakerInfo & { readonly passesAt: number };
 
 const isShut = (info: BreakerInfo): info is ShutBreaker => info.passesAt !== undefined;
@@ -46,7 +49,7 @@ function infoOf(workspace: Workspace, receiver: string, strikes: StoredBreaker):
   return { receiver, state, deliveries, ...passes };
 }
 
-/** One more delivery was given up. The same one twice is one. */
+/** Counts a delivery that was given up; the same delivery counts once. Opens the breaker at the limit. */
 export async function recordStrike(
   workspace: Workspace,
   receiver: string,
@@ -55,7 +58,7 @@ export async function recordStrike(
   const { limits, clock } = workspace;
   await changeEntry<StoredBreaker>(workspace, { kind: BREAKER, name: receiver }, (now = CLOSED) => {
     if (now.deliveries.includes(delivery)) return undefined;
-    // Open already, and no probe was let through: what else was given up meanwhile says nothing new.
+    // Already open and no probe was sent: further deliveries given up meanwhile add no information.
     if (now.openedAt > 0 && now.probedAt === 0) return undefined;
     const deliveries = [...now.deliveries, delivery].slice(-limits.breakerStrikes);
     if (deliveries.length < limits.breakerStrikes) return { value: { ...now, deliveries } };
@@ -65,8 +68,8 @@ export async function recordStrike(
 }
 
 /**
- * Whether something may be sent, when the receiver has an entry: the revision to send with, or the
- * breaker that is in the way. Of all who ask after the pause one is let through.
+ * Decides whether a handoff may be sent to a receiver. Returns the revision of the breaker's entry to send
+ * with (0 without an entry), or the breaker that blocks it. After the pause, exactly one caller may probe.
  */
 export async function checkBreaker(
   workspace: Workspace,
@@ -88,17 +91,19 @@ export async function checkBreaker(
   return probing ? (after?.revision ?? 0) : checkBreaker(workspace, receiver, after);
 }
 
+/** Returns the `circuit_open` error for a handoff that the breaker blocks. */
 export function circuitOpen(info: ShutBreaker): BatonError {
   const { receiver, deliveries, passesAt } = info;
   const when = new Date(passesAt).toISOString();
   return new BatonError("circuit_open", {
-    message: `The breaker of "${receiver}" is open: ${deliveries.length} handoffs in a row were given up.`,
+    message: `The circuit breaker of "${receiver}" is open: ${deliveries.length} handoffs in a row were given up.`,
     path: "to",
-    hint: `Try again after ${when}, name a fallback, or reset it: hub.agents.resetBreaker("${receiver}").`,
+    hint: `Retry after ${when}, set policy.fallback, or reset it: hub.agents.resetBreaker("${receiver}").`,
     details: { receiver, deliveries, passesAt },
   });
 }
 
+/** Returns the circuit breaker of every receiver that has one. */
 export async function listBreakers(workspace: Workspace): Promise<BreakerInfo[]> {
   const all: BreakerInfo[] = [];
   for await (const entry of entriesOf(workspace, BREAKER)) {
@@ -107,6 +112,7 @@ export async function listBreakers(workspace: Workspace): Promise<BreakerInfo[]>
   return all;
 }
 
+/** Closes the breaker of a receiver (`<agent>` or `role:<role>`); does nothing if it has none. */
 export async function resetBreaker(workspace: Workspace, receiver: string): Promise<void> {
   parseOrThrow(Address, receiver, {
     code: "invalid_input",

@@ -1,7 +1,7 @@
 /**
- * Channels: a named fan-out. What is published reaches each subscriber (or each receiver that is
- * named) as a delivery of its own, so a slow one holds up nobody. Who subscribes later can ask for
- * what was published before.
+ * Channels and their subscriptions: a handoff to a channel is delivered to each subscriber (or to each named
+ * receiver). Each gets a separate delivery, so that a slow subscriber does not delay the others. An agent
+ * that subscribes later can request what was published before.
  */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
@@ -15,6 +15,7 @@ import type { Workspace } from "../../workspace/workspace.ts";
 const CHANNEL = "channel";
 const SUBSCRIPTION = "subscription";
 
+/** States of a channel; a paused or closed channel refuses handoffs. */
 export const CHANNEL_STATES = ["open", "paused", "closed"] as const;
 export type ChannelState = (typeof CHANNEL_STATES)[number];
 const State = z.enum(CHANNEL_STATES).optional();
@@ -23,17 +24,21 @@ interface ChannelValue {
   readonly state: ChannelState;
 }
 
+/** A channel with its state. */
 export interface ChannelInfo extends ChannelValue {
   readonly name: string;
 }
 
-/** Marks the handoff records of a channel, so that what was published can be found again. */
+/** Returns the tag of the handoff records of a channel, by which earlier handoffs are found again. */
 export const channelTag = (channel: string): string => `${CHANNEL}:${channel}`;
 
+/** Returns the channel name if it is valid; throws `invalid_input` otherwise. */
 export const parseChannelName = (name: unknown): string =>
   parseOrThrow(Name, name, { code: "invalid_input", what: "The channel", prefix: "channel" });
 
-/** Makes a channel, or changes its state; one that is there already stays as it is. */
+/**
+ * Creates a channel or changes its state. Without `state`, an existing channel keeps its state (new: open).
+ */
 export async function setChannel(
   workspace: Workspace,
   channel: string,
@@ -53,6 +58,7 @@ export async function setChannel(
   return { name, state: entryValue<ChannelValue>(entry)?.state ?? "open" };
 }
 
+/** Returns every channel of the workspace. */
 export async function listChannels(workspace: Workspace): Promise<ChannelInfo[]> {
   const all: ChannelInfo[] = [];
   for await (const entry of entriesOf(workspace, CHANNEL)) {
@@ -61,7 +67,7 @@ export async function listChannels(workspace: Workspace): Promise<ChannelInfo[]>
   return all;
 }
 
-/** A channel that can be published on; anything else is refused at once. */
+/** Throws unless the channel exists and is open: `unknown_channel`, `channel_paused` or `channel_closed`. */
 export async function requireOpenChannel(workspace: Workspace, channel: string): Promise<void> {
   const { state } = await requireChannel(workspace, channel);
   if (state === "open") return;
@@ -73,6 +79,7 @@ export async function requireOpenChannel(workspace: Workspace, channel: string):
   });
 }
 
+/** Returns a channel; throws `unknown_channel` with similar names if it does not exist. */
 export async function requireChannel(workspace: Workspace, channel: string): Promise<ChannelInfo> {
   const entry = await workspace.store.findEntry(workspace.name, CHANNEL, parseChannelName(channel));
   if (entry !== undefined) {
@@ -83,12 +90,12 @@ export async function requireChannel(workspace: Workspace, channel: string): Pro
     (await listChannels(workspace)).map(({ name }) => name),
   );
   throw new BatonError("unknown_channel", {
-    message: `There is no channel "${channel}" in workspace "${workspace.name}".`,
+    message: `Channel "${channel}" does not exist in workspace "${workspace.name}".`,
     path: "to",
     hint:
       near.length > 0
         ? `Did you mean ${near.map((each) => `"${each}"`).join(" or ")}?`
-        : `Make it first: hub.channels.set("${channel}").`,
+        : `Create it first: hub.channels.set("${channel}").`,
     details: { channel, near },
   });
 }
@@ -98,7 +105,7 @@ const subscription = (channel: string, agent: string) => ({
   name: `${channel}:${agent}`,
 });
 
-/** True when it is new. */
+/** Subscribes an agent to a channel. Returns true if the subscription is new. */
 export async function subscribe(
   workspace: Workspace,
   channel: string,
@@ -113,6 +120,7 @@ export async function subscribe(
   return isNew;
 }
 
+/** Removes the subscription of an agent; does nothing if there is none. */
 export async function unsubscribe(
   workspace: Workspace,
   channel: string,
@@ -123,6 +131,7 @@ export async function unsubscribe(
   }));
 }
 
+/** Returns the ids of the agents that subscribe to a channel. */
 export async function subscribersOf(workspace: Workspace, channel: string): Promise<string[]> {
   const prefix = `${channel}:`;
   const agents: string[] = [];
@@ -132,7 +141,10 @@ export async function subscribersOf(workspace: Workspace, channel: string): Prom
   return agents;
 }
 
-/** From where a new subscriber wants what was published before: from now on, or all there is. */
+/**
+ * Options of a new subscription. `from`: which earlier handoffs to deliver: none (default), all, or since a
+ * time.
+ */
 export const SubscribeSchema = z.strictObject({
   from: z.union([z.enum(["now", "start"]), TimeInput]).default("now"),
 });

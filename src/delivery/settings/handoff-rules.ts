@@ -1,5 +1,5 @@
 /**
- * The rules that every handoff of a workspace keeps to, whichever process sends it: the allowed actions, and
+ * Rules that every handoff of a workspace follows, in every process that sends: the allowed actions, and
  * whether a payload may have a type that is not registered.
  */
 import * as z from "zod";
@@ -14,25 +14,27 @@ import {
   UNREGISTERED_MODES,
 } from "./registry.ts";
 
+/** Input of `setHandoffRules()`; an omitted field keeps its value. */
 export const HandoffRulesSchema = z.strictObject({
   actions: z
     .array(Slug)
     .max(FORMAT_LIMITS.listItems)
     .optional()
-    .meta({ description: "The allowed actions; empty: any" }),
+    .meta({ description: "The allowed actions; empty allows any" }),
   unregistered: z
     .enum(UNREGISTERED_MODES)
     .optional()
-    .meta({ description: "What happens to a payload whose type is not registered" }),
+    .meta({ description: "What happens to a payload with a type that is not registered" }),
 });
 
-/** What is not named stays as it is. */
+/** New handoff rules; an omitted field keeps its value. */
 export type HandoffRulesInput = z.input<typeof HandoffRulesSchema>;
 
+/** The handoff rules of a workspace. */
 export interface HandoffRules {
-  /** The allowed actions; empty: any. */
+  /** The allowed actions; empty allows any. */
   readonly actions: readonly string[];
-  /** What happens to a payload whose type is not registered. */
+  /** What happens to a payload with a type that is not registered; default: accept. */
   readonly unregistered: (typeof UNREGISTERED_MODES)[number];
 }
 
@@ -41,10 +43,12 @@ const rulesOf = ({ actions = [], unregistered = "accept" }: StoredRegistry): Han
   unregistered,
 });
 
+/** Returns the current handoff rules. */
 export async function readHandoffRules(workspace: Workspace): Promise<HandoffRules> {
   return rulesOf(await storedRegistry(workspace));
 }
 
+/** Changes the handoff rules and returns them; throws `invalid_input`. */
 export async function setHandoffRules(
   workspace: Workspace,
   rules: HandoffRulesInput,

@@ -1,17 +1,20 @@
-/** The way a line has gone: a repeat that carries nothing new is a cycle. */
+/** Path of a line (which agents handed it to which receivers), cycle detection, and the hop-limit reason. */
 import { canonicalJson, sha256 } from "../../base/digest.ts";
 import { addressOf, type Envelope } from "../../envelope/schema.ts";
 
+/** The earlier hops of a line: sender, receiver, and a digest of what was passed on. */
 export type LinePath = NonNullable<Envelope["path"]>;
 
-/** Without a payload, what was done and is to be done tells whether a line makes progress. */
+/** Returns the hop of an envelope. Without a payload, the digest covers `done`, `next` and `state`. */
 export function hopOf(envelope: Envelope): LinePath[number] {
   const { from, to, payload, done, next, state = "" } = envelope;
   const carried = canonicalJson(payload ?? { done, next, state }, "invalid_envelope");
   return { from: from.agent, payload: sha256(carried), to: addressOf(to) };
 }
 
-/** A repeat with an unchanged payload is a cycle; a loop that makes progress is none. */
+/**
+ * Returns the cycle that an envelope closes: a repeated hop with the same digest. Empty if content changed.
+ */
 export function cycleIn(envelope: Envelope): LinePath {
   const { path } = envelope;
   if (path === undefined) return [];
@@ -22,7 +25,7 @@ export function cycleIn(envelope: Envelope): LinePath {
   return since < 0 ? [] : [...path.slice(since), own];
 }
 
-/** Why a line that is longer than it may be has stopped. */
+/** Returns the reason that is recorded when a line exceeds the hop limit. */
 export const hopLimitReason = ({ hop, path = [] }: Envelope, limit: number) => ({
   hop,
   limit,

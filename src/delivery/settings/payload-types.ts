@@ -1,7 +1,7 @@
 /**
  * Payload types of a workspace: registered as JSON Schema, versioned, and enforced by every process. The data
- * of a handoff is checked, never changed; parsing with defaults is for the Standard Schemas of a process
- * (envelope/payload.ts).
+ * of a handoff is checked but never changed; parsing with defaults is done by the Standard Schemas that a
+ * process registers (envelope/payload.ts).
  */
 
 import { BatonError } from "../../base/errors.ts";
@@ -25,23 +25,24 @@ import {
   storeSchema,
 } from "./registry.ts";
 
-/** One version of a payload type: the last one is enforced. */
+/** One version of a payload type. */
 export interface PayloadTypeVersion {
   readonly version: number;
   readonly schema: JsonSchema;
   /** When it was registered, in milliseconds since 1970. */
   readonly at: number;
-  /** The agent that registered it, where one was named. */
+  /** The agent that registered it; absent if none was named. */
   readonly by?: string;
 }
 
-/** A payload type as it is enforced. */
+/** A payload type with its newest version, which is the enforced one. */
 export interface PayloadTypeInfo extends PayloadTypeVersion {
   readonly name: string;
 }
 
+/** Options of `setPayloadType()`. */
 export interface RegisterOptions {
-  /** The agent in whose name it is registered. */
+  /** Name of the agent that registers it. */
   readonly by?: string | undefined;
 }
 
@@ -49,8 +50,8 @@ const parseTypeName = (name: string): string =>
   parseOrThrow(Name, name, { code: "invalid_input", what: "The payload type", prefix: "name" });
 
 /**
- * Registers a type, as a new version where the schema has changed. Undefined removes the type; its versions
- * are kept.
+ * Registers a payload type, as a new version if the schema has changed, and returns it. With `schema`
+ * undefined it removes the type and keeps its versions. Throws `limit_exceeded` and `invalid_input`.
  */
 export async function setPayloadType(
   workspace: Workspace,
@@ -70,7 +71,7 @@ export async function setPayloadType(
   const digest = await requireValidSchema(type, text);
   const next = { digest, at: workspace.clock.now(), ...(agent !== undefined && { by: agent }) };
   const adding = { type, next, limits: workspace.limits };
-  withVersion(await storedRegistry(workspace), adding); // A limit is checked before anything is stored.
+  withVersion(await storedRegistry(workspace), adding); // Check the limits before anything is stored.
   await storeSchema(workspace, digest, text);
   const { types = [] } = await changeRegistry(workspace, (now) => withVersion(now, adding));
   const stored = types.find((each) => each.name === type)?.versions.at(-1);
@@ -83,7 +84,7 @@ interface NewTypeVersion {
   readonly limits: Limits;
 }
 
-/** Undefined: the type is registered with this very schema. */
+/** Returns the registry with the new version; undefined if the type already has this schema. */
 function withVersion(
   now: StoredRegistry,
   { type, next, limits }: NewTypeVersion,
@@ -104,7 +105,7 @@ function withVersion(
   return { ...now, types: all };
 }
 
-/** Undefined: there is no such type. */
+/** Returns the registry with the type marked as removed; undefined if it is not registered. */
 function withoutType(now: StoredRegistry, type: string): StoredRegistry | undefined {
   const { types = [] } = now;
   if (!types.some(({ name, removed }) => name === type && !removed)) return undefined;
@@ -134,7 +135,7 @@ async function versionOf(
   return { version, schema, at, ...(by !== undefined && { by }) };
 }
 
-/** Returns every registered type with the schema that is enforced, in the order of their names. */
+/** Returns every registered type with the enforced schema, sorted by name. */
 export async function listPayloadTypes(workspace: Workspace): Promise<PayloadTypeInfo[]> {
   const { types = [] } = await storedRegistry(workspace);
   const current = types.flatMap(({ name, versions, removed }) => {
@@ -144,7 +145,7 @@ export async function listPayloadTypes(workspace: Workspace): Promise<PayloadTyp
   return Promise.all(current);
 }
 
-/** Returns every version of a type, oldest first, also of one that was removed. */
+/** Returns every version of a type, oldest first, including a removed type. Throws `unknown_payload_type`. */
 export async function listPayloadTypeVersions(
   workspace: Workspace,
   name: string,
@@ -160,12 +161,12 @@ function unknownPayloadType(type: string, types: readonly StoredType[]): BatonEr
   const known = types.map(({ name }) => name);
   const near = nearestNames(type, known);
   return new BatonError("unknown_payload_type", {
-    message: `No payload type "${type}" is registered.`,
+    message: `Payload type "${type}" is not registered.`,
     path: "name",
     hint:
       near.length > 0
         ? `Did you mean ${near.map((each) => `"${each}"`).join(" or ")}?`
-        : "hub.payloadTypes.list() lists the registered types.",
+        : "List the registered types: hub.payloadTypes.list().",
     details: { type, near },
   });
 }

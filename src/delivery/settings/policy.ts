@@ -1,8 +1,9 @@
 /**
- * What happens to a handoff that is not taken, or not done. One object says it (on the envelope, by
- * the receiver's profile or by the workspace); it is decided here, once, by whoever is alive, and
- * the stores carry it out. Without a policy an unclaimed handoff waits without limit: only claimed
- * tries count.
+ * Retry policy of a handoff: merges policies, and decides what follows a failed or released attempt (retry,
+ * fallback, dead letter). A policy comes from the envelope, the receiver's profile or the workspace.
+ * Whichever process is running decides here; the stores only carry the decision out.
+ *
+ * Without a policy an unclaimed handoff waits without limit: only claimed attempts count.
  */
 import {
   type FailureClass,
@@ -15,19 +16,20 @@ import { parseOrThrow } from "../../envelope/violations.ts";
 import type { DeliveryRow } from "../../store/rows.ts";
 import type { Settlement } from "../../store/store.ts";
 
-/** The sender wants to hear soon that somebody has it. */
+/** The policy "direct": the sender wants to know soon whether the work was accepted. */
 export const DIRECT = { acceptMs: 15_000, attempts: 3 } as const satisfies SealedPolicy;
 
-/** Waits of 0–1 s, 0–2 s, 0–4 s …: full jitter, so that many failures do not retry at once. */
+/** Delays of 0–1 s, 0–2 s, 0–4 s …: full jitter, so that many failures do not retry at the same time. */
 const BACKOFF = { firstMs: 1_000, longestMs: 30_000 };
 
-/** Long enough to mean: until somebody decides. Added to any time it stays a safe integer. */
+/** A delay that means "until a decision is made". Added to any time, the sum is still a safe integer. */
 export const FOREVER_MS = 2 ** 52;
+/** Returns whether a time lies beyond `FOREVER_MS`, i.e. is never reached. */
 export const isForever = (at: number): boolean => at >= FOREVER_MS;
-/** Due at once: whoever looks next decides. */
+/** Due immediately: the next process that polls decides. */
 export const AT_ONCE_MS = 1;
 
-/** What was said nearest to the handoff counts; undefined when nobody said anything. */
+/** Merges policies; later arguments override earlier ones. Returns undefined if all are undefined. */
 export function resolvePolicy(
   now: number,
   ...from: readonly (PolicyInput | undefined)[]
@@ -38,7 +40,7 @@ export function resolvePolicy(
   return said.length === 0 ? undefined : Object.assign({}, ...said);
 }
 
-/** With its deadline as a time; of two ways to say it, the sooner. */
+/** Returns the policy with an absolute deadline; of `deadline` and `deadlineMs` the earlier one counts. */
 function withDeadline(
   { deadline, deadlineMs, ...policy }: Exclude<PolicyInput, "direct">,
   now: number,
@@ -51,6 +53,7 @@ function withDeadline(
 const expandPolicy = (input: PolicyInput): Exclude<PolicyInput, "direct"> =>
   input === "direct" ? DIRECT : input;
 
+/** Returns the policy if it is valid; throws `invalid_input` with the given path otherwise. */
 export function checkPolicy(policy: unknown, path: string): PolicyInput {
   return parseOrThrow(PolicyDraft, policy, {
     code: "invalid_input",
@@ -61,18 +64,19 @@ export function checkPolicy(policy: unknown, path: string): PolicyInput {
 
 type AttemptCounts = Pick<DeliveryRow, "attempt" | "maxAttempts">;
 
-/** The delivery as far as its policy goes. */
+/** The parts of a delivery that its policy depends on. */
 export interface PolicyState extends AttemptCounts {
   readonly state: DeliveryRow["state"];
   readonly policy: SealedPolicy | undefined;
-  /** Somebody else can have it when this one's tries are used up. */
+  /** Whether another receiver gets it when the attempts of this one are used up. */
   readonly hasFallback: boolean;
-  /** Somebody decides about it when it is given up, and has to be told first. */
+  /** Whether a coordinator decides about it when it is given up; the coordinator is notified first. */
   readonly isCoordinated: boolean;
-  /** Milliseconds until somebody has to decide about it as it is; 0: never. */
+  /** Milliseconds until a decision about its current state is due; 0 if never. */
   readonly leftMs: number;
 }
 
+/** Decides what follows a failed attempt: retry after a backoff, fallback, coordinator or dead letter. */
 export function settlementAfterFailure(
   tried: PolicyState,
   failure: { readonly class: FailureClass; readonly random: () => number },
@@ -84,35 +88,39 @@ export function settlementAfterFailure(
 }
 
 /**
- * Leaving work unsettled counts as a try, or a crashing receiver would get it for ever. An offer that
- * was only looked at does not.
+ * Decides what follows a release. Releasing accepted work counts as an attempt, because a crashing receiver
+ * would otherwise get it forever. Releasing an offer that was only read does not count.
  */
 export function settlementAfterRelease(tried: PolicyState): Settlement {
   const counts = tried.state === "accepted";
   if (counts && isLastAttempt(tried)) return exhaustedSettlement("released", tried);
-  // Having looked at it does not give anybody more time to accept it.
+  // Reading the offer does not extend the time to accept it.
   const lapseMs = counts ? lapse(tried.policy, 0) : tried.leftMs;
   return { kind: "released", becomes: "ready", counts, lapseMs };
 }
 
-/** All tries are used up: the next receiver gets it, or nobody. */
+/** All attempts are used up: it goes to the next receiver or to the coordinator, or is dead-lettered. */
 const exhaustedSettlement = (
   kind: "failed" | "released",
   { hasFallback, isCoordinated }: PolicyState,
 ): Settlement => giveUpSettlement(kind, hasFallback || isCoordinated);
 
-/** Parked at once, or kept until whoever looks next has seen to it. */
+/**
+ * Dead-letters at once, or (`isSeenTo`) keeps the delivery until the next process that polls has handled it.
+ */
 export function giveUpSettlement(kind: "failed" | "released", isSeenTo: boolean): Settlement {
   if (!isSeenTo) return { kind, becomes: "dead" };
   return { kind, becomes: "scheduled", delayMs: FOREVER_MS, lapseMs: AT_ONCE_MS };
 }
 
-/** Its tries are over, and it is kept only until somebody has seen to it. */
+/** Returns whether the attempts of a delivery are over and it only waits to be handled. */
 export const isGivenUp = ({ state, readyAt, ...tries }: DeliveryRow): boolean =>
   state === "scheduled" && (isLastAttempt(tries) || isForever(readyAt));
 
+/** Returns whether the current attempt is the last one. */
 export const isLastAttempt = (tries: AttemptCounts): boolean => tries.attempt >= tries.maxAttempts;
 
+/** Returns the delay before the next attempt in milliseconds: exponential with full jitter. */
 export function backoff(
   { attempt }: Pick<AttemptCounts, "attempt">,
   policy: SealedPolicy | undefined,
@@ -122,7 +130,7 @@ export function backoff(
   return Math.floor(random() * Math.min(longestMs, firstMs * 2 ** Math.max(0, attempt - 1)));
 }
 
-/** When somebody has to decide about it, once it can be claimed in `delayMs`; 0: never. */
+/** Returns in how many milliseconds a decision is due if it can be claimed in `delayMs`; 0 if never. */
 export function lapse(policy: SealedPolicy | undefined, delayMs: number): number {
   const patience = policy?.acceptMs ?? policy?.remindMs;
   return patience === undefined ? 0 : delayMs + patience;

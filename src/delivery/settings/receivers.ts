@@ -1,4 +1,7 @@
-/** Whom a handoff goes to: names become inboxes before anything is sealed. */
+/**
+ * Receivers of a handoff: resolves names, roles, channels and fallbacks to inboxes before the envelope is
+ * sealed.
+ */
 
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
@@ -12,17 +15,21 @@ import type { ReceiverRefusal } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { requireOpenChannel, subscribersOf } from "./channels.ts";
 
+/** The receiver of a handoff with its inboxes. */
 export interface ResolvedAddress {
   readonly to: Envelope["to"];
-  /** One for an agent or a role; for a channel one for each subscriber. */
+  /** One for an agent or a role; for a channel, one per subscriber. */
   readonly inboxes: readonly string[];
-  /** How the receiver likes to be tried. */
+  /** The policy of the receiver's profile; absent for roles and channels. */
   readonly policy: PolicyInput | undefined;
 }
 
 type To = NonNullable<CheckedDraft["to"]>;
 
-/** An alias becomes the canonical id before it is sealed: the envelope is for good. */
+/**
+ * Resolves an address. An alias becomes the canonical id here, because the sealed envelope is permanent.
+ * Throws `unknown_agent`, `unknown_channel`, `channel_paused`, `channel_closed` and `limit_exceeded`.
+ */
 export async function resolveAddress(
   workspace: Workspace,
   to: To,
@@ -69,14 +76,16 @@ async function channelInboxes(
 
 function noSubscribers(channel: string): BatonError {
   return new BatonError("unknown_channel", {
-    message: `Nobody would receive it: the channel "${channel}" has no subscribers.`,
+    message: `Channel "${channel}" has no subscribers, so no agent would receive the handoff.`,
     path: "to",
-    hint: `Subscribe first (agent.channels.subscribe("${channel}")), or name receivers.`,
+    hint: `Subscribe an agent first: agent.channels.subscribe("${channel}"), or pass receivers.`,
     details: { channel },
   });
 }
 
-/** A subscriber that was disabled is passed over: it holds up nobody. */
+/**
+ * Returns the inboxes without disabled subscribers, which must not delay the others; throws if none is left.
+ */
 export async function withoutDisabled(
   workspace: Workspace,
   channel: string,
@@ -89,7 +98,7 @@ export async function withoutDisabled(
   throw noSubscribers(channel);
 }
 
-/** Fallbacks as inboxes, so that whoever carries the policy out has nothing to resolve. */
+/** Resolves fallbacks to inboxes, so that the process that carries out the policy has nothing to resolve. */
 export async function resolveFallbacks(
   workspace: Workspace,
   policy: SealedPolicy | undefined,
@@ -104,7 +113,7 @@ export async function resolveFallbacks(
       }
       if (receiver?.kind === "role") return roleInbox(receiver.role);
       throw new BatonError("invalid_envelope", {
-        message: `${path}: a channel cannot be fallen back on.`,
+        message: `${path}: a channel cannot be a fallback.`,
         path,
         hint: "Name an agent or a role.",
       });
@@ -113,7 +122,7 @@ export async function resolveFallbacks(
   return { ...policy, fallback };
 }
 
-/** Who is next when the tries of this receiver are used up; undefined when nobody is. */
+/** Returns the receiver that follows when the attempts of this one are used up; undefined if none does. */
 export function nextFallback(
   { to, policy }: Pick<Envelope, "to" | "policy">,
   receiver: string,
@@ -121,10 +130,11 @@ export function nextFallback(
   const line = [...new Set([addressOf(to), ...(policy?.fallback ?? [])])];
   const at = line.indexOf(receiver);
   if (at >= 0) return line[at + 1];
-  // A subscriber's turn is before all of them; whom it was redriven to is not in the line at all.
+  // Subscribers come before all fallbacks; a receiver it was redriven to is not in the list at all.
   return to.kind === "channel" ? policy?.fallback?.[0] : undefined;
 }
 
+/** Converts a store's refusal of a receiver to `unknown_agent`, `unknown_role` or `agent_disabled`. */
 export async function receiverError(
   workspace: Workspace,
   { kind, receiver }: ReceiverRefusal,
@@ -146,12 +156,12 @@ async function unknownRole(
   const hint =
     near.length > 0
       ? `Did you mean ${near.map((each) => `"role:${each}"`).join(" or ")}?`
-      : `Register somebody for it: hub.agent("…", { role: "${role}" }).`;
+      : `Register an agent for it: hub.agent("…", { role: "${role}" }).`;
   return new BatonError("unknown_role", {
     message:
       kind === "receiver_disabled"
-        ? `Everybody with the role "${role}" is disabled.`
-        : `Nobody in workspace "${workspace.name}" has the role "${role}".`,
+        ? `Every agent with the role "${role}" is disabled.`
+        : `No agent in workspace "${workspace.name}" has the role "${role}".`,
     path: "to",
     hint,
     details: { role, near },

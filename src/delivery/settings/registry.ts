@@ -1,9 +1,9 @@
 /**
- * The registry of a workspace: which payload types its handoffs carry, each by a JSON Schema, and which
- * actions they may name. One entry, changed by compare-and-set; each schema is an entry of its own, named by
- * its digest, which never changes.
+ * The payload type registry of a workspace: the payload types of its handoffs, each with a JSON Schema, and
+ * the allowed actions. The registry is one entry, changed by compare-and-set; each schema is a separate entry
+ * named by its digest, which never changes.
  *
- * A send reads the entry through a cache: no query per handoff, and a registration in another process is
+ * A send reads the registry through a cache: no query per handoff, and a registration in another process is
  * enforced within a second. Compiled schemas are cached by digest.
  */
 import { sha256 } from "../../base/digest.ts";
@@ -17,13 +17,14 @@ import type { Workspace } from "../../workspace/workspace.ts";
 
 const REGISTRY = { kind: "setting", name: "handoff-rules" } as const;
 const SCHEMA = "payload-schema";
-/** Compiled schemas of each generation, of all workspaces of this process. */
+/** Compiled schemas per generation of the cache, shared by all workspaces of this process. */
 const COMPILED = 256;
 
+/** What can happen to a payload with a type that is not registered. */
 export const UNREGISTERED_MODES = ["accept", "refuse"] as const;
 export type UnregisteredMode = (typeof UNREGISTERED_MODES)[number];
 
-/** Who registered a version, and when; without `by`, no agent was named. */
+/** A stored version: its schema's digest, when it was registered, and by which agent (absent: none named). */
 export interface StoredVersion {
   readonly version: number;
   readonly digest: string;
@@ -31,31 +32,34 @@ export interface StoredVersion {
   readonly by?: string;
 }
 
+/** A stored payload type. */
 export interface StoredType {
   readonly name: string;
   /** Oldest first; the last one is enforced. */
   readonly versions: readonly StoredVersion[];
-  /** Its versions are kept, and none is enforced. */
+  /** Present if the type was removed: its versions are kept and none is enforced. */
   readonly removed?: true;
 }
 
-/** The entry's value. */
+/** The value of the registry's entry. */
 export interface StoredRegistry {
   readonly actions?: readonly string[];
   readonly types?: readonly StoredType[];
   readonly unregistered?: UnregisteredMode;
 }
 
+/** The registry as a send uses it. */
 export interface Registry {
-  /** Empty: any. */
+  /** The allowed actions; empty allows any. */
   readonly actions: readonly string[];
   readonly unregistered: UnregisteredMode;
-  /** The version of each type that is enforced. */
+  /** The enforced version of each type. */
   readonly types: ReadonlyMap<string, StoredVersion>;
 }
 
 const EMPTY_REGISTRY: Registry = { actions: [], unregistered: "accept", types: new Map() };
 
+/** Reads the registry from the store, without the cache. */
 export async function storedRegistry({ store, name }: Workspace): Promise<StoredRegistry> {
   const entry = await store.findEntry(name, REGISTRY.kind, REGISTRY.name);
   return entryValue<StoredRegistry>(entry) ?? {};
@@ -76,13 +80,13 @@ function registryOf({
 
 const cache = new SettingCache(async (workspace) => registryOf(await storedRegistry(workspace)));
 
-/** Returns the registry, at most a second old; undefined where nothing is registered. */
+/** Returns the registry, at most a second old; undefined if nothing is registered. */
 export async function cachedRegistry(workspace: Workspace): Promise<Registry | undefined> {
   const registry = await cache.get(workspace);
   return registry === EMPTY_REGISTRY ? undefined : registry;
 }
 
-/** Changes the registry by what it is now; `change` returns undefined to leave it. */
+/** Changes the registry based on its current value; `change` returns undefined to leave it unchanged. */
 export async function changeRegistry(
   workspace: Workspace,
   change: (now: StoredRegistry) => StoredRegistry | undefined,
@@ -103,14 +107,14 @@ interface CompiledSchema {
 
 const compiled = new GenerationalCache<string, CompiledSchema>(COMPILED);
 
-/** Compiles a schema, which throws where it is invalid, and returns its digest. */
+/** Compiles a schema and returns its digest; throws if the schema is invalid. */
 export async function requireValidSchema(type: string, text: string): Promise<string> {
   const digest = sha256(text);
   await compile(type, { digest, text });
   return digest;
 }
 
-/** Stores a schema under its digest. One that is there already has the same text, and stays. */
+/** Stores a schema under its digest. An existing entry has the same text and is left unchanged. */
 export async function storeSchema(
   { store, name: workspace }: Workspace,
   digest: string,
@@ -119,7 +123,7 @@ export async function storeSchema(
   await store.putEntry(workspace, { kind: SCHEMA, name: digest, value: text, basedOn: 0 });
 }
 
-/** Returns the schema of a version, with its compiled check. */
+/** Returns the schema of a version with its compiled check; throws `store_corrupt` if it is missing. */
 export async function schemaOf(
   { store, name: workspace }: Workspace,
   type: string,
@@ -130,9 +134,9 @@ export async function schemaOf(
   const entry = await store.findEntry(workspace, SCHEMA, digest);
   if (entry !== undefined) return compile(type, { digest, text: entry.value });
   throw new BatonError("store_corrupt", {
-    message: `The schema of payload type "${type}", version ${version}, is missing.`,
+    message: `The schema of payload type "${type}", version ${version}, is missing from the store.`,
     path: "payload.type",
-    hint: "Verify the store, and restore a backup or register the type again.",
+    hint: "Verify the store, then restore a backup or register the type again: hub.payloadTypes.set(…).",
     details: { type, version, digest },
   });
 }

@@ -1,6 +1,7 @@
 /**
- * Routes: who comes next when the sender names nobody. A table that the workspace shares (on action,
- * payload type, result, sender, task), or a function of the hub; no coordinator is needed.
+ * Routes: choose the receiver of a handoff that names none. A route is a rule in a table that the workspace
+ * shares (matching action, payload type, result, sender or task), or a function of the hub. No coordinator is
+ * needed.
  */
 
 import * as z from "zod";
@@ -13,6 +14,7 @@ import type { RouteInput, Workspace } from "../../workspace/workspace.ts";
 
 const ROUTE = "route";
 
+/** A route: the receiver and the conditions that must all match; no conditions match everything. */
 export const RouteSchema = z.strictObject({
   to: Address,
   when: z
@@ -26,15 +28,19 @@ export const RouteSchema = z.strictObject({
     .default({}),
 });
 
+/** Input of `setRoute()`. */
 export type Route = z.input<typeof RouteSchema>;
+/** A stored route with its name. */
 export type RouteInfo = z.output<typeof RouteSchema> & { readonly name: string };
 
+/** Creates or replaces a route; throws `invalid_input`. */
 export async function setRoute(workspace: Workspace, name: string, route: Route): Promise<void> {
   const said = await redactSecrets(workspace, { name, route });
   const value = parseOrThrow(RouteSchema, said.route, { code: "invalid_input", what: "The route" });
   await changeEntry(workspace, { kind: ROUTE, name: parseRouteName(said.name) }, () => ({ value }));
 }
 
+/** Deletes a route; does nothing if it does not exist. */
 export async function deleteRoute(workspace: Workspace, name: string): Promise<void> {
   await changeEntry(workspace, { kind: ROUTE, name: parseRouteName(name) }, () => ({
     value: undefined,
@@ -44,6 +50,7 @@ export async function deleteRoute(workspace: Workspace, name: string): Promise<v
 const parseRouteName = (name: unknown): string =>
   parseOrThrow(Name, name, { code: "invalid_input", what: "The route's name", prefix: "name" });
 
+/** Returns every route of the workspace. */
 export async function listRoutes(workspace: Workspace): Promise<RouteInfo[]> {
   const all: RouteInfo[] = [];
   for await (const entry of entriesOf(workspace, ROUTE)) {
@@ -53,6 +60,7 @@ export async function listRoutes(workspace: Workspace): Promise<RouteInfo[]> {
   return all;
 }
 
+/** Returns the values of a handoff that routes match against. */
 export function routeInputOf(
   draft: CheckedDraft,
   from: string,
@@ -62,8 +70,9 @@ export function routeInputOf(
 }
 
 /**
- * Where it goes: the function first, then the rule with the most conditions that all hold. `byResult`:
- * only rules that ask for a result, since completed work goes on only where somebody said so.
+ * Returns the receiver that the routes choose: the hub's function first, then the matching rule with the most
+ * conditions; undefined if none matches. With `byResult`, only rules with a `result` condition count, since
+ * completed work is sent on only where a rule states it explicitly.
  */
 export async function resolveRoute(
   workspace: Workspace,
@@ -91,11 +100,12 @@ function fits(when: RouteInfo["when"], leaving: RouteInput): boolean {
   );
 }
 
+/** Returns the `no_route` error for a handoff without a receiver. */
 export function noRoute(leaving: RouteInput): BatonError {
   return new BatonError("no_route", {
-    message: `The handoff names no receiver, and no route fits (action "${leaving.action}").`,
+    message: `The handoff names no receiver and no route matches (action "${leaving.action}").`,
     path: "to",
-    hint: 'Say to: "…", or set a route: hub.routes.set("review", { when: { action }, to: "role:reviewer" }).',
+    hint: 'Set to: "…", or add a route: hub.routes.set("review", { when: { action }, to: "role:reviewer" }).',
     details: { ...leaving },
   });
 }
