@@ -1,6 +1,7 @@
 /**
- * Accepting: the receiver takes the work, under a lease, and its first record on the chain
- * continues from the handoff. Of an offer it claimed before, or claiming implicitly.
+ * Accepts work: an offer that was claimed before, or the next delivery, claimed and accepted in one
+ * operation. The receiver holds the work under a lease, and its first record on the chain continues from the
+ * handoff.
  */
 
 import { maskSecrets } from "../../envelope/mask-secrets.ts";
@@ -19,7 +20,10 @@ import { type AcceptOptions, checkAcceptOptions } from "./receive-options.ts";
 import { waitForDelivery } from "./wait-for-delivery.ts";
 import type { Worker } from "./worker.ts";
 
-/** Accepts an offer. If the sender added to it meanwhile, the newer envelope is accepted. */
+/**
+ * Accepts an offer. If the sender extended it meanwhile, the newer envelope is accepted. Throws `lease_lost`,
+ * and `receipt_required` if the envelope needs a receipt.
+ */
 export async function acceptOffer(
   workspace: Workspace,
   receiver: Author,
@@ -54,7 +58,10 @@ export async function acceptOffer(
   }
 }
 
-/** Claims and accepts the oldest delivery that fits, in one operation; undefined if there is none. */
+/**
+ * Claims and accepts the oldest matching delivery in one operation; undefined if there is none. Skips
+ * deliveries that this version cannot read, and throws `unsupported_version` if there is nothing else.
+ */
 export async function acceptNext(
   workspace: Workspace,
   receiver: Worker,
@@ -68,7 +75,7 @@ export async function acceptNext(
     return await waitForDelivery(workspace, receiver, { delivery, task, accept }, { wait, signal });
   } catch (error) {
     if (delivery !== undefined || !isUnreadable(error)) throw error;
-    // The first in line cannot be read here: what comes after it does not wait for that.
+    // The first delivery in line cannot be read by this version; it must not block those after it.
     for (const next of await listReadableDeliveries(workspace, inboxesOf(receiver), task)) {
       const taken = await waitForDelivery(
         workspace,
@@ -82,7 +89,10 @@ export async function acceptNext(
   }
 }
 
-/** Made while the store holds the delivery: what is done about secrets has to be known before. */
+/**
+ * Applies the secret policy to a receipt. The policy is read beforehand, because the receipt is made while
+ * the store holds the delivery.
+ */
 async function redactReceipt(
   workspace: Workspace,
   source: ReceiptSource | undefined,
@@ -120,7 +130,7 @@ function acceptRecord(
   ).record;
 }
 
-/** Looks into the envelope only where a receipt is asked for or given: accepting is in a hurry. */
+/** Parses the envelope only if a receipt is required or given, because accepting is a hot path. */
 function receiptIfNeeded(
   workspace: Workspace,
   envelope: EnvelopeRow,

@@ -1,6 +1,7 @@
 /**
- * Claiming one offer, for doors that pass it on. One that cannot be read here could not be passed on: it is
- * put back, for who can read it, and holds up nothing that comes after it.
+ * Claims one offer for the interfaces that pass it on (HTTP, MCP, CLI). A delivery that this version cannot
+ * read could not be passed on: it is released for a receiver that can read it, and does not block those after
+ * it.
  */
 import * as z from "zod";
 import { DeliveryId, Name } from "../../envelope/schema.ts";
@@ -18,13 +19,18 @@ import { type ClaimWaitOptions, waitForDelivery } from "./wait-for-delivery.ts";
 import type { Worker } from "./worker.ts";
 
 const ClaimFilterSchema = z.strictObject({
-  /** This one, by its id. */
+  /** Only the delivery with this id. */
   delivery: DeliveryId.optional(),
   /** Only a handoff of this task. */
   task: Name.optional(),
 });
+/** Which delivery to claim; default: the next ready one. */
 export type ClaimFilter = z.input<typeof ClaimFilterSchema>;
 
+/**
+ * Claims the next readable delivery; undefined if there is none. Throws `unsupported_version` if all are
+ * unreadable.
+ */
 export async function claimNext(
   workspace: Workspace,
   receiver: Worker,
@@ -33,7 +39,7 @@ export async function claimNext(
 ): Promise<DeliveryWithEnvelopeRow | undefined> {
   const asked = parseOrThrow(ClaimFilterSchema, which, {
     code: "invalid_input",
-    what: "The choice",
+    what: "The claim filter",
   });
   const first = await waitForDelivery(workspace, receiver, asked, waiting);
   if (first === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Claiming: the inbox offers what is ready, each delivery to one holder at a time. Whoever claims
- * also carries out what is due in the workspace: no daemon does.
+ * Claims ready deliveries from an inbox, each for one holder at a time. A claim also carries out what is due
+ * in the workspace, because there is no daemon that would.
  */
 import { checkLimit } from "../../base/limits.ts";
 import { refusalError } from "../../memory/refusals.ts";
@@ -11,31 +11,34 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { processDue } from "../due/process-due.ts";
 import type { Worker } from "./worker.ts";
 
+/** What to claim. */
 export interface ClaimRequest {
   readonly limit: number;
   readonly task?: string | undefined;
   readonly delivery?: string | undefined;
-  /** Accept at once: makes the receiver's continues-from record for what was claimed. */
+  /** Accepts at once: creates the receiver's continues-from record for what was claimed. */
   readonly accept?: ((claimed: DeliveryWithEnvelopeRow) => NewMemory) | undefined;
 }
 
+/** The claimed deliveries, and when the next decision is due. */
 export interface ClaimResult {
   readonly claimed: readonly DeliveryWithEnvelopeRow[];
-  /** Milliseconds until something falls due; 0: something is. */
+  /** Milliseconds until something falls due; 0 or less if something is due now. */
   readonly nextDueMs: number;
 }
 
-/** While there is always something to claim nobody is told what is due: asked this often. */
+/** Due work is also processed this often while every claim succeeds; otherwise it could starve. */
 const DUE_CHECK_MS = 500;
 const lastDueCheck = new WeakMap<object, number>();
 
+/** Claims up to `limit` deliveries and carries out what is due. Throws `limit_exceeded`. */
 export async function claim(
   workspace: Workspace,
   receiver: Worker,
   request: ClaimRequest,
 ): Promise<ClaimResult> {
   checkLimit(workspace.limits, "claimBatch", { actual: request.limit, path: "limit" });
-  // Claims before it carries out what is due: otherwise agents woken later would claim first.
+  // Claims before it processes what is due: otherwise agents woken later would claim first.
   const claims = await claimOnce(workspace, receiver, request);
   const isDue = claims.nextDueMs <= 0;
   if (!isDueCheckTime(workspace) && !isDue) return claims;
@@ -52,7 +55,7 @@ function isDueCheckTime(workspace: Workspace): boolean {
   const last = lastDueCheck.get(workspace.root);
   if (last !== undefined && now - last < DUE_CHECK_MS) return false;
   lastDueCheck.set(workspace.root, now);
-  return last !== undefined; // The first look is for what is there.
+  return last !== undefined; // The first claim of a process skips it and returns what is ready.
 }
 
 async function claimOnce(

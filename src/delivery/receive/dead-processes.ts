@@ -1,30 +1,31 @@
 /**
- * Noticing that a holder's process has ended. Whoever waits for work asks now and then; what is
- * found goes with the next claim, which gives the dead one's work back.
+ * Detects that the process of a lease holder has ended. Processes that wait for work check this periodically
+ * and pass the result to `processDue()`, which releases the work of ended processes.
  */
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /**
- * Of all that wait in this process, one asks. Shorter than the time between two safety looks, so
- * that one who waits alone asks at each of them.
+ * Of all waits in this process, one checks. Shorter than the safety poll interval (750 ms), so that a single
+ * wait checks at every safety poll.
  */
 const CHECK_INTERVAL_MS = 400;
 
 const lastCheck = new WeakMap<object, number>();
-/** The query that is under way. */
+/** The check that is under way, by workspace. */
 const pendingChecks = new WeakMap<object, Promise<readonly string[]>>();
 
-/** Processes that hold work of the workspace and have ended; none when that was asked just now. */
+/** Returns ended processes that hold work of the workspace; empty if the last check was too recent. */
 export async function findDeadProcesses(workspace: Workspace): Promise<readonly string[]> {
   const { root } = workspace;
   const now = performance.now();
   const last = lastCheck.get(root);
   if (last !== undefined && now - last < CHECK_INTERVAL_MS) {
-    await pendingChecks.get(root)?.catch(() => {}); // The caller that asks was woken first; the others must not claim before it.
+    // The wait that checks was woken first; the others must not claim before it.
+    await pendingChecks.get(root)?.catch(() => {});
     return [];
   }
   lastCheck.set(root, now);
-  if (last === undefined) return []; // The first look is for what is there.
+  if (last === undefined) return []; // The first call skips the check, so that the claim is not delayed.
   const gone = queryDeadProcesses(workspace).finally(() => pendingChecks.delete(root));
   pendingChecks.set(root, gone);
   return gone;

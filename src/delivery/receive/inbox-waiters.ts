@@ -1,22 +1,22 @@
 /**
- * All who wait for one agent's work in this process. They take turns: a call from the store, or the
- * time, wakes one of them, and whoever finds something wakes two more, so that a handoff does not
- * rouse sixty-four to find nothing. Who waits for a certain task or delivery is always woken: what
- * the others find says nothing about that.
+ * Wakes the waits of this process for one agent's work. They take turns: a wake-up from the store, or a
+ * timer, wakes one of them, and each one that finds work wakes two more, so that one handoff does not wake
+ * sixty-four waits that find nothing. A wait for a particular task or delivery is always woken, because what
+ * the others find says nothing about it.
  *
- * The store is listened to from the first wait on, for as long as it is open: nothing falls between
- * a look and the sleep after it.
+ * The subscription to the store's wake-ups lasts from the first wait until the store closes, so that no
+ * wake-up is missed between a poll and the sleep after it.
  */
 import { roleInbox } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /**
- * How often to look although nobody called: bounds what a lost wake-up can cost, and how long it
- * takes until the end of a holder's process is noticed (within a second).
+ * Poll interval without a wake-up. Bounds the cost of a lost wake-up, and the time until the end of a
+ * holder's process is noticed (within a second).
  */
 const SAFETY_POLL_MS = 750;
 
-/** Who finds something wakes so many: all are up after a few rounds when there is much to do. */
+/** A wait that finds work wakes this many others: with much work, all are awake after a few rounds. */
 const WAKE_COUNT = 2;
 
 interface Sleeper {
@@ -26,7 +26,7 @@ interface Sleeper {
 
 const waitersByAgent = new WeakMap<object, Map<string, InboxWaiters>>();
 
-/** Those who wait for this agent's work: its own, and what comes for its role. */
+/** Returns the waits for an agent's work: its own inbox and that of its role. */
 export function waitersFor(
   workspace: Workspace,
   { agent, role }: { readonly agent: string; readonly role?: string | undefined },
@@ -39,16 +39,17 @@ export function waitersFor(
   return waiters;
 }
 
+/** The waits of one agent in this process. */
 export class InboxWaiters {
   readonly #sleepers = new Set<Sleeper>();
-  /** Somebody called while all were up: whoever finds nothing looks again. */
+  /** A wake-up arrived while no wait slept: the next one that finds nothing polls again. */
   #called = false;
-  /** The store is closed: no wait sleeps any more. */
+  /** The store is closed: waits return at once. */
   #ended = false;
   #timer: NodeJS.Timeout | undefined;
   #wakeAt = Number.POSITIVE_INFINITY;
   readonly #workspace: Workspace;
-  /** Inboxes that are listened to, with how to stop. */
+  /** The inboxes it subscribes to, with the function that unsubscribes. */
   readonly #heard = new Map<string, () => void>();
 
   constructor(workspace: Workspace, agent: string) {
@@ -56,7 +57,7 @@ export class InboxWaiters {
     this.hear(agent);
   }
 
-  /** Listens to an inbox too. */
+  /** Subscribes to the wake-ups of another inbox. */
   hear(inbox: string): void {
     if (this.#heard.has(inbox)) return;
     const { store, name } = this.#workspace;
@@ -66,25 +67,25 @@ export class InboxWaiters {
     );
   }
 
-  /** About to look: what was called before is seen by that look. */
+  /** Called before a poll, which covers every wake-up so far. */
   looking(): void {
     this.#called = false;
   }
 
-  /** Ends its wait without a look. */
+  /** Passes a wake-up on when a wait ends without polling. */
   passOn(): void {
     this.#rouse();
   }
 
-  /** The store is closed. Also ends the waits whose last claim is still under way. */
+  /** Ends all waits because the store is closed, including those with a claim under way. */
   end(): void {
     this.#ended = true;
     for (const sleeper of this.#sleepers) this.#wake(sleeper);
   }
 
   /**
-   * Who got something from an inbox that it shares goes to the end of those who listen: next time
-   * another is called first.
+   * Called when a wait found work. If it came from a shared inbox, this agent moves to the end of the inbox's
+   * subscribers, so that another one is woken first next time.
    */
   found(inbox: string | undefined): void {
     if (inbox !== undefined && this.#heard.size > 1) {
@@ -100,7 +101,9 @@ export class InboxWaiters {
     }
   }
 
-  /** Until somebody calls, something falls due (`dueMs`, 0: nothing will), or it is time to look. */
+  /**
+   * Sleeps until a wake-up, until something falls due (`dueMs`; 0 if nothing will), or until the safety poll.
+   */
   sleep(of: {
     readonly dueMs: number;
     readonly particular: boolean;
@@ -126,7 +129,7 @@ export class InboxWaiters {
     this.#rouse();
   }
 
-  /** One for all who take whatever comes, and everybody who does not. */
+  /** Wakes one of the waits for any work, and all waits for a particular task or delivery. */
   #rouse(): void {
     let one = false;
     for (const sleeper of this.#sleepers) {
@@ -142,7 +145,7 @@ export class InboxWaiters {
     sleeper.wake();
   }
 
-  /** One watch for all of them, set to the first who wants to be woken. */
+  /** Sets the timer that all waits share to the earliest time. */
   #lookIn(ms: number): void {
     const at = performance.now() + ms;
     if (at >= this.#wakeAt) return;

@@ -1,17 +1,17 @@
 /**
- * Which process this is, and whether another one has ended: so that the work of a holder that was
- * killed goes to the next at once, not when its lease runs out.
+ * Identifies this process and detects whether another one has ended, so that the work of a killed holder goes
+ * to the next receiver at once instead of when its lease expires.
  *
- * A false "it is gone" would give one piece of work to two holders, so it is said only of a process
- * of this boot and pid namespace whose pid is free, belongs to a later process, or to a corpse.
- * Elsewhere than on Linux a pid cannot be told from a later use of it without starting a program:
- * there the identity is empty, and leases go by time only.
+ * A false positive would give one piece of work to two holders. A process is therefore reported as ended only
+ * if it belongs to this boot and pid namespace, and its pid is free, belongs to a later process, or to a
+ * zombie. On systems other than Linux, a pid cannot be distinguished from a later use of it without starting
+ * a program: there the identity is empty, and leases depend on time only.
  */
 import { readFileSync, readlinkSync } from "node:fs";
 import type { Processes } from "../../workspace/workspace.ts";
 
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
-/** States of a process that has ended and that its parent has not collected yet. */
+/** States of a process that has ended and was not reaped by its parent yet. */
 const ENDED = ["Z", "X"];
 
 interface Stat {
@@ -21,6 +21,7 @@ interface Stat {
 
 let self: string | undefined;
 
+/** Process detection based on /proc. */
 export const systemProcesses: Processes = {
   get self() {
     self ??= identityOf(process.pid);
@@ -37,7 +38,9 @@ export const systemProcesses: Processes = {
   },
 };
 
-/** `bootId/pidNamespace/pid/startTime` of a process of this host; empty when it cannot be told. */
+/**
+ * Returns `bootId/pidNamespace/pid/startTime` of a process on this host; empty if it cannot be determined.
+ */
 export function identityOf(pid: number): string {
   const host = hostIdentity();
   const stat = statOf(String(pid));
@@ -46,7 +49,7 @@ export function identityOf(pid: number): string {
 
 let cachedHostIdentity: string | undefined;
 
-/** Where a pid means something: this boot of the machine, and this pid namespace. */
+/** Returns the scope in which a pid is unique: this boot of the machine and this pid namespace. */
 function hostIdentity(): string | undefined {
   if (process.platform !== "linux") return undefined;
   try {
@@ -70,7 +73,7 @@ function statOf(pid: string): Stat | "missing" | "unreadable" {
   }
 }
 
-/** Where other users' processes are hidden from /proc (hidepid), a signal still finds them. */
+/** Detects processes of other users that are hidden from /proc (hidepid): a signal still finds them. */
 function isHidden(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,6 +1,6 @@
 /**
- * Receipts: an envelope may require that whoever accepts it says back what it is about. The ids of the
- * must-constraints are compared exactly; goal and first step must be there.
+ * Receipts: an envelope can require that its receiver repeats goal, first step and must-constraints when it
+ * accepts. The ids of the must-constraints are compared exactly; goal and first step only have to be present.
  */
 import * as z from "zod";
 import { BatonError, type Violation } from "../../base/errors.ts";
@@ -10,6 +10,7 @@ import { parseOrThrow } from "../../envelope/violations.ts";
 
 const Line = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 
+/** What a receiver repeats when it accepts. */
 export const ReceiptSchema = z.strictObject({
   /** The id of every must-constraint. */
   constraints: z.array(z.string()).max(FORMAT_LIMITS.listItems).default([]),
@@ -17,13 +18,18 @@ export const ReceiptSchema = z.strictObject({
   goal: Line,
 });
 
+/** A receipt as the receiver passes it. */
 export type Receipt = z.input<typeof ReceiptSchema>;
+/** A validated receipt, with defaults. */
 export type CheckedReceipt = z.output<typeof ReceiptSchema>;
 
-/** The receipt, made when the envelope is known; or the same for whatever comes. */
+/** A receipt, or a function that makes it from the envelope once that is known. */
 export type ReceiptSource = Receipt | ((envelope: Envelope) => Receipt | undefined);
 
-/** The receipt this envelope is accepted with; undefined when it needs none and got none. */
+/**
+ * Returns the receipt that an envelope is accepted with; undefined if none is required or given. Throws
+ * `receipt_required` with every missing or unknown constraint.
+ */
 export function receiptFor(
   envelope: Envelope,
   source: ReceiptSource | undefined,
@@ -63,8 +69,8 @@ function missingIn(receipt: CheckedReceipt, envelope: Envelope): Violation[] {
     .map((id) => ({
       path: "receipt.constraints",
       rule: "unknown",
-      message: `receipt.constraints: there is no must-constraint "${id}".`,
-      hint: "Repeat the ids as they stand in the envelope.",
+      message: `receipt.constraints: "${id}" is not a must-constraint of this handoff.`,
+      hint: "Repeat the ids exactly as the envelope lists them.",
     }));
   return [...forgotten, ...invented];
 }
@@ -72,13 +78,13 @@ function missingIn(receipt: CheckedReceipt, envelope: Envelope): Violation[] {
 const required = (): Violation => ({
   path: "receipt",
   rule: "required",
-  message: "receipt: is missing.",
-  hint: "Accept with receipt: { goal, firstStep, constraints: [ids of the musts] }.",
+  message: "receipt: is required.",
+  hint: "Accept with receipt: { goal, firstStep, constraints: [ids of the must-constraints] }.",
 });
 
 function refused(envelope: Envelope, violations: readonly Violation[]): BatonError {
   return new BatonError("receipt_required", {
-    message: `The handoff of "${envelope.task}" needs a receipt: ${violations.map(({ message }) => message).join(" ")}`,
+    message: `The handoff of "${envelope.task}" requires a receipt: ${violations.map(({ message }) => message).join(" ")}`,
     hint: violations[0]?.hint ?? "",
     violations,
     details: {

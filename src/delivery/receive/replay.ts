@@ -1,6 +1,6 @@
 /**
- * For a subscriber that comes late: what was published before, as deliveries of its own. Each is a copy
- * of the envelope that names the original as its parent; the original and who got it stay as they were.
+ * Delivers earlier handoffs of a channel to an agent that subscribes later. Each is a copy of the envelope
+ * with the original as its parent; the original and its deliveries are unchanged.
  */
 
 import type { Envelope } from "../../envelope/schema.ts";
@@ -21,10 +21,12 @@ import { channelTag } from "../settings/channels.ts";
 import { AT_ONCE_MS, FOREVER_MS, lapse } from "../settings/policy.ts";
 import { receiverError } from "../settings/receivers.ts";
 
-/** The entry that says that an agent has got a copy. */
+/** Kind of the entry that marks that an agent has received a copy. */
 const REPLAYED = "replayed";
 
-/** Gives an agent what was published from a time on (0: from the start), oldest first; how many. */
+/**
+ * Delivers what was published since a time (0: from the start), oldest first. Returns the number of copies.
+ */
 export async function replay(
   workspace: Workspace,
   channel: string,
@@ -36,15 +38,15 @@ export async function replay(
   for (const memory of published) {
     if (wasDeliveredTo(memory, agent)) continue;
     const envelope = await originals.of(memory);
-    // Of what was redacted there is nothing left to tell a newcomer.
+    // A redacted envelope has no content left to deliver.
     if (envelope === undefined || envelope.redacted !== undefined) continue;
-    if (await isClosed(workspace, envelope.task)) continue; // Nothing more is handed over for it.
+    if (await isClosed(workspace, envelope.task)) continue; // A closed task takes no more handoffs.
     if (await deliverCopy(workspace, { agent, memory, envelope })) replayed++;
   }
   return replayed;
 }
 
-/** The handoff records of a channel, oldest first. */
+/** Returns the handoff records of a channel, oldest first. */
 async function publications(
   workspace: Workspace,
   channel: string,
@@ -77,7 +79,7 @@ const stepOf = ({ trail }: Memory): PublishStep | undefined =>
 const wasDeliveredTo = (memory: Memory, agent: string): boolean =>
   stepOf(memory)?.deliveries.some(([, receiver]) => receiver === agent) ?? false;
 
-/** The envelopes of a task by their ids; each line is read once. */
+/** Finds the envelopes of published handoffs by id; reads each line once. */
 class Originals {
   readonly #workspace: Workspace;
   readonly #lines = new Map<string, ReadonlyMap<string, EnvelopeRow>>();
@@ -99,7 +101,9 @@ class Originals {
   }
 }
 
-/** False when it has got a copy before: each subscriber gets one, however often it subscribes. */
+/**
+ * Delivers a copy. False if the agent has one already: each subscriber gets one, however often it subscribes.
+ */
 async function deliverCopy(
   workspace: Workspace,
   of: { readonly agent: string; readonly memory: Memory; readonly envelope: Envelope },
@@ -114,7 +118,7 @@ async function deliverCopy(
   const record = {
     type: "handoff",
     task: envelope.task,
-    content: `${agent} gets what ${envelope.from.agent} published before it subscribed.`,
+    content: `Delivered to ${agent} what ${envelope.from.agent} published before it subscribed.`,
     relations: [{ kind: "continues-from" as const, to: memory.id }],
   };
   const trail = [{ deliveries: [[id, agent] as const], verb: "publish" as const }];
@@ -138,7 +142,7 @@ async function deliverCopy(
       },
     ],
     parent: publicationMark(sealed.envelope.id),
-    breaker: IGNORE_BREAKER, // It asked for it.
+    breaker: IGNORE_BREAKER, // The subscriber requested it.
     entries: [
       { kind: REPLAYED, name: `${envelope.id}:${agent}`, value: toEntryText({}), basedOn: 0 },
     ],

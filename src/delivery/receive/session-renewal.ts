@@ -1,11 +1,11 @@
-/** A session is alive while it calls: each call gives all its leases their full time again. */
+/** Renews all leases of a session with every call it makes: a session is alive as long as it calls. */
 import { isBatonError } from "../../base/errors.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Worker } from "./worker.ts";
 
 /**
- * Runs a call, and answers when the leases are renewed as well: a short process ends right after. It
- * never fails because they could not be.
+ * Runs a call and returns after the leases are renewed as well, because a short-lived process ends right
+ * afterwards. A failed renewal does not fail the call.
  */
 export async function withSessionRenewal<T>(
   workspace: Workspace,
@@ -24,6 +24,6 @@ async function renewSession({ store, name, limits }: Workspace, worker: Worker):
   try {
     await store.renewSession({ workspace: name, agent, instance }, limits.leaseMs);
   } catch (error) {
-    if (!isBatonError(error)) throw error; // Out of reach: the next call tries again.
+    if (!isBatonError(error)) throw error; // The store is unreachable: the next call renews again.
   }
 }

@@ -1,4 +1,4 @@
-/** Looking out for work: looks, and sleeps between two looks (waiters.ts says until when). */
+/** Waits for work: polls, and sleeps between two polls until a wake-up (inbox-waiters.ts). */
 import { isBatonError } from "../../base/errors.ts";
 import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
@@ -8,14 +8,17 @@ import { findDeadProcesses } from "./dead-processes.ts";
 import { waitersFor } from "./inbox-waiters.ts";
 import type { Worker } from "./worker.ts";
 
+/** How to wait for a claim. */
 export interface ClaimWaitOptions {
-  /** False: one look is enough. */
+  /** False polls once. */
   readonly wait: boolean;
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Claims the next one; undefined when there is none, or the signal or the hub ended the wait. */
+/**
+ * Claims the next delivery; undefined if there is none, or if the signal or the closing hub ended the wait.
+ */
 export async function waitForDelivery(
   workspace: Workspace,
   receiver: Worker,
@@ -40,11 +43,11 @@ export async function waitForDelivery(
       slept = true;
       await waiters.sleep({ dueMs: nextDueMs, particular, signal });
     }
-    waiters.passOn(); // The call that woke it may have been for another.
+    waiters.passOn(); // The wake-up may have been meant for another wait.
   } catch (error) {
     if (!(isBatonError(error) && error.code === "store_closed")) throw error;
     waiters.end();
-    // A hub that is closed has no more work; only who asks a closed hub anew is told off.
+    // Closing the hub ends a wait without an error; only a new call on a closed hub throws.
     if (!slept) throw error;
   }
   return undefined;

@@ -1,4 +1,4 @@
-/** Waiting for what comes of a delivery: that somebody has taken it up, or that it is over. */
+/** Waits until a delivery is accepted, or until it has an outcome. */
 import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { endOfLine } from "../../history/line-end.ts";
 import { type DeliveryOutcome, hasOutcome, readOutcome } from "../../history/outcome.ts";
@@ -12,20 +12,22 @@ import {
 } from "./wait-options.ts";
 import { watchDelivery } from "./watch.ts";
 
-/** The wait was over before anything came of it: here is where it stands. */
+/** The wait ended first; `delivery` is the current state. */
 export interface WaitTimeout {
   readonly kind: "timeout";
   readonly delivery: Delivery;
 }
 
+/** How a wait for acceptance ends. */
 export type AcceptedOutcome =
   | { readonly kind: "accepted"; readonly delivery: Delivery }
   | Exclude<DeliveryOutcome, { kind: "completed" | "asked" }>
   | WaitTimeout;
 
+/** How a wait for completion ends. */
 export type CompletedOutcome = DeliveryOutcome | WaitTimeout;
 
-/** Until somebody has accepted it, or never will. */
+/** Waits until the delivery is accepted or can no longer be. */
 export async function awaitAccepted(
   workspace: Workspace,
   id: string,
@@ -43,7 +45,9 @@ export async function awaitAccepted(
 
 const wasAccepted = ({ acceptedAt }: DeliveryRow): boolean => acceptedAt > 0;
 
-/** Until it is over, or the receiver asks back; with the result, or why there is none. */
+/**
+ * Waits until the delivery is over or its receiver asks a question; returns the result or why there is none.
+ */
 export async function awaitCompleted(
   workspace: Workspace,
   id: string,
@@ -57,7 +61,7 @@ export async function awaitCompleted(
     if (!hasOutcome(last.state)) return { kind: "timeout", delivery: deliveryOf(last) };
     const end = line ? await endOfLine(workspace, last.id) : undefined;
     if (end === undefined || end.delivery.id === last.id) return readOutcome(workspace, last);
-    next = end.delivery.id; // It was handed on, and goes on as another.
+    next = end.delivery.id; // It was handed on: wait for the delivery that continues it.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Delivery truth: one delivery as it stands, with every time, every try, and what came of it. */
+/** One delivery in full: its state, every time, every attempt and its outcome. */
 
 import type { Envelope } from "../../envelope/schema.ts";
 import { type Attempt, attemptOf } from "../../history/attempt.ts";
@@ -12,24 +12,27 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { checkWaitOptions, type WaitOptions } from "./wait-options.ts";
 import { watchDelivery } from "./watch.ts";
 
+/** A delivery with its envelope, attempts and outcome. */
 export interface DeliveryDetails {
   readonly delivery: Delivery;
   readonly envelope: Envelope;
+  /** SHA-256 of the envelope. */
   readonly digest: string;
-  /** The handoff record on the chain. */
+  /** Id of the handoff record on the chain. */
   readonly memory: string;
-  /** When this envelope was stored: later than the acceptance when the sender added to it since. */
+  /** When this envelope was stored; later than the acceptance if the sender extended the work since. */
   readonly sentAt: number;
-  /** Tries that ended without completing, first to last. */
+  /** Attempts that ended without completing, oldest first. */
   readonly attempts: readonly Attempt[];
-  /** Of a completed one. */
+  /** The result; only if completed. */
   readonly result?: HandoffResult;
-  /** Of one that was declined or cancelled. */
+  /** The reason; only if declined or cancelled. */
   readonly reason?: string;
-  /** Of one that waits for an answer. */
+  /** The question; only if it waits for an answer. */
   readonly question?: string;
 }
 
+/** Returns a delivery in full; throws `unknown_delivery`. */
 export async function showDelivery(workspace: Workspace, id: string): Promise<DeliveryDetails> {
   const { store, name } = workspace;
   const found = await store.findDelivery(name, id);
@@ -65,7 +68,7 @@ async function outcomeFieldsOf(
   }
 }
 
-/** The delivery each time it has changed, first as it is now, until it is settled. */
+/** Yields the delivery as it is now and after every change, until it is settled. */
 export async function* followDelivery(
   workspace: Workspace,
   id: string,

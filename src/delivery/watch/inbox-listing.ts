@@ -1,4 +1,4 @@
-/** Looking at what waits for an agent or is under way, page by page, without touching it. */
+/** Lists the open deliveries of an agent page by page, without claiming them. */
 
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
@@ -12,23 +12,25 @@ import type { InboxCursor as InboxPlace } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { filterReadable } from "./unreadable-envelopes.ts";
 
-/** The place of a delivery in its inbox, as text: `dlv_…@12`. */
+/** The position of a delivery in its inbox, as text: `dlv_…@12`. */
 export const InboxCursor = z.string().refine((text) => parseCursor(text) !== undefined, {
-  error: "is not a cursor",
-  params: { rule: "cursor", hint: "Pass the next of the page before." },
+  error: "is not an inbox cursor",
+  params: { rule: "cursor", hint: "Pass the next of the previous page." },
 });
 
+/** Returns the cursor of a delivery. */
 export const cursorOf = ({ id, place }: Pick<DeliveryRow, "id" | "place">): string =>
   `${id}@${place}`;
 
-/** Undefined: the text is not a cursor. */
+/** Parses a cursor; undefined if it is invalid. */
 export function parseCursor(cursor: string): Pick<DeliveryRow, "id" | "place"> | undefined {
   const [, id, place] = /^(.+)@(-?\d{1,15})$/.exec(cursor) ?? [];
   return DeliveryId.safeParse(id).success ? { id: id as string, place: Number(place) } : undefined;
 }
 
+/** Filters and page of an inbox listing. */
 export const InboxQuerySchema = z.strictObject({
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: InboxCursor.optional(),
   limit: z.int().positive().optional(),
   task: Name.optional(),
@@ -36,21 +38,23 @@ export const InboxQuerySchema = z.strictObject({
 
 export type InboxQuery = z.input<typeof InboxQuerySchema>;
 
-/** A handoff that waits, or is under way. */
+/** A delivery with its envelope. */
 export interface DeliveryWithEnvelope {
   readonly delivery: Delivery;
   readonly envelope: Envelope;
 }
 
-/** Whose inboxes: an agent's own, and that of its role. */
+/** The owner of inboxes: an agent and, if it has one, its role. */
 export interface InboxOwner {
   readonly agent: string;
   readonly role?: string | undefined;
 }
 
+/** Returns the inboxes of an agent: its own, and that of its role. */
 export const inboxesOf = ({ agent, role }: InboxOwner): string[] =>
   role === undefined ? [agent] : [agent, roleInbox(role)];
 
+/** Returns a page of open deliveries, in claim order; default and largest limit: `limits.pageSize`. */
 export async function listInbox(
   workspace: Workspace,
   receiver: InboxOwner,

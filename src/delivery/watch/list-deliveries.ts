@@ -1,4 +1,4 @@
-/** Lists deliveries across all receivers, newest first, with filters and a page at a time. */
+/** Lists deliveries across all receivers, newest first, with filters, page by page. */
 
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
@@ -14,40 +14,46 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import type { DeliveryWithEnvelope } from "./inbox-listing.ts";
 import { filterReadable, isUnreadable } from "./unreadable-envelopes.ts";
 
-/** An agent or a role: a channel has no inbox, its subscribers have. */
+/** An agent or a role; a channel has no inbox, only its subscribers have. */
 const Inbox = z
   .string()
   .refine((address) => ["agent", "role"].includes(receiverOf(address)?.kind ?? ""), {
     error: "is not an agent or a role",
-    params: { rule: "receiver", hint: 'Write an agent\'s id or alias, or "role:<role>".' },
+    params: { rule: "receiver", hint: 'Pass an agent\'s id or alias, or "role:<role>".' },
   });
 
-/** As text, a date is midnight UTC. */
+/** A time; a date without a time is midnight UTC. */
 const Time = z.union([z.int().min(0), z.iso.datetime({ offset: true }), z.iso.date()], {
-  error: "must be milliseconds since 1970, or a time such as 2026-01-31T12:00:00Z",
+  error: "must be milliseconds since 1970 or a time such as 2026-01-31T12:00:00Z",
 });
 
+/** Filters and page of a delivery listing. */
 export const DeliveriesSchema = z.strictObject({
   states: z.array(z.enum(DELIVERY_STATES)).min(1).optional().meta({
     description: "Only deliveries in one of these states",
   }),
-  from: AgentName.optional().meta({ description: "Only what this agent sent: its id or an alias" }),
+  from: AgentName.optional().meta({
+    description: "Only deliveries sent by this agent (id or alias)",
+  }),
   to: Inbox.optional().meta({
-    description: "Only what this receiver has now: an agent's id or alias, or role:…",
+    description: "Only deliveries this receiver has now: an agent's id or alias, or role:…",
   }),
   task: Name.optional(),
-  sentAfter: Time.optional().meta({ description: "Only what was sent at this time or later" }),
-  sentBefore: Time.optional().meta({ description: "Only what was sent before this time" }),
-  after: DeliveryId.optional().meta({ description: "The next of the page before" }),
+  sentAfter: Time.optional().meta({ description: "Only deliveries sent at this time or later" }),
+  sentBefore: Time.optional().meta({ description: "Only deliveries sent before this time" }),
+  after: DeliveryId.optional().meta({ description: "The next of the previous page" }),
   limit: z.int().positive().optional().meta({ description: "Default: 50" }),
 });
 export type DeliveriesQuery = z.input<typeof DeliveriesSchema>;
 type Filter = Omit<z.output<typeof DeliveriesSchema>, "after" | "limit">;
 
 const DEFAULT_LIMIT = 50;
-/** Deliveries that one page reads, matching or not: a filter costs the same however long the history is. */
+/** Deliveries read per page, matching or not, so that a filter costs the same however long the history is. */
 const VISITS = 5_000;
 
+/**
+ * Returns a page of deliveries, newest first. Throws `invalid_input`, `unknown_agent` and `limit_exceeded`.
+ */
 export async function listDeliveries(
   workspace: Workspace,
   query: DeliveriesQuery,
@@ -73,7 +79,9 @@ export async function listDeliveries(
   return page.next === undefined ? { items } : { items, next: page.next };
 }
 
-/** A page without a readable envelope throws only if it is the last: a caller can get past the others. */
+/**
+ * Throws for a page without a readable envelope only if it is the last, so that a caller can skip the others.
+ */
 function readableRowsOf(workspace: Workspace, { rows, next }: DeliveryPage): DeliveryPage["rows"] {
   try {
     return filterReadable(workspace, rows);
@@ -83,7 +91,7 @@ function readableRowsOf(workspace: Workspace, { rows, next }: DeliveryPage): Del
   }
 }
 
-/** The filter with aliases resolved and times in milliseconds. */
+/** Returns the filter with aliases resolved and times in milliseconds. */
 async function storeFilter(
   workspace: Workspace,
   { states, from, to, task, sentAfter, sentBefore }: Filter,

@@ -1,7 +1,7 @@
 /**
- * Past what cannot be read here, because it is of a newer version: it stays in line for who can read it,
- * and holds up nothing that comes after it. Whoever subscribes is told: `{ delivery, error }`; whoever asks
- * is told where there is nothing else.
+ * Skips envelopes of a newer version that this one cannot read: they stay in line for a receiver that can,
+ * and do not block those after them. Each is published on a diagnostics channel as `{ delivery, error }`; a
+ * caller gets an error only if there is nothing else.
  */
 import { channel } from "node:diagnostics_channel";
 import { type BatonError, isBatonError } from "../../base/errors.ts";
@@ -11,10 +11,13 @@ import type { Workspace } from "../../workspace/workspace.ts";
 
 const unread = channel("batonpass:envelope:unread");
 
+/** Returns whether an error means that this version cannot read the envelope. */
 export const isUnreadable = (error: unknown): error is BatonError =>
   isBatonError(error) && error.code === "unsupported_version";
 
-/** Those that can be read; none where there are some is an error. */
+/**
+ * Returns the readable deliveries; throws `unsupported_version` if there are deliveries and none is readable.
+ */
 export function filterReadable(
   workspace: Workspace,
   listed: readonly DeliveryWithEnvelopeRow[],
@@ -34,7 +37,7 @@ export function filterReadable(
   return readable;
 }
 
-/** What can be taken from these inboxes and read; as many are looked at as a page has. */
+/** Returns the readable deliveries that can be claimed from these inboxes; considers one page of them. */
 export async function listReadableDeliveries(
   workspace: Workspace,
   receivers: readonly string[],

@@ -1,4 +1,4 @@
-/** Waiting for a delivery to change: the sender is called when it does, and looks now and then. */
+/** Watches a delivery for changes, by wake-ups from the store and by polling. */
 import { sha256 } from "../../base/digest.ts";
 import type { Delivery } from "../../history/delivery.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
@@ -7,19 +7,20 @@ import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { processDue } from "../due/process-due.ts";
 
+/** How long to watch a delivery. */
 export interface WatchOptions {
   /** Ends the wait. */
   readonly signal?: AbortSignal | undefined;
-  /** How long to wait. */
+  /** Ends the wait after this many milliseconds. Default: no limit. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** How often to look although nobody called; whoever waits also carries out what is due. */
+/** Poll interval without a wake-up; every poll also carries out what is due. */
 const POLL_MS = 500;
-/** Clocks differ, and what is due may stay so: not more often than this. */
+/** Shortest poll interval, because clocks differ and something due may stay due. */
 const MIN_POLL_MS = 50;
 
-/** The delivery each time it has changed, first as it is now, until the caller stops or time is up. */
+/** Yields the delivery as it is now and after every change, until the caller stops or the time is up. */
 export async function* watchDelivery(
   workspace: Workspace,
   id: string,
@@ -40,7 +41,7 @@ export async function* watchDelivery(
       if (mark !== last) {
         last = mark;
         yield now;
-        continue; // It may have changed again while the caller looked.
+        continue; // It may have changed again while the caller handled it.
       }
       const left = until - performance.now();
       if (left <= 0 || signal?.aborted) return;
@@ -52,7 +53,7 @@ export async function* watchDelivery(
   }
 }
 
-/** Milliseconds until it has to be decided about. */
+/** Returns in how many milliseconds a decision about the delivery is due. */
 function dueIn({ clock }: Workspace, { lapseAt }: DeliveryRow): number {
   const soon = Math.max(MIN_POLL_MS, lapseAt - clock.now());
   return lapseAt === 0 ? Number.POSITIVE_INFINITY : soon;
@@ -64,11 +65,11 @@ async function find({ store, name }: Workspace, id: string): Promise<DeliveryWit
   return found;
 }
 
-/** Short, for who asks whether it has changed since. */
+/** Returns a short digest of a delivery, for callers that check whether it has changed. */
 export const changeDigest = (delivery: Delivery): string =>
   sha256(comparableTextOf(delivery)).slice(0, 16);
 
-/** Renewing a lease is no change anybody waits for. */
+/** Ignores lease renewals, which are not a change that a caller waits for. */
 const comparableTextOf = ({
   leaseUntil: _,
   lapseAt: __,
@@ -76,7 +77,7 @@ const comparableTextOf = ({
   ...rest
 }: Delivery | DeliveryRow): string => JSON.stringify(rest);
 
-/** Calls from the store that concern somebody, one wait at a time; none is missed in between. */
+/** Waits for wake-ups of some agents, one wait at a time; a wake-up between two waits is not missed. */
 class WakeListener {
   readonly #unlisten: readonly (() => void)[];
   readonly #signal: AbortSignal | undefined;
