@@ -120,7 +120,7 @@ async function openJoined(
     inherits: completed.map((each) => each.envelope.task),
     results: await Promise.all(completed.map((each) => resultOf(workspace, each))),
     said: `Opened "${task}": ${completed.length} of ${joins?.deliveries.length} handoffs have completed.`,
-    // A dead-lettered join does not prevent its task from being closed, so the task may need reopening.
+    // A dead-lettered join does not keep its task open, so the task may have been closed meanwhile.
     ...(join.delivery.state === "dead" && { entries: await entriesForReopening(workspace, task) }),
   });
   if (outcome === "unsealable") await deadLetterJoin(workspace, join, { reason: "unsealable" });

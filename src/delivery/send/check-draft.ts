@@ -1,6 +1,6 @@
 /**
- * Checking a draft: strictly, field by field. Who passes work on may repeat parts of its envelope, and
- * those may have fields of a later version: what was not said here but copied is no mistake.
+ * Checks a draft strictly, field by field. An agent that passes work on may copy parts of the envelope it
+ * received, and those may have fields of a later version: unknown fields in copied parts are allowed.
  */
 import { isDeepStrictEqual } from "node:util";
 import { parseGlobs } from "../../base/globs.ts";
@@ -15,6 +15,10 @@ import { parseOrThrow } from "../../envelope/violations.ts";
 
 const REFUSAL = { code: "invalid_envelope", what: "The handoff" } as const;
 
+/**
+ * Returns the parsed draft; throws `invalid_envelope` with every violation. `passedOn`: the received
+ * envelope.
+ */
 export function checkDraft(draft: unknown, passedOn: Envelope | undefined): CheckedDraft {
   const checked = checkForm(draft, passedOn);
   if (checked.touches) parseGlobs(checked.touches, { code: "invalid_envelope", path: "touches" });
@@ -25,7 +29,7 @@ function checkForm(draft: unknown, passedOn: Envelope | undefined): CheckedDraft
   const strict = CompiledDraftSchema.safeParse(draft);
   if (strict.success) return strict.data;
   const said = passedOn === undefined ? draft : withoutCopied(draft, passedOn);
-  const checked = parseOrThrow(CompiledDraftSchema, said, REFUSAL); // Tells all that is wrong.
+  const checked = parseOrThrow(CompiledDraftSchema, said, REFUSAL); // Reports every violation at once.
   return said === draft ? checked : TolerantDraftSchema.parse(draft);
 }
 
@@ -34,7 +38,7 @@ interface Copy {
   readonly known: unknown;
 }
 
-/** The draft without the unknown fields of what stands in the envelope just so. */
+/** Returns the draft without the unknown fields of parts that are copied unchanged from the envelope. */
 function withoutCopied(draft: unknown, envelope: Envelope): unknown {
   const copies = copiesOf(envelope);
   if (copies.length === 0 || typeof draft !== "object" || draft === null) return draft;
@@ -47,7 +51,7 @@ function withoutCopied(draft: unknown, envelope: Envelope): unknown {
   return Object.fromEntries(said);
 }
 
-/** The parts of an envelope that have unknown fields, each beside what is known of it. */
+/** Returns the parts of an envelope that have unknown fields, each with and without them. */
 function copiesOf(envelope: Envelope): readonly Copy[] {
   const known = new Map<string, unknown>(Object.entries(dropUnknownFields(envelope)));
   return Object.entries(envelope).flatMap(([name, part]) => {
@@ -60,7 +64,7 @@ function copiesOf(envelope: Envelope): readonly Copy[] {
   });
 }
 
-/** Who refers to a memory again says no digest. */
+/** A draft that repeats a reference has no digest in it. */
 const withoutDigests = ({ copied, known }: Copy): Copy => ({
   copied: withoutDigest(copied),
   known: withoutDigest(known),

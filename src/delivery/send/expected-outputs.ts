@@ -1,6 +1,6 @@
 /**
- * Outputs of a result, compared with what the handoff expects: every expected output is there, of its type,
- * in its format, not too long, with each of its criteria confirmed.
+ * Compares the outputs of a result with what the handoff expects: every expected output is present, has its
+ * type and format, is not too long, and each of its criteria is confirmed.
  */
 import type { Violation } from "../../base/errors.ts";
 import type { Envelope } from "../../envelope/schema.ts";
@@ -9,10 +9,10 @@ import type { CheckedResult } from "./result.ts";
 
 type ExpectedOutput = Envelope["expects"][number];
 
-/** Returns what is wrong with an output by the payload type that its format names. */
+/** Returns the violations of an output against the payload type that its format names. */
 type CheckFormat = (format: string, output: unknown, path: string) => Promise<readonly Violation[]>;
 
-/** Throws with every way in which the result is not what was expected. */
+/** Throws `invalid_result` with every difference from what was expected. */
 export async function requireExpectedResult(
   formatFaults: CheckFormat,
   expects: readonly ExpectedOutput[],
@@ -27,7 +27,7 @@ export async function requireExpectedResult(
   if (violations.length > 0) throw rejection("invalid_result", "The result", violations);
 }
 
-/** The same as far as it can be told without the schemas of formats: before the work is taken. */
+/** The same check without the schemas of formats, which is possible before the work is claimed. */
 export function requireExpectedShape(
   expects: readonly ExpectedOutput[],
   result: CheckedResult,
@@ -53,7 +53,7 @@ type Kind = "text" | "number" | "boolean" | "list" | "object" | "json" | "approv
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What a value of each type looks like. Types nobody listed here are any value at all. */
+/** Checks for the value of each type. A type that is not listed accepts any value. */
 const KINDS: Readonly<Record<Kind, (value: unknown) => boolean>> = {
   text: (value) => typeof value === "string" && value !== "",
   number: (value) => typeof value === "number",
@@ -64,10 +64,10 @@ const KINDS: Readonly<Record<Kind, (value: unknown) => boolean>> = {
   approval: (value) => isObject(value) && typeof value["approved"] === "boolean",
 };
 
-/** Types that are texts by another name. */
+/** Types with a text as their value. */
 const TEXTS = ["markdown", "code", "diff", "summary", "file", "url"];
 
-/** Whether an output of this type is written as text. */
+/** Returns whether an output of this type is a text. */
 export const isTextType = (type: string): boolean => kindOf(type) === "text";
 
 function kindOf(type: string): Kind | undefined {
@@ -79,7 +79,7 @@ function outputViolations(expected: ExpectedOutput, output: unknown): Violation[
   const { name, type, maxLength } = expected;
   const path = pathOf(expected);
   if (output === undefined || output === null) {
-    const message = `${path}: is missing.`;
+    const message = `${path}: is required.`;
     return [{ path, rule: "required", message, hint: `Pass outputs: { ${name}: … }.` }];
   }
   const kind = kindOf(type);
@@ -90,8 +90,8 @@ function outputViolations(expected: ExpectedOutput, output: unknown): Violation[
   }
   const length = typeof output === "string" ? output.length : JSON.stringify(output).length;
   if (maxLength === undefined || length <= maxLength) return [];
-  const message = `${path}: has ${length} characters, ${maxLength} are allowed.`;
-  return [{ path, rule: "max_length", message, hint: "Make it shorter." }];
+  const message = `${path}: has ${length} characters; at most ${maxLength} are allowed.`;
+  return [{ path, rule: "max_length", message, hint: "Shorten it." }];
 }
 
 function unmetCriteria({ name, criteria }: ExpectedOutput, met: readonly string[]): Violation[] {

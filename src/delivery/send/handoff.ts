@@ -1,4 +1,6 @@
-/** Handing over: sending, and what follows when the line has become too long. */
+/**
+ * Performs a handoff: sends it, reports it if the line exceeds the hop limit, and opens joins it unblocks.
+ */
 import * as z from "zod";
 import { AgentName, type DraftOf, Slug } from "../../envelope/schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
@@ -15,13 +17,14 @@ import type { Sender, SendOptions } from "./plan.ts";
 import { ResultSchema } from "./result.ts";
 import { sendHandoff } from "./send.ts";
 
-/** What may be said besides the draft. What it waits for is said by joining. */
+/** Options besides the draft. Waiting for other handoffs is not among them: see join-handoffs.ts. */
 const SendOptionsSchema = z.strictObject({
   completes: ResultSchema.optional(),
   receivers: z.array(AgentName).optional(),
   result: Slug.optional(),
 });
 
+/** Sends a handoff and runs what follows. Returns the refusal if the lease of the sender's work was lost. */
 export async function performHandoff<T>(
   workspace: Workspace,
   sender: Sender,
@@ -46,7 +49,7 @@ export async function performHandoff<T>(
   return outcome;
 }
 
-/** The line is longer than it may be: where somebody decides about that they are told, then it is parked. */
+/** Dead-letters a delivery over the hop limit; a coordinator is notified first. */
 async function reportStopped(workspace: Workspace, id: string): Promise<void> {
   const stopped = await workspace.store.findDelivery(workspace.name, id);
   if (stopped !== undefined && isGivenUp(stopped.delivery)) {
@@ -54,7 +57,7 @@ async function reportStopped(workspace: Workspace, id: string): Promise<void> {
   }
 }
 
-/** The work that was handed on has ended here: what waited for it may go on. */
+/** Runs what follows when work was handed on: opens joins that waited for it, and updates its queued task. */
 export async function afterHandingOn(workspace: Workspace, settled: string): Promise<void> {
   await runFollowUp(`join ${settled}`, async () => {
     const found = await workspace.store.findDelivery(workspace.name, settled);

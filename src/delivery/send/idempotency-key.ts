@@ -1,4 +1,4 @@
-/** Idempotency keys: the same key of a sender again is the same handoff, or a conflict. */
+/** Idempotency keys: sending again with the same key returns the original handoff, or a conflict. */
 
 import { BatonError } from "../../base/errors.ts";
 import { type LazyFindings, lintSent } from "../../context/lint/lint-sent.ts";
@@ -16,29 +16,33 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import type { LinePath } from "../settings/line-path.ts";
 import type { Plan, Sender } from "./plan.ts";
 
+/** A handoff that was sent. */
 export interface SentHandoff<T> {
   readonly kind: "sent";
   readonly envelope: EnvelopeOf<T>;
+  /** SHA-256 of the envelope. */
   readonly digest: string;
-  /** The handoff record on the chain. */
+  /** Id of the handoff record on the chain. */
   readonly memory: string;
-  /** One for each receiver. */
+  /** One per receiver. */
   readonly deliveries: readonly DeliveryRow[];
-  /** "new", how it joined an open piece of work, or that the same key was sent before. */
+  /** "new", how it joined open work, or "repeated" if the same key was sent before. */
   readonly joined: "new" | "superseded" | "extended" | "repeated";
-  /** The line came here before with the same payload: the handoffs since then. */
+  /** If the line was here before with the same payload: the hops since then; otherwise empty. */
   readonly cycle: LinePath;
-  /** It was parked at once: the line is longer than it may be. */
+  /** Whether it was dead-lettered at once because the line exceeds the hop limit. */
   readonly stopped: boolean;
-  /** What it took the place of. */
+  /** The delivery it replaced; absent unless `joined` is "superseded". */
   readonly replaced?: DeliveryRow | undefined;
-  /** Earlier handoffs it repeats. */
+  /** Earlier handoffs that it repeats. */
   readonly repeats: readonly Repeat[];
+  /** Lint findings, computed when they are read. */
   readonly lint: LazyFindings;
-  /** Which secrets were taken out of it, where there were any. */
+  /** Secrets that were redacted; absent if there were none. */
   readonly secrets?: readonly DetectedSecret[];
 }
 
+/** Returns the entry of the draft's key; undefined without a key or if it is new. */
 export async function findKeyEntry(
   { store, name }: Workspace,
   sender: Sender,
@@ -49,7 +53,7 @@ export async function findKeyEntry(
     : store.findEntry(name, KEY, keyName(sender.agent, draft.key));
 }
 
-/** Written with the handoff: what its key stands for. */
+/** Returns the entry that maps a key to its handoff, written in the same operation. */
 export function keyEntry(
   sender: Sender,
   { draft, body }: Plan,
@@ -61,7 +65,9 @@ export function keyEntry(
   return { kind: KEY, name, value: toEntryText(value), basedOn: 0 };
 }
 
-/** The key was used before: for this very handoff, which is what the sender gets again, or not. */
+/**
+ * Returns the handoff of a used key; throws `idempotency_conflict` if the key was used for a different one.
+ */
 export async function readOriginalHandoff<T>(
   workspace: Workspace,
   { draft, body }: Plan,
@@ -75,9 +81,9 @@ export async function readOriginalHandoff<T>(
   const [first] = found;
   if (first === undefined) {
     throw new BatonError("idempotency_conflict", {
-      message: `The key "${draft.key}" was used before, for another handoff.`,
+      message: `The key "${draft.key}" was already used for a different handoff.`,
       path: "key",
-      hint: "Use a new key for new work; the same key is for sending the same again.",
+      hint: "Use a new key for new work; reuse a key only to send the same handoff again.",
       details: { key: draft.key },
     });
   }

@@ -1,12 +1,12 @@
 /**
- * Room in a receiver's inbox. Counting costs as much as there is to count, so it is done seldom
- * while there is plenty of room, and for every handoff when it gets tight, one after the other: one
- * hub alone never exceeds the bound; several at once may, by what they send between two looks.
+ * Enforces the limit of open deliveries per inbox (`limits.inbox`). The cost of counting grows with the
+ * inbox, so it is rarely done while there is ample capacity, and for every handoff, one after the other, when
+ * it gets tight. A single hub never exceeds the limit; several can, by what they send between two counts.
  */
 import { BatonError } from "../../base/errors.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** How long a count is believed: others send too. */
+/** How long a count is used: other processes send too. */
 const COUNT_CACHE_MS = 1_000;
 
 interface InboxCount {
@@ -15,14 +15,14 @@ interface InboxCount {
   sent: number;
 }
 
-/** The way into one inbox. */
+/** Sends of this process to one inbox. */
 interface InboxGate {
   look: InboxCount | undefined;
-  /** On their way in: not yet counted, perhaps. */
+  /** Sends under way, which may not be in the count yet. */
   passing: number;
-  /** Called when nobody is on the way any more. */
+  /** Called when no send is under way any more. */
   whenThrough: (() => void) | undefined;
-  /** Those who have to count go one after the other. */
+  /** Sends that have to count run one after the other. */
   turn: Promise<unknown>;
 }
 
@@ -43,7 +43,7 @@ const newGate = (): InboxGate => ({
   turn: Promise.resolve(),
 });
 
-/** Sends when there is room for it in the receiver's inbox; else it is full, and says so. */
+/** Runs `send` if the receiver's inbox has capacity; throws `inbox_full` otherwise. */
 export async function withInboxCapacity<T>(
   workspace: Workspace,
   receiver: string,
@@ -53,7 +53,7 @@ export async function withInboxCapacity<T>(
   if (hasAmpleCapacity(door, workspace.limits.inbox)) beginSend(door);
   else {
     const turn = door.turn.then(() => enterAfterCount(workspace, receiver, door));
-    door.turn = turn.catch(() => {}); // The next one counts for itself.
+    door.turn = turn.catch(() => {}); // The next send counts for itself.
     await turn;
   }
   try {
@@ -74,11 +74,11 @@ async function enterAfterCount(
     const open = await workspace.store.countOpen(workspace.name, receiver, bound);
     door.look = { open, at: performance.now(), sent: 0 };
     if (open >= bound) throw inboxFull(receiver, bound);
-  } // Else whoever counted just now has counted for this one too.
+  } // Otherwise the previous send has just counted, and its count applies here too.
   beginSend(door);
 }
 
-/** Half of the room that was seen is used without looking again. */
+/** Half of the counted capacity is used before counting again. */
 function hasAmpleCapacity({ look }: InboxGate, bound: number): boolean {
   if (look === undefined) return false;
   return look.sent * 2 < bound - look.open && performance.now() - look.at < COUNT_CACHE_MS;
@@ -104,9 +104,9 @@ async function waitUntilIdle(door: InboxGate): Promise<void> {
 
 function inboxFull(receiver: string, bound: number): BatonError {
   return new BatonError("inbox_full", {
-    message: `"${receiver}" has ${bound} open handoffs, which is all it may have.`,
+    message: `The inbox of "${receiver}" is full: it has ${bound} open handoffs.`,
     path: "to",
-    hint: "Wait until it has settled some, send to another, or open the hub with limits: { inbox: … }.",
+    hint: "Wait until some are settled, send to another receiver, or open the hub with limits: { inbox: … }.",
     details: { receiver, limit: "inbox", max: bound },
   });
 }

@@ -1,4 +1,4 @@
-/** Sending a handoff that waits for others. */
+/** `agent.join()`: sends a handoff that waits for other handoffs. */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
@@ -20,6 +20,9 @@ const JoinSchema = z.strictObject({
 });
 type Join = z.input<typeof JoinSchema>;
 
+/**
+ * Sends a handoff that opens when `need` ("all" by default, "any" or a number) of the others have completed.
+ */
 export async function joinHandoffs<T>(
   workspace: Workspace,
   sender: Sender,
@@ -44,12 +47,12 @@ export async function joinHandoffs<T>(
   for (const own of outcome.joined === "repeated" ? [] : outcome.deliveries) {
     await addFollower(workspace, own.id, deliveries);
     const now = await store.findDelivery(name, own.id);
-    if (now !== undefined) await openJoin(workspace, now); // They may all have completed by now.
+    if (now !== undefined) await openJoin(workspace, now); // All of them may have completed already.
   }
   return outcome;
 }
 
-/** What was sent, or the delivery's id; anything else is refused as no id. */
+/** Returns the id of a sent handoff, or the value itself, which the schema then checks. */
 const idOf = (each: unknown): unknown =>
   typeof each === "object" && each !== null && "id" in each ? each.id : each;
 
@@ -57,8 +60,8 @@ function requiredCount(need: Join["need"], of: number): number {
   const wanted = need === "all" ? of : need === "any" ? 1 : need;
   if (wanted <= of) return wanted;
   throw new BatonError("invalid_input", {
-    message: `need: ${wanted} of ${of} cannot complete.`,
+    message: `need: ${wanted} is more than the ${of} handoffs to wait for.`,
     path: "need",
-    hint: 'Say "all", "any" or a number that is not larger.',
+    hint: 'Use "all", "any" or a number up to the number of handoffs.',
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Lint: what could be better about a handoff, each finding with its place and what to write instead.
- * Asked for before sending, or of what was sent; what a handoff itself shows also comes back with every
- * send (context/lint/lint-sent.ts). Only binding rules refuse (context/lint/lint-rules.ts).
+ * Lints a handoff before it is sent, or an envelope that was sent: reports what could be better, each finding
+ * with its place and a fix. Findings that need no query are also returned with every send
+ * (context/lint/lint-sent.ts). Only binding rules refuse a handoff (context/lint/lint-settings.ts).
  */
 
 import { BatonError } from "../../base/errors.ts";
@@ -24,13 +24,14 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { resolveRoute, routeInputOf } from "../settings/routes.ts";
 import { findRepeats, type RepeatQuery } from "./repeats.ts";
 
+/** The findings of a lint. */
 export interface LintReport {
-  /** No finding is an error. */
+  /** True if no finding is an error. */
   readonly ok: boolean;
   readonly findings: readonly Finding[];
 }
 
-/** Of a handoff that was not sent; it is checked as sending it would. */
+/** Lints a draft without sending it; throws `invalid_envelope` as sending would. */
 export async function lintDraft(
   workspace: Workspace,
   sender: { readonly agent: string },
@@ -65,7 +66,7 @@ async function receiverIn(
   return typeof to === "string" ? receiverOf(to) : to;
 }
 
-/** Of an envelope that was sent, by what holds now. */
+/** Lints an envelope that was sent, with the current lint rules. Throws `unknown_envelope`. */
 export async function lintEnvelope(workspace: Workspace, id: string): Promise<LintReport> {
   const checked = parseOrThrow(EnvelopeId, id, {
     code: "invalid_input",
@@ -75,7 +76,7 @@ export async function lintEnvelope(workspace: Workspace, id: string): Promise<Li
   const found = await workspace.store.findEnvelope(workspace.name, checked);
   if (found === undefined) throw unknownEnvelope(workspace, checked);
   const envelope = parseEnvelope(workspace, found.envelope);
-  if (envelope.redacted !== undefined) return { ok: true, findings: [] }; // Nothing is left of it.
+  if (envelope.redacted !== undefined) return { ok: true, findings: [] }; // A redacted envelope is empty.
   const letter = contentOfEnvelope(envelope);
   return reportOf({ workspace, letter, to: envelope.to, given: envelope });
 }
@@ -87,7 +88,7 @@ async function reportOf(subject: LintSubject): Promise<LintReport> {
 
 function unknownEnvelope({ name }: Workspace, id: string): BatonError {
   return new BatonError("unknown_envelope", {
-    message: `No envelope has the id ${id} in workspace "${name}".`,
+    message: `Envelope ${id} does not exist in workspace "${name}".`,
     path: "envelope",
     hint: "Check the id and the workspace.",
   });

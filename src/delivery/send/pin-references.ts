@@ -1,7 +1,7 @@
 /**
- * Pinning what a handoff refers to: each reference is fixed by the digest of what it pointed to when it
- * was sent. One that cannot be resolved stops the handoff, unless its sender called it optional: then it
- * travels as a gap, together with those the sender's own work was left with.
+ * Pins the references of a handoff: fixes each by the digest of what it pointed to when it was sent. A
+ * reference that cannot be resolved refuses the handoff, unless the sender marked it as optional: then it
+ * becomes a gap, together with the gaps that the sender's own work was left with.
  */
 
 import { BatonError } from "../../base/errors.ts";
@@ -17,12 +17,13 @@ import type { MemoryRow } from "../../store/rows.ts";
 import { ANONYMOUS_READER, isRowInScope } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** What a handoff refers to, and what of it nobody could find. */
+/** The pinned references of a handoff, and those that could not be resolved. */
 export interface PinnedReferences {
   readonly refs: Envelope["refs"];
   readonly gaps: readonly ViewGap[];
 }
 
+/** Pins the references of a draft. Throws `dangling_reference`, `invisible_reference` and `quarantined`. */
 export async function pinReferences(
   workspace: Workspace,
   draft: CheckedDraft,
@@ -55,7 +56,7 @@ export async function pinReferences(
   return { refs, gaps: gaps.slice(0, FORMAT_LIMITS.references) };
 }
 
-/** Those of the optional ones that there is nothing to show of. */
+/** Returns a gap for each optional reference with nothing to show: missing, quarantined or redacted. */
 async function missingOf(
   workspace: Workspace,
   optional: readonly string[],
@@ -77,22 +78,22 @@ async function missingOf(
 
 function dangling(reference: string, path: string): BatonError {
   return new BatonError("dangling_reference", {
-    message: `${path}: no memory has the id ${reference}.`,
+    message: `${path}: memory ${reference} does not exist.`,
     path,
-    hint: "Reference memories of this workspace; check the id, or call it optional: true.",
+    hint: "Check the id and the workspace, or mark the reference as optional: true.",
     details: { reference },
   });
 }
 
-/** Everybody may read a handoff, its record and what it refers to by name, whoever receives it. */
+/** Refuses private records: any agent may read a handoff, its record, and what it references. */
 function refusePrivate(rows: readonly MemoryRow[], ids: readonly string[]): void {
   const hidden = rows.find((row) => !isRowInScope(row, ANONYMOUS_READER));
   if (hidden === undefined) return;
   const path = `refs[${ids.indexOf(hidden.id)}]`;
   throw new BatonError("invisible_reference", {
-    message: `${path}: ${hidden.id} is private, and everybody may see what a handoff names.`,
+    message: `${path}: ${hidden.id} is private, but any agent can read what a handoff references.`,
     path,
-    hint: "Say what matters of it in the handoff, or in a record with scope team.",
+    hint: "Write what matters of it into the handoff, or into a memory with scope team.",
     details: { reference: hidden.id },
   });
 }

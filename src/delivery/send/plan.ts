@@ -1,6 +1,6 @@
 /**
- * Planning a handoff: the draft is checked, its receivers are found, its policy is resolved and what it
- * refers to is pinned. After this nothing about it has to be looked up any more.
+ * Plans a handoff: checks the draft, resolves its receivers and policy, and pins its references. After this
+ * step nothing about the handoff has to be looked up again.
  */
 import { canonicalJson, sha256 } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
@@ -22,62 +22,66 @@ import { checkDraft } from "./check-draft.ts";
 import { type PinnedReferences, pinReferences } from "./pin-references.ts";
 import type { CheckedResult } from "./result.ts";
 
-/** Who sends, and in continuation of what. */
+/** The sender of a handoff, and the work that it continues. */
 export interface Sender extends Author {
   readonly role?: string | undefined;
-  /** The work this handoff continues and completes, when it is handed on. */
+  /** The work that this handoff continues and completes; absent unless work is handed on. */
   readonly work?: {
     readonly lease: Lease;
     readonly envelope: Envelope;
     /** The sender's continues-from record of that work. */
     readonly acceptedBy: string;
-    /** What its holder found missing besides what the envelope says. */
+    /** What the holder found missing in addition to the gaps of the envelope. */
     readonly gaps?: readonly ViewGap[];
   };
 }
 
-/** What a handoff can have besides its draft. */
+/** Options of a handoff besides its draft. */
 export interface SendOptions {
-  /** Of a publication: these, instead of the channel's subscribers. */
+  /** Receivers of a publication, instead of the channel's subscribers. */
   readonly receivers?: readonly string[] | undefined;
-  /** It opens when so many of these have completed. */
+  /** It opens when `need` of these deliveries have completed. */
   readonly joins?: NonNullable<Envelope["joins"]> | undefined;
-  /** How the work before it ended, in one word: routes may depend on it. */
+  /** How the previous work ended, in one word; routes can depend on it. */
   readonly result?: string | undefined;
-  /** The result the work before it is completed with. */
+  /** The result that the previous work is completed with. */
   readonly completes?: CheckedResult | undefined;
-  /** An envelope that goes on in this one, where that is not the work's: what nobody knows of it does. */
+  /** The envelope that this one continues, if it is not the work's: its unknown fields are carried over. */
   readonly passesOn?: Envelope | undefined;
-  /** Tasks its own inherits from, besides those of its parents. */
+  /** Tasks to inherit from, in addition to those of its parents. */
   readonly inherits?: readonly string[] | undefined;
-  /** Puts its task into the queue. */
+  /** Puts the task into the queue. */
   readonly queue?: Pick<StoredQueueState, "after" | "closing" | "parent"> | undefined;
-  /** What failed: it asks for a decision about that. */
+  /** The failure that this handoff requests a decision about. */
   readonly failure?: Envelope["failure"];
-  /** It says nothing of what its task's ledger holds: where all of that has no room beside what counts. */
+  /** Omits what the task's ledger holds, for handoffs without space for it. */
   readonly bare?: boolean | undefined;
-  /** New work at its receiver, whatever else is open of its task: it extends nothing. */
+  /** Always new work at the receiver, even if other work of the task is open: it extends nothing. */
   readonly apart?: boolean | undefined;
-  /** Secrets that were taken out of its draft. */
+  /** Secrets that were redacted from the draft. */
   readonly redacted?: readonly DetectedSecret[] | undefined;
-  /** Written with it, or it is not sent: made anew when somebody has changed one; throws when it is in vain. */
+  /**
+   * Entries written in the same operation; if one has changed, they are made again and the send is retried.
+   * Throws if the send has become pointless.
+   */
   readonly entries?: (() => Promise<readonly PutEntry[]>) | undefined;
 }
 
-/** All that is known before it is sealed. */
+/** Everything that is known before the envelope is sealed. */
 export interface Plan extends ResolvedAddress, PinnedReferences {
   readonly draft: CheckedDraft;
   readonly sending: SendOptions;
   readonly sealedPolicy: SealedPolicy | undefined;
   readonly task: string;
-  /** What its task's ledger holds. */
+  /** The ledger of the task. */
   readonly family: ResolvedLedger;
   /** The tasks that must be done before it opens. */
   readonly after: readonly string[];
-  /** What must be the same when its key is used again. */
+  /** Digest of what must be equal when the key is used again; empty without a key. */
   readonly body: string;
 }
 
+/** Checks and resolves a draft. Throws for every fault that can be found without sending. */
 export async function planHandoff<T>(
   workspace: Workspace,
   sender: Sender,
@@ -88,7 +92,7 @@ export async function planHandoff<T>(
   const passedOn = sender.work?.envelope ?? sending.passesOn;
   const checked = await checkPayload(workspace, checkDraft(given, passedOn));
   const meant = onBranchOf(sender, checked);
-  // Handed on, the line goes where its branch has gone; a branch that is named must be open.
+  // Work that is handed on follows its branch if that was closed; a branch named in the draft must be open.
   const draft = checked.branch === undefined ? await withOpenBranch(workspace, meant) : meant;
   await requireOpenBranch(workspace, draft);
   const task = draft.task ?? sender.work?.envelope.task ?? ids.mint("task");
@@ -99,7 +103,7 @@ export async function planHandoff<T>(
     resolveAddress(workspace, to, sending.receivers),
     isNew && parents.length === 0 ? newLedger(task) : resolveLedger(workspace, task, parents),
   ]);
-  // A report of a failure is tried as it says, whatever else is usual.
+  // A failure report uses its own policy only, not the defaults of workspace and receiver.
   const usual = sending.failure === undefined ? [workspace.policy, receiver.policy] : [];
   const policy = resolvePolicy(clock.now(), ...usual, draft.policy);
   if (policy?.deadline !== undefined && policy.deadline <= clock.now())
@@ -111,7 +115,7 @@ export async function planHandoff<T>(
   return { ...receiver, draft, sending, sealedPolicy, ...pinned, task, family, after, body };
 }
 
-/** What it waits for: nobody works on a task before what that depends on is done. */
+/** Returns the unfinished tasks that it waits for: a task starts only when its dependencies are done. */
 export async function pendingDependencies(
   workspace: Workspace,
   sender: Sender,
@@ -126,20 +130,20 @@ export async function pendingDependencies(
 
 function dependenciesOpen(task: string, after: readonly string[]): BatonError {
   return new BatonError("task_open", {
-    message: `"${task}" waits for ${after.map((each) => `"${each}"`).join(", ")}: nothing can be joined into it yet.`,
+    message: `"${task}" waits for ${after.map((each) => `"${each}"`).join(", ")}: no join can be sent for it yet.`,
     path: "task",
-    hint: "Join into a task of its own, or wait until they are done.",
+    hint: "Join into a separate task, or wait until they are done.",
     details: { task, after },
   });
 }
 
-/** What is still missing of what the sender's own work refers to. */
+/** Returns the gaps of the sender's own work that are still missing. */
 async function carriedGaps(workspace: Workspace, { work }: Sender): Promise<readonly ViewGap[]> {
   if (work === undefined) return [];
   return recheckGaps(workspace, [...(work.envelope.gaps ?? []), ...(work.gaps ?? [])]);
 }
 
-/** The tasks of what it continues: where they are not its own, it inherits from them. */
+/** Returns the tasks of what it continues; if they differ from its own, it inherits from them. */
 async function parentTasks(
   { store, name }: Workspace,
   { work }: Sender,
@@ -153,9 +157,9 @@ async function parentTasks(
 
 function tooLate(deadline: number): BatonError {
   return new BatonError("invalid_envelope", {
-    message: `policy.deadline: ${new Date(deadline).toISOString()} has passed.`,
+    message: `policy.deadline: ${new Date(deadline).toISOString()} is in the past.`,
     path: "policy.deadline",
-    hint: "Name a time to come, or say deadlineMs: so many milliseconds from now.",
+    hint: "Use a time in the future, or deadlineMs: milliseconds from now.",
   });
 }
 
@@ -164,7 +168,7 @@ async function checkPayload(workspace: Workspace, checked: CheckedDraft): Promis
   return { ...checked, payload: await workspace.payloads.enforce(checked.payload) };
 }
 
-/** A line of work stays on its branch, unless another is named. */
+/** Work that is handed on stays on its branch, unless the draft names another. */
 function onBranchOf({ work }: Sender, draft: CheckedDraft): CheckedDraft {
   const { branch, mergeOnComplete } = work?.envelope ?? {};
   if (branch === undefined || draft.branch !== undefined) return draft;
@@ -187,7 +191,7 @@ async function requireRoute(
   return next;
 }
 
-/** What must be the same when a key is used again. */
+/** Returns the digest of what must be equal when a key is used again. */
 function bodyOf(
   { key, ...draft }: CheckedDraft,
   { to, inboxes }: ResolvedAddress,

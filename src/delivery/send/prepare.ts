@@ -1,4 +1,7 @@
-/** Preparing a handoff: sealed, with its record and deliveries, as one operation of the store. */
+/**
+ * Prepares a handoff: seals the envelope and builds the single store operation with its record and
+ * deliveries.
+ */
 
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { addressOf, type Envelope, type Priority } from "../../envelope/schema.ts";
@@ -27,28 +30,28 @@ import type { Plan, Sender } from "./plan.ts";
 import type { CheckedResult } from "./result.ts";
 import { type WorkSlot, workEntry } from "./work-entry.ts";
 
-/** A piece of work that is open already, and the envelope it is about. */
+/** Work that is open already, and its envelope. */
 export interface OpenWork {
   readonly delivery: DeliveryRow;
   readonly memory: string;
   readonly envelope: Envelope | undefined;
 }
 
-/** What turned out on the way: every round the store may know better. */
+/** What is known in one round of sending; the store's answer can change it for the next round. */
 export interface Round {
   readonly open: OpenWork | undefined;
   readonly breaker: number;
   readonly inboxes: readonly string[];
   readonly line: HandoffLedger;
-  /** Of a line that is longer than it may be: somebody decides about that. */
+  /** For a line over the hop limit: whether a coordinator decides about it. */
   readonly isCoordinated?: boolean | undefined;
-  /** Those of the sending, as they are to be now. */
+  /** The entries of the send options, for this round. */
   readonly entries?: readonly PutEntry[] | undefined;
-  /** Where it is written down as the handoff that stands for its work. */
+  /** The entry that records this handoff as the one for its work. */
   readonly work?: WorkSlot | undefined;
 }
 
-/** By how many places each goes ahead: more than a store will ever have. */
+/** How many places each priority moves ahead: more than a store will ever have. */
 const PRIORITY_OFFSETS: Readonly<Record<Priority, number>> = {
   urgent: 2 ** 45,
   high: 2 ** 44,
@@ -56,9 +59,10 @@ const PRIORITY_OFFSETS: Readonly<Record<Priority, number>> = {
   low: -(2 ** 44),
 };
 
-/** How often whoever is alive looks after a handoff that waits for others, in case nobody called. */
+/** Interval for rechecking a handoff that waits for others, in case a notification was lost. */
 const JOIN_RECHECK_MS = 5_000;
 
+/** A sealed handoff and the operation that stores it. */
 export interface PreparedHandoff {
   readonly sealed: SealedEnvelope;
   readonly operation: SendHandoff;
@@ -66,6 +70,7 @@ export interface PreparedHandoff {
   readonly stopped: boolean;
 }
 
+/** Seals the envelope and builds the operation. Throws if the envelope is too large or invalid. */
 export function prepare(
   workspace: Workspace,
   sender: Sender,
@@ -78,7 +83,7 @@ export function prepare(
   const { work } = sender;
   const { open, line } = round;
   const origins = draft.parents ?? (work ? [work.envelope.id] : []);
-  // Adding to open work is no step further on its line.
+  // Extending open work is not another hop of its line.
   const hop = work === undefined ? (open?.envelope?.hop ?? 0) : work.envelope.hop + 1;
   const role = sender.role === undefined ? {} : { role: sender.role };
   const path = work ? [...(work.envelope.path ?? []), hopOf(work.envelope)] : open?.envelope?.path;
@@ -123,7 +128,7 @@ export function prepare(
     queue && { ...queue, at: now, by: sender.agent },
   );
   const has = deliveriesAfterSend(round, deliveries);
-  // The key first: whoever sends the same again shall hear of that.
+  // The key comes first, so that sending the same handoff again is answered with the original.
   const entries = [
     ...(draft.key ? [keyEntry(sender, plan, sealed, has)] : []),
     ...(kept ? [kept] : []),
@@ -144,7 +149,7 @@ export function prepare(
       parents: sealed.envelope.parents,
     },
     deliveries,
-    // What is published, or waits for others, is new work, whatever else is open.
+    // A publication or a handoff that waits for others is always new work.
     parent: isApart ? publicationMark(sealed.envelope.id) : (origins[0] ?? ""),
     breaker: isPublication ? IGNORE_BREAKER : round.breaker,
     ...(open && { extend: extensionOf(open) }),
@@ -154,11 +159,11 @@ export function prepare(
   return { sealed, operation, cycle, stopped };
 }
 
-/** Whether it opens only when others have ended: handoffs, or tasks. */
+/** Returns whether it waits for other handoffs or tasks. */
 const waits = ({ after, sending }: Plan): boolean =>
   sending.joins !== undefined || after.length > 0;
 
-/** Every handoff of a task in the queue says so, whoever sends it: its end may be that of the task. */
+/** Marks every handoff of a queued task, whichever agent sends it: its end may be the end of the task. */
 function coordinatedOf(
   { after, sending: { queue, failure } }: Plan,
   { family }: HandoffLedger,
@@ -171,7 +176,7 @@ function coordinatedOf(
   };
 }
 
-/** The deliveries that have it afterwards: of work that somebody holds, the one there is. */
+/** Returns the deliveries that hold the envelope afterwards; for held work, the existing one. */
 const deliveriesAfterSend = ({ open }: Round, deliveries: readonly NewDelivery[]): string[] =>
   open !== undefined && isTaken(open.delivery.state)
     ? [open.delivery.id]
@@ -197,7 +202,7 @@ function newDelivery(
   const { ids, limits } = workspace;
   const { draft, sealedPolicy } = plan;
   const isWaiting = waits(plan);
-  // Where somebody decides about it, whoever looks next tells them, then parks it.
+  // If a coordinator decides about it, the next process that polls notifies it and then dead-letters.
   const isToldOf = stopped && isCoordinated === true;
   const delayMs = isWaiting || isToldOf ? FOREVER_MS : (draft.delayMs ?? 0);
   const isParked = stopped && !isToldOf;
@@ -246,8 +251,8 @@ interface HandoffRecordDetails {
 }
 
 /**
- * The handoff on the chain: summarizes what it refers to, and continues from the record the
- * sender's own work began with. The graph never breaks here.
+ * Returns the handoff record: it summarizes what the handoff references, and continues from the record that
+ * the sender's own work began with, so that the graph is never interrupted.
  */
 function handoffRecord(
   { envelope }: SealedEnvelope,

@@ -1,7 +1,7 @@
 /**
- * A preview: the handoff as it would be sealed, and what its receiver would be shown of it, without
- * sending or writing anything. For a role it is composed by the role's profile: who will take it is not
- * known yet.
+ * Previews a handoff: the envelope as it would be sealed and the view its receiver would get, without sending
+ * or writing anything. For a role the view uses the role's profile, because the agent that will claim it is
+ * not known yet.
  */
 
 import { FORMAT_LIMITS } from "../../base/limits.ts";
@@ -16,14 +16,17 @@ import { type Plan, planHandoff, type Sender } from "./plan.ts";
 import { prepare } from "./prepare.ts";
 import { requireRegistered } from "./require-registered.ts";
 
+/** A handoff as it would be sent. */
 export interface Preview<T = unknown> {
+  /** What the receiver would get. */
   readonly view: View;
-  /** As it would be sealed; its id and time are of this preview. */
+  /** The envelope as it would be sealed; its id and time are those of this preview. */
   readonly envelope: EnvelopeOf<T>;
   /** The receiver's address. */
   readonly to: string;
 }
 
+/** Returns the preview of a handoff; throws as sending would, except for lint and inbox limits. */
 export async function preview<T>(
   workspace: Workspace,
   sender: Sender,
@@ -41,7 +44,9 @@ export async function preview<T>(
   return { view, envelope: envelope as EnvelopeOf<T>, to: addressOf(plan.to) };
 }
 
-/** Sending stores the whole of a long intent first; here its beginning names a record to come. */
+/**
+ * Shortens a long intent. Sending would store it as a record first; here a placeholder id names that record.
+ */
 function withoutBrief({ ids }: Workspace, plan: Plan): Plan {
   const { draft } = plan;
   if (draft.intent.length <= FORMAT_LIMITS.intentLength) return plan;

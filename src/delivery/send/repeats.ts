@@ -1,10 +1,10 @@
 /**
- * Earlier handoffs that a new one repeats: of the same task, or of the same work under another task.
- * They are reported when it is sent, by any sender. Only the beginning of a line is compared: work that
- * is handed on, joined, published or reported continues what there is.
+ * Finds earlier handoffs that a new one repeats: of the same task, or of the same work under another task.
+ * They are reported when it is sent, whichever agent sent them. Only the first handoff of a line is compared:
+ * work that is handed on, joined, published or reported continues existing work.
  *
- * A new task costs no query, a new intent one entry that is written with it (work-entry.ts); everything
- * else is found by index, a bounded number of rows however long the task's line is.
+ * A new task costs no query, and a new intent one entry that is written with the handoff (work-entry.ts).
+ * Everything else is found by index, with a bounded number of rows however long the task's line is.
  */
 import type { Repeat } from "../../context/lint/rule.ts";
 import { isVagueIntent } from "../../context/lint/vague-intent.ts";
@@ -20,35 +20,36 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import type { Plan, Sender } from "./plan.ts";
 import { cacheWork, completedWork, isKnownWork, type WorkSlot } from "./work-entry.ts";
 
-/** More say no more. */
+/** Repeats reported; more would not add information. */
 const MAX_REPEATS = 5;
 /** Deliveries of a task that are compared. */
 const MAX_COMPARED = 16;
-/** Completed work under another task counts for a day: what recurs every day is meant to. */
+/** Completed work under another task counts for a day: work that recurs daily is intended. */
 const RECENT_MS = 24 * 3_600_000;
 
-/** What of a handoff decides whether it repeats another. */
+/** The parts of a handoff that decide whether it repeats another. */
 export interface RepeatQuery {
   readonly agent: string;
   readonly task: string | undefined;
   readonly to: Envelope["to"] | undefined;
   readonly draft: Pick<CheckedDraft, "action" | "intent" | "next" | "parents">;
-  /** What the task's ledger holds; undefined for a new task. */
+  /** The task's stored ledger; undefined for a new task. */
   readonly kept: StoredLedger | undefined;
   /** The tasks it inherits from. */
   readonly from: readonly string[];
 }
 
+/** The repeats of a handoff. */
 export interface RepeatsResult {
   /** Newest first. */
   readonly repeats: readonly Repeat[];
-  /** To be written with the handoff, where no open or completed one stands for this work. */
+  /** The entry to write with the handoff; absent if an open or completed handoff exists for this work. */
   readonly slot?: WorkSlot | undefined;
 }
 
 const NONE: RepeatsResult = { repeats: [] };
 
-/** What a handoff repeats that is about to be sent. */
+/** Finds what a planned handoff repeats. */
 export async function findRepeatsOfPlan(
   workspace: Workspace,
   sender: Sender,
@@ -61,7 +62,7 @@ export async function findRepeatsOfPlan(
   return findRepeats(workspace, asked, (work) => isKnownWork(workspace, work));
 }
 
-/** `isRead`: whether the entry of a piece of work is read, or assumed not to exist yet. */
+/** Finds what a handoff repeats. `isRead`: whether to read the entry of the work, or to assume it is new. */
 export async function findRepeats(
   workspace: Workspace,
   asked: RepeatQuery,
@@ -83,7 +84,7 @@ export async function findRepeats(
   return { repeats: newestFirst(repeats), slot };
 }
 
-/** News, reports and what names its parents ask for nothing new. */
+/** Publications, reports and handoffs with parents do not start new work. */
 const beginsWork = ({ to, draft: { action, parents = [] } }: RepeatQuery): boolean =>
   to?.kind !== "channel" && action !== "completed" && action !== "failed" && parents.length === 0;
 
@@ -92,7 +93,7 @@ const unreadWork = (work: string | undefined): FoundWork => ({
   slot: work === undefined ? undefined : { name: work, basedOn: 0 },
 });
 
-/** An earlier handoff, as far as it is compared. */
+/** An earlier handoff, with what is compared. */
 interface Candidate extends Omit<Repeat, "why"> {
   readonly receiver: string;
   readonly work: string | undefined;
@@ -119,7 +120,7 @@ const isWork = ({ to, action, failure }: Envelope): boolean =>
 const isCounted = ({ state }: Pick<DeliveryRow, "state">): boolean =>
   isOpen(state) || state === "completed";
 
-/** Open handoffs of a task and the completed one it began with; without either, completed ones. */
+/** Returns the open handoffs of a task and its completed first one; if there are none, its completed ones. */
 async function handoffsOfTask(
   workspace: Workspace,
   task: string,
@@ -131,7 +132,7 @@ async function handoffsOfTask(
     store.findEnvelope(name, begun.envelope),
   ]);
   const found = [...open, ...(first === undefined ? [] : completedIn([first]))];
-  // What it began with may have been extended, replaced or cancelled: then its line is read.
+  // The first handoff may have been extended, replaced or cancelled: in that case the line is read.
   const all = found.length > 0 ? found : completedIn(await store.readLine(name, task));
   return all.slice(-MAX_COMPARED).flatMap((each) => candidateOf(workspace, each));
 }
@@ -143,7 +144,7 @@ const completedIn = (line: readonly LineEntry[]): DeliveryWithEnvelopeRow[] =>
       .map((delivery) => ({ delivery, envelope })),
   );
 
-/** By the index of open work, which has a receiver first: one range for each inbox there is. */
+/** Uses the index of open work, which starts with the receiver: one range per inbox. */
 async function listOpenDeliveries(
   { store, name }: Workspace,
   task: string,
@@ -164,7 +165,7 @@ interface FoundWork {
   readonly slot?: WorkSlot | undefined;
 }
 
-/** The handoff that stands for a piece of work; without one, the place to write this one to. */
+/** Returns the handoff recorded for this work; if there is none, the entry to write this one to. */
 async function findHandoffOfWork(
   workspace: Workspace,
   work: string,
@@ -189,7 +190,7 @@ async function findHandoffOfWork(
   return { found: isOther(first.task) ? found : [] };
 }
 
-/** The handoff an entry names, or the one that took its place. */
+/** Returns the handoff that an entry names, or the one that superseded it. */
 async function findCurrentHandoff(
   workspace: Workspace,
   { delivery, task }: FirstHandoff,
@@ -206,7 +207,9 @@ async function findCurrentHandoff(
 const isRecent = ({ clock }: Workspace, { state, at }: Pick<Repeat, "state" | "at">): boolean =>
   isOpen(state) || at > clock.now() - RECENT_MS;
 
-/** Those that the new handoff repeats; none for an agent that one of them was handed to: it goes on with it. */
+/**
+ * Returns those that the new handoff repeats; none if the sender received one of them, since it continues it.
+ */
 function repeatsAmong(
   found: readonly Candidate[],
   asked: RepeatQuery,
@@ -220,9 +223,9 @@ function repeatsAmong(
 }
 
 /**
- * Whether a sender repeats itself. It may give one task several steps, and one intent several tasks:
- * the same steps to another receiver, or again after they were completed, are a repeat. Sent again to
- * the same receiver, open work is extended.
+ * Returns whether a sender repeats itself. A sender may split a task into several steps and use one intent
+ * for several tasks. A repeat is: the same steps to another receiver, or again after they were completed.
+ * Sending them again to the same receiver extends the open work.
  */
 function isSameRequest(
   earlier: Candidate,

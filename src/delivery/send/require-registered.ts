@@ -1,7 +1,7 @@
 /**
- * Enforces a workspace's registry on what is about to be sent: its action is allowed, its payload fits the
- * registered schema. Every interface and every process comes through here. Without a registry there is
- * nothing to check, and no query.
+ * Enforces the workspace's registry on a planned handoff: its action is allowed, and its payload matches the
+ * registered schema. Every interface and every process passes through here. Without a registry nothing is
+ * checked and no query is made.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { BatonError, Violation } from "../../base/errors.ts";
@@ -21,7 +21,10 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { cachedRegistry, type Registry, schemaOf } from "../settings/registry.ts";
 import type { Plan, Sender } from "./plan.ts";
 
-/** Throws when a planned handoff breaks the workspace's registry. The hub's own handoffs always pass. */
+/**
+ * Throws `invalid_envelope` or `invalid_payload` if a planned handoff violates the registry. Handoffs sent by
+ * the hub itself always pass.
+ */
 export async function requireRegistered(
   workspace: Workspace,
   sender: Sender,
@@ -36,7 +39,7 @@ export async function requireRegistered(
   if (payload === undefined) return;
   const isOwnType = isCompletion && isResultType(payload.type);
   const violations = await payloadViolations(workspace, registry, payload, isOwnType);
-  // What is passed on unchanged was checked when it was sent: a later version does not stop its line.
+  // A payload passed on unchanged was checked when it was first sent: a later version must not stop its line.
   const passedOn = sender.work?.envelope ?? sending.passesOn;
   if (violations.length === 0 || isSame(payload, passedOn)) return;
   throw invalidPayload(payload.type, violations);
@@ -48,8 +51,8 @@ const isSame = (payload: PayloadValue, passedOn: Envelope | undefined): boolean 
   isDeepStrictEqual(payload, passedOn?.payload);
 
 /**
- * Returns a payload that takes the place of another, as the schema of this process makes it; throws when that
- * schema or the workspace's refuses it.
+ * Checks a payload that replaces another, and returns it as parsed by the schema of this process. Throws
+ * `invalid_payload` if that schema or the workspace's refuses it.
  */
 export async function enforcePayload(
   workspace: Workspace,
@@ -63,7 +66,9 @@ export async function enforcePayload(
   return parsed;
 }
 
-/** Returns what is wrong with a value by the schemas of that name, this process's and the workspace's. */
+/**
+ * Returns the violations of a value against the schemas of that type, of this process and of the workspace.
+ */
 export async function typeViolations(
   workspace: Workspace,
   type: string,

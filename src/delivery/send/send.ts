@@ -1,7 +1,6 @@
 /**
- * Sending: the handoff is planned and prepared, and handoff record, envelope, deliveries and events
- * are stored in one operation. Sending the same piece of work again extends it; sending with the
- * same key again is the same handoff.
+ * Sends a handoff: plans and prepares it, and stores handoff record, envelope, deliveries and events in one
+ * operation. Sending the same work again extends it; sending again with the same key returns the original.
  */
 
 import { BatonError } from "../../base/errors.ts";
@@ -47,18 +46,22 @@ import { findRepeatsOfPlan } from "./repeats.ts";
 import { requireRegistered } from "./require-registered.ts";
 import { cacheWork } from "./work-entry.ts";
 
-/** Each round somebody else changed the same piece of work; ten in a row means something is wrong. */
+/** In each round another process changed the same work; ten in a row mean that something is wrong. */
 const ROUNDS = 10;
-/** Of as many lines that add to one ledger at once, one gets through each round. */
+/** When this many lines add to one ledger at the same time, one of them succeeds in each round. */
 const LEDGER_ROUNDS = 1_000;
 
+/**
+ * Sends a handoff, after applying the secret policy. Returns the refusal if the lease of the sender's work
+ * was lost or the work was extended; throws for every other refusal.
+ */
 export async function sendHandoff<T>(
   workspace: Workspace,
   sender: Sender,
   draft: DraftOf<T>,
   sending: SendOptions = {},
 ): Promise<SentHandoff<T> | LeaseRefusal> {
-  // The hub repeats what was said before, and cannot be refused that.
+  // The hub repeats what agents wrote before and must not be refused: it redacts without refusing.
   if (sender.agent === SYSTEM) {
     return planAndSend(workspace, sender, await redactSecretsAfterwards(workspace, draft), sending);
   }
@@ -86,7 +89,7 @@ async function planAndSend<T>(
   sending: SendOptions,
 ): Promise<SentHandoff<T> | LeaseRefusal> {
   const plan = await planHandoff(workspace, sender, draft, sending);
-  // Of work that is handed on, the lease is looked at first; what was released is off by then.
+  // For work that is handed on, the lease is checked first; what it releases is off the ledger by then.
   const isAsked = sender.work === undefined || plan.draft.releases.length > 0;
   const used = isAsked ? await findKeyEntry(workspace, sender, plan) : undefined;
   if (used !== undefined) return readSentBefore(workspace, plan, used);
@@ -95,11 +98,11 @@ async function planAndSend<T>(
   const rules = await enforceLintRules(workspace, sender, plan);
   const [inbox] = plan.inboxes;
   const send = () => sendPlanned<T>(workspace, sender, plan, rules);
-  if (plan.to.kind === "channel" || inbox === undefined) return send(); // Nobody holds up the others.
+  if (plan.to.kind === "channel" || inbox === undefined) return send(); // A full inbox must not block others.
   return withInboxCapacity(workspace, inbox, send);
 }
 
-/** The key was used before: the handoff it stands for, with what the lint finds in it today. */
+/** Returns the handoff of a key that was used before, with its current lint findings. */
 const readSentBefore = async <T>(workspace: Workspace, plan: Plan, entry: EntryRow | undefined) =>
   readOriginalHandoff<T>(workspace, plan, { entry, rules: await cachedLintRules(workspace) });
 
@@ -124,7 +127,7 @@ async function sendPlanned<T>(
       const { envelope } = prepared.sealed;
       const isCoordinated = await workspace.duties.isCoordinated(workspace, envelope);
       round = { ...round, isCoordinated };
-      n--; // It was not sent yet.
+      n--; // Nothing was sent yet, so this round does not count.
       continue;
     }
     const outcome = await workspace.store.sendHandoff(prepared.operation);
@@ -139,7 +142,7 @@ async function sendPlanned<T>(
       case "extended":
         return outcome;
       case "lease_lost": {
-        // Its answer may have been lost: then this very handoff has ended the work.
+        // The reply may have been lost: in that case this very handoff has ended the work.
         const used = await findKeyEntry(workspace, sender, plan);
         return used === undefined ? outcome : readSentBefore(workspace, plan, used);
       }
@@ -162,10 +165,10 @@ async function sendPlanned<T>(
           work: earlier.slot,
         };
         overtaken++;
-        n--; // Counted by itself.
+        n--; // Counted separately.
         break;
       case "branch_closed":
-        // Work that is held can be handed on all the same, where its branch has gone.
+        // Held work can still be handed on, on the branch that its own was merged into.
         if (sender.work === undefined) throw await sendError(workspace, outcome);
         where = await workspaceAfterClosing(workspace, outcome.branch);
         break;
@@ -174,12 +177,14 @@ async function sendPlanned<T>(
     }
   }
   throw new BatonError("store_busy", {
-    message: `The handoff of "${plan.task}" was overtaken by others again and again.`,
-    hint: "Try again.",
+    message: `The handoff of "${plan.task}" was not sent: other writers changed the same work too often.`,
+    hint: "Retry the call.",
   });
 }
 
-/** Another line of the task has added to its ledger, released something or closed it: all shall count. */
+/**
+ * Resolves the ledger again after another line of the task has added to it, released an item or closed it.
+ */
 async function planAgain(workspace: Workspace, sender: Sender, plan: Plan): Promise<Plan> {
   const family = await resolveLedger(workspace, plan.task, plan.family.from);
   const again = {
@@ -191,12 +196,12 @@ async function planAgain(workspace: Workspace, sender: Sender, plan: Plan): Prom
   return again;
 }
 
-/** A failure is told of all the same: that is how its task comes to be decided about. */
+/** Refuses a closed task. A failure report is sent anyway, because that is how its task gets a decision. */
 function refuseClosedTask({ family, sending }: Plan): void {
   if (sending.failure === undefined) refuseClosed(family);
 }
 
-/** Who can be reached instead of one who cannot: the other subscribers, or the next in line. */
+/** Returns the inboxes without one that cannot be reached: the other subscribers, or the next fallback. */
 async function reachableInboxes(
   workspace: Workspace,
   plan: Plan,
@@ -220,7 +225,7 @@ type Publication = Plan & { readonly to: { readonly kind: "channel" } };
 const isForSubscribers = (plan: Plan): plan is Publication =>
   plan.to.kind === "channel" && plan.sending.receivers === undefined;
 
-/** What this handoff turns out to extend; undefined when it is new work after all. */
+/** Returns the work that this handoff extends; undefined if it is new work after all. */
 async function readOpenWork(
   workspace: Workspace,
   { open }: Extract<SendOutcome, { kind: "changed" }>,
@@ -230,7 +235,9 @@ async function readOpenWork(
   return { ...open, envelope: found && parseEnvelope(workspace, found.envelope) };
 }
 
-/** The receiver's breaker is in the way: through it, or around it to the next in line. */
+/**
+ * Handles an open circuit breaker: passes as a probe, or goes to the next fallback. Throws `circuit_open`.
+ */
 async function passBreakerOrFallback(
   workspace: Workspace,
   plan: Plan,
@@ -245,7 +252,7 @@ async function passBreakerOrFallback(
   return { breaker: 0, inboxes: [next] };
 }
 
-/** What was known of a handoff when it was sent. */
+/** What was found out about a handoff when it was sent. */
 interface SendFindings extends Pick<SentHandoff<unknown>, "lint" | "repeats"> {
   readonly open: OpenWork | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * Cancelling: open deliveries are taken back, whoever holds one is told, and it is recorded. Who takes back
- * the report of a failure gives up what failed: that is the decision about it.
+ * Cancels open deliveries: records the cancellation and notifies their holders. Cancelling a failure report
+ * is the decision to give up what failed.
  */
 import * as z from "zod";
 import { canonicalJson } from "../../base/digest.ts";
@@ -25,20 +25,20 @@ import { openJoinsOf } from "../due/join.ts";
 import { decisionRecord, guardOf, moveDeliveries, trailStepOf } from "../due/moves.ts";
 import { checkReason } from "./reason.ts";
 
-/** Named in one record. */
+/** Deliveries per cancellation record. */
 const BATCH = 500;
 
 const OneDelivery = z.strictObject({ delivery: DeliveryId });
 const WholeTask = z.strictObject({ task: Name });
 
-/** A handoff by its delivery, or everything of a task that is open. */
+/** Cancels one delivery, or all open deliveries of a task. Returns those that were cancelled. */
 export async function cancel(
   workspace: Workspace,
   by: Author,
   what: z.input<typeof OneDelivery> | z.input<typeof WholeTask>,
   reason: string,
 ): Promise<readonly DeliveryRow[]> {
-  const how = { code: "invalid_input", what: "What is cancelled" } as const;
+  const how = { code: "invalid_input", what: "The cancellation" } as const;
   checkReason(reason);
   return runWithoutSecrets(workspace, { reason }, ({ reason: why }) => {
     if (Object.hasOwn(Object(what), "task")) {
@@ -49,7 +49,9 @@ export async function cancel(
   });
 }
 
-/** Those of the deliveries that were open, as they are now. */
+/**
+ * Cancels those of the deliveries that are open, and returns them as they are now. Throws `unknown_delivery`.
+ */
 export async function cancelDeliveries(
   workspace: Workspace,
   by: Author,
@@ -72,7 +74,7 @@ export async function cancelDeliveries(
   });
 }
 
-/** One for each task of the queue: it may be over with this. */
+/** Returns one delivery per queued task, because the task may be over now. */
 function onePerQueuedTask(
   ended: readonly DeliveryWithEnvelopeRow[],
 ): Iterable<DeliveryWithEnvelopeRow> {
@@ -89,7 +91,7 @@ async function requireDelivery(
   return found;
 }
 
-/** Everything of a task that is open; also what was handed on while it was being cancelled. */
+/** Cancels everything of a task that is open, including what is handed on meanwhile. */
 export async function cancelTask(
   workspace: Workspace,
   by: Author,
@@ -113,7 +115,7 @@ export async function cancelTask(
       const batch = open.slice(from, from + BATCH);
       cancelled.push(...(await cancelDeliveries(workspace, by, batch, reason)));
     }
-    return RETRY; // More may have been sent meanwhile.
+    return RETRY; // More may have been sent meanwhile, so read the line again.
   });
 }
 
@@ -154,7 +156,7 @@ interface Report extends DeliveryWithEnvelopeRow {
   readonly failure: NonNullable<ReturnType<typeof reportedFailureIn>>;
 }
 
-/** Reports of failures that nobody has decided about. */
+/** Returns the failure reports that are not decided about. */
 async function findUndecidedReports(
   workspace: Workspace,
   open: readonly DeliveryWithEnvelopeRow[],
@@ -169,7 +171,7 @@ async function findUndecidedReports(
   return reports.filter((_, i) => isOpenNow[i]);
 }
 
-/** What decides that what failed is given up for good. */
+/** Returns the entries that record the decision to abort what failed. */
 async function abortEntries(
   { store, name, clock }: Workspace,
   { delivery, failure }: Report,

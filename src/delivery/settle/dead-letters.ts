@@ -1,4 +1,7 @@
-/** Dead letters: what was given up, with every try; tried again, tried with another envelope, dropped. */
+/**
+ * Dead letters: lists deliveries that were given up, redrives them (with changes if needed), and discards
+ * them.
+ */
 
 import { isDeepStrictEqual } from "node:util";
 import * as z from "zod";
@@ -37,8 +40,9 @@ import { AT_ONCE_MS, FOREVER_MS, lapse } from "../settings/policy.ts";
 import { cursorOf, InboxCursor, parseCursor } from "../watch/inbox-listing.ts";
 import { checkReason } from "./reason.ts";
 
+/** Filters and page of a dead letter listing. */
 export const DeadLetterQuerySchema = z.strictObject({
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: InboxCursor.optional(),
   limit: z.int().positive().optional(),
   receiver: z.string().optional(),
@@ -47,13 +51,15 @@ export const DeadLetterQuerySchema = z.strictObject({
 });
 export type DeadLetterQuery = z.input<typeof DeadLetterQuerySchema>;
 
+/** A delivery that was given up. */
 export interface DeadLetter {
   readonly delivery: Delivery;
   readonly envelope: Envelope;
-  /** Every try, first to last, with why it ended. */
+  /** Every attempt with its reason, oldest first. */
   readonly attempts: readonly Attempt[];
 }
 
+/** Returns a page of dead letters; default and largest limit: `limits.pageSize`. */
 export async function listDeadLetters(
   workspace: Workspace,
   query: DeadLetterQuery,
@@ -85,13 +91,13 @@ export async function listDeadLetters(
   return { ...rest, items: letters };
 }
 
-/** Only what was said: an undefined field says nothing. */
+/** Returns the object without undefined fields. */
 const definedFields = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
-/** What may be said anew about a handoff that is tried again. The rest stays as it was sealed. */
+/** Changes that a redrive can make; all other fields stay as they were sealed. */
 export const RedriveSchema = z.strictObject({
-  /** Another agent gets it, or a role. */
+  /** Another receiver: an agent or a role. */
   to: z.string().optional(),
   next: z.array(z.string()).optional(),
   state: z.string().optional(),
@@ -101,8 +107,8 @@ export const RedriveSchema = z.strictObject({
 export type RedriveChanges = z.input<typeof RedriveSchema>;
 
 /**
- * Tries it again, with as many tries as at first and without its deadline if that has passed. With
- * changes, a new envelope takes the place of the old one, which stays as it was.
+ * Redrives a delivery that was given up, with a full set of attempts and, if its deadline has passed, without
+ * one. With changes, a new envelope replaces the old one, which is kept. Throws `not_open`.
  */
 export async function redrive(
   workspace: Workspace,
@@ -118,7 +124,7 @@ export async function redrive(
   return tried;
 }
 
-/** Whoever was to decide about it need not any more. Lost with its process, the hub finds it in time. */
+/** Withdraws the open failure report. If this process dies first, the hub does it later. */
 async function withdrawReport(workspace: Workspace, settled: DeliveryRow): Promise<void> {
   await runFollowUp(`report of ${settled.id}`, async () => {
     const report = await openReportOf(workspace, settled);
@@ -126,14 +132,17 @@ async function withdrawReport(workspace: Workspace, settled: DeliveryRow): Promi
   });
 }
 
-/** How it is tried again, checked. */
+/** Validated changes of a redrive. */
 export interface CheckedRedrive {
   readonly receiver: string | undefined;
   readonly edits: RedriveEdits;
-  /** Secrets that were taken out of them. */
+  /** Secrets that were redacted from the changes. */
   readonly redacted?: readonly DetectedSecret[];
 }
 
+/**
+ * Checks the changes of a redrive, applying the secret policy. Throws `invalid_input` and `invalid_payload`.
+ */
 export function checkRedrive(
   workspace: Workspace,
   changes: RedriveChanges,
@@ -159,14 +168,14 @@ async function parseRedrive(
 
 async function inboxOf(workspace: Workspace, address: string): Promise<string> {
   if (address.startsWith("role:")) return address;
-  return (await findAddressee(workspace, address))?.id ?? address; // The store refuses a stranger.
+  return (await findAddressee(workspace, address))?.id ?? address; // The store refuses an unknown agent.
 }
 
 type RedriveEdits = Omit<z.output<typeof RedriveSchema>, "to"> & Partial<Pick<Envelope, "policy">>;
 
 interface RedriveEnvelope {
   readonly sealed?: SealedEnvelope;
-  /** What its task's ledger gets of it. */
+  /** Returns the entry that updates the task's ledger; undefined if nothing changes. */
   readonly kept?: (by: string, record: string) => PutEntry | undefined;
   readonly flagged?: boolean;
 }
@@ -190,7 +199,7 @@ async function sealEdits(
   };
 }
 
-/** Tried again as it is, it has what its task carries now. */
+/** Seals the envelope with what the task's ledger holds now; empty if nothing has changed. */
 async function sealLedgerChanges(workspace: Workspace, from: Envelope): Promise<RedriveEnvelope> {
   const {
     constraints = from.constraints,
@@ -209,14 +218,14 @@ function sealAgain(workspace: Workspace, from: Envelope, changes: object): Seale
   return reseal(from, { ...changes, ...next }, workspace);
 }
 
-/** What comes with having it tried again, when that was decided about a failure. */
+/** What a redrive records in addition if it was decided about a failure. */
 export interface RedriveDecision {
   readonly record: Pick<MemoryInput, "content" | "data" | "id" | "relations" | "type">;
   readonly entries: readonly PutEntry[];
   readonly delayMs?: number | undefined;
 }
 
-/** Undefined: it is no longer as it was seen, or an entry is not. */
+/** Redrives one delivery; undefined if it, or an entry, changed since it was read. */
 export async function redriveOne(
   workspace: Workspace,
   by: Author,
@@ -229,13 +238,13 @@ export async function redriveOne(
       ? await sealLedgerChanges(workspace, from)
       : await sealEdits(workspace, from, { edits, ...(redacted && { redacted }) });
   const { policy, joins, results, ...rest } = sealed?.envelope ?? from;
-  // One that never opened waits again, and is looked at at once.
+  // A delivery that never opened waits again and is rechecked at once.
   const waits = (joins ?? rest.after) !== undefined && results === undefined;
   const record = {
     type: sealed ? "handoff" : "decision",
     task: delivery.task,
     ...(flagged && { tags: ["flagged"] }),
-    content: `${by.agent} has "${delivery.task}" tried again${receiver ? ` by ${receiver}` : ""}.`,
+    content: `${by.agent} redrove "${delivery.task}"${receiver ? ` to ${receiver}` : ""}.`,
     relations: [{ kind: "continues-from" as const, to: row.memory }],
     ...decided.record,
   };
@@ -255,7 +264,8 @@ export async function redriveOne(
   };
   const memory = decisionRecord(workspace, by, record, { trail, sealed });
   const entry = kept?.(by.agent, memory.id);
-  const open = await entriesForReopening(workspace, delivery.task); // Nothing of a closed task is tried again.
+  // Throws if the task is closed: work of a closed task cannot be redriven.
+  const open = await entriesForReopening(workspace, delivery.task);
   const entries = eachOnce([...(entry ? [entry] : []), ...open, ...(decided.entries ?? [])]);
   return moveDeliveries(workspace, {
     agent: by.agent,
@@ -266,14 +276,14 @@ export async function redriveOne(
   });
 }
 
-/** The first of each. */
+/** Keeps the first entry of each kind and name. */
 const eachOnce = (entries: readonly PutEntry[]): PutEntry[] =>
   entries.filter(
     ({ kind, name }, i) =>
       entries.findIndex((each) => each.kind === kind && each.name === name) === i,
   );
 
-/** Gives it up for good, with the reason. */
+/** Gives up a dead letter permanently, with a reason. Throws `not_open` if it is not dead. */
 export async function discard(
   workspace: Workspace,
   by: Author,
@@ -302,7 +312,7 @@ export async function discard(
   return dropped;
 }
 
-/** Decides about a delivery in one of the states, again when somebody changed it meanwhile. */
+/** Decides about a delivery in one of the states; retries if it changed meanwhile. */
 async function decide(
   { store, name }: Workspace,
   id: string,
@@ -320,9 +330,9 @@ async function decide(
 
 function notDead({ id, state }: DeliveryRow, states: readonly string[]): BatonError {
   return new BatonError("not_open", {
-    message: `${id} is ${state}, not ${states.join(" or ")}.`,
+    message: `${id} is ${state}; expected ${states.join(" or ")}.`,
     path: "delivery",
-    hint: "hub.deadLetters.list() lists dead letters.",
+    hint: "List the dead letters: hub.deadLetters.list().",
     details: { delivery: id, state },
   });
 }

@@ -1,4 +1,4 @@
-/** Questions of receivers to their senders, and the answers, which go along with the work. */
+/** Questions that receivers ask their senders, and the answers, which become part of the envelope. */
 import { clip } from "../../base/clip.ts";
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
@@ -37,6 +37,7 @@ export interface OpenQuestion {
   readonly question: string;
 }
 
+/** Returns the open questions to a sender, at most one page. */
 export async function listQuestions(workspace: Workspace, sender: string): Promise<OpenQuestion[]> {
   const { store, name, limits } = workspace;
   const waiting = await store.listParked({
@@ -58,7 +59,7 @@ export async function listQuestions(workspace: Workspace, sender: string): Promi
   );
 }
 
-/** The answer becomes part of the history, and the work is offered again, at its place in line. */
+/** Answers a question: adds the answer to the history and offers the work again, at its place in line. */
 export function answer(
   workspace: Workspace,
   by: Author,
@@ -116,7 +117,7 @@ async function answerOne(
     id,
     type: "decision",
     task: from.task,
-    content: `${by.agent} answers: ${text}`,
+    content: `${by.agent} answered: ${text}`,
     data: { answer: text, question },
     relations: [{ kind: "continues-from" as const, to: delivery.settledBy }],
   };
@@ -143,7 +144,7 @@ const answerEntry = (
   text: string,
 ): Envelope["history"][number] => ({
   agent,
-  // A long answer is cut here; the record has all of it.
+  // A long answer is clipped here; the record contains all of it.
   ref: record,
   decided: clip(text, FORMAT_LIMITS.lineLength),
   did: answerEntryText(question),
@@ -151,9 +152,9 @@ const answerEntry = (
 
 function notAsked({ id, state }: DeliveryRow): BatonError {
   return new BatonError("not_open", {
-    message: `${id} waits for no answer: it is ${state}.`,
+    message: `${id} does not wait for an answer: it is ${state}.`,
     path: "delivery",
-    hint: "agent.questions.list() lists what was asked and not answered.",
+    hint: "List the open questions: agent.questions.list().",
     details: { delivery: id, state },
   });
 }

@@ -1,7 +1,6 @@
 /**
- * Settling: the receiver's part ends, with a result, a failure, a refusal, or by giving it back.
- * The settlement leaves a record that continues from the acceptance; what happens to the delivery
- * then is the policy's business.
+ * Settles work: complete, fail, decline, release or ask. Every settlement except release leaves a record that
+ * continues from the acceptance; the policy decides what happens to the delivery then.
  */
 import * as z from "zod";
 import { canonicalJson } from "../../base/digest.ts";
@@ -59,25 +58,28 @@ import { TRANSITIONS } from "./transitions.ts";
 
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 
+/** A failure as the holder reports it. */
 export type Failure = z.input<typeof FailureReport>;
 
+/** The outcome of settling. */
 export type SettleResult =
   | {
       readonly kind: "settled";
       readonly delivery: DeliveryRow;
-      /** What came of merging its branch, when completing it was to do that. */
+      /** Outcome of merging the work's branch; absent unless completing merges it. */
       readonly merge?: WorkMerge;
-      /** Which secrets were taken out of what was said, where there were any. */
+      /** Secrets that were redacted; absent if there were none. */
       readonly secrets?: readonly DetectedSecret[];
     }
-  /** The sender added to the handoff: look at the new envelope, then settle again. */
+  /** The sender extended the handoff: read the new envelope, then settle again. */
   | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
 
-/** A piece of work, and what its holder found missing besides what the envelope says. */
+/** Work that is held, with what its holder found missing in addition to the gaps of the envelope. */
 export interface HeldWork extends DeliveryWithEnvelopeRow {
   readonly gaps?: readonly ViewGap[];
 }
 
+/** Completes work with a result. Throws `invalid_result` if it differs from what the handoff expects. */
 export function complete(
   workspace: Workspace,
   holder: Author,
@@ -97,7 +99,7 @@ async function completeWith(
 ): Promise<SettleResult> {
   const checked = checkResult(result);
   const { summary, confidence, criteria, outcome, outputs } = checked;
-  // Nothing is waited for where nothing is expected: a hub that is closed next still completes it.
+  // Without expected outputs nothing is awaited, so that a hub which is closed next still completes it.
   const unmet = checkExpected(workspace, hold, checked);
   if (unmet !== undefined) await unmet;
   const failure = reportedFailureIn(hold.envelope);
@@ -129,7 +131,7 @@ async function completeWith(
   return merge === undefined ? settled : { ...settled, merge };
 }
 
-/** The result, when it is one, and what the handoff expects. */
+/** Returns the result if it is valid and matches what the handoff expects; throws `invalid_result`. */
 export async function checkResultFor(
   workspace: Workspace,
   { envelope }: Pick<DeliveryWithEnvelopeRow, "envelope">,
@@ -140,7 +142,7 @@ export async function checkResultFor(
   return checked;
 }
 
-/** Undefined where the handoff expects nothing. */
+/** Checks the result against what the handoff expects; undefined if it expects nothing. */
 function checkExpected(
   workspace: Workspace,
   { envelope }: Pick<DeliveryWithEnvelopeRow, "envelope">,
@@ -155,6 +157,7 @@ function checkExpected(
   );
 }
 
+/** Reports that an attempt failed; the policy decides whether it is retried. */
 export function fail(
   workspace: Workspace,
   holder: Author,
@@ -195,7 +198,7 @@ async function failWith(
   });
 }
 
-/** What the handoff's own policy decides about a failed try, where it has another. */
+/** Returns the retry that the handoff's policy decides after a failed attempt; empty if there is none. */
 function policyDecided({ attempt, maxAttempts: of }: DeliveryRow, settlement: Settlement): object {
   if (settlement.kind !== "failed" || settlement.becomes !== "scheduled") return {};
   const { delayMs: inMs } = settlement;
@@ -203,7 +206,10 @@ function policyDecided({ attempt, maxAttempts: of }: DeliveryRow, settlement: Se
   return { decision: { attempt: attempt + 1, by: "policy", decision: "retry", inMs, of } };
 }
 
-/** The work as far as its policy goes. Who decides when it is given up is asked only where it may be. */
+/**
+ * Returns the parts of the work that its policy depends on. Looks up the coordinator only if it may be given
+ * up.
+ */
 async function policyStateOf(
   workspace: Workspace,
   hold: DeliveryWithEnvelopeRow,
@@ -219,7 +225,7 @@ async function policyStateOf(
   return { attempt, maxAttempts, state, policy: sealed.policy, hasFallback, isCoordinated, leftMs };
 }
 
-/** Whether somebody has to see to it when it is given up; a report of a failure goes to the hub then. */
+/** Returns whether it must be handled when it is given up; a failure report then goes to the hub. */
 async function needsCoordination(
   workspace: Workspace,
   hold: DeliveryWithEnvelopeRow,
@@ -228,7 +234,7 @@ async function needsCoordination(
   return workspace.duties.isCoordinated(workspace, parseEnvelope(workspace, hold.envelope));
 }
 
-/** Asks the sender: the work waits for the answer, and whoever takes it up then has it. */
+/** Asks the sender a question: the work waits for the answer, and its next holder gets the answer with it. */
 export async function ask(
   workspace: Workspace,
   holder: Author,
@@ -248,6 +254,7 @@ export async function ask(
   });
 }
 
+/** Declines work with a reason; it is not retried by this receiver. */
 export function decline(
   workspace: Workspace,
   holder: Author,
@@ -280,8 +287,8 @@ async function declineWith(
 }
 
 /**
- * Declined work that somebody decides about is not over: it is given up like a failure that no other
- * try of this receiver mends, so that it can go to another, and a crash does not hide it.
+ * Declines work that a coordinator decides about. It is not over: it is given up like a permanent failure, so
+ * that it can go to another receiver, and a crash does not hide it.
  */
 function declineReported(
   workspace: Workspace,
@@ -303,7 +310,7 @@ function declineReported(
   });
 }
 
-/** What the holder says, for the attempt and for the chain. */
+/** Returns the holder's question or reason, for the attempt and for the record. */
 function holderStatement(
   field: "question" | "reason",
   text: string,
@@ -317,7 +324,7 @@ function holderStatement(
   };
 }
 
-/** Gives the work back: a counted try, and nothing on the chain. */
+/** Releases the work: counts as an attempt if it was accepted, and leaves no record on the chain. */
 async function release(
   workspace: Workspace,
   holder: Author,
@@ -330,7 +337,7 @@ async function release(
   });
 }
 
-/** Gives the work back whatever the sender has added: the next holder gets it all. */
+/** Releases the work even if the sender has extended it: the next holder gets the newest envelope. */
 export async function releaseNewest(
   workspace: Workspace,
   holder: Author,
@@ -343,12 +350,12 @@ export async function releaseNewest(
 
 interface SettleRequest {
   readonly verb: "complete" | "fail" | "decline" | "release" | "ask";
-  /** The states it may start from, where those are not the verb's own. */
+  /** The states it may start from; default: those of the verb. */
   readonly from?: readonly DeliveryRow["state"][];
   readonly settlement: Settlement;
   readonly reason: string;
   readonly memory?: MemoryInput;
-  /** Another try could not mend it: no mark against the receiver. */
+  /** A retry could not fix it: does not count against the receiver's circuit breaker. */
   readonly permanent?: boolean;
 }
 
@@ -387,7 +394,9 @@ async function settle(
   }
 }
 
-/** What was given up has been seen to by now, as a rule. That it was settled is so whatever the store says. */
+/**
+ * Reads a given-up delivery again, since it has usually been handled by now. A failed read changes nothing.
+ */
 async function reloadDelivery<Outcome extends Extract<SettleOutcome, { kind: "settled" }>>(
   { store, name }: Workspace,
   settled: Outcome,
@@ -399,7 +408,7 @@ async function reloadDelivery<Outcome extends Extract<SettleOutcome, { kind: "se
   return { ...settled, delivery };
 }
 
-/** On the branch of the work; where that was closed meanwhile, where it has gone. */
+/** Settles on the branch of the work, or, if that was closed meanwhile, on the branch that replaced it. */
 async function settleOn(
   workspace: Workspace,
   branch: string,
@@ -413,9 +422,9 @@ async function settleOn(
 }
 
 /**
- * What follows from an ending: the next receiver, a strike against this one, a join that opens. It is
- * settled by now, whatever happens here: what the store does not take now is due, or lost as a mark
- * against a receiver only.
+ * Runs what follows a settlement: the next receiver, a strike against this one, joins that open. The delivery
+ * is settled whatever happens here: a step that the store does not accept now is due again later; only a
+ * strike against the receiver can be lost.
  */
 async function afterSettlement(
   workspace: Workspace,
@@ -434,7 +443,9 @@ async function afterSettlement(
   }
 }
 
-/** Continues from the acceptance; of an offer that was never accepted, from the handoff. */
+/**
+ * Returns the record of a settlement; it continues from the acceptance or, for an offer, from the handoff.
+ */
 function settlementRecord(
   workspace: Workspace,
   holder: Author,

@@ -1,28 +1,31 @@
 /**
- * The life of a delivery, as data: which verb leads from which states to which, who may say it, and
- * the event it leaves. Stores apply guarded updates; this table is what the guards are taken from,
- * and what the model-based tests hold every observed change against.
+ * State machine of a delivery, as a table: from which states to which each verb leads, which actor may use
+ * it, and the events it leaves. The guards of the stores' updates are derived from this table, and the
+ * model-based tests check every observed change against it.
  */
 import { DELIVERY_STATES, type DeliveryState, type EventKind } from "../../store/rows.ts";
 
+/** Who may use a verb. */
 export type Actor =
   | "sender"
   | "receiver"
   /** The receiver that holds the lease. */
   | "holder"
-  /** Whoever is alive and notices: policy carried out. */
+  /** Any process that notices: a policy is carried out. */
   | "anyone";
 
+/** One row of the table. */
 export interface Transition {
   readonly verb: string;
-  /** Empty: the delivery comes into being. */
+  /** Empty if the delivery is created. */
   readonly from: readonly DeliveryState[];
-  /** Empty: the state stays as it is. */
+  /** Empty if the state does not change. */
   readonly to: readonly DeliveryState[];
   readonly by: Actor;
   readonly events: readonly EventKind[];
 }
 
+/** Every transition by its verb. */
 export const TRANSITIONS = {
   send: {
     verb: "send",
@@ -31,7 +34,7 @@ export const TRANSITIONS = {
     by: "sender",
     events: ["sent", "dead"],
   },
-  /** Sent again before anybody claimed it: the new one takes its place. */
+  /** Sent again before it was claimed: the new delivery replaces it. */
   supersede: {
     verb: "supersede",
     from: ["scheduled", "ready"],
@@ -39,7 +42,7 @@ export const TRANSITIONS = {
     by: "sender",
     events: ["superseded"],
   },
-  /** Sent again while held: the delivery stays, its envelope moves on. */
+  /** Sent again while held: the delivery stays and gets the new envelope. */
   extend: {
     verb: "extend",
     from: ["claimed", "accepted", "waiting"],
@@ -48,7 +51,7 @@ export const TRANSITIONS = {
     events: ["extended"],
   },
   claim: { verb: "claim", from: ["ready"], to: ["claimed"], by: "receiver", events: ["claimed"] },
-  /** Of what was claimed, or of what is ready (claiming implicitly). */
+  /** Accepts a claimed delivery, or claims and accepts a ready one. */
   accept: {
     verb: "accept",
     from: ["claimed", "ready"],
@@ -63,7 +66,7 @@ export const TRANSITIONS = {
     by: "holder",
     events: ["completed"],
   },
-  /** Policy says whether it is tried again (at once or later), or parked. */
+  /** The policy decides whether it is retried (at once or later) or dead-lettered. */
   fail: {
     verb: "fail",
     from: ["accepted"],
@@ -85,10 +88,10 @@ export const TRANSITIONS = {
     by: "holder",
     events: ["released", "dead"],
   },
-  /** The holder asks back, and lets it go until it is answered. */
+  /** The holder asks a question and releases the work until it is answered. */
   ask: { verb: "ask", from: ["accepted"], to: ["waiting"], by: "holder", events: ["asked"] },
   answer: { verb: "answer", from: ["waiting"], to: ["ready"], by: "anyone", events: ["answered"] },
-  /** The holder fell silent past its lease, held it too long, or its process ended. */
+  /** The lease expired, the work was held too long, or the holder's process ended. */
   expire: {
     verb: "expire",
     from: ["claimed", "accepted"],
@@ -96,7 +99,7 @@ export const TRANSITIONS = {
     by: "anyone",
     events: ["expired", "dead"],
   },
-  /** Nobody accepted it in time. */
+  /** It was not accepted in time. */
   miss: {
     verb: "miss",
     from: ["scheduled", "ready", "claimed"],
@@ -104,7 +107,7 @@ export const TRANSITIONS = {
     by: "anyone",
     events: ["unaccepted", "dead"],
   },
-  /** Every try of a receiver is used up: the next in line gets it. */
+  /** The receiver has used all attempts: it goes to the next fallback. */
   reroute: {
     verb: "reroute",
     from: ["scheduled", "ready", "claimed", "accepted"],
@@ -119,7 +122,7 @@ export const TRANSITIONS = {
     by: "anyone",
     events: ["cancelled"],
   },
-  /** Its deadline passed before anybody settled it. */
+  /** Its deadline passed before it was settled. */
   lapse: {
     verb: "lapse",
     from: ["scheduled", "ready", "claimed", "accepted", "waiting"],
@@ -127,7 +130,7 @@ export const TRANSITIONS = {
     by: "anyone",
     events: ["lapsed"],
   },
-  /** Out of dead letters: tried again, with the same envelope or a new one. */
+  /** Leaves the dead letters: retried, with the same envelope or a new one. */
   redrive: {
     verb: "redrive",
     from: ["dead", "expired"],
@@ -135,7 +138,7 @@ export const TRANSITIONS = {
     by: "anyone",
     events: ["redriven"],
   },
-  /** Out of dead letters: given up for good. */
+  /** Leaves the dead letters: given up permanently. */
   discard: {
     verb: "discard",
     from: ["dead"],
@@ -143,7 +146,7 @@ export const TRANSITIONS = {
     by: "anyone",
     events: ["discarded"],
   },
-  /** Enough of what a join waits for has completed; or never will. */
+  /** Enough of what a join waits for has completed, or never will. */
   open: {
     verb: "open",
     from: ["scheduled", "dead"],
@@ -151,13 +154,13 @@ export const TRANSITIONS = {
     by: "anyone",
     events: ["opened", "dead"],
   },
-  /** A retry's time, or that of a delayed handoff, has come. */
+  /** The time of a retry or of a delayed handoff has come. */
   mature: { verb: "mature", from: ["scheduled"], to: ["ready"], by: "anyone", events: [] },
 } as const satisfies Record<string, Transition>;
 
 const all: readonly Transition[] = Object.values(TRANSITIONS);
 
-/** Whether some verb leads from one state to the other. */
+/** Returns whether a verb leads from one state to the other. */
 export function isLegal(from: DeliveryState | undefined, to: DeliveryState): boolean {
   return all.some(
     (transition) =>
@@ -166,7 +169,7 @@ export function isLegal(from: DeliveryState | undefined, to: DeliveryState): boo
   );
 }
 
-/** States that nothing leads out of. */
+/** States that no verb leads out of. */
 export const TERMINAL_STATES: readonly DeliveryState[] = DELIVERY_STATES.filter(
   (state) => !all.some((transition) => transition.from.includes(state)),
 );
