@@ -1,11 +1,11 @@
-/** The primer of a delivery, made again at any time: also long after it was settled. */
+/** Renders the primer of a delivery at any time, even long after it was settled. */
 import { primerOf } from "../../context/view/primer.ts";
 import { backgroundOf } from "../../history/background.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** For whoever has it, had it last, or will get it. */
+/** Returns the primer for the agent that holds the delivery, held it last, or will get it. */
 export async function primerFor(workspace: Workspace, id: string): Promise<string> {
   const { store, name } = workspace;
   const found = await store.findDelivery(name, id);

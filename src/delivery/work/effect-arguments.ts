@@ -1,11 +1,12 @@
-/** The arguments of running an effect once: its key and the function. */
+/** Checks the arguments of `once()`: the effect's key and its function. */
 import { BatonError } from "../../base/errors.ts";
 import { checkValue, nameCheck } from "../../envelope/check-options.ts";
 
+/** Returns the key if it is valid; throws `invalid_input`. */
 export const parseEffectKey = (key: unknown): string =>
   checkValue(key as string, nameCheck, "The key", "key");
 
-/** Throws before anything is asked of the store. */
+/** Checks key and function before any query; throws `invalid_input`. */
 export function checkEffect<T>(key: string, effect: () => Promise<T> | T) {
   if (typeof effect !== "function") throw noEffect();
   return { key: parseEffectKey(key), effect };

@@ -1,7 +1,8 @@
 /**
- * Notes during the work: memories of the task, linked to its acceptance, that renew the lease.
- * A note of somebody who lost the work is kept all the same, marked, so that the next holder can
- * tell what was found out by whom; so is one on a branch that was closed meanwhile, where that has gone.
+ * Writes notes on work: memories of the task, linked to the acceptance, that renew the lease.
+ *
+ * A note by an agent that has lost the work is kept and marked, so that the next holder can see which agent
+ * found out what. A note on a branch that was closed meanwhile is written to the branch that replaced it.
  */
 
 import { BatonError } from "../../base/errors.ts";
@@ -32,16 +33,17 @@ import type { DeliveryRow } from "../../store/rows.ts";
 import type { DeliveryWithEnvelopeRow, Lease } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
+/** The outcome of writing a note, with the secrets that were redacted. */
 export type NoteResult = WithSecrets<NoteOutcome>;
 
 type NoteOutcome =
   | {
       readonly kind: "noted";
       readonly memory: Memory;
-      /** The envelope that counts now; another than the holder's when the sender added to it. */
+      /** Id of the current envelope; differs from the holder's if the sender has extended the work. */
       readonly envelope: string;
     }
-  /** The work had gone to somebody else: the note is kept, and marked. */
+  /** The lease was lost: the note is kept and marked. */
   | {
       readonly kind: "kept";
       readonly memory: Memory;
@@ -49,6 +51,7 @@ type NoteOutcome =
       readonly delivery?: Delivery;
     };
 
+/** Writes a note under the lease of a work, or as a marked note if the lease was lost. */
 export function note(
   workspace: Workspace,
   holder: Author,
@@ -70,7 +73,7 @@ async function noteRedacted(
   parseOrThrow(MemoryInputSchema, input, { code: "invalid_memory", what: "The note" });
   requireFreeTag(input);
   const cited = citationsOf(input);
-  // What cites nothing is not looked into: writes of one turn keep their order.
+  // A note without citations skips this query, so that writes of one turn keep their order.
   if (cited.length > 0) {
     const hidden = await findHiddenIds(
       workspace,
@@ -97,12 +100,12 @@ async function noteRedacted(
   return storeMarkedNote(workspace, holder, described, outcome.delivery);
 }
 
-/** Work that was lost, and the acceptance it began with, where that is known. */
+/** Work that was lost, with the acceptance it began with, if that is known. */
 interface LostWork extends DeliveryWithEnvelopeRow {
   readonly accepted: string | undefined;
 }
 
-/** A note on work that is known to be lost. */
+/** Writes a marked note on work that is known to be lost. */
 export function noteLostWork(
   workspace: Workspace,
   holder: Author,
@@ -145,13 +148,13 @@ async function storeMarkedNote(
   };
 }
 
-/** Refused now rather than when the lease is lost and the note matters most. */
+/** Refuses too many tags now rather than when the lease is lost and the note matters most. */
 function requireFreeTag({ tags = [] }: MemoryInput): void {
   if (tags.length < FORMAT_LIMITS.tags) return;
   throw new BatonError("invalid_memory", {
-    message: `tags: a note may have ${FORMAT_LIMITS.tags - 1}, this one has ${tags.length}.`,
+    message: `tags: a note can have at most ${FORMAT_LIMITS.tags - 1} tags, but has ${tags.length}.`,
     path: "tags",
-    hint: "One is kept free for marking what was noted after the work was lost.",
+    hint: "Remove tags; one is reserved for marking notes that are written after the lease was lost.",
   });
 }
 
@@ -162,10 +165,13 @@ type AppendResult =
 interface NoteToAppend {
   readonly input: MemoryInput;
   readonly lease?: Lease;
-  /** The hub itself has seen to what it mentions. */
+  /** The hub itself has checked what the note mentions. */
   readonly vouched?: true;
 }
 
+/**
+ * Appends a note, following branches that were closed meanwhile. Returns `lease_lost` instead of throwing it.
+ */
 export async function appendNote(
   workspace: Workspace,
   holder: Author,
@@ -173,7 +179,7 @@ export async function appendNote(
 ): Promise<AppendResult> {
   const { ids, clock, limits, name } = workspace;
   const written = writeRecord(holder, input, { ids, now: clock.now(), limits });
-  // Its own work it may name: only what its author cites is looked into.
+  // A note may always mention its own work: only further citations are checked.
   if (vouched === undefined && written.record.mentions.length > 1) {
     await refuseInvisibleReferences(workspace, [written], { ahead: 1 });
   }

@@ -1,7 +1,7 @@
 /**
- * An effect that must not happen twice: recorded as begun before it runs and with its result after.
- * Asked again, the result is given back; where it was begun and nothing was recorded, nobody can know
- * whether it happened, and that is said instead of running it again.
+ * `once()`: runs an effect that must not happen twice. It is recorded as begun before it runs, and with its
+ * result afterwards. Called again, it returns the recorded result. If it was begun and has no recorded
+ * result, it is unknown whether it happened: that is reported instead of running it again.
  */
 
 import { canonicalJson } from "../../base/digest.ts";
@@ -19,12 +19,14 @@ interface StoredEffect {
   readonly result?: unknown;
 }
 
+/** The outcome of `once()`. */
 export type OnceResult<T> =
-  /** `again`: it had happened before, and was not run now. */
+  /** `again`: it had happened before and was not run now. */
   | { readonly kind: "done"; readonly result: T; readonly again: boolean }
-  /** Begun by somebody and not recorded: look at the world, then say what came of it: `agent.effects.resolve()`. */
+  /** Begun by an agent and not recorded: check whether it happened, then call `agent.effects.resolve()`. */
   | { readonly kind: "uncertain"; readonly by: string; readonly since: number };
 
+/** Runs an effect at most once per key and returns its result. Throws what the effect throws. */
 export async function once<T>(
   workspace: Workspace,
   by: string,
@@ -38,7 +40,9 @@ export async function once<T>(
   return { kind: "done", result, again: false };
 }
 
-/** Says that an effect begins: "begun" to whoever is the first, and to nobody else. */
+/**
+ * Records that an effect begins. Returns "begun" to the first caller only; to others, the earlier outcome.
+ */
 export async function beginOnce<T>(
   { store, name: at }: Workspace,
   by: string,
@@ -50,7 +54,7 @@ export async function beginOnce<T>(
   return put.kind === "changed" ? earlierResultOf<T>(put.entry) : { kind: "begun" };
 }
 
-/** What came of it, said by whoever began it. */
+/** Records the result of an effect, by the agent that began it. */
 export async function recordOnce(
   workspace: Workspace,
   by: string,
@@ -60,7 +64,10 @@ export async function recordOnce(
   await record(workspace, { by, name: parseEffectKey(key), result, basedOn: 1 });
 }
 
-/** The same by a door, where anybody may come with any key: it is for whoever began it to say. */
+/**
+ * The same for interfaces that accept any key (HTTP, MCP): only the agent that began the effect may record
+ * it.
+ */
 export async function recordOnceAsOwner(
   workspace: Workspace,
   by: string,
@@ -77,7 +84,7 @@ export async function recordOnceAsOwner(
   await recordOnce(workspace, by, name, result);
 }
 
-/** The key of an effect that belongs to one piece of work. */
+/** Returns the key of an effect that belongs to one work. */
 export const workEffectKey = (work: string, key: unknown): string =>
   `${work}/${parseEffectKey(key)}`;
 
@@ -87,7 +94,9 @@ function earlierResultOf<T>(entry: Parameters<typeof entryValue>[0]): OnceResult
   return { kind: "uncertain", by: effect?.by ?? "", since: entry?.at ?? 0 };
 }
 
-/** Settles an uncertain effect: somebody has looked, and this is what came of it. */
+/**
+ * Records the outcome of an uncertain effect after it was checked. Throws `id_conflict` if it is recorded.
+ */
 export async function resolveOnce(
   workspace: Workspace,
   by: string,
@@ -101,7 +110,7 @@ export async function resolveOnce(
   await record(workspace, { by, name, result: said.result, basedOn: entry?.revision ?? 0 });
 }
 
-/** The effect has happened: a secret in what came of it is redacted, whatever the rule, unless it may stay. */
+/** Records a result. The effect has happened, so secrets in its result are redacted, never refused. */
 async function record(
   workspace: Workspace,
   effect: {
@@ -123,21 +132,21 @@ const notBegun = (name: string, by: string | undefined): BatonError =>
   new BatonError("not_permitted", {
     message:
       by === undefined
-        ? `Nobody has begun "${name}".`
-        : `"${name}" was begun by "${by}", who says what came of it.`,
+        ? `The effect "${name}" has not begun.`
+        : `The effect "${name}" was begun by "${by}", and only that agent can record its result.`,
     path: "key",
     hint:
       by === undefined
-        ? "Say that it begins before it does."
-        : "Where that one cannot any more: look at the world, and say it with resolve().",
+        ? "Begin the effect before recording its result."
+        : "If that agent cannot record it any more, check whether the effect happened and call agent.effects.resolve().",
     details: { key: name, ...(by === undefined ? {} : { by }) },
   });
 
 function alreadyRecorded(name: string): BatonError {
   return new BatonError("id_conflict", {
-    message: `Somebody else has recorded what came of "${name}".`,
+    message: `The result of the effect "${name}" was already recorded.`,
     path: "key",
-    hint: "Ask again: once() gives back what was recorded.",
+    hint: "Run the effect again with the same key: agent.effects.run() returns the recorded result.",
     details: { key: name },
   });
 }

@@ -1,7 +1,7 @@
 /**
- * A person as receiver: decides in one step about a handoff that was looked at before. What is handed
- * in is held against what the handoff expects before the work is taken, so that a mistake costs no
- * try. Edited work goes back to its sender as a new envelope; the one that was sent stays as it was.
+ * Decisions of a person about a handoff, each in one step: approve, reply, reject or edit. The result is
+ * checked against what the handoff expects before the work is accepted, so that a mistake does not cost an
+ * attempt. Edited work goes back to its sender as a new envelope; the original envelope is unchanged.
  */
 
 import * as z from "zod";
@@ -41,7 +41,7 @@ interface SettledWork {
   readonly delivery: Delivery;
 }
 
-/** Work that a person has taken, as the hub lets it be settled. */
+/** Work that a person has accepted, with the methods that settle it. */
 export interface PersonWork<Sent> {
   readonly envelope: EnvelopeOf<unknown>;
   complete(result: Result): Promise<SettledWork>;
@@ -53,18 +53,20 @@ export interface PersonWork<Sent> {
 export interface Decider<Sent = unknown> {
   readonly workspace: Workspace;
   readonly person: Worker;
-  /** Makes work of what was accepted in a holder's name. */
+  /** Creates the work of an accepted delivery for a holder. */
   readonly open: (holder: Worker, accepted: DeliveryWithEnvelopeRow) => PersonWork<Sent>;
 }
 
+/** An approval, with what the handoff expects. */
 export interface Approval {
   readonly comment?: string | undefined;
-  /** What the handoff expects besides the approval, by name. */
+  /** Expected outputs besides the approval, by name. */
   readonly outputs?: Readonly<Record<string, unknown>> | undefined;
-  /** The newest envelope, when the sender has added to work this person accepted before. */
+  /** Id of the newest envelope, if the sender has extended work that this person accepted before. */
   readonly seen?: string | undefined;
 }
 
+/** Approves a handoff: completes it, confirming all criteria. */
 export async function approve(decider: Decider, id: string, approval: Approval): Promise<Delivery> {
   const { comment, outputs, seen } = requireObject<Approval>(approval, "The approval");
   const resultOf = ({ task, expects }: Envelope): Result => ({
@@ -76,7 +78,9 @@ export async function approve(decider: Decider, id: string, approval: Approval):
   return submitResult(decider, id, { resultOf, seen });
 }
 
-/** Completes a handoff that asks for a text, with that text. */
+/**
+ * Completes a handoff that expects one text with that text. Throws `invalid_result` if it expects several.
+ */
 export async function reply(
   decider: Decider,
   id: string,
@@ -92,7 +96,7 @@ export async function reply(
   return submitResult(decider, id, { resultOf, seen });
 }
 
-/** Refuses a handoff for good. */
+/** Declines a handoff permanently. */
 export async function reject(
   decider: Decider,
   id: string,
@@ -103,7 +107,7 @@ export async function reject(
   return (await work.decline(why)).delivery;
 }
 
-/** An object, whatever it says: its fields are held against what they are for. */
+/** Returns the value if it is an object; its fields are checked later. */
 const requireObject = <T extends object>(value: T, what: string): T =>
   parseOrThrow(z.looseObject({}), value, { code: "invalid_input", what }) as T;
 
@@ -112,7 +116,7 @@ type HandedOnDraft = Omit<Draft, "task" | "intent"> & Partial<Pick<Draft, "task"
 
 const { constraints, doNotRedo, done, intent, next, payload, state } = DraftSchema.shape;
 
-/** What a person may say anew of a handoff, in the form a sender would. */
+/** Fields of a handoff that a person can edit, with the rules that apply to a sender. */
 export const EditSchema = z.strictObject({
   comment: Reason.optional(),
   constraints: constraints.unwrap().optional(),
@@ -121,14 +125,14 @@ export const EditSchema = z.strictObject({
   intent: intent.optional(),
   next: next.unwrap().optional(),
   payload,
-  /** The newest envelope, when the sender has added to work this person accepted before. */
+  /** Id of the newest envelope, if the sender has extended work that this person accepted before. */
   seen: EnvelopeId.optional(),
   state,
-  /** Whom the new envelope goes to; else back to the sender. */
+  /** Receiver of the new envelope; default: the sender. */
   to: Address.optional(),
 });
 
-/** What a person changes in a handoff; constraints are added to those there are. */
+/** Changes of a person to a handoff; constraints are added to the existing ones. */
 export type Edit = Pick<
   Draft,
   "constraints" | "doNotRedo" | "done" | "next" | "payload" | "state"
@@ -136,10 +140,11 @@ export type Edit = Pick<
   Partial<Pick<Draft, "intent">> & {
     readonly comment?: string | undefined;
     readonly seen?: string | undefined;
-    /** Whom the new envelope goes to; else back to the sender. */
+    /** Receiver of the new envelope; default: the sender. */
     readonly to?: string | undefined;
   };
 
+/** Sends a changed handoff back to its sender or to `to`. Throws `invalid_input` if nothing is changed. */
 export async function edit<Sent extends { readonly kind: "sent" }>(
   decider: Decider<Sent>,
   id: string,
@@ -153,7 +158,7 @@ export async function edit<Sent extends { readonly kind: "sent" }>(
   const changes = Object.fromEntries(Object.entries(given).filter(([, value]) => value));
   const changed = Object.keys(changes);
   if (changed.length === 0) throw unchanged();
-  // Before the work is taken: a mistake costs no try.
+  // Checked before the work is accepted, so that a mistake does not cost an attempt.
   const anew = { ...changes, ...(to === undefined ? {} : { to }) };
   const checked = parseOrThrow(EditSchema, anew, { code: "invalid_envelope", what: "The edit" });
   canonicalJson(anew, "invalid_envelope");
@@ -179,8 +184,8 @@ export async function edit<Sent extends { readonly kind: "sent" }>(
 }
 
 /**
- * What goes back with an edit: all the sender said, but for what it asked of this person, and for
- * references: what was quarantined meanwhile does not go on.
+ * Returns what goes back with an edit: everything the sender wrote, except what it expects of this person,
+ * and except references, from which quarantined records are removed.
  */
 function carriedDraft(envelope: Envelope): Partial<Draft> {
   const { artifacts, blocked, decisions, doNotRedo, done, intent, next, priority, run } = envelope;
@@ -217,18 +222,20 @@ async function submitResult(
 }
 
 interface TakeOptions {
-  /** Throws when it should not be taken. */
+  /** Throws if the work should not be accepted. */
   readonly check?: (envelope: Envelope) => void;
   readonly seen?: string | undefined;
 }
 
-/** The work, accepted now or by this person before. The receipt is the person having looked at it. */
+/**
+ * Returns the work, accepted now or by this person before. A person's reading of it counts as the receipt.
+ */
 async function takeWork<Sent>(
   { workspace, person, open }: Decider<Sent>,
   id: string,
   { check, seen }: TakeOptions,
 ): Promise<PersonWork<Sent>> {
-  await processDue(workspace); // Its deadline may have passed, and nobody have looked since.
+  await processDue(workspace); // Its deadline may have passed without any process polling since.
   const found = await workspace.store.findDelivery(workspace.name, parseDeliveryId(id));
   if (found === undefined) throw unknownDelivery(id);
   const { delivery } = found;
@@ -246,7 +253,7 @@ async function takeWork<Sent>(
   };
   const accepted = await acceptNext(workspace, person, { delivery: id, receipt });
   if (accepted === undefined) throw notAcceptable(person, deliveryOf(delivery));
-  // Decided about in the next moment: no heartbeat has to keep it.
+  // It is settled right afterwards: no heartbeat is needed.
   return open({ ...person, lease: "session" }, accepted);
 }
 
@@ -266,15 +273,15 @@ function approvals(expects: Expects, comment: string | undefined): Record<string
   return Object.fromEntries(asked.map(({ name }) => [name, approval]));
 }
 
-/** A person that decides says that all of it is good. */
+/** A person who decides confirms every criterion. */
 const confirmedCriteria = (expects: Expects): Record<string, string[]> =>
   Object.fromEntries(expects.map(({ name, criteria }) => [name, criteria]));
 
 function ambiguous(names: readonly string[]): BatonError {
   return new BatonError("invalid_result", {
-    message: `The handoff asks for ${names.length} texts: ${names.join(", ")}.`,
+    message: `The handoff expects ${names.length} texts (${names.join(", ")}), so one reply is ambiguous.`,
     path: "text",
-    hint: "Accept it, then complete it with an output for each of them.",
+    hint: "Accept it, then complete it with outputs: one text for each name.",
     details: { outputs: names },
   });
 }
@@ -282,8 +289,8 @@ function ambiguous(names: readonly string[]): BatonError {
 function unchanged(): BatonError {
   return new BatonError("invalid_input", {
     message:
-      "An edit changes something: intent, next, state, done, doNotRedo, constraints or payload.",
+      "An edit must change at least one of intent, next, state, done, doNotRedo, constraints or payload.",
     path: "changes",
-    hint: "Say what is to be different; to take it as it is, approve it.",
+    hint: "Pass the fields to change; to accept the handoff unchanged, approve it.",
   });
 }

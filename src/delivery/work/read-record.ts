@@ -1,7 +1,7 @@
 /**
- * Reading a record at the level somebody wants: a line, its summary, the gist, or all of it; and the
- * freshest of it, which says so when it superseded the one that was asked for. The sender's own summary
- * comes first, then a stored one or a configured model's, else the record's own sentences.
+ * Reads a record at a level of detail (one line, summary, gist or full text), and optionally its newest
+ * version, marked with the record it superseded. A summary is the sender's if there is one, then a stored one
+ * or that of a configured model, and otherwise an extract of the record's own sentences.
  */
 import * as z from "zod";
 import { textAtLevel } from "../../context/detail/detail-level.ts";
@@ -26,40 +26,41 @@ import { resolveShortId } from "./short-id-lookup.ts";
 
 const LevelSchema = z.enum(DETAIL_LEVELS, { error: `must be one of ${DETAIL_LEVELS.join(", ")}` });
 
+/** Options of reading a record. */
 export const ReadOptionsSchema = z.strictObject({
-  /** As it was then: what was written later is not there yet. */
+  /** Reads the record as of this time: later writes are ignored. */
   asOf: AsOfSchema.optional(),
-  /** What holds in its place, where it was superseded or corrected. */
+  /** Reads the record that superseded or corrected it, if there is one. */
   freshest: z.boolean().default(false),
-  /** How much of it; then also its `text`. */
+  /** Level of detail; adds `text`. */
   level: LevelSchema.optional(),
-  /** The delivery in whose views it has a short id. */
+  /** The delivery that a short id belongs to. */
   of: DeliveryId.optional(),
 });
 
 export type ReadOptions = z.input<typeof ReadOptionsSchema>;
 
-/** Whose words a text is in. */
+/** The author of a text: the sender, the record, a model, or an extract. */
 export type TextBy = Summary["by"];
 
-/** A record as it was asked for. */
+/** A record as it was requested. */
 export interface ReadMemory extends Memory {
-  /** The record that was asked for, where this one holds in its place. */
+  /** Id of the requested record; present if this one superseded it. */
   readonly insteadOf?: string;
-  /** There when a level was asked for: the text at that level, and whose words it is in. */
+  /** Level, text and the author of the text; present if a level was requested. */
   readonly level?: DetailLevel;
   readonly text?: string;
   readonly textBy?: TextBy;
-  /** Of a part of an envelope: the value itself; `text` has it for a reader. */
+  /** The value of a part of an envelope; `text` contains it in readable form. */
   readonly value?: unknown;
 }
 
-/** A record by its id: exactly that, unless the freshest is asked for. */
+/** Returns a record by its id, or what superseded it if `freshest` is set. Throws `unknown_memory`. */
 export async function readRecord(
   workspace: Workspace,
   id: string,
   options: ReadOptions = {},
-  /** What the sender of a handoff said of what it refers to. */
+  /** The sender's summaries of the records that its handoff references. */
   refs: Envelope["refs"] = [],
 ): Promise<ReadMemory> {
   const { asOf, freshest, level, of } = parseOrThrow(ReadOptionsSchema, options, {
@@ -71,12 +72,14 @@ export async function readRecord(
   const asked = await readMemory(workspace, whole, { asOf });
   const memory = freshest ? await freshestOf(workspace, asked, asOf) : asked;
   if (level === undefined) return memory;
-  // What the sender said of it, it said of the record that was sent.
+  // The sender's summary describes the record that was sent, not what superseded it.
   const sent = refs.find((ref) => ref.id === memory.id)?.summary;
   return { ...memory, level, ...(await textAt(workspace, memory, level, sent)) };
 }
 
-/** A part of a handoff, with the record of its handoff; readable by agents that may read that record. */
+/**
+ * Returns a part of a handoff with the record of its handoff; readable by agents that may read that record.
+ */
 async function readPart(
   workspace: Workspace,
   id: string,
@@ -89,7 +92,7 @@ async function readPart(
   return { ...handoff, level, text, textBy: level === "full" ? "sender" : "extract", value };
 }
 
-/** What holds in its place; the record itself where nothing does, with what became of it. */
+/** Returns the record that superseded this one; the record itself if none did. */
 async function freshestOf(
   workspace: Workspace,
   asked: Memory,
@@ -100,7 +103,7 @@ async function freshestOf(
   return by === undefined ? asked : { ...by, insteadOf: asked.id };
 }
 
-/** What a summary may take: some sentences. */
+/** Largest size of a summary in tokens: some sentences. */
 const SUMMARY_TOKENS = 100;
 
 async function textAt(

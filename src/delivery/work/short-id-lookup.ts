@@ -1,11 +1,11 @@
-/** Records by the short ids they have in the views of a delivery. */
+/** Resolves the short ids that records have in the views of a delivery. */
 
 import { BatonError } from "../../base/errors.ts";
 import { isShortId, shortIdOf } from "../../text/short-ids.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { listConsideredIds } from "./views.ts";
 
-/** The whole id of a record that a view of this delivery names; any other id is what it is. */
+/** Returns the full id of a record in a view of this delivery; any other id is returned unchanged. */
 export async function resolveShortId(
   workspace: Workspace,
   delivery: string,
@@ -21,7 +21,7 @@ export async function resolveShortId(
   return onlyOf(named, { delivery, id });
 }
 
-/** An earlier envelope that a view of this delivery names. */
+/** Returns the id of an earlier envelope in a view of this delivery. */
 async function resolveEnvelopeShortId(
   workspace: Workspace,
   delivery: string,
@@ -44,9 +44,9 @@ function onlyOf(
   if (only !== undefined && others.length === 0) return only;
   const what = only === undefined ? "No record" : `${others.length + 1} records`;
   throw new BatonError("unknown_memory", {
-    message: `${what} of the views of ${delivery} ${only === undefined ? "has" : "have"} the short id ${id}.`,
+    message: `${what} in the views of ${delivery} ${only === undefined ? "has" : "have"} the short id ${id}.`,
     path: "id",
-    hint: "Use the whole id: mem_… or env_….",
+    hint: "Use the full id: mem_… or env_….",
     details: { delivery, id },
   });
 }

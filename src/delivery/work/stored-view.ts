@@ -1,6 +1,6 @@
 /**
- * A view as its record holds it: the recipe, packed, so that the largest one fits into a record. Anybody
- * may call a memory a view; what does not read as one is none.
+ * The recipe of a view as stored in its record: packed, so that the largest one fits into a record. Any agent
+ * can write a memory of type view; one that does not match the schema is ignored.
  */
 import * as z from "zod";
 import type { Recipe } from "../../context/view/recipe.ts";
@@ -32,10 +32,10 @@ const PackedRecipeSchema = z.object({
   coverage: Share,
   digest: z.string(),
   envelope: EnvelopeId,
-  /** Missing from views that were composed before earlier handoffs were shown. */
+  /** Absent from views that were composed before earlier handoffs were included. */
   earlier: z.array(z.tuple([z.string(), z.string(), Count])).default([]),
   gaps: z.array(z.object({ id: MemoryId, reason: z.string() })),
-  /** A part of the envelope by its place alone: #done[0-11]. */
+  /** Parts of the envelope are stored without its id: #done[0-11]. */
   omitted: z.array(
     z.tuple([
       z.string(),
@@ -46,12 +46,12 @@ const PackedRecipeSchema = z.object({
     ]),
   ),
   receiver: z.string(),
-  /** An empty string: none. */
+  /** Empty if the receiver has no role. */
   role: z.string(),
   sections: z.array(
     z.object({ section: SectionName, tokens: Count, shown: Count, omitted: Count }),
   ),
-  /** By their place in the record's references, or by id. An empty string: nothing to say of it. */
+  /** By their index in the record's references, or by id. An empty string stands for an absent value. */
   shown: z.array(
     z.tuple([
       z.union([Count, MemoryId]),
@@ -69,9 +69,9 @@ const PackedRecipeSchema = z.object({
   version: z.string(),
 });
 
-/** What the record of a view holds. */
+/** The data of a view's record. */
 export const StoredViewSchema = z.object({
-  /** How it was asked for. */
+  /** The options it was requested with, as JSON. */
   asked: z.string(),
   delivery: DeliveryId,
   recipe: PackedRecipeSchema,
@@ -79,6 +79,7 @@ export const StoredViewSchema = z.object({
 
 type PackedRecipe = z.output<typeof PackedRecipeSchema>;
 
+/** Packs a recipe for storage; records are replaced by their index in `refs`. */
 export function packRecipe(
   { shown, earlier, omitted, role = "", ...rest }: Recipe,
   refs: readonly string[],
@@ -121,6 +122,7 @@ export function packRecipe(
   };
 }
 
+/** Returns a stored recipe in its original form. */
 export function unpackRecipe(
   { shown, earlier, omitted, role, ...rest }: PackedRecipe,
   refs: readonly string[],

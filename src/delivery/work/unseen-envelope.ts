@@ -1,4 +1,4 @@
-/** Refuses to settle work that its sender has extended since the holder last read it. The lease stays. */
+/** Refuses to settle work that its sender has extended since the holder last read it. The lease is kept. */
 import { BatonError } from "../../base/errors.ts";
 import type { Delivery } from "../../history/delivery.ts";
 import type { EnvelopeRow } from "../../store/rows.ts";
@@ -8,12 +8,13 @@ interface AcceptedWork {
   readonly envelope: Pick<EnvelopeRow, "id" | "storedAt">;
 }
 
-/** An envelope that came after the acceptance; whoever goes on by a handle may not have seen it. */
+/** Throws `work_extended` if the envelope is newer than the acceptance and is not the one in `seen`. */
 export function requireSeen({ delivery, envelope }: AcceptedWork, seen: string | undefined): void {
   if (envelope.storedAt <= (delivery.acceptedAt ?? 0) || envelope.id === seen) return;
   throw unseenEnvelope(delivery.id, envelope.id);
 }
 
+/** Returns the error for work resumed by its handle: the new envelope has to be confirmed with `seen`. */
 export function unseenEnvelope(delivery: string, envelope: string): BatonError {
   return new BatonError("work_extended", {
     message: `The sender has extended ${delivery} since it was accepted: read ${envelope} first.`,
@@ -23,11 +24,11 @@ export function unseenEnvelope(delivery: string, envelope: string): BatonError {
   });
 }
 
-/** The same for a holder that has the work in hand: its `envelope` is the new one already. */
+/** Returns the error for a `Work` object, which already has the new envelope. */
 export function workExtended(delivery: string, envelope: string): BatonError {
   return new BatonError("work_extended", {
     message: `The sender has extended ${delivery}: read ${envelope} first.`,
-    hint: "Read the envelope, which is the new one now, then call it again.",
+    hint: "Read work.envelope, which is the new envelope now, then call the method again.",
     details: { delivery, envelope },
   });
 }

@@ -1,9 +1,11 @@
 /**
- * Views as they were shown: composed when a receiver first asks, written down under its lease before it
- * sees anything, and kept as a recipe: which records, how much of each, and the digest of the text. So it
- * is known afterwards what each holder saw, also of a record that turns out to be wrong. Nothing of what
- * was shown is copied: records never change, so the text is made again from them, and held against the
- * digest.
+ * Views of a delivery as they were shown. A view is composed when a receiver first requests it, and stored
+ * under its lease before the receiver gets it, as a recipe: which records, how much of each, and the digest
+ * of the text. It is therefore known afterwards what each holder saw, including records that turn out to be
+ * wrong.
+ *
+ * Nothing that was shown is copied: records never change, so the text is rendered again from them and
+ * compared with the digest.
  */
 import * as z from "zod";
 import { canonicalJson, sha256 } from "../../base/digest.ts";
@@ -30,30 +32,32 @@ import { packRecipe, StoredViewSchema, unpackRecipe } from "./stored-view.ts";
 
 /** A view that was shown. */
 export interface ShownView extends View {
-  /** The record it is kept in. */
+  /** Id of the record that stores it. */
   readonly memory: string;
-  /** When it was composed. */
+  /** When it was composed, in milliseconds since 1970. */
   readonly at: number;
-  /** False: something it showed was taken away since, so the text is not what was seen. */
+  /** False if something it showed was deleted since, so that the text differs from what was seen. */
   readonly matches: boolean;
 }
 
+/** Options of `work.view()`. */
 export const WorkViewSchema = ViewOptionsSchema.extend({
-  /** Composed from what there is now, whatever was shown before. */
+  /** Composes a new view even if the same one was shown before. */
   anew: z.literal(true).optional(),
 });
 
-/** How a view is asked for: within which budget, for which role, by which strategy. */
+/** Options of `work.view()`: budget, role, strategy, and whether to compose a new view. */
 export type WorkViewOptions = ViewOptions & { readonly anew?: true | undefined };
 
-/** How a view was asked for. */
+/** A request for a view. */
 export interface ViewRequest {
   readonly options: ViewOptions;
   readonly anew: boolean;
-  /** The same for the same question. */
+  /** Canonical text of the options; equal for equal requests. */
   readonly key: string;
 }
 
+/** Checks the options of `work.view()`; throws `invalid_input`. */
 export function parseViewRequest(given: WorkViewOptions): ViewRequest {
   const { anew = false, ...options } = parseOrThrow(WorkViewSchema, given, {
     code: "invalid_input",
@@ -62,13 +66,15 @@ export function parseViewRequest(given: WorkViewOptions): ViewRequest {
   return { options, anew, key: canonicalJson(options, "invalid_input") };
 }
 
-/** A view, and the envelope that counts now: another than the holder's when the sender added to it. */
+/**
+ * A view, and the id of the current envelope; differs from the holder's if the sender has extended the work.
+ */
 export interface ViewResult {
   readonly view: ShownView;
   readonly envelope: string;
 }
 
-/** What this holder was shown when it asked the same before; else a new view, kept before it is shown. */
+/** Returns the view that this holder got for the same request; otherwise composes one and stores it first. */
 export async function viewFor(
   workspace: Workspace,
   holder: Author,
@@ -91,7 +97,7 @@ export async function viewFor(
     { envelope: parseEnvelope(here, envelope), claimed: hold },
     options,
   );
-  // Beside the acceptance: it tells of the delivery, and says nothing of what the work is about.
+  // On the branch of the acceptance: the record is about the delivery, not about the subject of the work.
   const appended = await appendNote(workspace, holder, {
     input: recordOf(hold, view, key),
     lease: leaseOf(workspace, hold),
@@ -112,7 +118,9 @@ const leaseOf = (
   leaseMs: limits.leaseMs,
 });
 
-/** Refers to the acceptance first, then to what is shown: so what came of a record is found from there. */
+/**
+ * References the acceptance first, then what is shown, so that a view can be found from each record in it.
+ */
 function recordOf(
   { delivery, envelope }: DeliveryWithEnvelopeRow,
   view: View,
@@ -123,23 +131,23 @@ function recordOf(
   return {
     type: VIEW_TYPE,
     task: envelope.task,
-    content: `${view.receiver} was shown ${shown.length} memories for "${envelope.task}", in ${view.tokens} tokens.`,
+    content: `Showed ${view.receiver} ${shown.length} memories for "${envelope.task}", in ${view.tokens} tokens.`,
     data: { asked, delivery: delivery.id, recipe: packRecipe(recipeOf(view), refs) },
     refs,
   };
 }
 
-/** A view as it is kept. */
+/** A view as it is stored. */
 interface StoredView {
   readonly memory: Memory;
   readonly asked: string;
   readonly recipe: Recipe;
 }
 
-/** An acceptance, and whose it is. */
+/** An acceptance record and its agent. */
 type Acceptance = Pick<Memory, "id" | "agent">;
 
-/** The views that were composed under these acceptances, each by whoever accepted, oldest first. */
+/** Returns the views composed under these acceptances, each by the agent that accepted, oldest first. */
 async function readStoredViews(
   workspace: Workspace,
   acceptances: readonly Acceptance[],
@@ -167,7 +175,7 @@ async function rerenderView(
   return { ...recipe, artifacts, text, memory: memory.id, at: memory.storedAt, matches };
 }
 
-/** What every holder of a delivery saw, rendered again, oldest first. */
+/** Returns what every holder of a delivery saw, rendered again, oldest first. Throws `unknown_delivery`. */
 export async function viewsOf(workspace: Workspace, id: string): Promise<ShownView[]> {
   const found = await workspace.store.findDelivery(workspace.name, id);
   if (found === undefined) throw unknownDelivery(id);
@@ -179,7 +187,7 @@ export async function viewsOf(workspace: Workspace, id: string): Promise<ShownVi
   return views;
 }
 
-/** The records that the envelope of a delivery and the views of its holders name. */
+/** Returns the ids in the envelope of a delivery and in the views of its holders. */
 export async function listConsideredIds(workspace: Workspace, id: string): Promise<string[]> {
   const found = await workspace.store.findDelivery(workspace.name, id);
   if (found === undefined) throw unknownDelivery(id);
@@ -193,7 +201,7 @@ export async function listConsideredIds(workspace: Workspace, id: string): Promi
   return [...parseEnvelope(workspace, found.envelope).refs, ...inViews].map((each) => each.id);
 }
 
-/** What the holder of a delivery was shown so far: the records, and what was missing. */
+/** Returns what the holder of a delivery was shown so far: ids of the records, and the gaps. */
 export async function findShownRecords(
   workspace: Workspace,
   { acceptedBy: id, holder: agent }: DeliveryRow,

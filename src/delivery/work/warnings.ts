@@ -1,8 +1,8 @@
 /**
- * Warnings: what a piece of work carries that was quarantined, whenever that was. Computed from the
- * marks, so that nobody has to have been there when it happened, and that lifting ends them. A work
- * carries what its envelope refers to, what the envelopes before it did that came to the same delivery
- * (their holder may have seen those), and what its holder was shown in a view.
+ * Warnings about work: what it carries that is quarantined, whenever that happened. They are computed from
+ * the quarantine marks, so that no process has to be running when a record is quarantined, and that lifting
+ * the quarantine ends them. A work carries what its envelope references, what earlier envelopes of the same
+ * delivery referenced (the holder may have seen them), and what its holder was shown in a view.
  */
 
 import { handoffsTo, targetsOf } from "../../history/delivery-records.ts";
@@ -15,11 +15,13 @@ import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { findShownRecords } from "./views.ts";
 
+/** A quarantined record that a work carries. */
 export interface Warning extends QuarantineMark {
-  /** What was quarantined. */
+  /** Id of the quarantined record. */
   readonly memory: string;
 }
 
+/** Returns the warnings of a delivery; no further query if nothing in the workspace is quarantined. */
 export async function warningsOf(
   workspace: Workspace,
   claimed: DeliveryWithEnvelopeRow,
@@ -29,7 +31,7 @@ export async function warningsOf(
   return [...marks].map(([memory, mark]) => ({ memory, ...mark }));
 }
 
-/** The handoff records of a delivery, all they summarize, and what its holder was shown besides. */
+/** Returns the handoff records of a delivery, everything they summarize, and what its holder was shown. */
 async function carriedBy(
   workspace: Workspace,
   claimed: DeliveryWithEnvelopeRow,

@@ -1,6 +1,6 @@
 /**
- * Going on with accepted work in another process: by a handle that can be passed through a prompt
- * or a command line. It contains the fence, so it stops working when the work is lost.
+ * Handles of work (`dlv_…#3`): resume accepted work in another process. A handle can be passed through a
+ * prompt or a command line. It contains the fence, so it stops working when the lease is lost.
  */
 
 import { BatonError, isBatonError } from "../../base/errors.ts";
@@ -17,9 +17,10 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import type { Worker } from "../receive/worker.ts";
 import { type NoteResult, note, noteLostWork } from "./note.ts";
 
+/** Returns the handle of a delivery: its id and fence. */
 export const handleOf = ({ id, fence }: Pick<Delivery, "id" | "fence">): string => `${id}#${fence}`;
 
-/** The work as it stands now, its lease renewed. The lease stays of the kind it was. */
+/** Returns the current work of a handle and renews its lease, which keeps its kind. Throws `lease_lost`. */
 export async function resumeWork(
   workspace: Workspace,
   holder: Worker,
@@ -37,8 +38,8 @@ export async function resumeWork(
 }
 
 /**
- * What a handle stands for, without asking for more time: whatever is done with it next is fenced. As its
- * holder knows it: with the envelope it was last told of, where that is said.
+ * Returns the work of a handle without renewing its lease, since the next operation is fenced anyway. With
+ * `envelope`, returns the work with the envelope that its holder read last. Throws `lease_lost`.
  */
 export async function findHeldWork(
   { store, name }: Workspace,
@@ -49,7 +50,7 @@ export async function findHeldWork(
   const { id, fence } = parseHandle(handle);
   const found = await store.findDelivery(name, id);
   const { delivery } = found ?? {};
-  // What its holder has settled is still its own: a call that comes again is answered as that.
+  // Work that its holder has settled still belongs to it, so that a retried call is answered as such.
   const isOwn =
     delivery?.holder === holder.agent &&
     delivery.fence === fence &&
@@ -62,7 +63,7 @@ export async function findHeldWork(
   return { delivery: found.delivery, envelope: told.envelope };
 }
 
-/** Who has the work of a handle. */
+/** Returns the agent that holds the work of a handle. Throws `lease_lost`. */
 export async function holderOf({ store, name }: Workspace, handle: string): Promise<string> {
   const { id, fence } = parseHandle(handle);
   const found = await store.findDelivery(name, id);
@@ -73,7 +74,7 @@ export async function holderOf({ store, name }: Workspace, handle: string): Prom
   return holder;
 }
 
-/** A note by handle. Of work that was lost meanwhile it is kept all the same, and marked. */
+/** Writes a note by handle. If the lease was lost meanwhile, the note is kept and marked. */
 export async function noteByHandle(
   workspace: Workspace,
   holder: Worker,
@@ -95,7 +96,7 @@ export async function noteByHandle(
   }
 }
 
-/** The acceptance that a handle came from: the holder's only one, or the one of that try. */
+/** Returns the acceptance that a handle came from: the holder's only one, or that of the same attempt. */
 async function findAcceptance(
   workspace: Workspace,
   { agent }: Worker,
@@ -106,19 +107,19 @@ async function findAcceptance(
   const isOfTry = ({ trail = [] }: Memory): boolean =>
     trail.some((step) => step.verb === "accept" && step.attempt === fence);
   if (own.length === 1) return own[0]?.id;
-  // Tries and fences count the same until an offer is put back: then nobody can tell.
+  // Attempts and fences are equal until an offer is released: from then on the attempt cannot be determined.
   const { attempt, fence: now } = found.delivery;
   return attempt === now ? own.find(isOfTry)?.id : undefined;
 }
 
 const unknownEnvelope = (envelope: string): BatonError =>
   new BatonError("unknown_envelope", {
-    message: `${envelope} is not of this work.`,
+    message: `Envelope ${envelope} does not belong to this work.`,
     path: "envelope",
-    hint: "Name the newest envelope of the work that you were told of, or none.",
+    hint: "Pass the newest envelope of the work that you have read, or omit it.",
   });
 
-/** The delivery that a handle is of. */
+/** Returns the delivery id of a handle; throws `invalid_input`. */
 export const deliveryIdOf = (handle: string): string => parseHandle(handle).id;
 
 function parseHandle(handle: unknown): { readonly id: string; readonly fence: number } {
@@ -126,8 +127,8 @@ function parseHandle(handle: unknown): { readonly id: string; readonly fence: nu
   const [, id = "", fence = ""] = /^(.+)#([1-9]\d{0,14})$/.exec(text) ?? [];
   if (idPattern("delivery").test(id)) return { id, fence: Number(fence) };
   throw new BatonError("invalid_input", {
-    message: "That is not the handle of a piece of work.",
+    message: "The value is not a work handle: expected a delivery id, # and a number (dlv_…#3).",
     path: "handle",
-    hint: "Pass on work.handle as it is: the delivery's id, a # and a number.",
+    hint: "Pass work.handle unchanged.",
   });
 }
