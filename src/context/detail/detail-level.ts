@@ -1,16 +1,17 @@
 /**
- * How much of a record is shown: a line that names it, its summary, the gist, all of it. The sender's
- * own summary comes first; without one it is taken from the record's own sentences, the same every time.
+ * Renders a record at a level of detail: one line that names it, a summary, the gist, or all of it. The
+ * sender's summary is used if there is one; otherwise the text is extracted from the record's own sentences,
+ * which is deterministic.
  */
 import type { DetailLevel } from "../../envelope/schema.ts";
 import type { Memory } from "../../memory/record.ts";
 import { extract, firstWords } from "../../text/extract.ts";
 import { textOfRecord } from "./record-text.ts";
 
-/** What a level may take, in characters. */
+/** Largest length of each level, in characters. */
 export const LEVEL_LENGTH = { reference: 80, summary: 320, detail: 1_200 } as const;
 
-/** The text of a record at a level. Ends in " …" where it was shortened. */
+/** Returns the text of a record at a level. Ends in " …" if it was shortened. */
 export function textAtLevel(memory: Memory, level: DetailLevel, summary?: string): string {
   const content = textOfRecord(memory);
   switch (level) {

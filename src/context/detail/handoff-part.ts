@@ -1,5 +1,5 @@
 /**
- * Parts of a handoff, read by the names a view's manifest uses: `env_…#payload`, `env_…#done[3]`,
+ * Reads parts of a handoff by the ids that a view's manifest uses: `env_…#payload`, `env_…#done[3]`,
  * `env_…#history[0-11]`, `dlv_…#attempts[0]`; `env_…` alone is the whole envelope.
  */
 
@@ -16,16 +16,18 @@ const PART = /^(env_[^#]+)(?:#(\w+)(?:\[(\d+)(?:-(\d+))?\])?)?$/;
 
 const ATTEMPT = /^(dlv_[^#]+)#attempts(?:\[(\d+)(?:-(\d+))?\])?$/;
 
-/** Whether an id names an envelope, a part of one, or an attempt at a delivery. */
+/** Returns whether an id names an envelope, a part of one, or attempts of a delivery. */
 export const isHandoffPart = (id: unknown): id is string =>
   typeof id === "string" && (id.startsWith("env_") || ATTEMPT.test(id));
 
+/** A part of a handoff. */
 export interface HandoffPart {
-  /** The record of the handoff. */
+  /** Id of the handoff's record. */
   readonly memory: string;
   readonly value: unknown;
 }
 
+/** Returns a part by its id. Throws `invalid_input`, `unknown_envelope` or `unknown_delivery`. */
 export function readHandoffPart(workspace: Workspace, id: string): Promise<HandoffPart> {
   return id.startsWith("env_") ? readEnvelopePart(workspace, id) : readAttemptPart(workspace, id);
 }
@@ -57,7 +59,7 @@ interface Range {
   readonly to: string | undefined;
 }
 
-/** Undefined: the envelope has no such part. */
+/** Returns a field or items of it; undefined if the envelope has no such part. */
 function valueIn(envelope: Envelope, field: string, { from, to }: Range): unknown {
   const value = field === "details" ? detailsOf(envelope) : fieldOf(envelope, field);
   if (from === undefined) return value;
@@ -65,7 +67,7 @@ function valueIn(envelope: Envelope, field: string, { from, to }: Range): unknow
   return Array.isArray(items) ? itemsAt(items, { from, to }) : undefined;
 }
 
-/** All of a list, one item, or a run of them; undefined where there is none. */
+/** Returns a whole list, one item or a range of items; undefined if the range is empty. */
 function itemsAt(items: readonly unknown[], { from, to }: Range): unknown {
   if (from === undefined) return items;
   const part = items.slice(Number(from), Number(to) + 1);
@@ -76,13 +78,15 @@ function itemsAt(items: readonly unknown[], { from, to }: Range): unknown {
 const fieldOf = (envelope: Envelope, field: string): unknown =>
   Object.hasOwn(envelope, field) ? envelope[field as keyof Envelope] : undefined;
 
-/** What a view shows as one line of details. */
+/** Returns the fields that a view shows as one line of details. */
 function detailsOf(envelope: Envelope): unknown {
   const { run, branch, touches, after, priority, policy, metadata } = envelope;
   return { run, branch, touches, after, priority, policy, metadata };
 }
 
-/** In the order a view lists them: the failure, its hints, what was attempted. */
+/**
+ * Returns the parts of a failure in the order a view lists them: the failure, its hints, what was attempted.
+ */
 function failureItems({ failure }: Envelope): unknown[] {
   if (failure === undefined) return [];
   const { hints, attempted, ...rest } = failure;
@@ -93,27 +97,27 @@ const unknownAttempt = (id: string, attempts: number): BatonError =>
   new BatonError("invalid_input", {
     message: `${id} does not exist: the delivery has ${attempts} earlier attempts.`,
     path: "id",
-    hint: "Count from 0, or leave the number out to read all of them.",
+    hint: "Count from 0, or omit the number to read all attempts.",
   });
 
 function invalidPart(id: string): BatonError {
   return new BatonError("invalid_input", {
-    message: `"${id}" is not the id of an envelope or of a part of one.`,
+    message: `"${id}" is not the id of an envelope or of a part of an envelope.`,
     path: "id",
-    hint: "Write env_…, env_…#payload, env_…#done[3] or env_…#done[0-11].",
+    hint: "Use the form env_…, env_…#payload, env_…#done[3] or env_…#done[0-11].",
   });
 }
 
 const unknownEnvelope = (envelope: string): BatonError =>
   new BatonError("unknown_envelope", {
-    message: `No envelope has the id ${envelope}.`,
+    message: `Envelope ${envelope} does not exist.`,
     path: "id",
     hint: "Use an id from a view's manifest, or read the delivery (dlv_…).",
   });
 
 const unreadable = (envelope: string): BatonError =>
   new BatonError("unknown_envelope", {
-    message: `${envelope} cannot be read by this version of Baton.`,
+    message: `Envelope ${envelope} cannot be read by this version of Baton.`,
     path: "id",
     hint: "Upgrade Baton, then read it again.",
   });
@@ -123,12 +127,12 @@ function unknownPart(id: string, envelope: Envelope): BatonError {
   const wanted = id.slice(id.indexOf("#") + 1).replace(/\[.*/, "");
   const nearest = nearestNames(wanted, parts);
   return new BatonError("invalid_input", {
-    message: `${id} does not exist in that envelope.`,
+    message: `${id} does not exist in the envelope.`,
     path: "id",
     hint:
       nearest.length > 0
         ? `Did you mean ${nearest.map((part) => `${envelope.id}#${part}`).join(" or ")}?`
-        : `It has ${parts.join(", ")}.`,
+        : `The envelope has the parts ${parts.join(", ")}.`,
     details: { envelope: envelope.id, parts },
   });
 }

@@ -1,8 +1,11 @@
-/** What a record says: its content, and its data, such as the outputs of a result or the hints of a failure. */
+/**
+ * The full text of a record: its content and its data, such as the outputs of a result or the hints of a
+ * failure.
+ */
 import type { Memory } from "../../memory/record.ts";
 import { renderData } from "../../text/data-text.ts";
 
-/** Returns the content followed by the data; values that the content repeats are left out. */
+/** Returns the content followed by the data; values that the content repeats are omitted. */
 export function textOfRecord({ content, data }: Pick<Memory, "content" | "data">): string {
   if (data === undefined) return content;
   const said = Object.entries(data).filter(

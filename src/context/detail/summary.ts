@@ -1,8 +1,9 @@
 /**
- * The summary of a record: the sender's own first, then one that somebody stored, else the record's own
- * sentences, or a model's words where the hub has one. What a model says is kept as a memory of type
- * `summary` that summarizes the record, and found again instead of asked for twice. A model that fails,
- * says nothing or too much changes nothing: then it is the record's own sentences, and why is told.
+ * The summary of a record: the sender's if there is one, then a stored one, then that of a model if the hub
+ * has a summarizer, and otherwise an extract of the record's own sentences.
+ *
+ * A model's summary is stored as a memory of type `summary` that summarizes the record, and reused instead of
+ * requested twice. If a model fails or returns nothing or too much, the extract is used, with the reason.
  */
 
 import { BatonError } from "../../base/errors.ts";
@@ -16,23 +17,27 @@ import { extract } from "../../text/extract.ts";
 import { tokenCounter } from "../../text/tokens.ts";
 import type { Summarizer, Workspace } from "../../workspace/workspace.ts";
 
+/** A summary of a record. */
 export interface Summary {
   readonly text: string;
-  /** Whose words: all of a short record, the sender's, a stored summary's, a model's, some of its own. */
+  /**
+   * Its source: the whole short record, the sender, a stored summary, a model, or an extract of the record.
+   */
   readonly by: "record" | "sender" | "summary" | "model" | "extract";
-  /** The record that holds it. */
+  /** Id of the record that stores it; absent if it is not stored. */
   readonly memory?: string;
-  /** Why it is not a model's, though there is one; or why a model's was not kept. */
+  /** Why a configured model was not used, or why its summary was not stored. */
   readonly why?: string;
 }
 
+/** Options of `summaryOf()`. */
 export interface SummaryOptions {
-  /** What the sender of a handoff said about it. */
+  /** The summary by the sender of a handoff. */
   readonly sent?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A summary of at most so many tokens. */
+/** Returns a summary of at most `tokens` tokens. */
 export async function summaryOf(
   workspace: Workspace,
   memory: Memory,
@@ -51,8 +56,9 @@ export async function summaryOf(
   const own: Summary = { text: extractWithin(memory.content, tokens, count), by: "extract" };
   const { summarizer } = workspace;
   if (summarizer === undefined || memory.quarantined !== undefined) return own;
-  if (!isTeamScoped(memory)) return { ...own, why: "it is private, and goes to no model" };
-  if (findSecrets(memory.content).length > 0) return { ...own, why: "it seems to hold a secret" };
+  if (!isTeamScoped(memory)) return { ...own, why: "it is private, so it is not sent to a model" };
+  if (findSecrets(memory.content).length > 0)
+    return { ...own, why: "it seems to contain a secret, so it is not sent to a model" };
   const made = await sharePendingSummary(workspace, memory, async () => {
     const said = await summarizeWithModel(summarizer, memory.content, {
       tokens,
@@ -68,7 +74,7 @@ export async function summaryOf(
 
 type Count = (text: string) => number;
 
-/** A text's own sentences, as many as fit. */
+/** Returns as many of a text's own sentences as fit. */
 function extractWithin(text: string, tokens: number, count: Count): string {
   let most = Math.min(text.length, tokens * 6);
   for (;;) {
@@ -79,10 +85,10 @@ function extractWithin(text: string, tokens: number, count: Count): string {
   }
 }
 
-/** More than anybody hands one record on by. */
+/** Relations read: more than any record has summaries. */
 const MAX_EDGES = 1_000;
 
-/** The newest summary of this record, and of no other, that is seen. */
+/** Returns the newest visible summary of exactly this record. */
 async function storedSummary(workspace: Workspace, { id }: Memory): Promise<Memory | undefined> {
   const { store, name } = workspace;
   const edges = await store.findRelations({
@@ -110,7 +116,7 @@ interface ModelSummaryOptions {
   readonly count: Count;
 }
 
-/** What the model says, or why that is no summary. */
+/** The model's summary, or why its reply is not used. */
 type ModelSummary =
   | { readonly text: string; readonly memory?: string; readonly why?: string }
   | { readonly text: undefined; readonly why: string };
@@ -129,17 +135,17 @@ async function summarizeWithModel(
     signal?.throwIfAborted();
     return failed(error instanceof Error ? error.message : `${model} failed`);
   }
-  if (typeof said !== "string" || said.trim() === "") return failed(`${model} said nothing`);
+  if (typeof said !== "string" || said.trim() === "") return failed(`${model} returned nothing`);
   const summary = said.trim();
   if (count(summary) > tokens || summary.length >= text.length) {
-    return failed(`${model} said more than it was asked for`);
+    return failed(`${model} returned more than was requested`);
   }
   return { text: summary };
 }
 
 const pendingSummaries = new WeakMap<object, Map<string, Promise<ModelSummary>>>();
 
-/** Who asks for the same at the same time waits for the same answer. */
+/** Concurrent requests for the summary of one record share one reply. */
 function sharePendingSummary(
   { root }: Workspace,
   { id }: Memory,
@@ -154,7 +160,7 @@ function sharePendingSummary(
   return asked;
 }
 
-/** Keeps a model's summary, in the hub's own name, since nobody of the team said it. */
+/** Stores a model's summary, with the hub as its author, since no agent of the team wrote it. */
 async function storeSummary(
   workspace: Workspace,
   { id, digest, task }: Memory,
@@ -173,8 +179,8 @@ async function storeSummary(
     const [record] = await remember(workspace, await systemAuthor(workspace), [input]);
     return record === undefined ? {} : { memory: record.id };
   } catch (error) {
-    // It is shown all the same: a store that takes nothing now (a closed branch) is read on.
+    // The summary is returned anyway: a failed write (e.g. on a closed branch) must not fail a read.
     if (!(error instanceof BatonError)) throw error;
-    return { why: `it was not kept: ${error.message}` };
+    return { why: `it was not stored: ${error.message}` };
   }
 }

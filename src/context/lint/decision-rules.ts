@@ -1,8 +1,8 @@
 /**
- * What is settled: a statement that says again, or speaks against, a decision or a constraint that the
- * team remembers and that holds. Said again it may drift from what was decided, so a reference is
- * better; against it somebody has to decide anew first. By words alone (search/likeness.ts), and in
- * doubt neither.
+ * Lint rules `repeats_decision` and `contradicts_decision`: a statement repeats or contradicts an active
+ * decision or constraint of the team. A repeated statement may drift from what was decided, so a reference is
+ * better; a contradicting one requires a new decision first. They compare words only (search/likeness.ts),
+ * and report nothing in case of doubt.
  */
 import { ledgerOf } from "../../ledger/ledger.ts";
 import {
@@ -14,19 +14,19 @@ import { statementsOf } from "../../search/statement.ts";
 import type { TextWithPath } from "./handoff-content.ts";
 import type { HandoffContent, LintRule, LintSubject, Remark } from "./rule.ts";
 
-/** What a team settles things with. */
+/** Types of memories that settle a question. */
 const DECISION_TYPES = ["decision", "constraint"];
-/** Statements that are looked for at the same time. */
+/** Statements that are searched concurrently. */
 const CONCURRENT_SEARCHES = 8;
 
 interface StatementMatch extends TextWithPath {
   readonly known: SimilarMemory;
 }
 
+/** Reports statements that repeat a decision or constraint without a reference to it. */
 export const repeatsDecision: LintRule = {
   level: "warn",
-  meaning:
-    "A statement says what a decision or constraint of the team says, without referring to it",
+  meaning: "A statement repeats a decision or constraint of the team without referring to it",
 
   async query(subject) {
     const referred = new Set(subject.letter.refs.map(({ id }) => id));
@@ -35,15 +35,18 @@ export const repeatsDecision: LintRule = {
     );
     return same.map(({ path, known: { memory } }) => ({
       path,
-      message: `${path}: says what ${memory.type} ${memory.id} of ${memory.agent} says`,
+      message: `${path}: repeats ${memory.type} ${memory.id} of ${memory.agent}`,
       hint: `Refer to it instead, refs: ["${memory.id}"]: a reference stays true when it changes.`,
     }));
   },
 };
 
+/**
+ * Reports statements that contradict an active decision or constraint, including those on the task's ledger.
+ */
 export const contradictsDecision: LintRule = {
   level: "error",
-  meaning: "A statement speaks against a decision or constraint of the team that holds",
+  meaning: "A statement contradicts an active decision or constraint of the team",
 
   async query(subject) {
     const against = (await findMatches(subject)).filter(
@@ -52,18 +55,18 @@ export const contradictsDecision: LintRule = {
     const remarks = against.map(
       ({ path, known: { memory, why } }): Remark => ({
         path,
-        message: `${path}: speaks against ${memory.type} ${memory.id} of ${memory.agent} (${why})`,
-        hint: `Keep to it, or decide anew first: remember a decision that supersedes ${memory.id}.`,
+        message: `${path}: contradicts ${memory.type} ${memory.id} of ${memory.agent} (${why})`,
+        hint: `Follow it, or decide again first: remember a decision that supersedes ${memory.id}.`,
       }),
     );
     return [...remarks, ...(await findLedgerConflicts(subject))];
   },
 };
 
-/** Statements that are held against what the task's line carries; more are no more use to a reader. */
+/** Statements compared with the task's ledger; more findings would not help a reader. */
 const MAX_STATEMENTS = 100;
 
-/** What follows the task to its end binds as well: its musts, unless this handoff releases them. */
+/** Finds contradictions to the must-constraints on the task's ledger, except those this handoff releases. */
 async function findLedgerConflicts({ workspace, letter }: LintSubject): Promise<Remark[]> {
   const { task, released = [] } = letter;
   const ledger = task === undefined ? undefined : await ledgerOf(workspace, task);
@@ -79,15 +82,15 @@ async function findLedgerConflicts({ workspace, letter }: LintSubject): Promise<
         return [
           {
             path,
-            message: `${path}: speaks against ${id}, which must hold on "${task}" (${why})`,
-            hint: `Keep to it, or take it off the line first, releases: [{ id: "${id}", reason: "…" }].`,
+            message: `${path}: contradicts constraint ${id} of "${task}" (${why})`,
+            hint: `Follow it, or release it from the ledger first, releases: [{ id: "${id}", reason: "…" }].`,
           },
         ];
       }),
     );
 }
 
-/** Two rules ask the same of a subject. */
+/** The matches of a subject, which both rules need. */
 const matchesBySubject = new WeakMap<LintSubject, Promise<readonly StatementMatch[]>>();
 
 function findMatches(subject: LintSubject): Promise<readonly StatementMatch[]> {
@@ -115,7 +118,7 @@ async function searchMatches({
   return distinctMatches(all);
 }
 
-/** What a sender claims to hold, or wants done: state, steps, constraints, and what was decided. */
+/** Returns the statements of a handoff: state, steps, constraints and what was decided. */
 function statementsIn({ state, next, constraints, history }: HandoffContent): TextWithPath[] {
   return [
     ...statementsOf(state ?? "").map(({ text }) => ({ path: "state", text })),
@@ -127,7 +130,7 @@ function statementsIn({ state, next, constraints, history }: HandoffContent): Te
   ];
 }
 
-/** Several sentences of one field can meet the same record. */
+/** Keeps one match per path and record: several sentences of a field can match the same record. */
 function distinctMatches(all: readonly StatementMatch[]): StatementMatch[] {
   const seen = new Map<string, Set<string>>();
   return all.filter(({ path, known }) => {

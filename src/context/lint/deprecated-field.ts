@@ -1,8 +1,9 @@
-/** A field that goes away: told while both ways of saying it are still understood. */
+/** Lint rule `deprecated_field`: reports a deprecated field while both its old and new form are accepted. */
 import { deprecationsIn } from "../../envelope/deprecations.ts";
 import type { Draft, Envelope } from "../../envelope/schema.ts";
 import type { LintRule } from "./rule.ts";
 
+/** Reports fields that a later version of the envelope will not have. */
 export const deprecatedField: LintRule = {
   level: "warn",
   meaning: "A field is used that a later version of the envelope will not have",
@@ -12,7 +13,7 @@ export const deprecatedField: LintRule = {
       ({ path, since, use }) => ({
         path,
         message: `${path}: is deprecated since version ${since}`,
-        hint: `Say ${use} instead.`,
+        hint: `Use ${use} instead.`,
       }),
     ),
 };

@@ -1,10 +1,11 @@
-/** What a sender says, the same whether it was sent or not, and every text in it with its place. */
+/** The content of a handoff in one form for drafts and envelopes, and every text in it with its path. */
 
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
 import { artifactOf, blockedOf, constraintOf, decisionOf } from "../../envelope/seal.ts";
 import type { HandoffContent } from "./rule.ts";
 
+/** Returns the content of a draft. */
 export function contentOfDraft(draft: CheckedDraft): HandoffContent {
   return {
     ...draft,
@@ -19,14 +20,16 @@ export function contentOfDraft(draft: CheckedDraft): HandoffContent {
   };
 }
 
+/** Returns the content of an envelope. */
 export const contentOfEnvelope = (envelope: Envelope): HandoffContent => envelope;
 
+/** A text and its path in the handoff. */
 export interface TextWithPath {
   readonly path: string;
   readonly text: string;
 }
 
-/** The fields that hold what somebody wrote; ids and names are no prose. */
+/** Fields that contain prose; ids and names do not. */
 const TEXT_FIELDS = [
   "artifacts",
   "blocked",
@@ -44,12 +47,12 @@ const TEXT_FIELDS = [
   "state",
 ] as const satisfies readonly (keyof HandoffContent)[];
 
-/** Every text of a letter, also those of its payload, with where it stands. */
+/** Returns every text of a handoff with its path, including those in the payload. */
 export function textsOf(letter: HandoffContent): TextWithPath[] {
   return TEXT_FIELDS.flatMap((field) => textsIn(letter[field], field));
 }
 
-/** The same of any value that JSON can carry. */
+/** Returns every text in a JSON value with its path. */
 export function textsIn(
   value: unknown,
   path: string,
@@ -63,7 +66,10 @@ export function textsIn(
   return Object.entries(value).flatMap(([key, item]) => textsIn(item, `${path}.${key}`, within));
 }
 
-/** An object or list to read. What contains itself or is nested too deep is refused when it is sealed, with its path. */
+/**
+ * Returns whether a value is an object or list to descend into. A value that contains itself or is nested too
+ * deep is refused when it is sealed, with its path.
+ */
 export const isNested = (value: unknown, ancestors: readonly object[]): value is object =>
   typeof value === "object" &&
   value !== null &&

@@ -1,4 +1,4 @@
-/** What the lint finds in a handoff that was just sent: in what it says, without querying the store. */
+/** Lints a handoff that was just sent, by its content alone, without querying the store. */
 
 import type { DetectedSecret } from "../../envelope/mask-secrets.ts";
 import type { Envelope } from "../../envelope/schema.ts";
@@ -7,9 +7,12 @@ import { contentOfEnvelope } from "./handoff-content.ts";
 import type { AllLintRules, Finding, Repeat } from "./rule.ts";
 import { runLocalRules } from "./run-rules.ts";
 
-/** Finds when it is called: most senders never ask. `secrets`: what was taken out of it before. */
+/**
+ * Computes the findings when called, since most senders never read them. `secrets`: what was redacted before.
+ */
 export type LazyFindings = (secrets: readonly DetectedSecret[]) => readonly Finding[];
 
+/** Returns a function that computes the findings of a sent envelope. */
 export function lintSent(
   workspace: Workspace,
   rules: AllLintRules,
@@ -17,7 +20,7 @@ export function lintSent(
   repeats: readonly Repeat[],
 ): LazyFindings {
   return (redacted) => {
-    if (envelope.redacted !== undefined) return []; // Sent before with its key, and redacted since.
+    if (envelope.redacted !== undefined) return []; // Sent before with the same key, and redacted since.
     const letter = contentOfEnvelope(envelope);
     const subject = { workspace, letter, to: envelope.to, given: envelope, redacted, repeats };
     return runLocalRules(subject, rules);

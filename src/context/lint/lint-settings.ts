@@ -1,7 +1,7 @@
 /**
- * Which rules of the lint count in a workspace: entries that the team shares. A rule that is "refuse"
- * stops a handoff before it is stored; "warn" reports, with the handoff and when lint is called; "off"
- * finds nothing. Sending reads the entry at most once a second.
+ * Lint settings of a workspace, and their enforcement. A rule set to "refuse" stops a handoff before it is
+ * stored; "warn" reports its findings with the handoff and when lint is called; "off" disables it. Sending
+ * reads the setting at most once a second.
  */
 import * as z from "zod";
 import type { DetectedSecret } from "../../envelope/mask-secrets.ts";
@@ -26,15 +26,16 @@ import { RULE_TABLE } from "./rule-table.ts";
 import { runLocalRules, runRules } from "./run-rules.ts";
 
 const LINT = "lint";
-/** One entry per workspace. */
+/** Name of the only entry of a workspace. */
 const RULES = "rules";
 
+/** Modes of some rules. */
 export const LintRulesSchema = z.partialRecord(z.enum(RULE_NAMES), z.enum(RULE_MODES));
 
-/** What is not named stays as it is. */
+/** New modes of rules; an omitted rule keeps its mode. */
 export type LintRules = z.input<typeof LintRulesSchema>;
 
-/** How every rule counts. */
+/** Returns the mode of every rule, read from the store. */
 export async function readLintRules(workspace: Workspace): Promise<AllLintRules> {
   const entry = await workspace.store.findEntry(workspace.name, LINT, RULES);
   return withDefaults(entryValue<LintRules>(entry));
@@ -45,8 +46,10 @@ const withDefaults = (rules: LintRules = {}): AllLintRules =>
     RULE_NAMES.map((name) => [name, rules[name] ?? RULE_TABLE[name].binding ?? "warn"]),
   ) as AllLintRules;
 
+/** The modes of a workspace without settings. */
 export const DEFAULT_LINT_RULES = withDefaults();
 
+/** Changes the modes of rules and returns those of all; throws `invalid_input`. */
 export async function setLintRules(workspace: Workspace, rules: LintRules): Promise<AllLintRules> {
   const checked = parseOrThrow(LintRulesSchema, rules, {
     code: "invalid_input",
@@ -62,17 +65,17 @@ export async function setLintRules(workspace: Workspace, rules: LintRules): Prom
 
 const cachedRules = new SettingCache<AllLintRules>(readLintRules);
 
-/** How every rule counts, read at most once a second. */
+/** Returns the mode of every rule, read at most once a second. */
 export const cachedLintRules = (workspace: Workspace): Promise<AllLintRules> =>
   cachedRules.get(workspace);
 
 interface BindingRules {
   readonly names: readonly RuleName[];
-  /** One of them queries the store. */
+  /** Whether one of them queries the store. */
   readonly query: boolean;
 }
 
-/** The same rules hold for thousands of sends. */
+/** Cached by settings object, which thousands of sends share. */
 const bindings = new WeakMap<AllLintRules, BindingRules>();
 
 function bindingIn(rules: AllLintRules): BindingRules {
@@ -84,13 +87,13 @@ function bindingIn(rules: AllLintRules): BindingRules {
   return binding;
 }
 
-/** Who sends, and the work it hands on. */
+/** The sender of a handoff, and the work it hands on. */
 interface LintedSender {
   readonly agent: string;
   readonly work?: { readonly envelope: Envelope };
 }
 
-/** What is about to be sent. */
+/** A handoff that is about to be sent. */
 interface OutgoingHandoff {
   readonly draft: CheckedDraft;
   readonly to: Envelope["to"];
@@ -99,8 +102,8 @@ interface OutgoingHandoff {
 }
 
 /**
- * Throws when a handoff breaks binding rules, with all it breaks. Handoffs of the hub itself are not
- * checked. Answers with the rules it was held against.
+ * Throws `lint_refused` with every violation of a binding rule, and returns the rules that were applied.
+ * Handoffs sent by the hub itself are not checked.
  */
 export async function enforceLintRules(
   workspace: Workspace,
@@ -110,7 +113,7 @@ export async function enforceLintRules(
   if (agent === SYSTEM) return DEFAULT_LINT_RULES;
   const rules = await cachedLintRules(workspace);
   const subject = {
-    // Made when a rule reads it: of most handoffs none does.
+    // Computed when a rule reads it, which none does for most handoffs.
     get letter() {
       return { ...contentOfDraft(draft), task };
     },
@@ -120,7 +123,7 @@ export async function enforceLintRules(
   return rules;
 }
 
-/** The same of what is said anew in a handoff that was sent before: of these fields, and no others. */
+/** The same for an envelope that is edited: checks the given fields only. */
 export async function enforceLintRulesOnFields(
   workspace: Workspace,
   envelope: Envelope,
@@ -131,7 +134,10 @@ export async function enforceLintRulesOnFields(
   await refuseAll(subject, rules, ({ path }) => fields.includes(path.split(/[.[]/, 1)[0] ?? ""));
 }
 
-/** Throws when a handoff repeats an earlier one, where the workspace made that rule binding. */
+/**
+ * Throws `lint_refused` if a handoff repeats an earlier one and the rule `repeats_handoff` is set to
+ * "refuse".
+ */
 export function refuseRepeats(rules: AllLintRules, repeats: readonly Repeat[]): void {
   if (rules.repeats_handoff !== "refuse" || repeats.length === 0) return;
   refuse(

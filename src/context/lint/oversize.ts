@@ -1,6 +1,6 @@
 /**
- * Too large: a handoff that takes much of the receiver's budget leaves little for what it refers to,
- * and a large payload travels again with every hop.
+ * Lint rule `oversize`: a handoff that takes much of the receiver's budget leaves little for what it
+ * references, and a large payload is sent again with every hop.
  */
 import { canonicalJson } from "../../base/digest.ts";
 import { roleProfile } from "../../profiles/workspace-profiles.ts";
@@ -10,14 +10,15 @@ import { addressedReceiver } from "../view/receiver.ts";
 import { textsOf } from "./handoff-content.ts";
 import type { LintRule, LintSubject, Remark } from "./rule.ts";
 
-/** Of the receiver's budget: the rest is for pins, references and what the team knows. */
+/** Share of the receiver's budget; the rest is for pins, references and shared knowledge. */
 const SHARE = 0.5;
-/** Canonical bytes of a payload, a few pages: more is a document. */
+/** Largest canonical size of a payload in bytes, a few pages: anything larger is a document. */
 const PAYLOAD_BYTES = 16 * 1024;
 
+/** Reports handoffs over half of the receiver's budget, and payloads over 16 KB. */
 export const oversize: LintRule = {
   level: "warn",
-  meaning: "It takes more than half of the receiver's budget, or has a large payload",
+  meaning: "The handoff takes more than half of the receiver's budget, or has a large payload",
 
   read: largePayload,
   query: checkTextLength,
@@ -29,7 +30,7 @@ async function checkTextLength(subject: LintSubject): Promise<Remark[]> {
   const text = textsOf(subject.letter)
     .map((each) => each.text)
     .join("\n");
-  // No token is shorter than a byte: short ones need not be counted.
+  // A token has at least one byte: a short text need not be counted.
   if (Buffer.byteLength(text) <= most) return [];
   const { count } = await tokenizerFor(model);
   const tokens = count(text);
@@ -37,16 +38,16 @@ async function checkTextLength(subject: LintSubject): Promise<Remark[]> {
   return [
     {
       path: "",
-      message: `The handoff takes ${tokens} tokens by itself, more than half of the receiver's ${budget}`,
-      hint: "Put what is long into memories, and refer to them with a summary.",
+      message: `The handoff alone takes ${tokens} tokens, more than half of the receiver's budget of ${budget}`,
+      hint: "Move long texts into memories, and refer to them with a summary.",
     },
   ];
 }
 
-/** Only how much there is matters here, not how well it can be counted. */
+/** Only the amount matters here, not the precision of the count. */
 const EXACT_TOKENIZER = { name: "o200k_base", exact: true, margin: 0 } as const;
 
-/** What the receiver's view may take. */
+/** Returns the token budget of the receiver's view. */
 async function receiverBudgetOf({ workspace, letter, to }: LintSubject) {
   const receiver = to && (await addressedReceiver(workspace, to));
   const { tokens } = budgetOf({
@@ -66,8 +67,8 @@ function largePayload({ letter: { payload } }: LintSubject): Remark[] {
   return [
     {
       path: "payload",
-      message: `payload: has ${bytes} bytes`,
-      hint: 'Keep it in a file and name it, artifacts: [{ kind: "file", path, digest }], or in a memory.',
+      message: `payload: has ${bytes} bytes; ${PAYLOAD_BYTES} are recommended at most`,
+      hint: 'Keep it in a file and refer to it, artifacts: [{ kind: "file", path, digest }], or in a memory.',
     },
   ];
 }

@@ -1,6 +1,7 @@
-/** Work that was handed over before, by any agent: done twice it costs twice, and two results can disagree. */
+/** Lint rule `repeats_handoff`: work done twice costs twice, and two results can disagree. */
 import type { LintRule, Remark, Repeat } from "./rule.ts";
 
+/** Reports earlier handoffs of the same work, whichever agent sent them. */
 export const repeatsHandoff: LintRule = {
   level: "warn",
   meaning:
@@ -9,6 +10,7 @@ export const repeatsHandoff: LintRule = {
   read: ({ repeats = [] }) => remarksOn(repeats),
 };
 
+/** Returns one remark per repeated handoff. */
 export const remarksOn = (repeats: readonly Repeat[]): Remark[] => repeats.map(remarkOn);
 
 function remarkOn({ delivery, state, by, holder, at, why }: Repeat): Remark {

@@ -1,4 +1,6 @@
-/** Every rule of the lint, as a table; docs/LINT.md shows it. The longer ones have a file of their own. */
+/**
+ * Table of all lint rules (shown in docs/LINT.md), with the short ones; longer rules have their own files.
+ */
 import { contradictsDecision, repeatsDecision } from "./decision-rules.ts";
 import { deprecatedField } from "./deprecated-field.ts";
 import { oversize } from "./oversize.ts";
@@ -10,26 +12,26 @@ import { vagueIntent } from "./vague-intent.ts";
 
 const noNextStep: LintRule = {
   level: "warn",
-  meaning: "Nothing says what the receiver is to do first",
+  meaning: "The handoff does not state the receiver's first step",
 
   read(subject) {
     if (!asksForWork(subject) || subject.letter.next.length > 0) return [];
     return [
       {
         path: "next",
-        message: "next: says no step",
-        hint: 'Say what comes first, next: ["Extract validateToken() into its own file"].',
+        message: "next: has no step",
+        hint: 'Add the first step, next: ["Extract validateToken() into its own file"].',
       },
     ];
   },
 };
 
-/** An approval is a yes or a no: nothing has to be said of how good it is. */
+/** An approval is yes or no and needs no criteria. */
 const APPROVAL = "approval";
 
 const noCriteria: LintRule = {
   level: "warn",
-  meaning: "No output is asked for, or one without saying when it is good",
+  meaning: "The handoff expects no output, or an output without criteria",
 
   read(subject) {
     if (!asksForWork(subject)) return [];
@@ -38,8 +40,8 @@ const noCriteria: LintRule = {
       return [
         {
           path: "expects",
-          message: "expects: asks for no output",
-          hint: 'Say what should come back, expects: [{ name: "patch", type: "diff", criteria: ["All tests pass"] }].',
+          message: "expects: has no output",
+          hint: 'Add what should be returned, expects: [{ name: "patch", type: "diff", criteria: ["All tests pass"] }].',
         },
       ];
     }
@@ -49,14 +51,15 @@ const noCriteria: LintRule = {
         : [
             {
               path: `expects[${i}].criteria`,
-              message: `expects[${i}].criteria: does not say when "${name}" is good`,
-              hint: 'Give it criteria that can be checked, criteria: ["All tests pass"].',
+              message: `expects[${i}].criteria: is empty, so it is undefined when "${name}" is acceptable`,
+              hint: 'Add criteria that can be checked, criteria: ["All tests pass"].',
             },
           ],
     );
   },
 };
 
+/** Every rule by its name. */
 export const RULE_TABLE: Readonly<Record<RuleName, LintRule>> = {
   no_next_step: noNextStep,
   no_criteria: noCriteria,

@@ -1,10 +1,11 @@
-/** What a rule of the lint is, what it looks at and what it finds. */
+/** Types of the lint: rules, what they read, and their findings. */
 
 import type { DetectedSecret } from "../../envelope/mask-secrets.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { DeliveryState } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
+/** Names of all rules, in the order they run. */
 export const RULE_NAMES = [
   "no_next_step",
   "no_criteria",
@@ -19,28 +20,32 @@ export const RULE_NAMES = [
 ] as const;
 export type RuleName = (typeof RULE_NAMES)[number];
 
-/** How a rule counts in a workspace: "refuse" stops a handoff, "warn" reports, "off" finds nothing. */
+/**
+ * Mode of a rule in a workspace: "refuse" stops a handoff, "warn" reports findings, "off" disables the rule.
+ */
 export const RULE_MODES = ["refuse", "warn", "off"] as const;
 export type RuleMode = (typeof RULE_MODES)[number];
+/** The mode of every rule. */
 export type AllLintRules = Readonly<Record<RuleName, RuleMode>>;
 
-/** "error": it should not be sent like this. "warn": it could be better. */
+/** "error": the handoff should not be sent like this. "warn": it could be better. */
 export type FindingLevel = "warn" | "error";
 
+/** What a rule found. */
 export interface Finding {
   readonly rule: RuleName;
   readonly level: FindingLevel;
-  /** Where: `next[2]`. */
+  /** Path in the handoff: `next[2]`; empty for the whole handoff. */
   readonly path: string;
   readonly message: string;
-  /** What to write instead. */
+  /** How to fix it. */
   readonly hint: string;
 }
 
-/** What a rule says; who it is, and how much it weighs, is known of the rule. */
+/** A finding without rule and level, which its rule adds. */
 export type Remark = Pick<Finding, "path" | "message" | "hint">;
 
-/** What a sender says in a handoff, in the form of the envelope, sent or not. */
+/** The content of a handoff in the form of the envelope, whether it was sent or not. */
 export type HandoffContent = Pick<
   Envelope,
   | "action"
@@ -62,7 +67,7 @@ export type HandoffContent = Pick<
   readonly refs: readonly { readonly id: string; readonly summary?: string | undefined }[];
   readonly metadata: Readonly<Record<string, unknown>>;
   readonly task: string | undefined;
-  /** What it takes off the line. */
+  /** Items that it releases from the ledger. */
   readonly released?: readonly { readonly id: string }[] | undefined;
 };
 
@@ -71,46 +76,47 @@ export interface Repeat {
   readonly delivery: string;
   readonly envelope: string;
   readonly task: string;
-  /** Open, or completed. */
+  /** An open state, or "completed". */
   readonly state: DeliveryState;
-  /** Who sent it. */
+  /** Id of the sender. */
   readonly by: string;
   /** The agent that works on it or completed it; absent while it waits. */
   readonly holder?: string;
-  /** When it was completed, or else sent. */
+  /** When it was completed, or sent if it is open; in milliseconds since 1970. */
   readonly at: number;
-  /** "task": of the same task. "work": the same intent under another task. */
+  /** "task": it has the same task. "work": it has the same intent under another task. */
   readonly why: "task" | "work";
 }
 
+/** A handoff to lint. */
 export interface LintSubject {
   readonly workspace: Workspace;
   readonly letter: HandoffContent;
-  /** Whom it is for; undefined when neither the sender nor a route says. */
+  /** Its receiver; undefined if neither the sender nor a route names one. */
   readonly to: Envelope["to"] | undefined;
-  /** As it was written, with fields this version no longer has. */
+  /** The handoff as it was written, including deprecated fields. */
   readonly given: unknown;
-  /** Secrets that were taken out of it when it was said. */
+  /** Secrets that were redacted from it. */
   readonly redacted?: readonly DetectedSecret[] | undefined;
-  /** Of work that is handed on: what it was received with. */
+  /** The received envelope; absent unless work is handed on. */
   readonly before?: Envelope | undefined;
-  /** Earlier handoffs that ask for the same work. */
+  /** Earlier handoffs of the same work. */
   readonly repeats?: readonly Repeat[] | undefined;
 }
 
-/** A rule reads the handoff, queries the store about it, or both. */
+/** A lint rule: reads the handoff, queries the store about it, or both. */
 export interface LintRule {
   readonly level: FindingLevel;
-  /** How it counts in a workspace that has not set it; "warn" where it is not said. */
+  /** Mode in a workspace that has not set it; default: "warn". */
   readonly binding?: RuleMode;
-  /** What it finds, for people. */
+  /** What the rule reports, for people. */
   readonly meaning: string;
-  /** Reads the handoff alone: runs with every send. */
+  /** Checks the handoff alone; runs with every send. */
   readonly read?: (subject: LintSubject) => readonly Remark[];
-  /** Queries the store: runs when lint is called, and at sending only where the rule is binding. */
+  /** Queries the store; runs when lint is called, and with a send only if the rule is binding. */
   readonly query?: (subject: LintSubject) => Promise<readonly Remark[]>;
 }
 
-/** News and reports ask for nothing. */
+/** Returns whether a handoff asks for work; publications and reports do not. */
 export const asksForWork = ({ letter, to }: LintSubject): boolean =>
   to?.kind !== "channel" && letter.action !== "completed" && letter.action !== "failed";

@@ -1,9 +1,11 @@
-/** Runs rules on one handoff. */
+/** Runs lint rules on one handoff. */
 import type { AllLintRules, Finding, LintRule, LintSubject, Remark, RuleName } from "./rule.ts";
 import { RULE_NAMES } from "./rule.ts";
 import { RULE_TABLE } from "./rule-table.ts";
 
-/** What the rules find that are not off, in their order. A binding rule finds errors, whatever its own level is. */
+/**
+ * Returns the findings of all rules that are not off, in their order. Findings of a binding rule are errors.
+ */
 export async function runRules(
   subject: LintSubject,
   rules: AllLintRules,
@@ -19,7 +21,7 @@ export async function runRules(
   return found;
 }
 
-/** The same of what the handoff itself shows, without querying the store. */
+/** The same for rules that read the handoff alone, without querying the store. */
 export function runLocalRules(
   subject: LintSubject,
   rules: AllLintRules,

@@ -1,17 +1,18 @@
 /**
- * A secret in what is handed over: an envelope is for good, everybody may read it, and it goes to
- * models. Told by kind and place, never by itself, not even where it is the name of a field. Of a
- * handoff that is being sent, what was taken out of it before counts as well.
+ * Lint rule `secret`: an envelope is permanent, readable by any agent, and sent to models. A finding gives
+ * kind and path of a secret, never its value, not even if it is the name of a field. For a handoff that is
+ * being sent, secrets redacted from it before are reported as well.
  */
 import { type DetectedSecret, maskSecrets } from "../../envelope/mask-secrets.ts";
 import type { LintRule, Remark } from "./rule.ts";
 
 const HINT =
-  "Take it out and say where it is kept (a vault, a variable); if it was stored before, redact it and change it.";
+  "Remove it and refer to where it is kept (a vault, a variable); if it was stored before, redact and rotate it.";
 
+/** Reports keys, passwords and tokens. */
 export const secret: LintRule = {
   level: "error",
-  meaning: "A key, a password or a token stands in it",
+  meaning: "The handoff contains a key, a password or a token",
 
   read: ({ letter, redacted = [] }) =>
     [...redacted, ...maskSecrets<unknown>(letter).secrets]

@@ -1,12 +1,14 @@
 /**
- * A conversation pasted in: the receiver has to work out again what came of it, and it is paid for at
- * every hop. Refused by default. What stood in the work that is handed on was said by an earlier sender.
+ * Lint rule `transcript`: a pasted conversation makes the receiver work out again what it led to, and is paid
+ * for at every hop. Refused by default. Text that was already in the received work is not reported, since an
+ * earlier sender wrote it.
  */
 import { isDeepStrictEqual } from "node:util";
 import { isMessageList, isTranscript } from "../../text/transcript.ts";
 import { isNested, textsOf } from "./handoff-content.ts";
 import type { HandoffContent, LintRule, LintSubject, Remark } from "./rule.ts";
 
+/** Refuses raw conversations, as text or as lists of messages. */
 export const transcript: LintRule = {
   level: "error",
   binding: "refuse",
@@ -20,7 +22,7 @@ export const transcript: LintRule = {
   },
 };
 
-/** False: no text in it has several lines or is JSON, and no list has messages. Asked of every handoff that is sent. */
+/** Quick check, run for every send: false if no text has several lines or JSON, and no list has messages. */
 function mayContainTranscript(value: unknown, ancestors: object[] = []): boolean {
   if (typeof value === "string") return value.includes("\n") || value.includes("{");
   if (!isNested(value, ancestors)) return false;
@@ -34,11 +36,11 @@ function mayContainTranscript(value: unknown, ancestors: object[] = []): boolean
 
 const remarkOn = (path: string): Remark => ({
   path,
-  message: `${path}: is a conversation as it went`,
-  hint: 'Write what came of it. To keep the conversation, remember it and refer to that record with a summary, refs: [{ id, summary }]. To allow conversations in this workspace: hub.settings.update({ lint: { transcript: "warn" } }).',
+  message: `${path}: contains a raw conversation`,
+  hint: 'Write its conclusions instead. To keep the conversation, remember it and refer to that record with a summary, refs: [{ id, summary }]. To allow conversations in this workspace: hub.settings.update({ lint: { transcript: "warn" } }).',
 });
 
-/** Whether this sender wrote it. */
+/** Returns whether this sender wrote the text, rather than an earlier one. */
 function isNew({ letter, before }: LintSubject, path: string): boolean {
   if (before === undefined) return true;
   const field = path.split(/[.[]/, 1)[0] as keyof HandoffContent & keyof typeof before;
@@ -50,7 +52,7 @@ const textPlaces = (letter: HandoffContent): string[] =>
     .filter(({ text }) => isTranscript(text))
     .map(({ path }) => path);
 
-/** Lists of messages that were not even made a text of. */
+/** Returns the paths of message lists that were not converted to text. */
 function messageLists(value: unknown, path: string, ancestors: readonly object[] = []): string[] {
   if (!isNested(value, ancestors)) return [];
   const within = [...ancestors, value];
