@@ -1,7 +1,7 @@
 /**
- * Files that a handoff names: they stay where they are, and travel by their digest. Where the file is at
- * hand, it is fresh, stale or gone; where it is not, that is said. Nothing outside of the folder that the
- * hub was given is ever opened, whatever a handoff calls a path.
+ * Files that a handoff references as artifacts: they stay where they are and are identified by their digest.
+ * A file that this hub can read is fresh, stale or gone; one that it cannot read is unchecked. Nothing
+ * outside the folder that the hub was opened with is ever opened, whatever path a handoff contains.
  */
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open, realpath } from "node:fs/promises";
@@ -13,14 +13,16 @@ import type { CheckedArtifact } from "./view.ts";
 
 type Artifact = Envelope["artifacts"][number];
 
-/** A file as an artifact of a handoff: its path in the hub's folder, and what is in it now. */
+/**
+ * A file as an artifact of a handoff: its path in the hub's folder, and the SHA-256 of its current content.
+ */
 export interface FileArtifact {
   readonly kind: "file";
   readonly path: string;
   readonly digest: string;
 }
 
-/** The artifacts of a handoff, each as it is here, in their order. */
+/** Checks the artifacts of a handoff, in their order. Reads at most `limits.artifactBytes` bytes in total. */
 export async function checkArtifacts(
   workspace: Workspace,
   artifacts: Envelope["artifacts"],
@@ -36,11 +38,11 @@ export async function checkArtifacts(
   return checked;
 }
 
-/** What became of looking into a file. */
+/** The result of checking a file. */
 type FileCheck =
   | { readonly kind: "read"; readonly digest: string; readonly bytes: number }
   | { readonly kind: "gone" }
-  /** Not here, not readable, or larger than there is room. */
+  /** Not available here, not readable, or larger than the bytes left. */
   | { readonly kind: "unchecked" };
 
 function freshnessOf({ digest }: Artifact, looked: FileCheck): CheckedArtifact["freshness"] {
@@ -60,7 +62,7 @@ async function checkFile(
   return inside === undefined ? { kind: "unchecked" } : digestIn(files, inside, room);
 }
 
-/** The path, if by its name it is within the folder; links are looked at when it is opened. */
+/** Returns the path if its name is within the folder; links are checked when it is opened. */
 function insideOf(root: string, path: string): string | undefined {
   if (path.includes("\0")) return undefined;
   const from = relative(root, resolve(root, path));
@@ -69,7 +71,7 @@ function insideOf(root: string, path: string): string | undefined {
     : resolve(root, from);
 }
 
-/** Not through a link at its end, and without waiting for the other end of a pipe. */
+/** Does not follow a link in the last component, and does not wait for the other end of a pipe. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 async function digestIn(root: string, path: string, room: number): Promise<FileCheck> {
@@ -91,7 +93,7 @@ async function digestOf(file: FileHandle, room: number): Promise<FileCheck> {
   let bytes = 0;
   for await (const chunk of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
-    if (bytes > room) return { kind: "unchecked" }; // It grows while it is read.
+    if (bytes > room) return { kind: "unchecked" }; // It grew while it was read.
     hash.update(chunk);
   }
   return { kind: "read", digest: hash.digest("hex"), bytes };
@@ -102,7 +104,7 @@ const isMissing = (error: unknown): boolean => {
   return code === "ENOENT" || code === "ENOTDIR";
 };
 
-/** A file of the hub's folder as an artifact, with the digest of what is in it now. */
+/** Returns a file of the hub's folder as an artifact. Throws `invalid_input` and `file_unusable`. */
 export async function fileArtifact(
   { files, limits }: Pick<Workspace, "files" | "limits">,
   path: string,
@@ -117,16 +119,16 @@ export async function fileArtifact(
 
 function outside(path: string, files: string | undefined): BatonError {
   return new BatonError("invalid_input", {
-    message: `${path} is not in the folder whose files this hub looks into${files === undefined ? ": it has none" : ""}.`,
+    message: `${path} is not in the files folder of this hub${files === undefined ? ": the hub has none" : ""}.`,
     path: "path",
-    hint: "Open the hub with files: <the folder>, or give the digest yourself.",
+    hint: "Open the hub with files: <the folder>, or pass the digest yourself.",
   });
 }
 
 function unusable(path: string, files: string, most: number): BatonError {
   return new BatonError("file_unusable", {
-    message: `${path} cannot be read in ${files}, leads out of it, or has more than ${most} bytes.`,
+    message: `${path} is not readable in ${files}, is outside of it, or has more than ${most} bytes.`,
     path: "path",
-    hint: "Name a file that is there; the limit is artifactBytes.",
+    hint: "Use a readable file in that folder, up to the limit artifactBytes.",
   });
 }

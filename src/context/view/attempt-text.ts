@@ -1,4 +1,4 @@
-/** Earlier attempts as a reader sees them: how each ended, what was tried, what might help, what was decided. */
+/** Renders earlier attempts: how each ended, what was tried, what might help, and what was decided. */
 import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
 import { UNTYPED } from "../../history/failure.ts";
 import { quoteText } from "../../text/fence.ts";
@@ -17,7 +17,7 @@ const OUTCOMES: Readonly<Record<EarlierAttempt["outcome"], string>> = {
 
 type LabeledText = readonly [label: string, text: string];
 
-/** What an attempt says, each with its label, the most useful first. */
+/** Returns the texts of an attempt with their labels, most useful first. */
 function labeledTextsOf({
   message,
   attempted,
@@ -47,13 +47,13 @@ function headOf({ attempt, at, by, outcome, type }: EarlierAttempt): string {
   return `attempt ${attempt}${who} ${OUTCOMES[outcome]}${kind}, ${formatInstant(at)}`;
 }
 
-/** As a block of a view. */
+/** Returns an attempt as a block of a view. */
 export function attemptBlock(attempt: EarlierAttempt): string {
   const lines = labeledTextsOf(attempt).map(([label, text]) => `  ${label}: ${quoteText(text)}`);
   return `${[`- ${headOf(attempt)}`, ...lines].join("\n")}\n`;
 }
 
-/** On one line; notes but the last are left to the view. */
+/** Returns an attempt on one line, with only its last note. */
 export function attemptLine(attempt: EarlierAttempt): string {
   const said = labeledTextsOf({ ...attempt, notes: [] }).map(
     ([label, text]) => `${label}: ${text}`,

@@ -1,25 +1,25 @@
 /**
- * How many tokens a view may take, and who says so: the call, the envelope, the role's profile, the
- * receiver's window less what its own prompt, instructions and work need; else a default that fits
- * everywhere.
+ * Token budget of a view. In this order: the call, the envelope, the role's profile, the receiver's context
+ * window minus what its own prompt, instructions and work need; otherwise a default that fits everywhere.
  */
 import type { FullProfile } from "../../profiles/role-profiles.ts";
 import type { Tokenizer } from "../../text/tokens.ts";
 import type { ViewBudget, ViewReceiver } from "./view.ts";
 
-/** For a receiver of which nothing is known: a few pages. */
+/** Budget of a receiver without a known window: a few pages. */
 export const DEFAULT_TOKENS = 4_000;
 
 interface BudgetSources {
-  /** By the call. */
+  /** From the call. */
   readonly tokens: number | undefined;
-  /** By the sender. */
+  /** From the sender. */
   readonly envelope: number | undefined;
   readonly profile: Pick<FullProfile, "reserve" | "tokens">;
   readonly receiver: Pick<ViewReceiver, "window">;
   readonly tokenizer: Omit<Tokenizer, "count">;
 }
 
+/** Returns the budget of a view, and where it comes from. */
 export function budgetOf(asked: BudgetSources): ViewBudget {
   const { name, exact, margin } = asked.tokenizer;
   return { ...resolveTokens(asked), tokenizer: name, exact, margin };
@@ -34,7 +34,7 @@ function resolveTokens({
   if (tokens !== undefined) return { tokens, from: "call" };
   const { system, instructions, work } = profile.reserve;
   const left = window && Math.max(1, Math.floor(window * (1 - system - instructions - work)));
-  // Who sends may not know how small the window is; nothing larger than it can be read.
+  // A sender may not know how small the window is, and nothing larger can be read.
   const most = window ?? Number.MAX_SAFE_INTEGER;
   if (envelope !== undefined) return { tokens: Math.min(envelope, most), from: "envelope" };
   if (profile.tokens !== undefined)
@@ -43,6 +43,6 @@ function resolveTokens({
   return { tokens: DEFAULT_TOKENS, from: "default" };
 }
 
-/** What the text may really count: less what is kept free for a count that is an estimate. */
+/** Returns the tokens that the text may take: the budget minus the margin for an estimated count. */
 export const usableTokens = ({ tokens, margin }: Pick<ViewBudget, "tokens" | "margin">): number =>
   Math.floor(tokens * (1 - margin));

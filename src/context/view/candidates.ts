@@ -1,31 +1,32 @@
-/** What is considered for a view: a record, where it was found, and what is known of it there. */
+/** Candidates for a view: records with the section they were found for, and how relevant they are there. */
 import { DETAIL_LEVELS, type DetailLevel, type Envelope } from "../../envelope/schema.ts";
 import type { Memory } from "../../memory/record.ts";
 import type { Section } from "../../profiles/view-parts.ts";
 import type { Freshness } from "./view.ts";
 
+/** A record considered for a view. */
 export interface Candidate {
   readonly memory: Memory;
   readonly section: Section;
-  /** Among those found the same way, from 0 to 1. */
+  /** Relevance among those found the same way, from 0 to 1. */
   readonly relevance: number;
-  /** The sender's own. */
+  /** The sender's summary. */
   readonly summary?: string | undefined;
-  /** What the sender wants the receiver to see of it at least. */
+  /** The least level of detail that the sender wants the receiver to see. */
   readonly level?: DetailLevel | undefined;
   readonly insteadOf?: string | undefined;
   readonly freshness?: Freshness | undefined;
-  /** A conversation as it went, or reasoning that a decision has settled: its gist is enough. */
+  /** A raw conversation, or reasoning that a decision has settled: its gist is enough. */
   readonly log?: true;
 }
 
-/** The sender's summary is of what it named, not of what holds in its place. */
+/** Returns the sender's summaries by id; each describes the record that was named, not what superseded it. */
 export const summariesIn = ({
   refs,
 }: Pick<Envelope, "refs">): ReadonlyMap<string, string | undefined> =>
   new Map(refs.map(({ id, summary }) => [id, summary]));
 
-/** Each record once, in the first place it was found; found in several ways it matters more. */
+/** Keeps each record once, in the first place it was found; being found several times adds relevance. */
 export function distinctCandidates(found: readonly Candidate[]): Candidate[] {
   const byId = new Map<string, Candidate>();
   for (const each of found) {
@@ -35,7 +36,7 @@ export function distinctCandidates(found: readonly Candidate[]): Candidate[] {
   return [...byId.values()];
 }
 
-/** What was pinned, or named itself, is still what holds in the place of one that is stale. */
+/** Merges two finds. A pinned or named record can also be the one that replaces a stale reference. */
 function mergeCandidates(known: Candidate, again: Candidate): Candidate {
   const { freshness = again.freshness, insteadOf } =
     known.insteadOf === undefined && again.insteadOf !== undefined ? again : known;

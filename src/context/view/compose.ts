@@ -1,7 +1,7 @@
 /**
- * Composing a view: what one receiver gets of a handoff, within its budget. Gathers what there is,
- * chooses by value per token, renders, and counts what it rendered: the result never exceeds its budget,
- * and what must travel is in it, or the call is refused and says by how much.
+ * Composes a view: what one receiver gets of a handoff within its token budget. Gathers candidates, selects
+ * by value per token, renders, and counts the rendered text: it never exceeds the budget. If what must be
+ * included does not fit, the call is refused with the number of missing tokens.
  */
 import * as z from "zod";
 import { clip } from "../../base/clip.ts";
@@ -33,27 +33,29 @@ import type {
   ViewReceiver,
 } from "./view.ts";
 
+/** Options of a view. */
 export const ViewOptionsSchema = z.strictObject({
-  /** Counts as this model does, instead of the one the receiver is registered with. */
+  /** Counts tokens as this model does; default: the model that the receiver is registered with. */
   model: z.string().min(1).optional(),
-  /** How many of the task's recent memories are considered. */
+  /** Number of recent memories of the task to consider. */
   recent: z.int().min(0).max(FORMAT_LIMITS.listItems).optional(),
-  /** As for this role, instead of the receiver's own. */
+  /** Uses the profile of this role; default: the receiver's role. */
   role: Name.optional(),
   strategy: z.enum(VIEW_STRATEGIES).optional(),
-  /** Counts with this encoding, exactly. */
+  /** Counts exactly, with this encoding. */
   tokenizer: z.enum(ENCODINGS).optional(),
   tokens: z.int().positive().optional(),
 });
 
 export type ViewOptions = z.input<typeof ViewOptionsSchema>;
 
-/** What was handed over, and the delivery of it; none where it is previewed. */
+/** The envelope, and its delivery; absent in a preview. */
 export interface ViewSource {
   readonly envelope: Envelope;
   readonly claimed?: DeliveryWithEnvelopeRow;
 }
 
+/** Returns the view of an envelope for a receiver. Throws `invalid_input` and `budget_too_small`. */
 export async function composeView(
   workspace: Workspace,
   receiver: ViewReceiver,
@@ -85,7 +87,7 @@ export async function composeView(
   return viewOf(gathered, { envelope, delivery, to, profile, tokenizer, budget, strategy });
 }
 
-/** For whom, and how. */
+/** Receiver, profile and budget of a view. */
 export interface ViewParameters {
   readonly envelope: Envelope;
   readonly delivery?: string | undefined;
@@ -96,7 +98,7 @@ export interface ViewParameters {
   readonly strategy: ViewStrategy;
 }
 
-/** The view of what was gathered. Pure: the same from the same. */
+/** Returns the view of what was gathered. Pure: the same input gives the same view. */
 export function viewOf(gathered: GatheredContext, composing: ViewParameters): View {
   const { envelope, to, tokenizer, budget, strategy } = composing;
   const pieces = piecesOf(gathered, composing);
@@ -130,7 +132,7 @@ export function viewOf(gathered: GatheredContext, composing: ViewParameters): Vi
 
 type SelectedForms = ReadonlyMap<string, Form>;
 
-/** What can be shown, with what it takes besides the pieces themselves. */
+/** Lays out a view: its pieces, and what head, foot, headings and group lines take in addition. */
 class ViewLayout {
   readonly headings: Readonly<Record<Section, number>>;
   readonly musts: readonly Piece[];
@@ -148,7 +150,7 @@ class ViewLayout {
     ) as Record<Section, number>;
   }
 
-  /** What a text takes that shows nothing but what must travel. */
+  /** Tokens of a text that contains only what must be included. */
   get needed(): number {
     const sections = new Set(this.musts.map(({ section }) => section));
     const headings = [...sections].reduce((sum, section) => sum + this.headings[section], 0);
@@ -157,7 +159,7 @@ class ViewLayout {
     return this.#frame(this.#pieces.length - this.musts.length) + headings + groups + musts;
   }
 
-  /** The fullest text that counts no more than there is room. */
+  /** Returns the fullest text within the given tokens. */
   fit(
     room: number,
     strategy: ViewStrategy,
@@ -187,7 +189,7 @@ class ViewLayout {
   }
 }
 
-/** What the lines before groups of these take, each once. */
+/** Returns the tokens of the group lines of these pieces, each counted once. */
 function groupTokens(pieces: readonly Piece[]): number {
   const lines = new Map(pieces.map(({ group }) => [group?.key, group?.tokens ?? 0]));
   return [...lines.values()].reduce((sum, tokens) => sum + tokens, 0);
@@ -197,7 +199,7 @@ const fullTokensOf = ({ forms }: Piece): number => forms.at(-1)?.tokens ?? 0;
 
 const share = (part: number, whole: number): number => (whole === 0 ? 1 : part / whole);
 
-/** Of an item that must travel, enough to know which it is. */
+/** Characters of an item in the error, enough to identify it. */
 const EXCERPT = 80;
 
 function refuseTooSmall(page: ViewLayout, room: number, budget: ViewBudget): void {
@@ -206,7 +208,7 @@ function refuseTooSmall(page: ViewLayout, room: number, budget: ViewBudget): voi
   const atLeast = Math.ceil(needed / (1 - budget.margin));
   const kept = budget.exact
     ? ""
-    : `, of which ${budget.tokens - room} are kept free because ${budget.tokenizer} only estimates this model`;
+    : `, of which ${budget.tokens - room} are reserved because ${budget.tokenizer} only estimates this model`;
   const items = musts.map((piece) => ({
     id: piece.id,
     section: piece.section,
@@ -214,9 +216,9 @@ function refuseTooSmall(page: ViewLayout, room: number, budget: ViewBudget): voi
     text: clip(excerptOf(piece), EXCERPT),
   }));
   throw new BatonError("budget_too_small", {
-    message: `What must travel takes ${needed} tokens, ${needed - room} more than there is room for: the budget is ${budget.tokens}${kept}.`,
+    message: `What the view must include takes ${needed} tokens, ${needed - room} more than fit: the budget is ${budget.tokens}${kept}.`,
     path: budget.from === "envelope" ? "budget.tokens" : "tokens",
-    hint: `Give it at least ${atLeast} tokens, unpin or release what need not always travel, or say the longest shorter.`,
+    hint: `Pass at least ${atLeast} tokens, unpin or release what need not always be included, or shorten the longest items.`,
     details: { budget: budget.tokens, room, needed, over: needed - room, atLeast, items },
   });
 }
@@ -256,14 +258,14 @@ function omittedOf(pieces: readonly Piece[], chosen: SelectedForms): OmittedMemo
       const { id, section, why } = piece;
       const omitted = { id, section, tokens: fullTokensOf(piece), why };
       if (form === undefined) return [omitted];
-      // How much of a record is shown is said where it is shown.
+      // For a record, the level is stated where it is shown.
       const isPart = piece.candidate === undefined && form.level !== "full";
       return isPart && form.tokens > 0 ? [{ ...omitted, shown: form.level }] : [];
     }),
   );
 }
 
-/** Head and foot are the task's, so that the parts are the whole. */
+/** Counts head and foot as part of the task section, so that the sections add up to the total. */
 function usesOf(
   pieces: readonly Piece[],
   chosen: SelectedForms,
@@ -287,7 +289,7 @@ function usesOf(
     .filter(({ shown, omitted }) => shown + omitted > 0);
 }
 
-/** Logs were not kept out for want of room. */
+/** Returns the share of candidates that fit. Logs are excluded: they were not omitted for lack of space. */
 function coverageOf(pieces: readonly Piece[], chosen: SelectedForms): number {
   const considered = pieces.filter(({ why, log }) => why === "budget" && log !== true);
   const whole = considered.reduce((sum, piece) => sum + fullTokensOf(piece), 0);

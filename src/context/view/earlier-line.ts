@@ -1,7 +1,7 @@
 /**
- * What earlier handoffs of a line reported, for its later receivers: the newest envelopes of the task and of
- * the tasks it inherits from, and the progress on the ledger, however old. Only what the team may see:
- * handoffs that were quarantined or are on another branch are left out.
+ * Reads what earlier handoffs of a line reported, for its later receivers: the newest envelopes of the task
+ * and of the tasks it inherits from, and the progress on the ledger, however old. Only what the team may see:
+ * handoffs that were quarantined or are on another branch are omitted.
  */
 
 import type { Envelope } from "../../envelope/schema.ts";
@@ -11,18 +11,20 @@ import type { EnvelopeRow } from "../../store/rows.ts";
 import { isRowVisible, type Visibility } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
+/** What earlier handoffs of a line reported. */
 export interface EarlierLine {
   /** Oldest first. */
   readonly envelopes: readonly Envelope[];
-  /** Oldest first; of envelopes that may be older than those. */
+  /** Oldest first; may come from envelopes older than those above. */
   readonly progress: readonly LedgerProgress[];
   readonly released: readonly LedgerRelease[];
-  /** The tasks it inherits from, the eldest first. */
+  /** The tasks it inherits from, eldest first. */
   readonly inherited: readonly string[];
   /** Deliveries of these envelopes that took more than one attempt. */
   readonly retried: readonly string[];
 }
 
+/** The line of a first handoff. */
 export const EMPTY_EARLIER_LINE: EarlierLine = {
   envelopes: [],
   progress: [],
@@ -31,11 +33,12 @@ export const EMPTY_EARLIER_LINE: EarlierLine = {
   retried: [],
 };
 
-/** Envelopes that are read of the task itself, and of the tasks it inherits from: each has its share. */
+/** Envelopes read of the task itself, and of all tasks it inherits from, which share them equally. */
 const OWN_ENVELOPES = 64;
 const INHERITED_ENVELOPES = 256;
 const MIN_PER_TASK = 4;
 
+/** Returns what was reported before an envelope. `looking`: the team's visibility. */
 export async function readEarlierLine(
   team: Workspace,
   looking: Promise<Visibility>,
@@ -64,7 +67,7 @@ export async function readEarlierLine(
   return { ...visible, released, inherited, retried };
 }
 
-/** Without the envelope itself, what was sent after it, and what it was sealed again from. */
+/** Removes the envelope itself, what was sent after it, and the envelopes that it was resealed from. */
 function envelopesBefore(
   rows: readonly EnvelopeRow[],
   { id, task, parents, hop }: Envelope,

@@ -1,7 +1,8 @@
 /**
- * "Earlier on this task": what earlier handoffs reported, one part each, the most useful and newest first,
- * with who, when and a short id. What the envelope itself says is not repeated, and what several handoffs say is there once. An
- * earlier handoff as a whole is named in the manifest, for everything that has no part here.
+ * The section "Earlier on this task": what earlier handoffs reported, one part each, most useful and newest
+ * first, with author, day and a short id. What the envelope itself contains is not repeated, and what several
+ * handoffs reported appears once. Each earlier handoff is listed in the manifest as a whole, for everything
+ * without a part here.
  */
 import type { Envelope } from "../../envelope/schema.ts";
 import type { PartKind } from "../../profiles/view-parts.ts";
@@ -19,7 +20,7 @@ import {
 } from "./item-text.ts";
 import { dayOf } from "./render.ts";
 
-/** The lists of an envelope that later receivers are shown, each item as a part. */
+/** The lists of an envelope that later receivers are shown; each item is a part. */
 const LISTS = [
   "doNotRedo",
   "done",
@@ -32,7 +33,7 @@ const LISTS = [
 ] as const satisfies readonly (PartKind & keyof Envelope)[];
 type List = (typeof LISTS)[number];
 
-/** Who reported it, when, and on which task. */
+/** Which agent reported it, when, and on which task. */
 interface Provenance {
   readonly by: string;
   readonly at: number;
@@ -40,15 +41,15 @@ interface Provenance {
 }
 
 interface Item extends Provenance {
-  /** Where it stands: env_…#done[2]. */
+  /** Its place: env_…#done[2]. */
   readonly id: string;
-  /** What it is called in the view. */
+  /** Its name in the view. */
   readonly label: string;
   readonly list: List;
   readonly text: string;
 }
 
-/** The parts of what came earlier, newest first, and the envelopes they are of. */
+/** Returns what earlier handoffs reported as parts, most useful and newest first. */
 export function earlierParts(envelope: Envelope, line: EarlierLine): Part[] {
   const items = distinctItems(envelope, itemsOf(line));
   return items.map((item, i) => ({
@@ -61,7 +62,7 @@ export function earlierParts(envelope: Envelope, line: EarlierLine): Part[] {
   }));
 }
 
-/** What a view is of, for what need not be said again of each item. */
+/** Task and day of a view, which its items need not repeat. */
 interface ViewContext {
   readonly task: string;
   readonly day: string;
@@ -72,7 +73,9 @@ const viewContextOf = ({ task, metadata }: Envelope): ViewContext => ({
   day: dayOf(metadata.createdAt),
 });
 
-/** One item as it was shown in the view of an envelope, from the envelope it stands in. */
+/**
+ * Returns one item as it was shown in the view of an envelope; undefined if its source does not contain it.
+ */
 export function earlierBlock(
   source: Envelope,
   { id, label }: Pick<Item, "id" | "label">,
@@ -120,7 +123,10 @@ function itemsOf(line: EarlierLine): Item[] {
     .sort((a, b) => rankOf(a) - rankOf(b) || b.at - a.at);
 }
 
-/** What keeps work from being done twice comes first, then what was decided and made, then what was asked for. */
+/**
+ * What prevents work from being done twice comes first, then what was decided and made, then what was
+ * requested.
+ */
 const RANKS: readonly (readonly List[])[] = [
   ["doNotRedo", "done", "blocked", "released"],
   ["history", "artifacts"],
@@ -131,10 +137,10 @@ const rankOf = ({ list }: Item): number => RANKS.findIndex((lists) => lists.incl
 
 const PROGRESS: readonly List[] = ["blocked", "doNotRedo", "done"];
 
-/** How much less the oldest progress matters than the newest: a dead end stays one. */
+/** How much less the oldest progress counts than the newest: little, since a dead end stays one. */
 const PROGRESS_DECAY = 0.2;
 
-/** Progress that a ledger was kept for and that is no longer on it was released. */
+/** Progress that was on the ledger and is no longer on it was released. */
 function isReleased(
   { list, text }: Item,
   { released }: EarlierLine,
@@ -155,7 +161,7 @@ const progressText = (list: List, text: string, on?: string): string => {
   }
 };
 
-/** The items of one list of an envelope, as text. */
+/** Returns the items of one list of an envelope as text. */
 function textsIn(source: Envelope, list: List, { released }: EarlierLine): string[] {
   switch (list) {
     case "done":
@@ -183,7 +189,7 @@ function textsIn(source: Envelope, list: List, { released }: EarlierLine): strin
   }
 }
 
-/** The day is told where it is not the handoff's own, which the head of the view names. */
+/** The day is stated only if it differs from the handoff's, which the head of the view contains. */
 function blockOf(item: Item, { task: on, day }: ViewContext): string {
   const { label, by, at, task } = item;
   const when = dayOf(at) === day ? "" : `, ${dayOf(at)}`;
@@ -191,13 +197,13 @@ function blockOf(item: Item, { task: on, day }: ViewContext): string {
   return `- ${label} by ${by}${when}${about}: ${withoutLabel(item)}\n`;
 }
 
-/** What the label and the author say already is not said again. */
+/** Removes a prefix that the label or the author already states. */
 function withoutLabel({ label, by, list, text }: Item): string {
   const known = list === "history" ? by : label.startsWith(`${list}-`) ? list : undefined;
   return known !== undefined && text.startsWith(`${known}: `) ? text.slice(known.length + 2) : text;
 }
 
-/** Without what the envelope says itself; of what was said several times, the newest. */
+/** Removes items that the envelope itself contains; of repeated items, keeps the newest. */
 function distinctItems(envelope: Envelope, items: readonly Item[]): Item[] {
   const said = new Set(
     LISTS.flatMap((list) =>
@@ -205,7 +211,7 @@ function distinctItems(envelope: Envelope, items: readonly Item[]): Item[] {
     ),
   );
   return items.filter(({ list, text }) => {
-    // What must hold travels with every envelope.
+    // Must-constraints are part of every envelope.
     if (list === "constraints" && text.startsWith("must ")) return false;
     const key = keyOf(list, text);
     if (said.has(key)) return false;

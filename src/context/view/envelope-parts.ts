@@ -1,8 +1,8 @@
 /**
- * What the envelope itself says, in pieces that are shown or left out one by one. The intent, what must
- * hold and what is still to be decided always travel, word for word; the rest as far as there is room.
- * Each piece ends its line, and begins neither with a space nor with a slash: so the pieces of a text
- * count exactly what they count together.
+ * Splits an envelope into parts that a view shows or omits one by one. Intent, must-constraints and open
+ * decisions are always included verbatim; the rest as far as it fits. Each part ends its line, and begins
+ * neither with a space nor with a slash: so the tokens of a text are exactly the sum of the tokens of its
+ * parts.
  */
 import { addressOf, type DetailLevel, type Envelope } from "../../envelope/schema.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
@@ -20,24 +20,25 @@ import {
 } from "./item-text.ts";
 import type { CheckedArtifact } from "./view.ts";
 
+/** A part of an envelope. */
 export interface Part {
-  /** By its place in the envelope (env_…#next[0]); a gap by the record that is missing. */
+  /** Its place in the envelope (env_…#next[0]); for a gap, the id of the missing record. */
   readonly id: string;
   readonly section: Section;
   readonly text: string;
-  /** What the text calls it, where it is not a part of the envelope itself. */
+  /** Its name in the text; absent for parts of the envelope itself. */
   readonly label?: string;
-  /** Shorter forms of it, the shortest first: shown where the whole does not fit. */
+  /** Shorter forms, shortest first; used if the whole does not fit. */
   readonly shorter?: readonly { readonly level: DetailLevel; readonly text: string }[];
-  /** Whether it travels whatever it costs; else what it is, for the profile to weigh. */
+  /** "must" if it is always included; otherwise its kind, which the profile weighs. */
   readonly kind: "must" | PartKind;
-  /** Among those of its kind, from 0 to 1. */
+  /** Relevance among parts of its kind, from 0 to 1. */
   readonly relevance: number;
 }
 
 /**
- * The heading of the whole: who hands over what to whom, and how to read it. Names that can be sentences
- * (of tasks, roles, outputs, payloads) stand between marks; those of agents hold no spaces.
+ * Returns the head of a view: which agent hands over what to which receiver, and how to read the view. Names
+ * that can be sentences (of tasks, roles, outputs, payloads) are fenced; those of agents contain no spaces.
  */
 export function headOf(envelope: Envelope, receiver: string): string {
   const { from, task, action, hop, to } = envelope;
@@ -53,14 +54,16 @@ export function headOf(envelope: Envelope, receiver: string): string {
   ].join("\n");
 }
 
-/** The same call in the words of each interface. */
+/** The same call in each interface. */
 const READ_HINT = "Read anything by its id: work.read(id), the MCP tool read, or baton read.";
 
+/** The checked artifacts and gaps of an envelope. */
 export interface PartSources {
   readonly artifacts: readonly CheckedArtifact[];
   readonly gaps: readonly ViewGap[];
 }
 
+/** Returns the parts of an envelope: first those that are always included. */
 export function partsOf(envelope: Envelope, { artifacts, gaps }: PartSources): Part[] {
   return [...musts(envelope), ...task(envelope, artifacts), ...gapParts(gaps)];
 }
@@ -77,7 +80,7 @@ function musts(envelope: Envelope): Part[] {
   return [
     ...(origin === undefined
       ? []
-      : [must("origin", "task", `- what was wanted at first:\n${fenceText(origin)}\n`)]),
+      : [must("origin", "task", `- original intent:\n${fenceText(origin)}\n`)]),
     must("intent", "task", `- intent:\n${fenceText(intent)}\n`),
     ...constraints.flatMap((each, i) =>
       each.level === "must"
@@ -153,7 +156,7 @@ function task(envelope: Envelope, artifacts: readonly CheckedArtifact[]): Part[]
   ];
 }
 
-/** A longer payload has shorter forms: a line that names it, and an outline. */
+/** Characters above which a payload has shorter forms: a line that names it, and an outline. */
 const LONG_PAYLOAD = 480;
 
 function payloadPart(envelope: string, { type, data }: FieldOf<"payload">): Part {
@@ -174,7 +177,7 @@ function payloadPart(envelope: string, { type, data }: FieldOf<"payload">): Part
   };
 }
 
-/** What else the envelope says about the work, on one line. */
+/** Returns further fields of the envelope on one line. */
 function details(envelope: Envelope): string[] {
   const { run, branch, touches = [], after = [], priority, policy, metadata } = envelope;
   const { createdAt: _, ...written } = metadata;
@@ -190,13 +193,13 @@ function details(envelope: Envelope): string[] {
   return said.length === 0 ? [] : [`- details: ${said.join("; ")}\n`];
 }
 
-/** What failed, then what might mend it: one by one, as far as there is room. */
+/** Returns the failure and then its hints, each as a part. */
 function failureParts(envelope: string, failure: Envelope["failure"]): Part[] {
   if (failure === undefined) return [];
   const { attempted, hints } = failure;
   const texts = [
     failureText(failure),
-    ...hints.map((hint) => `- might mend it: ${quoteText(hint)}\n`),
+    ...hints.map((hint) => `- might fix it: ${quoteText(hint)}\n`),
     ...(attempted === undefined ? [] : [`- was attempted: ${quoteText(attempted)}\n`]),
   ];
   return listParts(envelope, "failure", texts, (text) => text);
@@ -231,7 +234,7 @@ function listParts<Item>(
   }));
 }
 
-/** What was done last says most about where things stand. */
+/** Weighs later items higher: what was done last says most about the current state. */
 const weightByRecency = (parts: readonly Part[]): Part[] =>
   parts.map((part, i) => ({ ...part, relevance: (i + 1) / parts.length }));
 
@@ -248,7 +251,7 @@ const flagText = ({ about, path, why }: ItemOf<"flags">): string =>
   `- flagged about ${about}, at ${quoteText(path)}: ${quoteText(why)}\n`;
 
 const reconstructedText = ({ holder, attempt, notes, reason }: FieldOf<"reconstructed">): string =>
-  `- made by the hub from ${notes} notes of ${holder}, who fell silent (try ${attempt}): ${quoteText(reason)}\n`;
+  `- reconstructed by the hub from ${notes} notes of ${holder}, which stopped responding (attempt ${attempt}): ${quoteText(reason)}\n`;
 
 const gapParts = (gaps: readonly ViewGap[]): Part[] =>
   gaps.map(({ id, reason }) => ({

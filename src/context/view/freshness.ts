@@ -1,8 +1,8 @@
 /**
- * Freshness: whether what a handoff refers to is still what it was when it was sent. A record never
- * changes, so it is fresh until another supersedes or corrects it; then the newest that holds instead is
- * given, and said to. What is missing, redacted or quarantined, with nothing in its place, is a gap: looked
- * for again each time somebody asks, and never a reason to stop.
+ * Checks whether what a handoff references is still what it was when it was sent. A record never changes, so
+ * it is fresh until another supersedes or corrects it; then the newest one is returned instead, marked as
+ * stale. What is missing, redacted or quarantined without a replacement is a gap: it is looked up again on
+ * every read, and never stops the work.
  */
 import { setTimeout } from "node:timers/promises";
 import { isBatonError } from "../../base/errors.ts";
@@ -20,23 +20,24 @@ import type { Freshness } from "./view.ts";
 
 type Reference = Envelope["refs"][number];
 
-/** A reference, and what holds of it now. */
+/** A reference and its current record. */
 export interface ResolvedReference {
   readonly ref: Reference;
-  /** The freshest: what was sent, or what holds in its place. */
+  /** The record that was sent, or the newest one that superseded it. */
   readonly memory: Memory;
   readonly freshness: Exclude<Freshness, "gone">;
-  /** The record that was sent, where another holds in its place. */
+  /** Id of the record that was sent; present if another superseded it. */
   readonly insteadOf?: string;
 }
 
+/** The references of a handoff as they are now. */
 export interface ResolvedReferences {
-  /** In the order they were sent; then what was a gap and has turned up. */
+  /** In the order they were sent; then gaps that can be resolved now. */
   readonly resolved: readonly ResolvedReference[];
   readonly gaps: readonly ViewGap[];
 }
 
-/** What a handoff refers to, as it is now. */
+/** Resolves the references and earlier gaps of a handoff. Retries while the store is unavailable. */
 export async function resolveReferences(
   workspace: Workspace,
   refs: Envelope["refs"],
@@ -94,7 +95,7 @@ async function queryReferences(
 
 interface UnresolvedReference {
   readonly id: string;
-  /** What stands under the id. */
+  /** The record with that id; undefined if there is none. */
   readonly sent: Memory | undefined;
   readonly replaced: boolean;
 }
@@ -116,7 +117,7 @@ const isShowable = ({ id, redacted }: Memory, sight: Visibility): boolean =>
 const isUnchanged = (wanted: ReferenceOrGap, sent: Memory | undefined): boolean =>
   isGap(wanted) || sent === undefined || sent.digest === wanted.digest;
 
-/** Why there is nothing to show. Without anybody's own words: those are read at the record. */
+/** Returns why there is nothing to show, without quoting stored text, which is read from the record. */
 export function gapReason(
   sent: Memory | undefined,
   mark: QuarantineMark | undefined,
@@ -126,11 +127,11 @@ export function gapReason(
   if (sent === undefined) return "missing: no record has this id";
   if (sent.redacted !== undefined) return `redacted by ${sent.redacted.by}`;
   return replaced
-    ? "superseded, and what took its place is gone"
-    : "what stands there is not what was sent";
+    ? "superseded, and the record that replaced it is gone"
+    : "the record with this id is not the one that was sent";
 }
 
-/** Pauses between tries, when the store cannot be reached: an outage of a moment is not told. */
+/** Delays between attempts while the store is unavailable: a brief outage is not reported. */
 const RETRY_DELAYS_MS = [50, 200, 800] as const;
 
 async function retryWhileUnavailable<T>({ random }: Workspace, run: () => Promise<T>): Promise<T> {

@@ -1,7 +1,7 @@
 /**
- * Gaps: what a handoff refers to and nobody could find. They hold nobody up, and they are never
- * forgotten: each is looked for again before it is passed on, and what is still missing travels with
- * what the receiver makes next.
+ * Gaps: references of a handoff that could not be resolved. They do not stop the work and are never dropped:
+ * each is looked up again before it is passed on, and what is still missing is carried by the receiver's next
+ * handoff.
  */
 import type { Envelope } from "../../envelope/schema.ts";
 import type { ViewGap } from "../../memory/view-gap.ts";
@@ -10,7 +10,7 @@ import { checkArtifacts } from "./artifact-files.ts";
 import { resolveReferences } from "./freshness.ts";
 import type { CheckedArtifact, Freshness } from "./view.ts";
 
-/** Those of them that are still missing. Asks nothing where there are none. */
+/** Returns the gaps that are still missing. Makes no query if there are none. */
 export async function recheckGaps(
   workspace: Workspace,
   known: readonly ViewGap[],
@@ -19,7 +19,7 @@ export async function recheckGaps(
   return (await resolveReferences(workspace, [], distinct(known))).gaps;
 }
 
-/** Each once; what was learned of it last counts. */
+/** Keeps each gap once, with the newest reason. */
 function distinct(gaps: readonly ViewGap[]): ViewGap[] {
   return [...new Map(gaps.map((gap) => [gap.id, gap])).values()];
 }
@@ -28,19 +28,19 @@ function distinct(gaps: readonly ViewGap[]): ViewGap[] {
 export interface CheckedReference {
   readonly id: string;
   readonly freshness: Freshness;
-  /** What holds in its place, where it is stale. */
+  /** Id of the record that superseded it; present if it is stale. */
   readonly now?: string;
-  /** Why it is gone. */
+  /** Why it is gone; present if it is gone. */
   readonly reason?: string;
 }
 
-/** Whether what a handoff builds on is still what it was. */
+/** Whether what a handoff builds on is unchanged. */
 export interface CheckedContext {
   readonly references: readonly CheckedReference[];
   readonly artifacts: readonly CheckedArtifact[];
 }
 
-/** Every reference and file of a handoff: fresh, stale or gone. */
+/** Checks every reference and file of a handoff: fresh, stale or gone. */
 export async function checkContext(
   workspace: Workspace,
   { refs, gaps = [], artifacts }: Pick<Envelope, "refs" | "gaps" | "artifacts">,

@@ -1,12 +1,11 @@
 /**
- * Gathering what a view is chosen from: pins, the shared context, what the handoff names as it holds now,
- * what is connected with that, the task's recent records, and what the team knows that answers the task. Only what
- * everybody in the team may see, so that a view never shows its receiver what its sender could not have
- * meant; what was quarantined, superseded or taken away is not there, and what only makes other records
- * work says nothing to anybody.
+ * Gathers the candidates of a view: pins, the shared context, the current records that the handoff
+ * references, records related to those, recent records of the task, and what recall finds for the task. Only
+ * what the whole team may see, so that a view never shows its receiver what its sender could not have meant.
+ * Quarantined, superseded and deleted records are excluded, and so are records that only move work.
  *
- * Looks at the store are of fixed number, whatever the store holds: relations are read off the records
- * on the way out, and asked for many at once on the way in.
+ * The number of queries does not grow with the store: outgoing relations are read from the records, and
+ * incoming ones are queried for many records at once.
  */
 import { clip } from "../../base/clip.ts";
 import type { Envelope } from "../../envelope/schema.ts";
@@ -31,48 +30,50 @@ import { type EarlierLine, readEarlierLine } from "./earlier-line.ts";
 import { resolveReferences } from "./freshness.ts";
 import type { CheckedArtifact } from "./view.ts";
 
-/** How far, and to how many records, connections are followed. */
+/** How many relations deep, and up to how many records, neighbours are followed. */
 const NEIGHBOURHOOD = { depth: 2, visits: 50 } as const;
-/** Recent records of the task, unless the sender says. */
+/** Default number of recent records of the task. */
 const DEFAULT_RECENT = 20;
-/** Older records that are named in the manifest: of the task, and of the tasks it inherits from, each its share. */
+/** Older records listed in the manifest: of the task, and of all tasks it inherits from, which share them. */
 const MAX_LISTED = 100;
 const MAX_LISTED_INHERITED = 800;
 const MIN_PER_TASK = 4;
 const MAX_RECALLED = 12;
-/** Of intent and next steps: more words make a question no clearer. */
+/** Characters of intent and next steps used for recall: more words do not make a query clearer. */
 const QUESTION_LENGTH = 600;
-/** How much less a reference matters that is listed last: senders name first what matters most. */
+/** How much less the last reference counts than the first: senders list the most important ones first. */
 const LIST_ORDER_DECAY = 0.8;
-/** How much less a record matters one connection further away. */
+/** How much less a record counts per further relation. */
 const DEPTH_DECAY = 0.7;
 
+/** The candidates of a view. */
 export interface GatheredContext {
   /** Each record once, in the order of the sections. */
   readonly candidates: readonly Candidate[];
   readonly gaps: readonly ViewGap[];
-  /** Stale references in whose place stands a record that is told of as another's. */
+  /** Stale references with a replacement that is already shown as the replacement of another. */
   readonly replaced: readonly string[];
   readonly artifacts: readonly CheckedArtifact[];
   /** Earlier attempts at the delivery, oldest first. */
   readonly attempts: readonly EarlierAttempt[];
   /** What earlier handoffs reported. */
   readonly earlier: EarlierLine;
-  /** Older records of the task and of those it inherits from. */
+  /** Older records of the task and of the tasks it inherits from, for the manifest. */
   readonly older: readonly Memory[];
   readonly requested: number;
   readonly resolved: number;
 }
 
-/** For whom, and how far back. */
+/** Options of `gather()`. */
 export interface GatherOptions {
-  /** Recent records of the task that are considered. */
+  /** Number of recent records of the task to consider. */
   readonly recent?: number | undefined;
   readonly role?: string | undefined;
-  /** The delivery that is accepted; none where a handoff is previewed. */
+  /** The accepted delivery; absent in a preview. */
   readonly claimed?: DeliveryWithEnvelopeRow | undefined;
 }
 
+/** Gathers the candidates of a view for an envelope. */
 export async function gather(
   workspace: Workspace,
   envelope: Envelope,
@@ -81,7 +82,7 @@ export async function gather(
   const team = await teamOf(workspace, envelope);
   const looking = visibilityOf(team);
   const referring = referencedCandidates(team, envelope);
-  // Searching takes longest, in a thread of its own: everything else happens meanwhile.
+  // Recall takes longest and runs in its own thread: everything else runs in parallel.
   const lining = readEarlierLine(team, looking, envelope);
   const newest = looking.then((seen) => newestOf(team, seen, envelope.task, MAX_LISTED));
   const [
@@ -138,7 +139,7 @@ export async function gather(
   };
 }
 
-/** As everybody in the team sees it, on the branch the work is done on or where that has gone. */
+/** Returns the workspace as the whole team sees it, on the branch of the work or the one that replaced it. */
 export async function teamOf(workspace: Workspace, { branch }: Envelope): Promise<Workspace> {
   const where = branch === undefined ? workspace : await workspaceAfterClosing(workspace, branch);
   return { ...where, reader: ANONYMOUS_READER };
@@ -153,7 +154,7 @@ async function pinnedCandidates(team: Workspace): Promise<Candidate[]> {
   }));
 }
 
-/** What the team agreed on: what must hold always travels, the rest takes its turn. */
+/** Returns the shared context: must-constraints are always included, the rest competes. */
 async function sharedContextCandidates(
   team: Workspace,
   role: string | undefined,
@@ -169,7 +170,7 @@ interface ReferencedCandidates extends Pick<GatheredContext, "requested" | "reso
   readonly candidates: readonly Candidate[];
 }
 
-/** What the handoff names; the whole of a long intent among it. */
+/** Returns the records that the handoff references, including the full text of a long intent. */
 async function referencedCandidates(
   team: Workspace,
   envelope: Envelope,
@@ -194,7 +195,7 @@ async function referencedCandidates(
   };
 }
 
-/** What is connected with the references, and what was written of late, as it holds now. */
+/** Returns records related to the references, and recent ones, each in its newest version. */
 async function relatedCandidates(
   team: Workspace,
   looking: Promise<Visibility>,
@@ -214,7 +215,7 @@ async function relatedCandidates(
   return replaceSuperseded(team, sight, [...near, ...recentOf(found, recent)]);
 }
 
-/** What the tasks it inherits from have: too much to weigh, and not to be lost. */
+/** Returns records of the tasks it inherits from: too many to weigh, but listed in the manifest. */
 async function inheritedRecords(
   team: Workspace,
   looking: Promise<Visibility>,
@@ -227,10 +228,10 @@ async function inheritedRecords(
   return found.flat();
 }
 
-/** So many pages are read: records that only move work or show it may come between. */
+/** Pages read per task: records that only move or show work may come in between. */
 const MAX_PAGES = 5;
 
-/** The newest records of a task that say something. */
+/** Returns the newest informative records of a task. */
 async function newestOf(
   { store, name: workspace }: Workspace,
   sight: Visibility,
@@ -250,7 +251,7 @@ async function newestOf(
   return found.slice(0, most);
 }
 
-/** The newest records of the task; each competes with what was found otherwise. */
+/** Returns the newest records of the task as candidates. */
 const recentOf = (newest: readonly Memory[], most: number): Candidate[] =>
   newest.slice(0, most).map((memory, i, all) => ({
     memory,
@@ -258,7 +259,7 @@ const recentOf = (newest: readonly Memory[], most: number): Candidate[] =>
     relevance: 1 - (0.5 * i) / Math.min(most, all.length),
   }));
 
-/** What the team knows that answers what is to be done. */
+/** Returns what recall finds for the intent and the next steps. */
 async function recalledCandidates(
   team: Workspace,
   { intent, next }: Envelope,
@@ -273,7 +274,7 @@ async function recalledCandidates(
     .map(({ memory, score }) => ({ memory, section: "recalled", relevance: score / best }));
 }
 
-/** By what somebody meant to say, before what merely mentions it or carried it along. */
+/** Relations that an author wrote deliberately come before those that only mention or carry a record. */
 const STRONG_RELATIONS = [
   "supports",
   "contradicts",
@@ -284,7 +285,7 @@ const STRONG_RELATIONS = [
 ];
 const WEAK_RELATIONS = ["references", "summarizes", "continues-from"];
 
-/** Breadth first, both ways; never through a record that only moves work, nor counting it. */
+/** Searches breadth-first in both directions; does not pass through or count records that only move work. */
 async function neighbours(
   { store, name: workspace }: Workspace,
   sight: Visibility,
@@ -318,7 +319,7 @@ async function neighbours(
   return found;
 }
 
-/** What was superseded gives way to what holds instead. */
+/** Replaces superseded records by the current ones. */
 async function replaceSuperseded(
   team: Workspace,
   sight: Visibility,
@@ -337,7 +338,7 @@ async function replaceSuperseded(
   });
 }
 
-/** Without what was superseded. */
+/** Removes superseded records. */
 async function withoutSuperseded(
   team: Workspace,
   sight: Visibility,
@@ -352,22 +353,24 @@ async function withoutSuperseded(
   return memories.filter(({ id }) => became.get(id)?.replaced !== true);
 }
 
-/** Steps of a delivery that say more than that it moved. */
+/** Steps of a delivery with more information than that it moved. */
 const INFORMATIVE_VERBS: ReadonlySet<string> = new Set(["complete", "fail", "ask", "answer"]);
 
-/** Records of the hub's own that say only who handed what to whom do not: the envelope does. */
+/**
+ * Excludes records of the hub that only state which agent handed what to which: the envelope contains that.
+ */
 function isInformative({ type, redacted, envelope, trail = [] }: Memory): boolean {
   if (UNSEARCHABLE_TYPES.has(type) || redacted !== undefined || envelope !== undefined)
     return false;
   return trail.length === 0 || trail.some(({ verb }) => INFORMATIVE_VERBS.has(verb));
 }
 
-/** Types of records that are on the way to something. */
+/** Types of records that lead to a conclusion. */
 const REASONING: ReadonlySet<string> = new Set(["step", "question", "reasoning", "thought"]);
-/** Types of records that say what it came to. */
+/** Types of records that state a conclusion. */
 const CONCLUSION_TYPES: ReadonlySet<string> = new Set(["decision", "summary", "checkpoint"]);
 
-/** Marks conversations as they went, and reasoning that a decision or a summary has settled. */
+/** Marks raw conversations, and reasoning that a decision or a summary has settled. */
 async function withLogs(
   team: Workspace,
   sight: Visibility,

@@ -1,4 +1,4 @@
-/** Items of an envelope's lists as text: the same in the section of the task and in what came earlier. */
+/** Renders items of an envelope's lists, identically in the task section and in "Earlier on this task". */
 import type { Envelope } from "../../envelope/schema.ts";
 import { quoteText } from "../../text/fence.ts";
 import type { CheckedArtifact } from "./view.ts";
@@ -6,17 +6,20 @@ import type { CheckedArtifact } from "./view.ts";
 type ItemOf<Key extends keyof Envelope> =
   NonNullable<Envelope[Key]> extends readonly (infer Item)[] ? Item : never;
 
-/** The same wherever and whenever it is read. */
+/** Formats a time in UTC, independent of the reader's time zone. */
 export const formatInstant = (at: number): string => `${new Date(at).toISOString().slice(0, 16)}Z`;
 
+/** Renders a constraint. */
 export function constraintText({ id, level, rule, source }: ItemOf<"constraints">): string {
   const by = source === undefined ? "" : ` because of ${quoteText(source)}`;
   return `${level} ${id}: ${quoteText(rule)}${by}`;
 }
 
+/** Renders a blocker. */
 export const blockedText = ({ what, on }: ItemOf<"blocked">): string =>
   `blocked: ${quoteText(what)}${on === undefined ? "" : ` on ${quoteText(on)}`}`;
 
+/** Renders an expected output. */
 export function expectedText({
   name,
   type,
@@ -33,6 +36,7 @@ export function expectedText({
   return `expects ${quoteText(name)}: ${limits.join(", ")}${good}`;
 }
 
+/** Renders an entry of the history. */
 export function historyText({ agent, at, did, decided, why, ref }: ItemOf<"history">): string {
   const when = at === undefined ? "" : `, ${formatInstant(at)}`;
   const chose = decided === undefined ? "" : ` decided ${quoteText(decided)}`;
@@ -41,6 +45,7 @@ export function historyText({ agent, at, did, decided, why, ref }: ItemOf<"histo
   return `${agent}${when}: ${quoteText(did)}${chose}${because}${record}`;
 }
 
+/** Renders an artifact with its freshness. */
 export function artifactText(
   { kind, path, note, digest }: ItemOf<"artifacts">,
   freshness: CheckedArtifact["freshness"] = "unchecked",
@@ -51,7 +56,7 @@ export function artifactText(
   return `${kind} ${quoteText(path)}${state}${sum}${said}`;
 }
 
-/** `about`: the rule or the question that was released, where it is known. */
+/** Renders a release. `about`: the rule or question that was released, if it is known. */
 export function releaseText(
   { id, by, reason, decided }: ItemOf<"released">,
   about?: string,

@@ -1,12 +1,12 @@
 /**
- * Names for runs of an envelope's parts: `env_…#done[0-11]` for the first twelve of a list. A long list
- * that found no room takes one line of the manifest, and each part is still named.
+ * Ids for ranges of an envelope's parts: `env_…#done[0-11]` for the first twelve of a list. A long list that
+ * does not fit takes one line of the manifest, and each part is still named.
  */
 import type { OmittedMemory } from "./view.ts";
 
 const PART_RANGE = /^(.*#\w+)\[(\d+)(?:-(\d+))?\]$/;
 
-/** Neighbours in a list that are left out for the same reason, as one. */
+/** Merges consecutive parts of a list that are omitted for the same reason. */
 export function mergeRanges(omitted: readonly OmittedMemory[]): OmittedMemory[] {
   const runs: OmittedMemory[] = [];
   for (const each of omitted) {
@@ -26,7 +26,7 @@ function joinRange(before: string, next: string): string | undefined {
   return `${list}[${from}-${at}]`;
 }
 
-/** Each part that a name stands for. */
+/** Returns the id of each part in a range. */
 export function expandRange(id: string): string[] {
   const [, list, from, to = from] = PART_RANGE.exec(id) ?? [];
   if (list === undefined) return [id];

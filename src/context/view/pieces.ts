@@ -1,4 +1,4 @@
-/** Everything a view may show, as pieces with their price: what the envelope says, and records. */
+/** The pieces that a view can show, with their cost in tokens: parts of the envelope, and records. */
 
 import type { DetailLevel, Envelope } from "../../envelope/schema.ts";
 import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
@@ -16,25 +16,27 @@ import type { Form, Item } from "./select.ts";
 import { valueOfMemory, valueOfPart, worthOfLength } from "./value.ts";
 import type { OmittedMemory } from "./view.ts";
 
+/** Something that a view can show. */
 export interface Piece extends Item {
-  /** Undefined: it is a part of the envelope. */
+  /** The record; undefined for a part of the envelope. */
   readonly candidate: Candidate | undefined;
   readonly textAt: (level: DetailLevel) => string;
-  /** What the text calls it, where it is neither a record nor a part of the envelope itself. */
+  /** Its name in the text; absent for records and parts of the envelope itself. */
   readonly label?: string | undefined;
-  /** Why it is left out, when it is. */
+  /** The reason if it is omitted. */
   readonly why: OmittedMemory["why"];
 }
 
+/** What pieces are made and priced with. */
 export interface PieceOptions {
   readonly envelope: Envelope;
-  /** Missing in a preview. */
+  /** Absent in a preview. */
   readonly delivery?: string | undefined;
   readonly profile: FullProfile;
   readonly tokenizer: Tokenizer;
 }
 
-/** In the order they are shown. */
+/** Returns all pieces in the order they are shown. */
 export function piecesOf(gathered: GatheredContext, pricing: PieceOptions): Piece[] {
   const page: RenderContext = {
     task: pricing.envelope.task,
@@ -71,7 +73,7 @@ export function piecesOf(gathered: GatheredContext, pricing: PieceOptions): Piec
   return SECTIONS.flatMap((section) => pieces.filter((piece) => piece.section === section));
 }
 
-/** Of what earlier handoffs reported, the newest take their turn; the others are in the manifest. */
+/** Newest reports of earlier handoffs that compete; the others are listed in the manifest. */
 const MAX_EARLIER = 100;
 
 const attemptPart = (attempt: EarlierAttempt, id: string): Part => ({
@@ -83,7 +85,7 @@ const attemptPart = (attempt: EarlierAttempt, id: string): Part => ({
   relevance: 1,
 });
 
-/** Named in the manifest only, with an estimate of what it would take. */
+/** A piece that is only listed in the manifest, with an estimate of its tokens. */
 const listedPiece = (id: string, length: number, why: OmittedMemory["why"]): Piece => ({
   id,
   section: "earlier",
@@ -116,7 +118,7 @@ function partPiece(part: Part, { profile, tokenizer }: PieceOptions): Piece {
   };
 }
 
-/** A part without shorter forms is shown whatever the strategy. */
+/** A part without shorter forms is offered by every strategy. */
 function formsOf({ text, shorter = [] }: Part, tokenizer: Tokenizer): Form[] {
   const fits = shorter.length === 0 ? "reference" : "full";
   return [
@@ -129,10 +131,11 @@ function formsOf({ text, shorter = [] }: Part, tokenizer: Tokenizer): Form[] {
   ];
 }
 
+/** Returns the text of a part at a level. */
 export const textOfPart = ({ text, shorter = [] }: Part, level: DetailLevel): string =>
   shorter.find((each) => each.level === level)?.text ?? text;
 
-/** What holds in its place is shown for another: it is named in the manifest, and takes nothing. */
+/** A stale reference with a replacement that is shown for another: listed in the manifest, at no cost. */
 const replacedPiece = (id: string): Piece => ({
   id,
   section: "references",
@@ -144,7 +147,7 @@ const replacedPiece = (id: string): Piece => ({
   why: "said",
 });
 
-/** What the envelope says word for word, for records that say the same. */
+/** Returns the statements of the envelope, to find records that repeat them verbatim. */
 const statementsOf = ({ constraints, decisions, done, doNotRedo }: Envelope): Set<string> =>
   new Set([
     ...constraints.map(({ rule }) => rule),
@@ -153,7 +156,7 @@ const statementsOf = ({ constraints, decisions, done, doNotRedo }: Envelope): Se
     ...doNotRedo,
   ]);
 
-/** What is told already needs no second telling: what the envelope says, or a record before this one. */
+/** Returns whether the envelope or a record before this one has the same content. */
 function isDuplicate({ memory, section }: Candidate, told: Set<string>): boolean {
   const content = memory.content.trim();
   const known = told.has(content);
@@ -177,7 +180,7 @@ function memoryPiece(
   const takes = countBlock(tokenizer, line, () => line);
   const group = { key: `${section} ${line}`, text: line, tokens: takes };
   const weighed = valueOfMemory(candidate, profile);
-  // A log that nobody named stays out; of one that somebody did, the gist goes.
+  // A log that was not named is omitted; of one that was named, the gist is shown.
   const isKeptOut = log === true && candidate.freshness === undefined;
   const why = isTold ? "said" : isKeptOut ? "log" : weighed === 0 ? "limit" : "budget";
   return {

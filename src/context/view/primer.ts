@@ -1,8 +1,8 @@
 /**
- * The primer: what a receiver has to know before its first step, in less than two kilobytes, whatever the
- * envelope holds. Who am I, which task and why, what failed before, what do I do now, what must I not redo;
- * then what must hold and what is still open, as far as there is room. What does not fit is clipped at a word
- * or counted, and says where all of it is. Stored text stands between marks, as data.
+ * Renders the primer: what a receiver has to know before its first step, in less than 2 KB, whatever the
+ * envelope contains. Identity, task and purpose, earlier failures, next steps, what not to redo; then
+ * must-constraints and open decisions as far as they fit. What does not fit is clipped at a word or counted,
+ * with a pointer to the full text. Stored text is fenced as data.
  */
 
 import { addressOf, type Envelope } from "../../envelope/schema.ts";
@@ -11,17 +11,19 @@ import type { LedgerProgress } from "../../ledger/ledger.ts";
 import { fenceAddress, fenceLine, fenceText } from "../../text/fence.ts";
 import { attemptLine } from "./attempt-text.ts";
 
-/** Bytes of UTF-8: a primer is always below this. */
+/** Size limit of a primer in bytes of UTF-8; it is always smaller. */
 export const PRIMER_BYTES = 2_048;
 
-/** What names may take: enough for all but the longest, and never all of the room. */
+/** Largest size of a name: enough for all but the longest, and never all of the primer. */
 const NAME_BYTES = 160;
 
+/** The receiver that a primer addresses. */
 export interface PrimerReceiver {
   readonly agent: string;
   readonly role?: string | undefined;
 }
 
+/** Returns the primer of an envelope. */
 export function primerOf(
   envelope: Envelope,
   receiver: PrimerReceiver,
@@ -56,12 +58,12 @@ function headOf(
     ...(reconstructed === undefined
       ? []
       : [
-          `${name(reconstructed.holder)} had it before and fell silent; its notes are in the history.`,
+          `${name(reconstructed.holder)} had it before and stopped responding; its notes are in the history.`,
         ]),
     ...(gaps.length === 0
       ? []
       : [
-          `${pluralize(gaps.length, "record")} it refers to could not be found: see the view. Work goes on.`,
+          `${pluralize(gaps.length, "record")} it refers to could not be found: see the view. Continue without them.`,
         ]),
     "",
     `## What is wanted: ${fenceLine(name(task))}`,
@@ -86,10 +88,11 @@ function carriedLine({ id, payload, refs, artifacts }: Envelope): string[] {
 
 const pluralize = (n: number, what: string): string => `${n} ${what}${n === 1 ? "" : "s"}`;
 
-/** A part of the primer: its text within so many bytes. */
+/** A part of the primer. */
 interface Part {
-  /** Its share of the room where there is not enough for all. */
+  /** Its share of the space if not everything fits. */
   readonly weight: number;
+  /** Returns its text within so many bytes. */
   readonly render: (room: number) => string;
 }
 
@@ -109,7 +112,7 @@ function partsOf(envelope: Envelope, { attempts, progress }: Background): Part[]
   );
   return [
     textPart("", intent, 4),
-    ...(origin === undefined ? [] : [textPart("Asked for at first, in these words:", origin, 3)]),
+    ...(origin === undefined ? [] : [textPart("Original intent:", origin, 3)]),
     ...(state === undefined ? [] : [textPart("Where it stands:", state, 2)]),
     ...(failure === undefined
       ? []
@@ -129,7 +132,7 @@ function partsOf(envelope: Envelope, { attempts, progress }: Background): Part[]
     }),
     ...(outputs.length === 0
       ? []
-      : [listPart("Hand in, as outputs when you complete it", outputs, { weight: 2 })]),
+      : [listPart("Return these as outputs when you complete it", outputs, { weight: 2 })]),
     ...(results.length === 0
       ? []
       : [listPart("What it builds on", results.map(resultLine), { weight: 2 })]),
@@ -145,7 +148,7 @@ function partsOf(envelope: Envelope, { attempts, progress }: Background): Part[]
   ];
 }
 
-/** What was tried or decided, and what is done; where there is room for one of them only, it is there. */
+/** Combines what was tried or decided with what is done; if only one of them fits, that one is shown. */
 function notToRedo(settled: readonly string[], done: readonly string[]): Part {
   if (settled.length === 0)
     return listPart("Done already", done, { weight: 3, none: "Nothing is reported as done." });
@@ -185,27 +188,27 @@ function failureLines({
   const who = by === undefined ? "" : ` by ${by}`;
   return [
     `${type} (${kind})${who}, retries ${retries}: ${message}`,
-    ...hints.map((hint) => `might mend it: ${hint}`),
+    ...hints.map((hint) => `might fix it: ${hint}`),
     ...(attempted === undefined ? [] : [`was attempted: ${attempted}`]),
   ];
 }
 
-/** Of a task that waited for others, or joins lines. */
+/** Renders a result of a task or line that it waited for. */
 const resultLine = ({ agent, task, summary }: NonNullable<Envelope["results"]>[number]): string =>
   `${task}, by ${agent}${summary === undefined ? "" : `: ${summary}`}`;
 
 function noStep({ expects, to }: Envelope): string {
   return expects.length > 0
-    ? "Make what is to be handed in."
+    ? "Produce the expected outputs."
     : `No step is named: do what the task asks of ${fenceAddress(clipBytes(addressOf(to), NAME_BYTES))}.`;
 }
 
 const decisionLine = ({ id, question, owner }: Envelope["decisions"][number]): string =>
   `${id}${owner === undefined ? "" : ` (${owner} decides)`}: ${question}`;
 
-/** Where the rest is. */
+/** Points to what is not shown. */
 const moreText = (n: number): string => `(${n} more: see the view)`;
-/** The same where the last one that is shown is clipped. */
+/** The same if the last item shown is clipped. */
 const clippedMoreText = (more: number): string =>
   more === 0 ? CLIPPED : `(the last is clipped, ${more} more: see the view)`;
 const CLIPPED = "(clipped: see the view)";
@@ -226,11 +229,11 @@ function textPart(title: string, text: string, weight: number): Part {
 
 interface ListOptions {
   readonly weight: number;
-  /** Said when there is nothing. */
+  /** Shown if the list is empty. */
   readonly none?: string;
 }
 
-/** As many as fit, in order; of the first that does not, what fits of it. */
+/** Shows as many items as fit, in order, and the beginning of the first one that does not. */
 function listPart(
   title: string,
   items: readonly string[],
@@ -263,7 +266,7 @@ function listPart(
   };
 }
 
-/** Rules that must hold: with their text, else by their ids, else counted. */
+/** Shows must-constraints with their text, otherwise by id, otherwise counted. */
 function mustPart(musts: Envelope["constraints"], others: number): Part {
   const heading = "\n## Rules you must keep\n";
   const also = others === 0 ? "" : `(${others} more that should or may hold: see the view)\n`;
@@ -297,10 +300,10 @@ const oneLine = (text: string): string => `- ${text.replace(/\s+/gu, " ").trim()
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
-/** The text if there is room for it: a part that finds none is not begun. */
+/** Returns the text if it fits, otherwise nothing. */
 const textIfFits = (room: number, text: string): string => (bytesOf(text) <= room ? text : "");
 
-/** The largest number up to `all` whose text fits; 0 when none does. */
+/** Returns the largest number up to `all` with a text that fits; 0 if none does. */
 function largestFittingCount(all: number, room: number, text: (n: number) => string): number {
   if (bytesOf(text(all)) <= room) return all;
   let n = 0;
@@ -308,28 +311,28 @@ function largestFittingCount(all: number, room: number, text: (n: number) => str
   return n;
 }
 
-/** Less than this of a text says nothing. */
+/** Fewer bytes of a text carry no information. */
 const MIN_CLIPPED_BYTES = 24;
 
-/** With as much clipped text as fits; undefined when that is next to nothing. */
+/** Returns the text with as much clipped content as fits; undefined if that is next to nothing. */
 function longestFittingText(room: number, text: (bytes: number) => string): string | undefined {
   let bytes = room;
   while (bytes >= MIN_CLIPPED_BYTES) {
     const told = text(bytes);
     const over = bytesOf(told) - room;
     if (over <= 0) return told;
-    bytes -= Math.ceil(over / 4); // A shorter text may also need shorter marks.
+    bytes -= Math.ceil(over / 4); // A shorter text may also need shorter fence marks.
   }
   return undefined;
 }
 
 const MARK = " …";
 
-/** A text, or its beginning up to a word; never half a character. */
+/** Returns a text, or its beginning up to a word boundary; never splits a character. */
 function clipBytes(text: string, bytes: number): string {
   if (bytesOf(text) <= bytes) return text;
   const begin = Buffer.from(text).subarray(0, bytes - bytesOf(MARK));
-  // As of a stream: what is left over of a character is not decoded.
+  // Decoded as a stream, so that an incomplete character at the end is dropped.
   const cut = new TextDecoder("utf-8", { ignoreBOM: true }).decode(begin, { stream: true });
   const word = /^[\s\S]*\S(?=\s+\S*$)/u.exec(cut)?.[0] ?? "";
   return `${word.length * 2 > cut.length ? word : cut.trimEnd()}${MARK}`;
@@ -340,7 +343,7 @@ interface Share {
   readonly want: number;
 }
 
-/** Divides the room by weight; what one does not want is the others'. */
+/** Divides the space by weight; what a part does not need goes to the others. */
 function allocateBytes(room: number, shares: readonly Share[]): number[] {
   const given = new Map<Share, number>();
   let left = room;

@@ -1,14 +1,17 @@
-/** Whom a view is made for: a registered agent, or whoever will answer for a role. */
+/**
+ * The receiver that a view is composed for: a registered agent, or a role or channel before it is claimed.
+ */
 import type { Envelope } from "../../envelope/schema.ts";
 import { type AgentInfo, agentInfo, requireAgent } from "../../memory/agents.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { ViewReceiver } from "./view.ts";
 
+/** Returns an agent as the receiver of a view. */
 export function viewReceiverOf({ id, role, model, window }: AgentInfo): ViewReceiver {
   return { agent: id, role, model, window };
 }
 
-/** Nobody has taken it yet: of a role its profile counts, of a channel nothing is known. */
+/** Returns the receiver before a claim: for a role its profile applies, for a channel nothing is known. */
 export async function addressedReceiver(
   workspace: Workspace,
   to: Envelope["to"],

@@ -1,7 +1,7 @@
 /**
- * A view as it is kept: which records, how much of each, and the digest of the text they made. Records
- * and envelopes never change, so the same text can be made again, and no content is stored twice; what
- * was redacted since is missing from it, and the text says so.
+ * The recipe of a view: which records, how much of each, and the digest of the text they made. Records and
+ * envelopes never change, so the same text can be rendered again and no content is stored twice. What was
+ * redacted since is missing from the text, which then begins with a notice.
  */
 import { sha256 } from "../../base/digest.ts";
 import { BatonError } from "../../base/errors.ts";
@@ -24,16 +24,17 @@ import { textOfPart } from "./pieces.ts";
 import { type Block, blockOf, dayOf, groupOf, type RenderContext, render } from "./render.ts";
 import type { CheckedArtifact, ShownMemory, View } from "./view.ts";
 
-/** Of files only how they were: their paths are the envelope's, and go when that is taken away. */
+/** A view without its text. Of files only their freshness is kept: their paths are in the envelope. */
 export type Recipe = Omit<View, "artifacts" | "text"> & {
   readonly artifacts: readonly CheckedArtifact["freshness"][];
 };
 
+/** Returns the recipe of a view. */
 export function recipeOf({ text: _text, artifacts, ...recipe }: View): Recipe {
   return { ...recipe, artifacts: artifacts.map(({ freshness }) => freshness) };
 }
 
-/** The text again, from the records; where something was taken away since, it begins by saying so. */
+/** Renders the text again from the records. If it differs from what was shown, it begins with a notice. */
 export async function rerender(
   workspace: Workspace,
   recipe: Recipe,
@@ -50,7 +51,7 @@ export async function rerender(
     recipe.omitted.flatMap(({ id, shown }) => (shown === undefined ? expandRange(id) : [])),
   );
   const levels = new Map(recipe.omitted.map(({ id, shown }) => [id, shown]));
-  // As when it was composed: all that was considered, shown or not.
+  // Short ids depend on everything that was considered, shown or not.
   const considered = [...ids, ...omitted, ...recipe.gaps.map(({ id }) => id)].filter((id) =>
     id.startsWith("mem_"),
   );
@@ -85,7 +86,7 @@ export async function rerender(
   return { artifacts, text: `${mismatchNotice(recipe, records)}${text}` };
 }
 
-/** What earlier attempts and handoffs reported, as it was shown. */
+/** Returns what earlier attempts and handoffs reported, as it was shown. */
 async function earlierBlocks(
   workspace: Workspace,
   { earlier, task }: Recipe,
@@ -109,7 +110,7 @@ async function earlierBlocks(
           ? attemptAt(source.attempts, id)
           : source && earlierBlock(source.envelope, { id, label }, { envelope, line });
       const section = id.startsWith("dlv_") ? ("task" as const) : ("earlier" as const);
-      return { section, text: text ?? `- ${label}: taken away since\n` };
+      return { section, text: text ?? `- ${label}: no longer available\n` };
     }),
   );
 }
@@ -144,7 +145,7 @@ function shownBlock(
   { summary, page }: { readonly summary: string | undefined; readonly page: RenderContext },
 ): Block {
   if (memory === undefined || memory.redacted !== undefined)
-    return { section, text: `- ${id}: taken away since\n` };
+    return { section, text: `- ${id}: no longer available\n` };
   const text = blockOf({ memory, freshness, insteadOf, summary }, level, page);
   return { section, group: groupOf(memory, page), text };
 }
@@ -154,13 +155,13 @@ function mismatchNotice({ shown }: Recipe, records: ReadonlyMap<string, Memory>)
     .filter(({ id }) => records.get(id) === undefined || records.get(id)?.redacted !== undefined)
     .map(({ id }) => id);
   const what = gone.length === 0 ? "the envelope" : gone.join(", ");
-  return `(Not as it was shown: ${what} was taken away in part or whole since.)\n`;
+  return `(Not as it was shown: part or all of ${what} was redacted or deleted since.)\n`;
 }
 
 function unknownEnvelope(id: string): BatonError {
   return new BatonError("unknown_envelope", {
-    message: `No envelope has the id ${id}.`,
+    message: `Envelope ${id} does not exist.`,
     path: "envelope",
-    hint: "A preview is of an envelope that was never sent; compose it anew.",
+    hint: "A preview uses an envelope that was never sent; compose the preview again.",
   });
 }

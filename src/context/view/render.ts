@@ -1,7 +1,7 @@
 /**
- * The text of a view. Made of blocks that each end their line and begin neither with a space nor with a
- * slash: no token of the public tokenizers reaches over such a seam, so blocks that were counted alone
- * count the same together. Nothing in it depends on when it is rendered.
+ * Renders the text of a view. It consists of blocks that each end their line, and begin neither with a space
+ * nor with a slash: no token of the public tokenizers crosses such a boundary, so blocks that were counted
+ * separately count the same together. Nothing in it depends on when it is rendered.
  */
 import { sha256 } from "../../base/digest.ts";
 import type { DetailLevel } from "../../envelope/schema.ts";
@@ -25,51 +25,53 @@ const HEADINGS: Readonly<Record<Section, string>> = {
   recalled: "Known already",
 };
 
+/** Returns the heading of a section. */
 export const headingOf = (section: Section): string => `## ${HEADINGS[section]}\n`;
 
-/** How many are not shown, and where they are. */
+/** Returns the last line: how many candidates are omitted, and where they are listed. */
 export const footerOf = (omitted: number): string =>
   omitted === 0
     ? ""
     : `(${omitted} more considered and left out: listed in the view's manifest.)\n`;
 
-/** What of a record is shown besides its text. */
+/** What is shown of a record besides its text. */
 export type Marks = Pick<Candidate, "freshness" | "insteadOf" | "summary">;
 
-/** A record that is shown, and what is known of it. */
+/** A record that is shown, with its marks. */
 type MarkedMemory = Pick<Candidate, "memory"> & Marks;
 
-/** What a record is shown within. */
+/** The view that a record is rendered in. */
 export interface RenderContext {
   readonly task: string;
-  /** The day of the handoff, which its head names: what was written on it needs no date. */
+  /** The day of the handoff, which the head contains: records of that day need no date. */
   readonly day: string;
-  /** What a record is called here. */
+  /** Returns the name of a record in this view. */
   readonly nameOf: (id: string) => string;
 }
 
-/** A record as a block: one line, unless its text has several. */
+/** Renders a record as a block: one line, unless its text has several. */
 export const blockOf = (shown: MarkedMemory, level: DetailLevel, page: RenderContext): string =>
   `${headerOf(shown, page)}${bodyOf(shown, level)}`;
 
 function headerOf({ memory, freshness, insteadOf }: MarkedMemory, page: RenderContext): string {
   const { id, task } = memory;
   const about = task === undefined || task === page.task ? "" : `, on ${quoteText(task)}`;
-  // What was referred to is stale; this is what holds.
+  // The reference is stale; this record superseded it.
   const stale = freshness === "stale" ? "STALE " : "";
   const instead = insteadOf === undefined ? "" : `, holds instead of ${stale}${insteadOf}`;
   return `- ${page.nameOf(id)}${about}${instead}:`;
 }
 
 /**
- * What records of a section have in common is said once, on a line before them: with each of them it would
- * take as many tokens as many a record. Its author's time is told, which is part of what the digest covers.
+ * Returns the line before a group of records with the same type, author and day: repeated for each of them it
+ * would take as many tokens as many records do. The time is the author's, which the digest covers.
  */
 export function groupOf({ type, agent, createdAt }: Memory, { day }: RenderContext): string {
   const when = dayOf(createdAt) === day ? "" : `, ${dayOf(createdAt)}`;
   return `[${type}] by ${agent}${when}:\n`;
 }
 
+/** Returns the day of a time, in UTC. */
 export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 function bodyOf({ memory, summary }: MarkedMemory, level: DetailLevel): string {
@@ -80,8 +82,8 @@ function bodyOf({ memory, summary }: MarkedMemory, level: DetailLevel): string {
 }
 
 /**
- * What a record's block takes, remembered by what it is made of. Head and body meet between a colon and
- * a space, which no token reaches over, and are counted apart: the head is the same at every level.
+ * Returns the tokens of a record's block, cached by its content. Header and body meet between a colon and a
+ * space, which no token crosses, and are counted separately: the header is the same at every level.
  */
 export function blockTokens(
   tokenizer: Tokenizer,
@@ -100,10 +102,10 @@ export function blockTokens(
   );
 }
 
-/** Where a summary would leave out so little, there is none. */
+/** A text is summarized only if it is longer than the summary by this factor. */
 const MIN_SHORTENING = 1.5;
 
-/** The levels a record can be shown at, each with the level whose length it keeps to. */
+/** Returns the levels that a record can be shown at, each with the level whose length it does not exceed. */
 export function levelsOf({ memory, summary }: Pick<Candidate, "memory" | "summary">): {
   readonly level: DetailLevel;
   readonly fits: DetailLevel;
@@ -119,20 +121,23 @@ export function levelsOf({ memory, summary }: Pick<Candidate, "memory" | "summar
   ];
 }
 
+/** A rendered part or record. */
 export interface Block {
   readonly section: Section;
-  /** The line that is before all blocks of its group. */
+  /** The line before all blocks of its group. */
   readonly group?: string | undefined;
   readonly text: string;
 }
 
+/** The parts of a view's text. */
 export interface Rendering {
   readonly head: string;
-  /** In the order they are shown; a group is where its first block is. */
+  /** In the order they are shown; a group is at the place of its first block. */
   readonly blocks: readonly Block[];
   readonly omitted: number;
 }
 
+/** Returns the text of a view. */
 export function render({ head, blocks, omitted }: Rendering): string {
   const bySection = Map.groupBy(blocks, ({ section }) => section);
   const sections = SECTIONS.flatMap((section) => {

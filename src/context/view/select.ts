@@ -1,11 +1,10 @@
 /**
- * Choosing what a view shows, within its room: what must travel, then what the sender wants seen, then
- * the best value per token. Pure, and the same for the same input: ties go by the order of sections,
- * then by id.
+ * Selects what a view shows within its budget: what must be included, then what the sender wants shown, then
+ * the best value per token. Pure and deterministic: ties are resolved by the order of sections, then by id.
  *
- * How much of a record is shown is chosen with it: each has forms (a line, a summary, the gist, all of
- * it), and what one form adds to the one before it, per token it takes more, is what competes. Forms
- * that another makes pointless, being worth less per token than the step over them, are not offered.
+ * How much of a record is shown is selected with it: each has forms (a line, a summary, the gist, all of it),
+ * and what competes is the value that one form adds to the previous one, per additional token. A form that is
+ * worth less per token than the step over it is not offered.
  */
 import { DETAIL_LEVELS, type DetailLevel, type ViewStrategy } from "../../envelope/schema.ts";
 import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
@@ -14,41 +13,43 @@ import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
 export interface Form {
   readonly level: DetailLevel;
   readonly tokens: number;
-  /** The level whose length it keeps to: a short record in full is no longer than a summary. */
+  /** The level whose length it does not exceed: a short record in full is no longer than a summary. */
   readonly fits: DetailLevel;
 }
 
+/** Something that can be selected. */
 export interface Item {
   readonly id: string;
   readonly section: Section;
   readonly group?: Group | undefined;
-  /** 0: kept out. */
+  /** Its value for the receiver; 0 excludes it. */
   readonly value: number;
   readonly must: boolean;
-  /** At least one; from the least to the most. */
+  /** At least one; shortest first. */
   readonly forms: readonly Form[];
-  /** What the sender wants seen of it. */
+  /** The least level that the sender wants shown. */
   readonly atLeast?: DetailLevel | undefined;
-  /** Its gist is enough, unless the sender wants more. */
+  /** Whether its gist is enough, unless the sender wants more. */
   readonly log?: boolean | undefined;
 }
 
-/** Items of a section whose first line says what they have in common. */
+/** Items of a section with a common first line. */
 export interface Group {
-  /** Of the section and the line. */
+  /** Unique per section and line. */
   readonly key: string;
   readonly text: string;
   readonly tokens: number;
 }
 
+/** The space that a selection has. */
 export interface SelectionBudget {
   /** Tokens for items and headings. */
   readonly tokens: number;
-  /** What the heading of a section takes, once. */
+  /** Tokens of each section's heading, which is counted once. */
   readonly headings: Readonly<Record<Section, number>>;
 }
 
-/** What a level is worth of the whole. */
+/** Value of each level, as a share of the full text. */
 const WORTH: Readonly<Record<DetailLevel, number>> = {
   reference: 0.2,
   summary: 0.55,
@@ -56,7 +57,7 @@ const WORTH: Readonly<Record<DetailLevel, number>> = {
   full: 1,
 };
 
-/** The items that are shown, each with the form it is shown in. */
+/** Returns the items that are shown, each with its form. */
 export function select(
   items: readonly Item[],
   room: SelectionBudget,
@@ -70,14 +71,14 @@ export function select(
     if (wished !== undefined) shelf.putIfFits(item, wished);
   }
   for (const { item, form, before } of stepsOf(shelf, open, strategy)) {
-    // Whose smaller form found no room gets no larger one here.
+    // An item with a smaller form that did not fit gets no larger one here.
     if (shelf.shownOf(item) === before) shelf.putIfFits(item, form);
   }
   fill(shelf, open, strategy);
   return shelf.shown;
 }
 
-/** What room is left goes to whatever still fits, the most valuable first. */
+/** Gives the remaining space to whatever still fits, most valuable first. */
 function fill(shelf: Selection, items: readonly Item[], strategy: ViewStrategy): void {
   for (const item of items.toSorted((a, b) => b.value - a.value || inOrder(a, b))) {
     const shown = shelf.shownOf(item);
@@ -88,7 +89,7 @@ function fill(shelf: Selection, items: readonly Item[], strategy: ViewStrategy):
   }
 }
 
-/** What is shown so far, and the room that is left. */
+/** The current selection, and the tokens left. */
 class Selection {
   readonly shown = new Map<string, Form>();
   readonly #headed = new Set<string>();
@@ -125,11 +126,11 @@ class Selection {
   }
 }
 
-/** Showing more of an item, and what that is worth. */
+/** Showing more of an item, and the value of that. */
 interface Step {
   readonly item: Item;
   readonly form: Form;
-  /** What has to be shown for this to be the next step. */
+  /** The form that must be shown for this to be the next step. */
   readonly before: Form | undefined;
   readonly rate: number;
 }
@@ -138,12 +139,12 @@ function stepsOf(shelf: Selection, items: readonly Item[], strategy: ViewStrateg
   const steps = items.flatMap((item) =>
     upgradeSteps(item, shelf.shownOf(item), usable(item, strategy)),
   );
-  // In full, the most valuable comes first, whatever it takes.
+  // With the strategy "full", the most valuable item comes first, whatever it costs.
   const rank = ({ item, rate }: Step): number => (strategy === "full" ? item.value : rate);
   return steps.sort((a, b) => rank(b) - rank(a) || inOrder(a.item, b.item));
 }
 
-/** The steps of one item, each worth less per token than the one before it. */
+/** Returns the steps of one item, each worth less per token than the one before. */
 function upgradeSteps(item: Item, shown: Form | undefined, forms: readonly Form[]): Step[] {
   const steps: Step[] = [];
   let before = shown;
@@ -165,7 +166,7 @@ function rateOf({ value }: Item, form: Form, before: Form | undefined): number {
   return (value * worth) / Math.max(1, form.tokens - (before?.tokens ?? 0));
 }
 
-/** The forms a strategy offers. */
+/** Returns the forms that a strategy offers. */
 function usable({ forms, log }: Item, strategy: ViewStrategy): readonly Form[] {
   const allowed = forms.filter(
     ({ fits }) => isWithin(fits, MAX_LEVEL[strategy]) && !(log && !isWithin(fits, "summary")),
@@ -173,7 +174,7 @@ function usable({ forms, log }: Item, strategy: ViewStrategy): readonly Form[] {
   return strategy === "full" ? allowed.slice(-1) : allowed;
 }
 
-/** How long a form each strategy offers. */
+/** The longest form that each strategy offers. */
 const MAX_LEVEL: Readonly<Record<ViewStrategy, DetailLevel>> = {
   full: "full",
   priority: "full",
@@ -181,7 +182,7 @@ const MAX_LEVEL: Readonly<Record<ViewStrategy, DetailLevel>> = {
   lazy: "reference",
 };
 
-/** Whether one level is no more than the other. */
+/** Returns whether one level is at most the other. */
 const isWithin = (level: DetailLevel = "reference", other: DetailLevel): boolean =>
   DETAIL_LEVELS.indexOf(level) <= DETAIL_LEVELS.indexOf(other);
 

@@ -1,10 +1,11 @@
-/** What a piece of a view is worth to a role. Nothing here depends on the time of day. */
+/** The value of a piece of a view for a role. It does not depend on the current time. */
 
 import type { FullProfile } from "../../profiles/role-profiles.ts";
 import type { PartKind } from "../../profiles/view-parts.ts";
 import type { Candidate } from "./candidates.ts";
 import type { Part } from "./envelope-parts.ts";
 
+/** Returns the value of a part; infinite if it must be included. */
 export function valueOfPart(
   { kind, relevance, section }: Part,
   { parts, sections }: FullProfile,
@@ -15,14 +16,14 @@ export function valueOfPart(
   return (parts[kind] ?? 1) * first * where * (0.5 + relevance / 2);
 }
 
-/** What a receiver has to know before its first step: it comes before what is merely referred to, for every role. */
+/** What a receiver has to know before its first step: it precedes mere references for every role. */
 const FIRST_STEP_KINDS: ReadonlySet<PartKind> = new Set<PartKind>([
   ...(["attempts", "blocked", "doNotRedo", "done", "expects", "failure"] as const),
   ...(["flags", "gaps", "next", "state"] as const),
 ]);
 const FIRST_STEP_FACTOR = 3;
 
-/** 0: the role's profile keeps it out. */
+/** Returns the value of a record; 0 if the role's profile excludes it. */
 export function valueOfMemory(
   { memory, section, relevance }: Candidate,
   profile: FullProfile,
@@ -42,11 +43,11 @@ export function valueOfMemory(
 const weightOf = (weights: Readonly<Record<string, number>>, name: string): number =>
   Object.hasOwn(weights, name) ? (weights[name] ?? 1) : 1;
 
-/** The length, in tokens, at which a record is worth neither more nor less than its value. */
+/** The length in tokens at which a record counts exactly its value. */
 const NEUTRAL_TOKENS = 25;
 
 /**
- * A longer record says more, though not twice as much at twice the length. Without it, choosing by value per
- * token would prefer a remark to a fact with its reason.
+ * Returns the factor for the length of a record. A longer record contains more, though not twice as much at
+ * twice the length. Without it, selection by value per token would prefer a remark to a fact with its reason.
  */
 export const worthOfLength = (tokens: number): number => Math.sqrt(tokens / NEUTRAL_TOKENS);
