@@ -128,7 +128,7 @@ describe("baton handoff send --preview", () => {
     await withMemories(store);
     const { code, stderr } = await store.baton(...SEND, "--budget", "20", "--preview");
     expect(code).toBe(ERROR_CODES.budget_too_small.exit);
-    expect(stderr).toMatch(/What must travel takes \d+ tokens, \d+ more/);
+    expect(stderr).toMatch(/What the view must include takes \d+ tokens, \d+ more/);
     expect(stderr).toMatch(/\d+ {2}pins: Sessions are stored in Redis/);
     expect(stderr).toMatch(/at budget\.tokens\n hint .*baton pin <memory> --off/);
   });
@@ -213,7 +213,7 @@ describe("baton lint", () => {
     await team(store);
     const poor = await store.baton("lint", "Fix it", "--as", "ada", "--to", "ben");
     expect(poor.code).toBe(0);
-    expect(poor.stdout).toMatch(/warn {2}next: says no step {2}no_next_step\n +Say .*--next/);
+    expect(poor.stdout).toMatch(/warn {2}next: has no step {2}no_next_step\n +Say .*--next/);
     expect(poor.stdout).toContain("0 errors, 3 warnings");
     const secret = `gh${"p_"}aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2`;
     const words = [
@@ -277,7 +277,7 @@ describe("baton lint", () => {
     expect(after.stdout).toMatch(/no_criteria +off/);
     const { code, stderr } = await store.baton(...SEND);
     expect(code).toBe(ERROR_CODES.lint_refused.exit);
-    expect(stderr).toContain("next: says no step");
+    expect(stderr).toContain("next: has no step");
     expect(stderr).toContain("hint Say what comes first: --next");
     expect((await store.baton(...SEND, "--next", "Look at it")).code).toBe(0);
     const unknown = await store.baton("lint", "--rules", "no_nextstep=refuse");

@@ -258,7 +258,7 @@ describe("baton accept", () => {
     const id = await sent(store);
     expect(await refusal(store, "accept", id, "--as", "ada")).toMatchObject({
       code: "not_open",
-      message: expect.stringContaining("it is for ben"),
+      message: expect.stringContaining("it is addressed to ben"),
     });
     await accept(store, "ben", id);
     expect(await refusal(store, "accept", id, "--as", "ben")).toMatchObject({

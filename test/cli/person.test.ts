@@ -153,7 +153,7 @@ describe("a person", () => {
     const id = await asked(store);
     const stranger = await store.baton("approve", id, "--as", "ben");
     expect(stranger.code).toBe(ERROR_CODES.not_open.exit);
-    expect(stranger.stderr).toContain("it is for pat");
+    expect(stranger.stderr).toContain("it is addressed to pat");
     expect((await store.baton("reject", id, "no", "--as", "pat")).code).toBe(0);
     const late = await store.baton("approve", id, "--as", "pat");
     expect(late.code).toBe(ERROR_CODES.not_open.exit);

@@ -274,7 +274,7 @@ describe("lineText", () => {
       0 ms  coder            accepted       try 1
       0 ms  coder            noted          half of it
   60000 ms  coder            silent         try 1: the holder stopped responding: its lease expired
-  60000 ms  baton → coder    reconstructed  Reconstructed from the notes of coder, who fell silent at "auth".
+  60000 ms  baton → coder    reconstructed  Reconstructed from the notes of coder, which stopped responding at "auth".
   60000 ms  coder            accepted       try 2
   60000 ms  coder → critic   handed over    Refactor auth
   60000 ms  critic           accepted       try 1

@@ -18,12 +18,14 @@ export const RULE_NAMES = [
   "deprecated_field",
   "repeats_handoff",
 ] as const;
+/** Name of a lint rule. */
 export type RuleName = (typeof RULE_NAMES)[number];
 
 /**
  * Mode of a rule in a workspace: "refuse" stops a handoff, "warn" reports findings, "off" disables the rule.
  */
 export const RULE_MODES = ["refuse", "warn", "off"] as const;
+/** Mode of a lint rule in a workspace. */
 export type RuleMode = (typeof RULE_MODES)[number];
 /** The mode of every rule. */
 export type AllLintRules = Readonly<Record<RuleName, RuleMode>>;

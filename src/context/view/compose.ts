@@ -47,6 +47,7 @@ export const ViewOptionsSchema = z.strictObject({
   tokens: z.int().positive().optional(),
 });
 
+/** Options of a view: budget, role, strategy and how tokens are counted. */
 export type ViewOptions = z.input<typeof ViewOptionsSchema>;
 
 /** The envelope, and its delivery; absent in a preview. */

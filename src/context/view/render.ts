@@ -105,7 +105,7 @@ export function blockTokens(
 /** A text is summarized only if it is longer than the summary by this factor. */
 const MIN_SHORTENING = 1.5;
 
-/** Returns the levels that a record can be shown at, each with the level whose length it does not exceed. */
+/** Returns the levels that a record can be shown at, each with the level of its length. */
 export function levelsOf({ memory, summary }: Pick<Candidate, "memory" | "summary">): {
   readonly level: DetailLevel;
   readonly fits: DetailLevel;

@@ -13,7 +13,7 @@ import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
 export interface Form {
   readonly level: DetailLevel;
   readonly tokens: number;
-  /** The level whose length it does not exceed: a short record in full is no longer than a summary. */
+  /** The level with a length limit that it keeps: a short record in full is no longer than a summary. */
   readonly fits: DetailLevel;
 }
 

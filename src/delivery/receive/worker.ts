@@ -6,6 +6,7 @@ import type { Author } from "../../memory/record.ts";
  * releases the lease. "session": for an agent that runs as many short processes; every call renews the lease.
  */
 export const LEASE_KINDS = ["process", "session"] as const;
+/** What a lease is bound to. */
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
 /** An agent that receives work. */

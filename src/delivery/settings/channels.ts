@@ -17,6 +17,7 @@ const SUBSCRIPTION = "subscription";
 
 /** States of a channel; a paused or closed channel refuses handoffs. */
 export const CHANNEL_STATES = ["open", "paused", "closed"] as const;
+/** State of a channel. */
 export type ChannelState = (typeof CHANNEL_STATES)[number];
 const State = z.enum(CHANNEL_STATES).optional();
 
@@ -148,4 +149,5 @@ export async function subscribersOf(workspace: Workspace, channel: string): Prom
 export const SubscribeSchema = z.strictObject({
   from: z.union([z.enum(["now", "start"]), TimeInput]).default("now"),
 });
+/** Options of a new subscription. */
 export type SubscribeOptions = z.input<typeof SubscribeSchema>;

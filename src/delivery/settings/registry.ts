@@ -22,6 +22,7 @@ const COMPILED = 256;
 
 /** What can happen to a payload with a type that is not registered. */
 export const UNREGISTERED_MODES = ["accept", "refuse"] as const;
+/** What happens to a payload with a type that is not registered. */
 export type UnregisteredMode = (typeof UNREGISTERED_MODES)[number];
 
 /** A stored version: its schema's digest, when it was registered, and by which agent (absent: none named). */

@@ -49,6 +49,7 @@ export const DeadLetterQuerySchema = z.strictObject({
   sender: AgentName.optional(),
   task: Name.optional(),
 });
+/** Filters and page of a dead letter listing. */
 export type DeadLetterQuery = z.input<typeof DeadLetterQuerySchema>;
 
 /** A delivery that was given up. */
@@ -104,6 +105,7 @@ export const RedriveSchema = z.strictObject({
   payload: z.strictObject({ data: z.record(z.string(), z.unknown()), type: Name }).optional(),
   constraints: DraftSchema.shape.constraints.unwrap().optional(),
 });
+/** Changes that a redrive makes to the handoff. */
 export type RedriveChanges = z.input<typeof RedriveSchema>;
 
 /**

@@ -207,8 +207,8 @@ function policyDecided({ attempt, maxAttempts: of }: DeliveryRow, settlement: Se
 }
 
 /**
- * Returns the parts of the work that its policy depends on. Looks up the coordinator only if it may be given
- * up.
+ * Returns the parts of the work that its policy depends on. Whether a coordinator decides is queried only if
+ * the work may be given up.
  */
 async function policyStateOf(
   workspace: Workspace,

@@ -36,6 +36,7 @@ export const InboxQuerySchema = z.strictObject({
   task: Name.optional(),
 });
 
+/** Filters and page of an inbox listing. */
 export type InboxQuery = z.input<typeof InboxQuerySchema>;
 
 /** A delivery with its envelope. */

@@ -44,6 +44,7 @@ export const DeliveriesSchema = z.strictObject({
   after: DeliveryId.optional().meta({ description: "The next of the previous page" }),
   limit: z.int().positive().optional().meta({ description: "Default: 50" }),
 });
+/** Filters and page of a delivery listing. Default limit: 50. */
 export type DeliveriesQuery = z.input<typeof DeliveriesSchema>;
 type Filter = Omit<z.output<typeof DeliveriesSchema>, "after" | "limit">;
 

@@ -38,6 +38,7 @@ export const ReadOptionsSchema = z.strictObject({
   of: DeliveryId.optional(),
 });
 
+/** Options of reading a record. */
 export type ReadOptions = z.input<typeof ReadOptionsSchema>;
 
 /** The author of a text: the sender, the record, a model, or an extract. */

@@ -107,7 +107,7 @@ describe("linting a handoff", () => {
     const { ada } = await team(hub);
     const constraints = ["Stay small", { rule: "Keep the fixtures", source: "QA" }];
     expect((await ada.handoffs.lint({ ...GOOD, constraints })).findings).toMatchObject([
-      { rule: "deprecated_field", path: "constraints[1].source", hint: "Say history instead." },
+      { rule: "deprecated_field", path: "constraints[1].source", hint: "Use history instead." },
     ]);
   });
 

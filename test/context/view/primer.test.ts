@@ -134,7 +134,7 @@ describe("the primer", () => {
       BEN,
     );
     expect(primer).toContain("1 record it refers to could not be found");
-    expect(primer).toContain("eve had it before and fell silent");
+    expect(primer).toContain("eve had it before and stopped responding");
   });
 
   it("is below two kilobytes and fenced, whatever the envelope holds [CTX-7]", () => {

@@ -73,7 +73,11 @@ describe.each(STORES)("freshness on %s", (store) => {
     await ada.handoff({ to: "ben", task: "end", intent: "i", refs: [ended.id] });
     await ada.memories.redact({ ids: [end.id] }, "secret");
     expect((await (await take(ben, { task: "end" })).freshness()).references).toEqual([
-      { id: ended.id, freshness: "gone", reason: "superseded, and what took its place is gone" },
+      {
+        id: ended.id,
+        freshness: "gone",
+        reason: "superseded, and the record that replaced it is gone",
+      },
     ]);
     expect((await work.freshness()).references).toEqual([
       { id: kept, freshness: "fresh" },
@@ -140,7 +144,11 @@ describe.each(STORES)("freshness on %s", (store) => {
     const work = await take(ben);
     forged = true;
     expect((await work.freshness()).references).toEqual([
-      { id: fact.id, freshness: "gone", reason: "what stands there is not what was sent" },
+      {
+        id: fact.id,
+        freshness: "gone",
+        reason: "the record with this id is not the one that was sent",
+      },
     ]);
     const view = await work.view();
     expect(view.gaps.map(({ id }) => id)).toEqual([fact.id]);

@@ -265,7 +265,7 @@ describe.each(STORES)("a view on %s", (store) => {
     );
     expect((await hub.memories.recent({ type: "view" })).items).toHaveLength(11);
     expect((await ben.catchUp()).text).not.toContain("[view]");
-    expect(await hub.memories.exportMarkdown()).not.toContain("was shown");
+    expect(await hub.memories.exportMarkdown()).not.toContain("Showed ");
     expect(
       (await hub.recall("what was ben shown for login")).items.map(({ memory }) => memory.type),
     ).not.toContain("view");

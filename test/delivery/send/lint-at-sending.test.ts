@@ -38,8 +38,8 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
       rule: "no_next_step",
       level: "warn",
       path: "next",
-      message: "next: says no step",
-      hint: 'Say what comes first, next: ["Extract validateToken() into its own file"].',
+      message: "next: has no step",
+      hint: 'Add the first step, next: ["Extract validateToken() into its own file"].',
     });
     expect(poor.findings.at(-1)).toMatchObject({ level: "error", path: "state" });
     expect(JSON.stringify(poor)).not.toContain(token);

@@ -64,8 +64,8 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
       code: "circuit_open",
       path: "to",
       retryable: true,
-      message: 'The breaker of "ben" is open: 3 handoffs in a row were given up.',
-      hint: `Try again after ${new Date(passesAt).toISOString()}, name a fallback, or reset it: hub.agents.resetBreaker("ben").`,
+      message: 'The circuit breaker of "ben" is open: 3 handoffs in a row were given up.',
+      hint: `Retry after ${new Date(passesAt).toISOString()}, set policy.fallback, or reset it: hub.agents.resetBreaker("ben").`,
       details: { receiver: "ben", deliveries, passesAt },
     });
     expect(ERROR_CODES[error.code].http).toBe(503);

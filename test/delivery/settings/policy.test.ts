@@ -140,7 +140,7 @@ describe.each(STORES)("a policy on %s", (store) => {
     // Why it went elsewhere stands on the chain, by the hub itself.
     const [why] = (await ada.memories.recent({ agent: "baton" })).items;
     expect(why).toMatchObject({ type: "decision", task: "t" });
-    expect(why?.content).toContain("every try of ben was used up");
+    expect(why?.content).toContain("ben has used all attempts");
     await work.complete();
     expect((await hub.verify()).problems).toEqual([]);
   });

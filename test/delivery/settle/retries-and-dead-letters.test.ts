@@ -182,7 +182,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     const edges = (await ada.memories.relations(sent.memory, { direction: "in" })).items;
     const about = await Promise.all(edges.map(({ source }) => ada.memories.read(source)));
     const decision = about.find(({ type }) => type === "decision");
-    expect(decision?.content).toBe('ada has "t" tried again.');
+    expect(decision?.content).toBe('ada redrove "t".');
     expect((await hub.verify()).problems).toEqual([]);
   });
 
