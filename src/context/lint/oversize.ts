@@ -67,7 +67,7 @@ function largePayload({ letter: { payload } }: LintSubject): Remark[] {
   return [
     {
       path: "payload",
-      message: `payload: has ${bytes} bytes; ${PAYLOAD_BYTES} are recommended at most`,
+      message: `payload: has ${bytes} bytes (recommended maximum: ${PAYLOAD_BYTES})`,
       hint: 'Keep it in a file and refer to it, artifacts: [{ kind: "file", path, digest }], or in a memory.',
     },
   ];

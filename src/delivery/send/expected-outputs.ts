@@ -90,7 +90,7 @@ function outputViolations(expected: ExpectedOutput, output: unknown): Violation[
   }
   const length = typeof output === "string" ? output.length : JSON.stringify(output).length;
   if (maxLength === undefined || length <= maxLength) return [];
-  const message = `${path}: has ${length} characters; at most ${maxLength} are allowed.`;
+  const message = `${path}: has ${length} characters, but at most ${maxLength} are allowed.`;
   return [{ path, rule: "max_length", message, hint: "Shorten it." }];
 }
 

@@ -1,4 +1,4 @@
-/** `agent.join()`: sends a handoff that waits for other handoffs. */
+/** `agent.handoffs.join()`: sends a handoff that waits for other handoffs. */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";

@@ -26,7 +26,10 @@ export interface Preview<T = unknown> {
   readonly to: string;
 }
 
-/** Returns the preview of a handoff; throws as sending would, except for lint and inbox limits. */
+/**
+ * Returns the preview of a handoff. Checks draft and registry as sending does, but not lint, keys or inbox
+ * limits.
+ */
 export async function preview<T>(
   workspace: Workspace,
   sender: Sender,

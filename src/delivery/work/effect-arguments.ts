@@ -1,4 +1,4 @@
-/** Checks the arguments of `once()`: the effect's key and its function. */
+/** Checks the arguments of `work.once()` and `agent.effects.run()`: the effect's key and its function. */
 import { BatonError } from "../../base/errors.ts";
 import { checkValue, nameCheck } from "../../envelope/check-options.ts";
 

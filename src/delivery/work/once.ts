@@ -1,7 +1,8 @@
 /**
- * `once()`: runs an effect that must not happen twice. It is recorded as begun before it runs, and with its
- * result afterwards. Called again, it returns the recorded result. If it was begun and has no recorded
- * result, it is unknown whether it happened: that is reported instead of running it again.
+ * `work.once()` and `agent.effects.run()`: run an effect that must not happen twice. It is recorded as begun
+ * before it runs, and with its result afterwards. Called again, it returns the recorded result. If it was
+ * begun and has no recorded result, it is unknown whether it happened: that is reported instead of running it
+ * again.
  */
 
 import { canonicalJson } from "../../base/digest.ts";
@@ -19,7 +20,7 @@ interface StoredEffect {
   readonly result?: unknown;
 }
 
-/** The outcome of `once()`. */
+/** The outcome of `work.once()` and `agent.effects.run()`. */
 export type OnceResult<T> =
   /** `again`: it had happened before and was not run now. */
   | { readonly kind: "done"; readonly result: T; readonly again: boolean }

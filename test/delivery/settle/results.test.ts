@@ -132,8 +132,8 @@ describe.each(STORES)("a result on %s", (store) => {
     ]);
     const refused = await refusal(work.complete({ outputs: { text: "123456", list: [1, 2, 34] } }));
     expect(refused.violations.map(({ path, rule, message }) => [path, rule, message])).toEqual([
-      ["result.outputs.text", "max_length", expect.stringContaining("6 characters; at most 5")],
-      ["result.outputs.list", "max_length", expect.stringContaining("8 characters; at most 7")],
+      ["result.outputs.text", "max_length", expect.stringContaining("6 characters, but at most 5")],
+      ["result.outputs.list", "max_length", expect.stringContaining("8 characters, but at most 7")],
     ]);
     const exact = { text: "12345", list: [1, 2, 3] };
     expect(await work.complete({ outputs: exact })).toMatchObject({ kind: "settled" });
