@@ -172,7 +172,7 @@ class ViewLayout {
       const tokens = this.#tokenizer.count(text);
       if (tokens <= room) return { chosen, text, tokens };
       if (chosen.size === this.musts.length)
-        throw new Error("blocks count more together than alone");
+        throw new Error("blocks take more tokens together than separately");
       left -= tokens - room;
     }
   }

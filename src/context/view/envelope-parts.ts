@@ -80,7 +80,7 @@ function musts(envelope: Envelope): Part[] {
   return [
     ...(origin === undefined
       ? []
-      : [must("origin", "task", `- original intent:\n${fenceText(origin)}\n`)]),
+      : [must("origin", "task", `- what was wanted at first:\n${fenceText(origin)}\n`)]),
     must("intent", "task", `- intent:\n${fenceText(intent)}\n`),
     ...constraints.flatMap((each, i) =>
       each.level === "must"

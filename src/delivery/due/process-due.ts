@@ -58,7 +58,7 @@ async function processAllDue(workspace: Workspace, gone: readonly string[]): Pro
     const decided = await Promise.all(due.map((each) => tryOne(workspace, each, { now, gone })));
     if (due.length < BATCH || !decided.includes(true)) break;
   }
-  await runFollowUp("look after the queue", () => workspace.duties.tend(workspace));
+  await runFollowUp("maintain the queue", () => workspace.duties.tend(workspace));
 }
 
 /**

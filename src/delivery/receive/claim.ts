@@ -43,7 +43,7 @@ export async function claim(
   const isDue = claims.nextDueMs <= 0;
   if (!isDueCheckTime(workspace) && !isDue) return claims;
   if (claims.claimed.length > 0) {
-    await runFollowUp("carry out what is due", () => processDue(workspace));
+    await runFollowUp("process what is due", () => processDue(workspace));
     return claims;
   }
   await processDue(workspace);

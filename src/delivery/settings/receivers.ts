@@ -36,7 +36,7 @@ export async function resolveAddress(
   receivers?: readonly string[],
 ): Promise<ResolvedAddress> {
   const receiver = typeof to === "string" ? receiverOf(to) : to;
-  if (receiver === undefined) throw new Error("the schema lets only addresses through");
+  if (receiver === undefined) throw new Error("the schema accepts only addresses");
   switch (receiver.kind) {
     case "agent": {
       const { id, policy } = await requireAddressee(workspace, receiver.agent, "to");

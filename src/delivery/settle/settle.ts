@@ -402,7 +402,7 @@ async function reloadDelivery<Outcome extends Extract<SettleOutcome, { kind: "se
   settled: Outcome,
 ): Promise<Outcome> {
   let { delivery } = settled;
-  await runFollowUp(`look at ${delivery.id}`, async () => {
+  await runFollowUp(`read ${delivery.id}`, async () => {
     delivery = (await store.findDelivery(name, delivery.id))?.delivery ?? delivery;
   });
   return { ...settled, delivery };
