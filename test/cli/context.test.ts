@@ -271,7 +271,7 @@ describe("baton lint", () => {
     using store = testStore();
     await team(store);
     const before = await store.baton("lint", "--rules");
-    expect(before.stdout).toMatch(/no_next_step +warn +Nothing says/);
+    expect(before.stdout).toMatch(/no_next_step +warn +The handoff does not state/);
     const after = await store.baton("lint", "--rules", "no_next_step=refuse", "no_criteria=off");
     expect(after.stdout).toMatch(/no_next_step +refuse/);
     expect(after.stdout).toMatch(/no_criteria +off/);

@@ -262,7 +262,7 @@ describe("baton accept", () => {
     });
     await accept(store, "ben", id);
     expect(await refusal(store, "accept", id, "--as", "ben")).toMatchObject({
-      message: expect.stringContaining("ben has it"),
+      message: expect.stringContaining("ben holds it"),
     });
   });
 
