@@ -1,6 +1,7 @@
 /**
- * An agent at work: everything one registered identity can do in one session. The everyday calls are
- * methods, the rest is grouped by noun. Every call passes `#call`, because calls keep a session alive.
+ * `Agent`: everything one registered agent can do in one session, as an interface and its local
+ * implementation. The everyday calls are methods, the rest is grouped by noun. Every call goes through
+ * `#call`, which renews the leases of the session.
  */
 import { type CatchUp, type CatchUpQuery, catchUp } from "../coordination/catch-up/catch-up.ts";
 import { acceptNext } from "../delivery/receive/accept.ts";
@@ -45,64 +46,111 @@ import { LocalOffer, type Offer } from "./offer.ts";
 import { LocalSent, type Sent } from "./sent.ts";
 import { LocalWork, type Work } from "./work.ts";
 
-/** An agent in one session, in this process or over HTTP. */
+/**
+ * An agent in one session, in this process or over HTTP. `hub.agent()` returns it.
+ *
+ * ```ts
+ * const agent = await hub.agent("writer", { role: "writer" });
+ * await agent.remember({ type: "fact", content: "The API uses UTC." });
+ * await agent.handoff({ task: "report", to: "reviewer", intent: "Review the report." });
+ * ```
+ */
 export interface Agent {
-  /** The canonical id, whichever alias was used. */
+  /** The canonical id, also if the agent was opened by an alias. */
   readonly id: string;
+  /** The registration as it was when the session was opened. */
   readonly info: AgentInfo;
-  /** The session: several sessions of one agent have their own leases and private records. */
+  /** The id of the session. Each session of an agent has separate leases and private records. */
   readonly instance: string;
-  /** The branch it reads and writes; "main" by default. */
+  /**
+   * The branch that this agent reads and writes. Default: "main"; `branches.use()` returns the agent on
+   * another.
+   */
   readonly branch: string;
 
   /**
-   * Remembers one memory, or several at once (all or none). With `known: "report"` also returns what is
-   * known already; with "refuse" throws instead of storing the same again.
+   * Stores one memory, or several in one operation (all or none). With `known: "report"` also returns similar
+   * memories that exist; with `known: "refuse"` throws `already_known` instead of storing a duplicate. Throws
+   * `invalid_memory`, `limit_exceeded`, `secret_found`, `dangling_reference`.
    */
   remember(input: MemoryInput, options?: RememberOptions): Promise<RememberResult>;
   remember(inputs: readonly MemoryInput[], options?: RememberOptions): Promise<RememberResult[]>;
-  /** Returns the memories that answer a question, best first, each with the reasons. */
+  /**
+   * Returns the memories that answer a question, best first, each with the reasons why it matched. Default
+   * limit: 10.
+   */
   recall(question: string, query?: RecallQuery): Promise<RecallResult>;
-  /** Returns what to know when starting: open handoffs, pins, shared context, recent records. */
+  /**
+   * Returns what an agent should know when it starts: open handoffs, pinned memories, shared context, recent
+   * records.
+   */
   catchUp(query?: CatchUpQuery): Promise<CatchUp>;
   /**
-   * Records steps on this session's trace: not recalled, searchable, pruned by retention. Buffered and
-   * stored a few milliseconds later; `traces.flush` waits until all of it is stored.
+   * Records steps on the trace of this session. Steps are excluded from recall, can be searched, and are
+   * pruned by retention. They are buffered and stored a few milliseconds later; `traces.flush()` waits until
+   * all are stored.
    */
   trace(step: TraceStep): Promise<WithSecrets<Memory>>;
   trace(steps: readonly TraceStep[]): Promise<WithSecrets<Memory>[]>;
 
-  /** Hands a task over. Once it returns, the handoff and everything it needs is on disk. */
+  /**
+   * Sends a handoff. When the promise resolves, the handoff and everything it needs are on disk. Sending
+   * again with the same `key` returns the original handoff. Throws `invalid_envelope`, `unknown_agent`,
+   * `no_route`, `inbox_full`, `circuit_open`, `lint_refused` and others.
+   */
   handoff<T extends object = object>(draft: DraftOf<T>): Promise<Sent<T>>;
   /**
-   * Yields offers as they arrive, to this agent and to its role. Each is claimed for this session; one
-   * that is neither accepted nor released counts as an attempt when its lease ends.
+   * Yields offers to this agent and to its role as they arrive. Each offer is claimed for this session; an
+   * offer that is neither accepted nor released counts as an attempt when its lease ends. Waits for more
+   * until `options.signal` aborts, `timeoutMs` passes or the hub closes; with `wait: false` ends when nothing
+   * is ready.
    */
   inbox<T = unknown>(options?: InboxOptions): AsyncGenerator<Offer<T>, void, undefined>;
   /**
-   * Claims and accepts the next handoff (of a task, or one by id). With `wait: true` waits for one until
-   * the signal aborts or the hub closes; else returns undefined when there is none.
+   * Claims and accepts the next handoff, optionally only of a `task` or one `delivery`. Returns undefined if
+   * nothing is ready. With `wait: true`, waits until a handoff is ready, the signal aborts or the hub closes.
+   *
+   * ```ts
+   * await using work = await agent.accept({ wait: true });
+   * await work?.complete({ summary: "Done." });
+   * ```
    */
   accept<T = unknown>(options?: AcceptOptions): Promise<Work<T> | undefined>;
-  /** Continues accepted work by its `handle`, also in another process. */
+  /**
+   * Continues accepted work by its `handle`, also in another process. Throws `lease_lost` if the work is no
+   * longer held, and `cancelled` if it was cancelled.
+   */
   resume<T = unknown>(handle: string): Promise<Work<T>>;
 
+  /** Reads, relates, pins, quarantines and redacts memories. */
   readonly memories: AgentMemories;
+  /** Creates, compares, merges and abandons branches. */
   readonly branches: AgentBranches;
+  /** Reads and flushes traces. */
   readonly traces: AgentTraces;
+  /** Lints and previews drafts, and sends joins. */
   readonly handoffs: AgentHandoffs;
+  /** Lists the inbox, cancels handoffs and writes notes by handle. */
   readonly deliveries: AgentDeliveries;
+  /** Redrives and discards dead letters. */
   readonly deadLetters: AgentDeadLetters;
+  /** Lists and answers questions of receivers. */
   readonly questions: Questions;
+  /** Approves, replies to, rejects and edits handoffs on behalf of a person. */
   readonly approvals: Approvals;
+  /** Publishes to channels and subscribes to them. */
   readonly channels: AgentChannels;
+  /** Queues, closes, reopens and cancels tasks. */
   readonly tasks: AgentTasks;
+  /** Lists failures and decides about them. */
   readonly failures: AgentFailures;
-  /** The shared context: what the whole team keeps to. */
+  /** The shared context: constraints, conventions, decisions and project facts of the team. */
   readonly context: SharedContext;
+  /** Runs side effects exactly once per key. */
   readonly effects: Effects;
 }
 
+/** The agent of a hub in this process. Public methods beyond `Agent` are for the HTTP and MCP interfaces. */
 export class LocalAgent implements Agent {
   readonly #workspace: Workspace;
   readonly #identity: Identity;
@@ -190,7 +238,7 @@ export class LocalAgent implements Agent {
       const memories = await traceSteps(this.#workspace, this.#self, many ? step : [step]);
       return many ? memories : (memories[0] as Memory);
     });
-    traced.catch(() => {}); // Tracing alone never ends a process; flush tells of it.
+    traced.catch(() => {}); // Tracing alone never ends a process; flush() reports the error.
     return traced;
   }
 
@@ -198,14 +246,20 @@ export class LocalAgent implements Agent {
     return this.#call(() => recall(this.#workspace, question, query));
   }
 
-  /** This agent on a branch, for interfaces that get its name with every call. */
+  /**
+   * Returns this agent on a branch, for interfaces that receive the branch with every call. Throws
+   * `unknown_branch`.
+   */
   onBranchOf(branch: string): Promise<LocalAgent> {
     return this.#call(async () =>
       this.#onBranch((await requireBranch(this.#workspace, branch)).name),
     );
   }
 
-  /** Calls back after a commit that concerns this agent: a hint, which may be lost. Returns how to stop. */
+  /**
+   * Calls a listener after a commit that concerns this agent, and returns a function that stops it. A call
+   * can be lost: it is a hint, and polling remains necessary.
+   */
   onWake(listener: () => void): () => void {
     const { store, name: workspace } = this.#workspace;
     return store.onWake({ workspace, agent: this.id }, listener);
@@ -217,7 +271,7 @@ export class LocalAgent implements Agent {
       instance,
       lease,
     });
-    agent.context.sawUpTo(this.context.seen); // The same session has read it.
+    agent.context.sawUpTo(this.context.seen); // The session has read it already.
     return agent;
   }
 
@@ -255,7 +309,10 @@ export class LocalAgent implements Agent {
     });
   }
 
-  /** The next offer, of this task or this one; undefined when there is none, or the wait was ended. */
+  /**
+   * Claims the next offer, optionally of one task or delivery. Returns undefined if nothing is ready, or when
+   * the wait ends.
+   */
   claim(which: ClaimFilter, waiting: ClaimWaitOptions): Promise<LocalOffer | undefined> {
     return this.#call(async () => {
       const claimed = await claimNext(this.#workspace, this.#self, which, waiting);
@@ -263,7 +320,7 @@ export class LocalAgent implements Agent {
     });
   }
 
-  /** An offer by its handle. */
+  /** Returns an offer by its handle. `envelope`: the id of the envelope that the caller knows. */
   offered(handle: string, envelope?: string): Promise<LocalOffer> {
     return this.#call(async () => {
       const known = { state: "claimed" as const, ...(envelope === undefined ? {} : { envelope }) };
@@ -272,7 +329,9 @@ export class LocalAgent implements Agent {
     });
   }
 
-  /** Accepted work by its handle, as its holder knows it: told of everything up to this envelope. */
+  /**
+   * Returns accepted work by its handle. `envelope`: the id of the newest envelope that its holder has seen.
+   */
   held(handle: string, envelope?: string): Promise<LocalWork> {
     return this.#call(async () => {
       const known = { state: "accepted" as const, ...(envelope === undefined ? {} : { envelope }) };
@@ -280,7 +339,7 @@ export class LocalAgent implements Agent {
     });
   }
 
-  /** Hands over, to these receivers where it is a publication. */
+  /** Sends a handoff; `sending.receivers` limits a publication to these subscribers. */
   send<T extends object>(
     draft: DraftOf<T>,
     sending: Pick<SendOptions, "receivers"> = {},
@@ -292,7 +351,7 @@ export class LocalAgent implements Agent {
     });
   }
 
-  /** In the name of the session that accepted it: whose work it is does not change. */
+  /** Uses the session that accepted the work, because that session remains its holder. */
   #work<T>(held: DeliveryWithEnvelopeRow, background?: Background): LocalWork<T> {
     const { instance } = held.delivery;
     const reader = { ...this.#workspace.reader, session: instance };

@@ -1,6 +1,7 @@
 /**
- * The hub: everything a program, the command line, HTTP or MCP can do with a workspace, grouped by noun. It
- * is given a store and knows none of the implementations; `openHub()` chooses one.
+ * `Hub`: everything that a program, the command line, HTTP or MCP can do with a workspace, grouped by noun,
+ * as an interface and its local implementation. The implementation takes a store and imports none;
+ * `openHub()` chooses one.
  */
 
 import { type AuthenticationRefusal, authenticate, type Bearer } from "../access/authenticate.ts";
@@ -49,49 +50,83 @@ import {
 } from "./option-checks.ts";
 import { embedderOf, filesFolder, type HubOptions, secretMode } from "./options.ts";
 
-/** A hub: one workspace of a store, in this process or over HTTP. */
+/**
+ * One workspace of a store, in this process or over HTTP. `openHub()` returns it; close it when done, or
+ * declare it with `await using`.
+ *
+ * ```ts
+ * await using hub = await openHub("./team.db");
+ * const agent = await hub.agent("writer", { role: "writer" });
+ * ```
+ */
 export interface Hub extends AsyncDisposable {
-  /** Where everything is stored, for people: `sqlite /data/hub.db`. */
+  /** The address of the store, for display, such as `sqlite /data/hub.db`. */
   readonly store: string;
+  /** The name of the workspace. */
   readonly workspace: string;
   /**
-   * Returns an agent by canonical id or alias. With a profile it is registered, or its registration is
-   * updated; without one it must exist.
+   * Returns an agent in a new session, by canonical id or alias. With a profile, registers the agent or
+   * updates its registration. Without one, throws `unknown_agent` if the agent does not exist. Throws
+   * `alias_taken` if an alias belongs to another agent.
    */
   agent(name: string, profile?: AgentProfile, session?: SessionOptions): Promise<Agent>;
-  /** Returns the memories that answer a question, best first, each with the reasons. */
+  /**
+   * Returns the memories that answer a question, best first, each with the reasons why it matched. Sees what
+   * the whole team sees. Default limit: 10.
+   */
   recall(question: string, query?: RecallQuery): Promise<RecallResult>;
-  /** Reads everything and compares it with its hashes and signatures. */
+  /**
+   * Reads the whole workspace and compares records with their hashes and signatures. Returns what it found;
+   * throws only if the store cannot be read.
+   */
   verify(onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport>;
-  /** Stores what was traced, then closes. */
+  /** Stores buffered trace steps and closes the hub. Later calls throw `store_closed`. */
   close(): Promise<void>;
 
+  /** Registered agents and circuit breakers. */
   readonly agents: HubAgents;
+  /** Reads, exports and prunes memories. */
   readonly memories: HubMemories;
+  /** Lists and compares branches. */
   readonly branches: HubBranches;
+  /** Reads the traces of sessions. */
   readonly traces: HubTraces;
+  /** Lints sent handoffs and creates file artifacts. */
   readonly handoffs: HubHandoffs;
+  /** Reads, lists and watches deliveries. */
   readonly deliveries: HubDeliveries;
+  /** Lists dead letters. */
   readonly deadLetters: HubDeadLetters;
+  /** Creates, pauses and closes channels. */
   readonly channels: HubChannels;
+  /** Sets the receivers of handoffs that name none. */
   readonly routes: HubRoutes;
+  /** Reads tasks, their timelines and ledgers. */
   readonly tasks: HubTasks;
+  /** Lists failures and sets failure rules. */
   readonly failures: HubFailures;
-  /** The shared context: what the whole team keeps to. */
+  /** The shared context: constraints, conventions, decisions and project facts of the team. */
   readonly context: HubContext;
+  /** Settings of the workspace. */
   readonly settings: HubSettings;
+  /** Registers schemas for payload types. */
   readonly payloadTypes: HubPayloadTypes;
+  /** Issues, lists and revokes access tokens. */
   readonly tokens: Tokens;
+  /** The numbered log of the workspace. */
   readonly events: Events;
+  /** The state of the search index and of the vectors. */
   readonly index: SearchIndex;
+  /** Exports, imports and backups. */
   readonly archive: Archive;
 }
 
+/** A hub in this process, on an open store. */
 export class LocalHub implements Hub {
   readonly #workspace: Workspace;
   readonly #meaning: WorkspaceEmbeddings;
   readonly #options: HubOptions;
-  /** The hub that closes the store; undefined: this one. */
+  /** The hub that closes the store; undefined if this one does. */
   #owner: LocalHub | undefined;
   /** Hubs of other workspaces on the same store, closed before it is. */
   readonly #others = new Set<LocalHub>();
@@ -164,7 +199,7 @@ export class LocalHub implements Hub {
 
   /**
    * Returns a hub of another workspace on the same open store, with the same options. The first hub owns the
-   * store: closing another leaves it open, closing the first closes them all.
+   * store: closing another one leaves it open, closing the first closes all of them.
    */
   beside(workspace: string): LocalHub {
     const owner = this.#owner ?? this;
@@ -174,7 +209,10 @@ export class LocalHub implements Hub {
     return hub;
   }
 
-  /** Returns the agent a token belongs to, in any workspace of the store. */
+  /**
+   * Returns the agent and access level of a token, in any workspace of the store, or why the token was
+   * refused.
+   */
   authenticate(token: string): Promise<Bearer | AuthenticationRefusal> {
     return authenticate(this.#workspace, token);
   }
@@ -198,19 +236,22 @@ export class LocalHub implements Hub {
     return new LocalAgent(this.#leasing(lease), identity, { instance, lease });
   }
 
-  /** How long a lease lasts without renewal. */
+  /** How long a lease lasts without renewal, in milliseconds. */
   get leaseMs(): number {
     return this.#workspace.limits.leaseMs;
   }
 
-  /** Returns a registered agent in a session of an interface; `silentMs`: how long that may be silent. */
+  /**
+   * Returns a registered agent in a session of an HTTP or MCP client. `silentMs`: how long the session can
+   * make no calls before its leases end. Throws `unknown_agent`.
+   */
   async local(name: string, instance: string, silentMs?: number): Promise<LocalAgent> {
     const agent = agentInfo(await requireAgent(this.#workspace, name));
     const workspace = this.#leasing("session", silentMs);
     return new LocalAgent(workspace, { agent, signer: undefined }, { instance, lease: "session" });
   }
 
-  /** The workspace with the lease time of this kind of lease. */
+  /** Returns the workspace with the lease time that applies to this kind of lease. */
   #leasing(kind: LeaseKind, silentMs = this.#options.sessionMs): Workspace {
     if (kind === "process" || silentMs === undefined) return this.#workspace;
     return { ...this.#workspace, limits: { ...this.#workspace.limits, leaseMs: silentMs } };

@@ -1,4 +1,7 @@
-/** An offer: a delivery the inbox has claimed for this receiver, to accept or to leave. */
+/**
+ * `Offer`: a delivery that was claimed for a receiver and not accepted yet, as an interface and its local
+ * implementation.
+ */
 
 import { primerOf } from "../context/view/primer.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
@@ -23,38 +26,52 @@ import type { Workspace } from "../workspace/workspace.ts";
 import type { SerializedOffer } from "./serialized.ts";
 import { LocalWork, type SettleResult, type Work } from "./work.ts";
 
-/** A handoff claimed for this session: accept, decline or release it. */
+/**
+ * A handoff claimed for this session: accept, decline or release it before its lease ends. Otherwise the
+ * claim counts as an attempt.
+ */
 export interface Offer<T = unknown> {
-  /** The delivery's id. */
+  /** The id of the delivery. */
   readonly id: string;
+  /** The name of the task. */
   readonly task: string;
-  /** The sender's id. */
+  /** The id of the agent that sent it. */
   readonly from: string;
+  /** The delivery as it was when it was claimed. */
   readonly delivery: HeldDelivery;
+  /** Delivery id and fence (`dlv_…#3`), with which another process or a later call can answer the offer. */
   readonly handle: string;
+  /** The newest envelope that this receiver has loaded. */
   readonly envelope: EnvelopeOf<T>;
-  /** What to know before the first step, in less than 2 KB. */
+  /** The primer: what to know before the first step, in less than 2 KB. */
   readonly primer: string;
-  /** Earlier attempts, oldest first. */
+  /** Earlier attempts, oldest first: what was done, why each ended, questions and answers. */
   readonly attempts: readonly EarlierAttempt[];
   /** What earlier handoffs of the task reported as done, not to be redone, or blocked. */
   readonly progress: readonly LedgerProgress[];
-  /** Everything above, as plain data. */
+  /** Returns all of the above as plain data. */
   toJSON(): SerializedOffer;
-  /** Returns what it carries that is quarantined. */
+  /** Returns the quarantined memories that the handoff carries. */
   warnings(): Promise<readonly Warning[]>;
-  /** Returns which agents work on what this handoff says its work will touch. */
+  /** Returns the agents that hold reservations on files this handoff says its work will touch. */
   conflicts(): Promise<readonly ReservationConflict[]>;
-  /** Accepts it. If the handoff requires a receipt, only with a matching one. */
+  /**
+   * Accepts the offer and returns the work. Throws `receipt_required` if the handoff requires a receipt and
+   * none was passed or it does not match, and `lease_lost` if the claim has ended.
+   */
   accept(options?: { readonly receipt?: ReceiptSource }): Promise<Work<T>>;
-  /** Declines it for good. Throws `work_extended` if the sender extended it: read the envelope first. */
+  /**
+   * Declines the handoff permanently. Throws `work_extended` if the sender extended it: read `envelope`,
+   * which is the new one then, and decline again.
+   */
   decline(reason: string): Promise<SettleResult>;
-  /** Returns it to the inbox. Having claimed it does not count as an attempt. */
+  /** Returns the delivery to the inbox. The claim does not count as an attempt. */
   release(): Promise<void>;
-  /** Loads what the sender has added since it was claimed. */
+  /** Loads what the sender has added since the claim into `envelope`. */
   refresh(): Promise<void>;
 }
 
+/** The offer of a hub in this process. */
 export class LocalOffer<T = unknown> implements Offer<T> {
   readonly #workspace: Workspace;
   readonly #receiver: Worker;
@@ -99,34 +116,29 @@ export class LocalOffer<T = unknown> implements Offer<T> {
     return heldDeliveryOf(this.#claimed.delivery);
   }
 
-  /** By which it is answered later, or from elsewhere. */
   get handle(): string {
     return handleOf(this.#claimed.delivery);
   }
 
-  /** As it travels. */
   toJSON(): SerializedOffer {
     const { handle, delivery, primer } = this;
     return { handle, delivery, envelope: this.envelope as Envelope, primer, ...this.#background };
   }
 
-  /** Parsed when it is first looked at. */
+  /** Parses the envelope on first access. */
   get envelope(): EnvelopeOf<T> {
     this.#envelope ??= parseEnvelope(this.#workspace, this.#claimed.envelope) as EnvelopeOf<T>;
     return this.#envelope;
   }
 
-  /** What to know before the first step, in less than two kilobytes. */
   get primer(): string {
     return primerOf(this.envelope as Envelope, this.#receiver, this.#background);
   }
 
-  /** Earlier attempts at it, oldest first: what was tried, why it ended, questions and answers. */
   get attempts(): readonly EarlierAttempt[] {
     return this.#background.attempts;
   }
 
-  /** What earlier handoffs of the task reported as done, not to be redone, or blocked. */
   get progress(): readonly LedgerProgress[] {
     return this.#background.progress;
   }
@@ -160,7 +172,9 @@ export class LocalOffer<T = unknown> implements Offer<T> {
     await releaseNewest(this.#workspace, this.#receiver, this.#claimed);
   }
 
-  /** A receipt is for the newest envelope, and who is told that it does not fit can look at that. */
+  /**
+   * A receipt is for the newest envelope; a caller whose receipt does not match can then read that envelope.
+   */
   async refresh(): Promise<void> {
     const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     if (found !== undefined) this.#goOnTo(found.envelope);

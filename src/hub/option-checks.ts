@@ -1,4 +1,7 @@
-/** Checks of the options that a local hub and the HTTP client share. They run before anything is opened. */
+/**
+ * Checks of the options that a local hub and the HTTP client share. They run before a store or connection is
+ * opened and throw `invalid_input`.
+ */
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { LEASE_KINDS, type LeaseKind } from "../delivery/receive/worker.ts";
 import {
@@ -17,20 +20,23 @@ const isSessionTimeout: Check = (value) => {
     return {
       rule: "type",
       message: "must be a whole number of milliseconds",
-      hint: "Write an integer.",
+      hint: "Pass an integer.",
     };
   }
   const ms = value as number;
-  if (ms < 1) return { rule: "min_value", message: "must be at least 1", hint: "At least 1." };
+  if (ms < 1) return { rule: "min_value", message: "must be at least 1", hint: "Pass at least 1." };
   if (ms <= FORMAT_LIMITS.durationMs) return undefined;
   return {
     rule: "max_value",
-    message: "must be a year at most",
-    hint: `At most ${FORMAT_LIMITS.durationMs}.`,
+    message: "must be at most one year",
+    hint: `Pass at most ${FORMAT_LIMITS.durationMs}.`,
   };
 };
 
-/** Returns how long a session may be silent, in milliseconds. */
+/**
+ * Returns how long a session can make no calls before its leases end, in milliseconds; undefined: the
+ * default.
+ */
 export const sessionTimeout = (
   { sessionMs }: { readonly sessionMs?: number | undefined },
   path = "sessionMs",
@@ -38,9 +44,12 @@ export const sessionTimeout = (
 
 /** How `hub.agent()` opens a session. */
 export interface SessionOptions {
-  /** The session's name. Default: a new one. */
+  /** The id of the session. Default: a new id. */
   readonly instance?: string | undefined;
-  /** What the session's leases are bound to: this process (default), or the session's calls. */
+  /**
+   * What the leases of the session depend on: "process" (default) keeps them while this process lives,
+   * "session" while the session makes calls.
+   */
   readonly lease?: LeaseKind | undefined;
 }
 
@@ -49,6 +58,7 @@ const SESSION = {
   lease: optionalCheck(oneOfCheck(LEASE_KINDS)),
 };
 
+/** Returns the checked session options with `lease` filled in. */
 export function checkedSession(
   session: SessionOptions,
 ): SessionOptions & { readonly lease: LeaseKind } {
@@ -58,7 +68,7 @@ export function checkedSession(
 
 const KNOWN_MODES: readonly SimilarMemoryMode[] = ["ignore", "report", "refuse"];
 
-/** Returns what `remember` does about a memory that is known already. Default: "ignore". */
+/** Returns what `remember` does about similar memories that exist. Default: "ignore". */
 export const knownMode = ({
   known = "ignore",
 }: {
@@ -68,9 +78,11 @@ export const knownMode = ({
 const isFolder: Check = (value) =>
   value === false || textCheck(value) === undefined
     ? undefined
-    : { rule: "type", message: "must be a folder, or false", hint: "Write a path, or false." };
+    : { rule: "type", message: "must be a folder path or false", hint: "Pass a path or false." };
 
-/** Returns the folder whose files are read for artifacts, as given; undefined: none. */
+/**
+ * Returns the folder from which artifacts are read, as passed, or undefined if there is none. Default: ".".
+ */
 export function filesOption({
   files = ".",
 }: {
@@ -80,6 +92,7 @@ export function filesOption({
   return folder === false ? undefined : folder;
 }
 
+/** Returns the checked name of the workspace. Default: "default". */
 export const workspaceName = ({
   workspace = "default",
 }: {

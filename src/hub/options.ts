@@ -1,4 +1,7 @@
-/** The options of a hub. Those that the HTTP client takes too are checked in option-checks.ts. */
+/**
+ * The options of `openHub()` and the checks of those that only a local hub uses. Options shared with the HTTP
+ * client are checked in option-checks.ts.
+ */
 import { resolve } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import type { IdGenerator } from "../base/ids.ts";
@@ -18,7 +21,9 @@ import type {
 } from "../workspace/workspace.ts";
 import { filesOption } from "./option-checks.ts";
 
-/** Loaded when the first question is asked. */
+/**
+ * Returns a function that loads the embedder of the options; it is called when the first question is asked.
+ */
 export function embedderOf({ embedder }: HubOptions): () => Promise<Embedder | undefined> {
   if (embedder === false) return async () => undefined;
   if (typeof embedder === "function") return embedder;
@@ -26,60 +31,72 @@ export function embedderOf({ embedder }: HubOptions): () => Promise<Embedder | u
   return async () => (await import("../search/embedding/word-vectors.ts")).bundledWordVectors();
 }
 
+/**
+ * Options of `openHub()` and `new LocalHub()`. All are optional. Invalid values throw `invalid_input` before
+ * a store is opened.
+ */
 export interface HubOptions {
-  /** Default: "default". */
+  /** The workspace to open. Default: "default". */
   readonly workspace?: string;
-  /** False: throws if the store does not exist, instead of creating it. Default: true. */
+  /** False: throw if the store does not exist, instead of creating it. Default: true. */
   readonly create?: boolean;
+  /** Overrides of `DEFAULT_LIMITS`, for example `{ leaseMs: 120_000 }`. */
   readonly limits?: Partial<Limits>;
   /**
-   * How long a session may be silent before its leases end, in milliseconds, for agents with `lease:
-   * "session"`. Default: `limits.leaseMs`.
+   * How long a session can make no calls before its leases end, in milliseconds, for agents with `lease:
+   * "session"`. At most one year. Default: `limits.leaseMs`.
    */
   readonly sessionMs?: number;
   /** The delivery policy of handoffs that have none: retries, timeouts, fallbacks. */
   readonly policy?: PolicyInput;
-  /** Computes the receiver of a handoff that names none. */
+  /** Returns the receiver of a handoff that names none. Default: the routes of the workspace. */
   readonly route?: RouteFunction;
-  /** Decides about failures where no coordinator does; undefined leaves it to the rules. */
+  /** Decides about failures when no coordinator does. If it returns undefined, the failure rules decide. */
   readonly coordinate?: CoordinateFunction;
   /**
-   * Computes vectors for recall: `httpEmbedder()`, your own, or false for words only. Default: the bundled
-   * word vectors.
+   * Computes vectors for recall: `httpEmbedder()`, a custom embedder, or false for search by words only.
+   * Default: the bundled word vectors.
    */
   readonly embedder?: Embedder | (() => Promise<Embedder>) | false;
   /**
-   * Whether `remember` searches for the same knowledge first: "report" returns it, "refuse" throws. Default:
-   * "ignore", because a search costs more than the append.
+   * What `remember` does about similar memories that exist: "report" returns them, "refuse" throws
+   * `already_known`. Default: "ignore", because the search costs more than the append.
    */
   readonly known?: SimilarMemoryMode;
   /**
-   * What happens to keys, passwords and tokens in input: "redact" (the default) replaces them, "refuse"
-   * throws, "allow" stores them. The stricter of this and the workspace's setting applies.
+   * What happens to keys, passwords and tokens in input: "redact" (default) replaces them, "refuse" throws
+   * `secret_found`, "allow" stores them. The stricter of this option and the setting of the workspace
+   * applies.
    */
   readonly secrets?: SecretMode;
   /**
-   * Summarizes long records that have no summary: `httpSummarizer()`, or your own. Default: extracts
-   * sentences of the record.
+   * Summarizes long records that have no summary: `httpSummarizer()` or a custom function. Default: extracts
+   * sentences from the record.
    */
   readonly summarizer?: Summarizer;
-  /** The folder of files that handoffs name as artifacts. Default: the current one; false: none. */
+  /**
+   * The folder of files that handoffs can reference as artifacts. Default: the current folder. False: none.
+   */
   readonly files?: string | false;
-  /** HTTP only: the access token. Default: BATON_TOKEN. */
+  /** HTTP only: the access token. Default: the environment variable BATON_TOKEN. */
   readonly token?: string;
-  /** HTTP only: how long to retry while the hub is unreachable, in milliseconds. Default: 30 s. */
+  /** HTTP only: how long to retry while the hub is unreachable, in milliseconds. Default: 30,000. */
   readonly patienceMs?: number;
-  /** HTTP only: sends requests instead of the network. */
+  /** HTTP only: a function that sends requests in place of the network, for tests. */
   readonly fetch?: (request: Request) => Response | Promise<Response>;
-  /** For tests and replays. */
+  /** Time source, for tests and replays. Default: the system clock. */
   readonly clock?: Clock;
+  /** Id generator, for tests and replays. Default: random ids. */
   readonly ids?: IdGenerator;
+  /** Random number source in [0, 1), for tests and replays. Default: `Math.random`. */
   readonly random?: () => number;
+  /** Reports which processes are alive, for tests and replays. Default: the operating system. */
   readonly processes?: Processes;
+  /** Supported envelope versions, for tests of upgrades. Default: the versions of this release. */
   readonly versions?: EnvelopeVersions;
 }
 
-/** Checked before a store is opened for it. */
+/** Returns the `secrets` option, checked before a store is opened. Throws `invalid_input`. */
 export function secretMode({ secrets }: HubOptions): SecretMode | undefined {
   return parseOrThrow(SecretModeSchema.optional(), secrets, {
     code: "invalid_input",
@@ -88,7 +105,7 @@ export function secretMode({ secrets }: HubOptions): SecretMode | undefined {
   });
 }
 
-/** Returns the folder whose files are read for artifacts, as an absolute path; undefined: none. */
+/** Returns the folder from which artifacts are read, as an absolute path, or undefined if there is none. */
 export function filesFolder(options: HubOptions): string | undefined {
   const folder = filesOption(options);
   return folder === undefined ? undefined : resolve(folder);

@@ -1,4 +1,7 @@
-/** What the sender has in hand after sending: the sealed envelope, and how to learn what comes of it. */
+/**
+ * `Sent`: a handoff after it was sent, with its sealed envelope and methods to follow its delivery; interface
+ * and local implementation.
+ */
 
 import type { Finding, Repeat } from "../context/lint/rule.ts";
 import type { SentHandoff } from "../delivery/send/idempotency-key.ts";
@@ -28,48 +31,72 @@ import type { Workspace } from "../workspace/workspace.ts";
 import type { SerializedSent } from "./serialized.ts";
 import { severalReceivers } from "./several-receivers.ts";
 
-/** A handoff that was sent: once it is returned, everything it wrote is on disk. */
+/**
+ * A handoff that was sent. Everything it wrote is on disk.
+ *
+ * ```ts
+ * const sent = await agent.handoff({ task: "report", to: "reviewer", intent: "Review the report." });
+ * const outcome = await sent.completed();
+ * if (outcome.kind === "completed") console.log(outcome.result);
+ * ```
+ */
 export interface Sent<T = unknown> {
   readonly kind: "sent";
-  /** The delivery's id; of a publication, that of the first. */
+  /** The id of the delivery; of a publication, the id of the first one. */
   readonly id: string;
+  /** The name of the task. */
   readonly task: string;
+  /** The sealed envelope. */
   readonly envelope: EnvelopeOf<T>;
+  /** The SHA-256 of the envelope's canonical JSON. */
   readonly digest: string;
   /** The id of the handoff record on the chain. */
   readonly memory: string;
-  /** New work, how it joined open work, or the same key again. */
+  /** Whether this is new work, was merged into open work, or repeats a handoff with the same key. */
   readonly joined: SentHandoff<T>["joined"];
-  /** The handoffs since the task was here before with the same payload; empty: no cycle. */
+  /** The handoffs since the task was here before with the same payload. Empty if there is no cycle. */
   readonly cycle: NonNullable<Envelope["path"]>;
-  /** The task has more hops than allowed: the delivery is a dead letter. */
+  /** True if the task has more hops than `limits.hops` allows; the delivery is a dead letter. */
   readonly stopped: boolean;
   /** Secrets that were removed from the input, by kind and path. */
   readonly secrets: readonly DetectedSecret[];
-  /** What the lint finds, each with a hint; without the rules that query the store. */
+  /**
+   * What the lint found, each with a hint. Excludes the rules that query the store; `handoffs.lintSent()`
+   * runs all.
+   */
   readonly findings: readonly Finding[];
   /** Open or completed handoffs that this one repeats, newest first. */
   readonly repeats: readonly Repeat[];
-  /** Deprecated fields it uses, and what to use instead. */
+  /** Deprecated fields that the draft uses, and what to use instead. */
   readonly deprecated: readonly DeprecatedField[];
-  /** One for each receiver. */
+  /** One `Sent` per receiver; each delivery of a publication has a separate state. */
   readonly each: readonly Sent<T>[];
-  /** The inboxes it went to. */
+  /** The inboxes it was delivered to: agent ids or `role:…`. */
   readonly receivers: readonly string[];
-  /** Everything above, as plain data. */
+  /** Returns all of the above as plain data. */
   toJSON(): SerializedSent;
-  /** Returns the delivery as it is now. */
+  /**
+   * Returns the current state of the delivery. Throws `invalid_input` if there are several receivers; use
+   * `each`.
+   */
   status(): Promise<Delivery>;
-  /** Yields the delivery now and after every change, until it is settled. */
+  /** Yields the delivery now and after every change, until it is settled or the wait ends. */
   changes(options?: WaitOptions): AsyncGenerator<Delivery, void, undefined>;
-  /** Waits until it is accepted or can no longer be. Default: 15 s, or as long as its policy allows. */
+  /**
+   * Waits until the handoff is accepted or can no longer be accepted. Default timeout: 15 s, or no limit if
+   * its policy has `acceptMs`. Returns `kind: "timeout"` if the time passes.
+   */
   accepted(options?: WaitOptions): Promise<AcceptedOutcome>;
-  /** Waits until it is settled, or the receiver asks a question; returns the result or the reason. */
+  /**
+   * Waits until the handoff is settled or the receiver asks a question, and returns the result or the reason.
+   * With `line: true`, waits for the end of the whole line. Default timeout: none.
+   */
   completed(options?: CompletedOptions): Promise<CompletedOutcome>;
-  /** Cancels it; its holder is notified. Returns false if it was settled already. */
+  /** Cancels the handoff and notifies its holder. Returns false if it was settled already. */
   cancel(reason: string): Promise<boolean>;
 }
 
+/** The sent handoff of a hub in this process. */
 export class LocalSent<T = unknown> implements Sent<T> {
   readonly kind = "sent";
   readonly #workspace: Workspace;
@@ -83,7 +110,6 @@ export class LocalSent<T = unknown> implements Sent<T> {
     this.#sent = sent;
   }
 
-  /** The delivery's id; of a publication, that of the first. */
   get id(): string {
     return this.#sent.deliveries[0]?.id ?? "";
   }
@@ -100,51 +126,40 @@ export class LocalSent<T = unknown> implements Sent<T> {
     return this.#sent.digest;
   }
 
-  /** The handoff record on the chain. */
   get memory(): string {
     return this.#sent.memory;
   }
 
-  /** Whether this was new work, joined work that was open, or was sent before with the same key. */
   get joined(): SentHandoff<T>["joined"] {
     return this.#sent.joined;
   }
 
-  /** The line came here before with the same payload: the handoffs since then; else empty. */
   get cycle(): NonNullable<Envelope["path"]> {
     return this.#sent.cycle;
   }
 
-  /** True: the line is longer than it may be, and has stopped in dead letters. */
   get stopped(): boolean {
     return this.#sent.stopped;
   }
 
-  /** Which secrets were taken out of what was said: of which kind, and where they stood. */
   get secrets(): readonly DetectedSecret[] {
     return this.#sent.secrets ?? [];
   }
 
-  /**
-   * What the lint finds in it, each with what to write instead; without the rules that query the store.
-   * Looked for when it is first asked for.
-   */
+  /** Runs the lint on first access. */
   get findings(): readonly Finding[] {
     this.#findings ??= this.#sent.lint(this.secrets);
     return this.#findings;
   }
 
-  /** Open or completed handoffs that it repeats, newest first. */
   get repeats(): readonly Repeat[] {
     return this.#sent.repeats;
   }
 
-  /** Deprecated fields it says something in: since when, and what to say instead. */
   get deprecated(): readonly DeprecatedField[] {
     return deprecationsIn(this.#sent.envelope as Envelope, this.#workspace.versions);
   }
 
-  /** One for each receiver: of a publication, each goes its own way. */
   get each(): readonly Sent<T>[] {
     return this.#sent.deliveries.map(
       (delivery) =>
@@ -152,12 +167,10 @@ export class LocalSent<T = unknown> implements Sent<T> {
     );
   }
 
-  /** Whose inbox it went to. */
   get receivers(): readonly string[] {
     return this.#sent.deliveries.map(({ receiver }) => receiver);
   }
 
-  /** As it travels. */
   toJSON(): SerializedSent {
     const { kind, envelope, digest, memory, joined, cycle, stopped, deliveries } = this.#sent;
     const { deprecated, findings, repeats, secrets } = this;
@@ -177,15 +190,13 @@ export class LocalSent<T = unknown> implements Sent<T> {
     };
   }
 
-  /** Where it stands now: stored, seen, accepted, settled are different times. */
   async status(): Promise<Delivery> {
     for await (const { delivery } of watchDelivery(this.#workspace, this.#single(), {})) {
       return deliveryOf(delivery);
     }
-    throw new Error("a delivery is always shown once");
+    throw new Error("watchDelivery() ended without yielding the delivery");
   }
 
-  /** The delivery each time it has changed, first as it is now, until it is settled. */
   async *changes(options: WaitOptions = {}): AsyncGenerator<Delivery, void, undefined> {
     for await (const { delivery } of watchDelivery(
       this.#workspace,
@@ -197,22 +208,16 @@ export class LocalSent<T = unknown> implements Sent<T> {
     }
   }
 
-  /**
-   * Waits until somebody has accepted it, or never will: 15 s unless told, and where a policy says how
-   * long each try may take, until that has come to an end.
-   */
   async accepted(options: WaitOptions = {}): Promise<AcceptedOutcome> {
     const { timeoutMs = defaultAcceptWait(this.#sent.envelope), signal } =
       checkWaitOptions(options);
     return awaitAccepted(this.#workspace, this.#single(), { timeoutMs, signal });
   }
 
-  /** Waits until it is over, or the receiver asks back; with the result, or why there is none. */
   async completed(options: CompletedOptions = {}): Promise<CompletedOutcome> {
     return awaitCompleted(this.#workspace, this.#single(), options);
   }
 
-  /** Takes it back: whoever has it is told. False when it was over already. */
   async cancel(reason: string): Promise<boolean> {
     const ids = this.#sent.deliveries.map(({ id }) => id);
     return runWithoutSecrets(this.#workspace, { reason }, async ({ reason: why }) => {

@@ -1,4 +1,4 @@
-/** What a sender, a receiver and a holder have in hand, as it travels. */
+/** `Sent`, `Offer` and `Work` as plain data, as HTTP and MCP transmit them. */
 
 import type { Finding, Repeat } from "../context/lint/rule.ts";
 import type { ReservationConflict } from "../coordination/reservations/conflicts.ts";
@@ -14,32 +14,32 @@ export {
   DELIVERY_STATES,
 } from "../store/rows.ts";
 
-/** After sending: everything `Sent` tells without asking again. */
+/** A handoff that was sent: every property of `Sent` that is available without another request. */
 export interface SerializedSent {
   readonly kind: "sent";
   readonly envelope: Envelope;
   readonly digest: string;
-  /** The handoff record on the chain. */
+  /** The id of the handoff record on the chain. */
   readonly memory: string;
   readonly joined: SentHandoff<unknown>["joined"];
   readonly cycle: NonNullable<Envelope["path"]>;
   readonly stopped: boolean;
   readonly deprecated: readonly DeprecatedField[];
   readonly deliveries: readonly Delivery[];
-  /** Which secrets were taken out of what was said: of which kind, and where they stood. */
+  /** Secrets that were removed from the input, by kind and path. */
   readonly secrets: readonly DetectedSecret[];
-  /** What the lint finds in it. */
+  /** What the lint found. */
   readonly findings: readonly Finding[];
-  /** Earlier handoffs it repeats. */
+  /** Earlier handoffs that this one repeats. */
   readonly repeats: readonly Repeat[];
 }
 
-/** An offer, claimed for the caller's session. */
+/** An offer, claimed for the session of the caller. */
 export interface SerializedOffer extends Background {
   readonly handle: string;
   readonly delivery: HeldDelivery;
   readonly envelope: Envelope;
-  /** What to know before the first step, in less than 2 KB. */
+  /** The primer: what to know before the first step, in less than 2 KB. */
   readonly primer: string;
 }
 
@@ -48,7 +48,8 @@ export interface SerializedWork extends Background {
   readonly handle: string;
   readonly delivery: HeldDelivery;
   readonly envelope: Envelope;
-  /** What to know before the first step, in less than 2 KB. */
+  /** The primer: what to know before the first step, in less than 2 KB. */
   readonly primer: string;
+  /** Reservations of other agents that overlap with those of this work. */
   readonly conflicts: readonly ReservationConflict[];
 }

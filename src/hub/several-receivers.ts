@@ -1,9 +1,13 @@
-/** The error of asking a handoff with several receivers for its one state. */
+/** The error for asking a handoff with several receivers for a single state. */
 import { BatonError } from "../base/errors.ts";
 
+/**
+ * Returns the `invalid_input` error for calling `status()`, `accepted()`, … on a handoff with several
+ * receivers.
+ */
 export const severalReceivers = (count: number): BatonError =>
   new BatonError("invalid_input", {
-    message: `This went to ${count} receivers, each in its own state.`,
+    message: `The handoff has ${count} receivers, each with a separate delivery state.`,
     path: "sent",
-    hint: "Ask each of them: for (const one of sent.each) await one.completed().",
+    hint: "Use sent.each: for (const one of sent.each) await one.completed().",
   });

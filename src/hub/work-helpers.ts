@@ -1,10 +1,15 @@
-/** What local and remote work have in common: renewals, losses, listeners and warnings. */
+/**
+ * Helpers shared by local work and work over HTTP: renewal interval, lost-lease checks, listeners, warnings.
+ */
 import { BatonError, type ErrorCode, isBatonError } from "../base/errors.ts";
 
-/** Renewals per lease: two may fail before the third is late. */
+/** Renewals per lease time: two can fail before the lease ends. */
 export const RENEWALS_PER_LEASE = 3;
 
-/** Later, so that what a listener throws is its own and not a note's or a heartbeat's. */
+/**
+ * Calls each listener in a microtask, so that an exception in a listener does not fail the note or heartbeat
+ * that triggered it.
+ */
 export function notifyListeners<Value>(
   listeners: ReadonlySet<(value: Value) => void>,
   value: Value,
@@ -12,26 +17,28 @@ export function notifyListeners<Value>(
   for (const listener of listeners) queueMicrotask(() => listener(value));
 }
 
-/** Says that a block ended without settling its work: what follows is a counted attempt. */
+/** Emits a process warning: a block ended without settling its work, which counts as a failed attempt. */
 export function warnUnsettled(delivery: string): void {
   globalThis.process?.emitWarning?.(
-    `Work on ${delivery} was left without settling it and goes back to the inbox as a counted attempt. ` +
+    `Work on ${delivery} was not settled; it returns to the inbox and counts as an attempt. ` +
       "End the block with complete(), fail(), decline(), clarify(), release() or handoff().",
     { type: "BatonWarning", code: "BATON_UNSETTLED" },
   );
 }
 
-/** What a timer can count to; longer ones would go off at once. */
+/** The longest delay of a timer, in milliseconds; a longer one would fire at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Errors that say that the work is not this holder's any more. */
+/** Error codes that mean that the caller no longer holds the work. */
 const LEASE_LOST_CODES: readonly ErrorCode[] = ["lease_lost", "cancelled"];
+/** Returns true if an error means that the caller no longer holds the work. */
 export const isLeaseLost = (error: unknown): error is BatonError =>
   isBatonError(error) && LEASE_LOST_CODES.includes(error.code);
 
+/** Returns the error for settling work a second time, or while a settlement is in progress. */
 export const alreadySettled = (id: string): BatonError =>
   new BatonError("already_settled", {
-    message: `The work of ${id} was settled before, or is being settled.`,
+    message: `Work on ${id} was already settled, or is being settled.`,
     path: "work",
-    hint: "A piece of work is completed, failed, declined, released or handed on once.",
+    hint: "Settle work once: complete(), fail(), decline(), clarify(), release() or handoff().",
   });

@@ -1,8 +1,8 @@
 /**
- * Work: what a receiver has after accepting. Holds the lease (renewed by every call and, unless it
- * is a session's, by a heartbeat while the process lives), and ends by completing, handing on,
- * failing, declining or releasing. Left unsettled at the end of its block, it releases itself as a
- * counted try.
+ * `Work`: an accepted delivery, as its holder uses it; interface and local implementation. It holds the
+ * lease, which every call renews; unless the lease belongs to a session, a heartbeat also renews it while the
+ * process lives. It ends by completing, handing on, failing, declining, clarifying or releasing. Work that is
+ * not settled at the end of its block releases itself and counts as an attempt.
  */
 
 import { canonicalJson } from "../base/digest.ts";
@@ -80,40 +80,47 @@ import {
   warnUnsettled,
 } from "./work-helpers.ts";
 
+/** The listeners of a work, by event. */
 export interface WorkListeners<T> {
   readonly extended: Set<(envelope: EnvelopeOf<T>) => void>;
   readonly warned: Set<(warnings: readonly Warning[]) => void>;
 }
 
-/** How often whoever wants to be told looks although nobody called: a wake-up is only a hint. */
+/** How often listening work polls, because a wake-up is a hint and can be lost. */
 const FALLBACK_POLL_MS = 2_000;
 
 /** What settling returns. */
 export interface SettleResult {
   readonly kind: "settled";
+  /** The delivery after settling. */
   readonly delivery: Delivery;
-  /** What came of merging the work's branch, when completing it was to do that. */
+  /** The result of merging the branch of the work; absent if completing it did not merge a branch. */
   readonly merge?: WorkMerge;
   /** Secrets that were removed from the input, by kind and path. */
   readonly secrets?: readonly DetectedSecret[];
 }
 
-/** What `work.on` reports. */
+/** The events of `work.on()`. */
 export interface WorkEvents<T = unknown> {
-  /** The sender extended the handoff; `work.envelope` is the new envelope. */
+  /** The sender extended the handoff; the value is the new envelope, also available as `work.envelope`. */
   readonly extended: EnvelopeOf<T>;
-  /** Something the work carries was quarantined, also before the listener was added. */
+  /** Memories that the work carries were quarantined, also before the listener was added. */
   readonly warned: readonly Warning[];
 }
 
+/**
+ * `work.reservations`: the files this work reserves. Reservations are advisory; conflicts are reported, not
+ * enforced.
+ */
 export interface WorkReservations {
   /**
-   * Reserves files or resources by glob in place of what the work had reserved, and returns who else works
-   * there; without globs, what the handoff says it will touch. Lasts while the work is held. Advisory.
+   * Reserves files or resources by glob, replacing what the work had reserved, and returns the conflicts with
+   * other agents. Default globs: what the handoff says its work will touch. Lasts while the work is held.
    */
   set(globs?: string | readonly string[], options?: ReserveOptions): Promise<ReserveResult>;
+  /** Deletes the reservations of this work. */
   clear(): Promise<void>;
-  /** Agents that worked on the same when this work last reserved. */
+  /** Conflicts with other agents at the time this work last reserved. */
   readonly conflicts: readonly ReservationConflict[];
 }
 
@@ -122,103 +129,131 @@ type NextDraft<Next> = Omit<DraftOf<Next>, "task" | "intent"> &
 
 /**
  * Accepted work, held under a lease that every call renews. Settle it once: complete, fail, decline, clarify,
- * release or hand it on. If the sender extended it meanwhile, settling throws `work_extended` and keeps the
- * lease: read `work.envelope`, which is the new one then, and settle again.
+ * release or hand it on. If the sender extended the handoff meanwhile, settling throws `work_extended` and
+ * keeps the lease: read `work.envelope`, which is the new one then, and settle again. After a lost lease,
+ * every call throws `lease_lost` (or `cancelled`); after a settlement, settling again throws
+ * `already_settled`.
  *
- * Leaving an `await using` block without settling releases the work as a counted attempt, with a warning.
+ * Leaving an `await using` block without settling releases the work, counts as an attempt and emits a
+ * warning.
+ *
+ * ```ts
+ * await using work = await agent.accept({ wait: true });
+ * const view = await work.view();
+ * await work.note("Read the spec; two open points.");
+ * await work.complete({ summary: "Report written." });
+ * ```
  */
 export interface Work<T = unknown> extends AsyncDisposable {
-  /** The delivery's id. */
+  /** The id of the delivery. */
   readonly id: string;
-  /** What `agent.resume()` takes, also in another process. Valid while the work is held. */
+  /**
+   * Delivery id and fence (`dlv_…#3`). `agent.resume()` takes it, also in another process. Valid while the
+   * work is held.
+   */
   readonly handle: string;
-  /** The newest envelope this holder knows of. */
+  /** The newest envelope that this holder has seen. */
   readonly envelope: EnvelopeOf<T>;
-  /** The delivery as accepted, with the time until which it is held now. */
+  /** The delivery as accepted, with the current end of the lease. */
   readonly delivery: HeldDelivery;
-  /** What to know before the first step, in less than 2 KB. */
+  /** The primer: what to know before the first step, in less than 2 KB. */
   readonly primer: string;
-  /** Earlier attempts, oldest first: what was tried, why it ended, questions and answers. */
+  /** Earlier attempts, oldest first: what was done, why each ended, questions and answers. */
   readonly attempts: readonly EarlierAttempt[];
+  /** What earlier handoffs of the task reported as done, not to be redone, or blocked. */
   readonly progress: readonly LedgerProgress[];
-  /** Aborted when the work is cancelled or its lease is lost. */
+  /** Aborted when the work is cancelled or its lease is lost; `signal.reason` is the error. */
   readonly signal: AbortSignal;
-  /** Adds a listener; returns how to remove it. */
+  /** Adds a listener and returns a function that removes it. */
   on<Event extends keyof WorkEvents<T>>(
     event: Event,
     listener: (value: WorkEvents<T>[Event]) => void,
   ): () => void;
-  /** Returns what this work carries that is quarantined. */
+  /** Returns the quarantined memories that this work carries. */
   warnings(): Promise<readonly Warning[]>;
   /**
-   * Returns the view: what this receiver gets of the handoff within its budget, with what was left out, went
-   * stale or is missing. Stored before it is returned; the same options return the same view, also in another
-   * process. With `anew`: composed from what is there now.
+   * Returns the view: what this receiver gets of the handoff within its token budget, with what was omitted,
+   * went stale or is missing. It is stored before it is returned; the same options return the same view, also
+   * in another process. With `anew: true`, composes it again from the current records. Throws
+   * `budget_too_small`.
    */
   view(options?: WorkViewOptions): Promise<ShownView>;
-  /** Returns every reference and file of the handoff: fresh, stale or gone. */
+  /** Returns the state of every reference and file of the handoff: fresh, stale or gone. */
   freshness(): Promise<CheckedContext>;
-  /** Returns a record by id, or by its short id in a view: the freshest version. */
+  /**
+   * Returns the newest version of a record, by its id or by its short id in a view. Throws `unknown_memory`.
+   */
   read(id: string, level?: DetailLevel): Promise<ReadMemory>;
+  /** The files this work reserves. */
   readonly reservations: WorkReservations;
-  /** Writes a note: a step, a finding, a question. Kept and marked if the lease was lost. */
+  /**
+   * Writes a note: a step, a finding or a question. If the lease was lost, the note is stored and marked, and
+   * the result has `kind: "kept"`.
+   */
   note(input: MemoryInput | string): Promise<NoteResult>;
-  /** Records steps of this task on the session's trace. */
+  /** Records steps of this task on the trace of the session. */
   trace(step: TraceStep): Promise<WithSecrets<Memory>>;
   trace(steps: readonly TraceStep[]): Promise<WithSecrets<Memory>[]>;
-  /** Runs an effect once for this work, however often it is redelivered. */
+  /**
+   * Runs a side effect once for this work, also if the work is redelivered. Later calls with the same key
+   * return the stored result. Returns `kind: "uncertain"` if an earlier run began and recorded no result.
+   */
   once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<OnceResult<Value>>;
   /**
-   * Completes the work with a result, checked against what the handoff expects. If a route leads on from its
-   * `outcome`, the task is handed on with it in the same operation.
+   * Completes the work with a result, checked against what the handoff expects. If a route matches its
+   * `outcome`, the task is handed on in the same operation. Throws `invalid_result`.
    */
   complete(result?: Result): Promise<SettleResult>;
-  /** Asks the sender. The work is released, and offered again with the answer. */
+  /** Asks the sender a question and releases the work, which is offered again with the answer. */
   clarify(question: string): Promise<SettleResult>;
-  /** Ends this attempt; the policy decides about the next. */
+  /** Ends this attempt as failed; the policy decides whether the delivery is retried. */
   fail(failure: Failure): Promise<SettleResult>;
-  /** Declines the work for good. */
+  /** Declines the work permanently. */
   decline(reason: string): Promise<SettleResult>;
-  /** Returns the work to the inbox, as a counted attempt. */
+  /** Returns the work to the inbox. Counts as an attempt. */
   release(): Promise<Delivery>;
-  /** Completes this work and sends the next envelope of the task, in one operation. */
+  /**
+   * Completes this work and sends the next envelope of the task in one operation. `task` and `intent` default
+   * to those of this work.
+   */
   handoff<Next extends object = object>(
     draft: NextDraft<Next>,
     sending?: Pick<SendOptions, "completes" | "receivers" | "result">,
   ): Promise<Sent<Next>>;
-  /** Renews the lease. Every other call does so too, and a heartbeat in between. */
+  /** Renews the lease. Every other call renews it too, and so does a heartbeat in between. */
   renew(): Promise<void>;
 }
 
+/** The work of a hub in this process. */
 export class LocalWork<T = unknown> implements Work<T> {
   readonly #workspace: Workspace;
   readonly #holder: Worker;
   readonly #delivery: DeliveryRow;
   #leaseUntil: number;
   readonly #heartbeat: NodeJS.Timeout | undefined;
-  /** Set while somebody wants to be told of additions. */
+  /** Stops listening for changes; undefined while nothing listens. */
   #unlisten: (() => void) | undefined;
   readonly #listeners: WorkListeners<T> = { extended: new Set(), warned: new Set() };
-  /** What this holder was warned of: by memory, the record that says so. */
+  /** The warnings this holder was sent, by the id of the quarantined memory. */
   readonly #warned = new Map<string, Warning>();
-  /** The newest envelope this holder has been told of; parsed when it is first looked at. */
+  /** The newest envelope this holder was notified of, as stored; parsed on first access. */
   #sealed: EnvelopeRow;
   #envelope: EnvelopeOf<T> | undefined;
   #abort: AbortController | undefined;
   #lost: BatonError | undefined;
   #settled = false;
-  /** When a trace last asked for more time. */
+  /** When a trace call last renewed the lease. */
   #renewedAt = performance.now();
-  /** The settlement that was sent and is not yet answered. */
+  /** The settlement in progress, undefined if there is none. */
   #pending: Promise<unknown> | undefined;
-  /** What was shown, by how it was asked for. */
+  /** Views that were composed, by envelope and options. */
   readonly #views = new Map<string, Promise<ShownView>>();
   /** What the view that was composed last could not find. */
   #gaps: readonly ViewGap[] = [];
-  /** Who worked on the same when this holder last reserved, and whether it has. */
+  /** Conflicts at the last reservation, and whether this work may have reservations. */
   #conflicts: readonly ReservationConflict[] = [];
   #reserved = false;
-  /** Accepted in another process: what was shown there is not known here. */
+  /** Resumed from a handle: the views shown in the process that accepted it are not known here. */
   readonly #resumed: boolean;
   readonly #background: Background;
 
@@ -233,7 +268,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   ) {
     this.#background = background;
     this.#resumed = resumed;
-    this.#reserved = resumed; // It may have been, in the process that accepted it.
+    this.#reserved = resumed; // The process that accepted it may have reserved.
     this.#workspace = workspace;
     this.#holder = holder;
     this.#delivery = claimed.delivery;
@@ -245,9 +280,9 @@ export class LocalWork<T = unknown> implements Work<T> {
   }
 
   /**
-   * What was just accepted: where the handoff says what its work will touch, that is reserved. It is
-   * accepted either way, and then still one operation: a reservation that failed is told to whoever
-   * subscribes, like everything that follows from what is stored.
+   * Returns the work of a delivery that was just accepted, and reserves what the handoff says it will touch.
+   * The delivery is accepted even if reserving fails, because accepting is one store operation; the failure
+   * is reported like that of every follow-up.
    */
   static async begin<T>(
     workspace: Workspace,
@@ -273,7 +308,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     return handleOf(this.#delivery);
   }
 
-  /** As it travels. */
+  /** Returns this work as plain data. */
   toJSON(): SerializedWork {
     const { handle, primer } = this;
     const envelope = this.envelope as Envelope;
@@ -310,13 +345,13 @@ export class LocalWork<T = unknown> implements Work<T> {
     const listeners = this.#listeners[event] as Set<typeof listener>;
     listeners.add(listener);
     if (event === "warned" && this.#warned.size > 0) {
-      notifyListeners(new Set([listener]), [...this.#warned.values()] as never); // What others were told before.
+      notifyListeners(new Set([listener]), [...this.#warned.values()] as never); // Warnings other listeners received before.
     }
     this.#listen();
     return () => listeners.delete(listener);
   }
 
-  /** Stops reporting anything: for interfaces that listen for the length of one call. */
+  /** Removes all listeners. For interfaces that listen only during one call. */
   unwatch(): void {
     this.#unlisten?.();
     this.#unlisten = undefined;
@@ -397,7 +432,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     const many = Array.isArray(step);
     const all = this.#traceAll(many ? step : [step]);
     const traced = many ? all : all.then((memories) => memories[0] as Memory);
-    traced.catch(() => {}); // As an agent's: tracing alone never ends a process.
+    traced.catch(() => {}); // As in Agent.trace(): tracing alone never ends a process.
     return traced;
   }
 
@@ -420,7 +455,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   async once<Value>(key: string, effect: () => Promise<Value> | Value): Promise<OnceResult<Value>> {
     const own = checkEffect(workEffectKey(this.id, key), effect);
     this.#refuseSettled();
-    await this.renew(); // Not any more when it is cancelled, or somebody else's.
+    await this.renew(); // Throws if the work was cancelled or another holder has it.
     return once(this.#workspace, this.#holder.agent, own.key, own.effect);
   }
 
@@ -477,7 +512,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     if (this.#settled) return;
     const outcome = await this.#workspace.store.renewLease(this.#workspace.name, this.#lease());
     if (outcome.kind === "lease_lost") {
-      if (this.#pending !== undefined) return; // Being settled: the answer to that is the one to tell.
+      if (this.#pending !== undefined) return; // The settlement in progress reports the outcome.
       throw this.#lose(leaseLost(this.id, outcome.delivery));
     }
     this.#leaseUntil = outcome.delivery.leaseUntil;
@@ -491,7 +526,10 @@ export class LocalWork<T = unknown> implements Work<T> {
     return traced;
   }
 
-  /** Calls come by the hundred: as often as a heartbeat is enough. A loss is told by the signal. */
+  /**
+   * Renews at most as often as the heartbeat, because trace calls arrive by the hundred. The signal reports a
+   * loss.
+   */
   async #renewNowAndThen(): Promise<void> {
     const now = performance.now();
     if (now - this.#renewedAt < this.#workspace.limits.leaseMs / RENEWALS_PER_LEASE) return;
@@ -499,15 +537,15 @@ export class LocalWork<T = unknown> implements Work<T> {
     await this.renew().catch(() => {});
   }
 
-  /** The end of the block: what was not settled goes back, unless it was lost already. */
+  /** Releases work that was not settled at the end of its block, unless its lease was lost. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pending?.catch(() => {}); // Told to whoever settled it.
+    await this.#pending?.catch(() => {}); // The caller that settled receives the error.
     if (this.#settled) return;
     try {
       await this.release();
       warnUnsettled(this.id);
     } catch (error) {
-      if (this.#lost === undefined) throw error; // Lost: another holder has it, and this one was told.
+      if (this.#lost === undefined) throw error; // Lost: another holder has the work, and this one was notified.
     }
   }
 
@@ -523,7 +561,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     }
   }
 
-  /** What was found missing in the process before this one; a handoff that refers to nothing lacks nothing. */
+  /** Returns what views in the earlier process could not find; none if the handoff has no references. */
   async #gapsBefore(): Promise<readonly ViewGap[]> {
     if (this.envelope.refs.length === 0) return [];
     return (await findShownRecords(this.#workspace, this.#delivery)).gaps;
@@ -550,7 +588,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     return { kind: "settled", delivery: deliveryOf(found?.delivery ?? this.#delivery) };
   }
 
-  /** Calls that concern this agent may concern this work: an addition, or that it was cancelled. */
+  /** Listens for wake-ups of this agent: they may mean that the work was extended or cancelled. */
   #listen(): void {
     if (this.#settled || this.#unlisten !== undefined) return;
     const whom = { workspace: this.#workspace.name, agent: this.#holder.agent };
@@ -560,7 +598,7 @@ export class LocalWork<T = unknown> implements Work<T> {
       unlisten();
       clearInterval(looks);
     };
-    this.#lookAgain(); // It may have happened before anybody listened.
+    this.#lookAgain(); // The change may have happened before listening began.
   }
 
   async #settle(
@@ -580,19 +618,21 @@ export class LocalWork<T = unknown> implements Work<T> {
   ): Promise<ReserveResult> {
     const delivery = { ...this.#delivery, leaseUntil: this.#leaseUntil };
     const hold = { delivery, envelope: this.#sealed };
-    this.#reserved = true; // From the first moment it may be.
+    this.#reserved = true; // Set before the call, because the reservation may be stored even if the call fails.
     const reserved = await reserve(this.#workspace, hold, globs, options);
     this.#conflicts = reserved.conflicts;
     return reserved;
   }
 
-  /** A reservation ends with the work; what is left of it is taken away, here or by who comes across it. */
+  /** Deletes the reservations of ended work; what is left after a crash is deleted by the next reader. */
   async #letGo(): Promise<void> {
     if (!this.#reserved) return;
     await runFollowUp(`unreserve ${this.id}`, () => unreserve(this.#workspace, this.#delivery));
   }
 
-  /** A lost lease ends this work; the caller is told by the error and by the signal. */
+  /**
+   * Awaits a settlement. A lost lease ends this work; the caller learns of it by the error and by the signal.
+   */
   async #ending<Outcome>(outcome: Promise<Outcome>): Promise<Outcome> {
     this.#pending = outcome;
     try {
@@ -628,16 +668,19 @@ export class LocalWork<T = unknown> implements Work<T> {
     return workExtended(this.id, sealed.id);
   }
 
-  /** A lost lease is told by the signal; when the store is out of reach the next beat tries again. */
+  /**
+   * Renews the lease. The signal reports a lost lease; if the store is unreachable, the next heartbeat
+   * retries.
+   */
   #beat(): void {
     this.renew().catch((error: unknown) => {
       if (isBatonError(error) && error.code === "store_closed") this.#lose(error);
     });
   }
 
-  /** Somebody did something that concerns this agent: it may be this work. */
+  /** Checks after a wake-up whether this work was changed. */
   #lookAgain(): void {
-    this.#look().catch(() => {}); // A hint only: settling tells of it all the same.
+    this.#look().catch(() => {}); // A wake-up is a hint: settling reports the same.
   }
 
   async #look(): Promise<void> {
@@ -660,7 +703,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     for (const memory of this.#warned.keys()) if (!current.has(memory)) this.#warned.delete(memory);
   }
 
-  /** Each warning once; one that was lifted and comes back is another. */
+  /** Reports each warning once; one that was lifted and returns is reported again. */
   async #tellWarnings(): Promise<void> {
     if (this.#settled || this.#listeners.warned.size === 0) return;
     const all = await this.warnings();
@@ -671,8 +714,8 @@ export class LocalWork<T = unknown> implements Work<T> {
   }
 
   /**
-   * Goes on to a newer envelope only where the holder is told of it: by a listener, or by
-   * settling. What nobody has seen does not count as looked at.
+   * Moves on to a newer envelope only if the holder is notified of it, by a listener or by settling. An
+   * envelope that the holder was not notified of does not count as seen.
    */
   async #tellExtension(): Promise<void> {
     if (this.#settled || this.#listeners.extended.size === 0) return;
@@ -688,7 +731,10 @@ export class LocalWork<T = unknown> implements Work<T> {
     throw alreadySettled(this.id);
   }
 
-  /** What this holder settled itself is over, not lost: a late note or heartbeat changes nothing. */
+  /**
+   * Marks the lease as lost. Work that this holder settled itself has ended and is not lost, so a late note
+   * or heartbeat changes nothing.
+   */
   #lose(error: BatonError): BatonError {
     if (this.#settled && this.#lost === undefined) return error;
     this.#end();

@@ -1,38 +1,44 @@
-/** `hub.agents`: the registered agents, and the circuit breakers of receivers. */
+/** `hub.agents`: the registered agents and the circuit breakers of receivers. */
 import type { Access } from "../../access/levels.ts";
 import { batonVersion } from "../../base/version.ts";
 import { type BreakerInfo, listBreakers, resetBreaker } from "../../delivery/settings/breaker.ts";
 import { type AgentInfo, agentInfo, requireAgent, setStatus } from "../../memory/agents.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** The identity and access of the caller. */
+/** The identity and access level of the caller. */
 export interface WhoAmI {
+  /** The version of Baton that the hub runs. */
   readonly version: string;
   readonly workspace: string;
-  /** The agent that a token belongs to; undefined when the caller may act as any agent. */
+  /** The agent that the token belongs to; undefined if the caller may act as any agent. */
   readonly agent?: string | undefined;
   readonly access: Access;
   /** How long a lease lasts without renewal, in milliseconds. */
   readonly leaseMs: number;
 }
 
+/** `hub.agents`. */
 export interface HubAgents {
-  /** Returns who the hub takes the caller for; in this process, an administrator. */
+  /** Returns the identity and access level of the caller. In this process: access "admin", no agent. */
   me(): Promise<WhoAmI>;
   /** Returns every registered agent. */
   list(): Promise<AgentInfo[]>;
-  /** Returns one agent, by canonical id or alias. Throws `unknown_agent`. */
+  /** Returns one agent by canonical id or alias. Throws `unknown_agent`. */
   get(name: string): Promise<AgentInfo>;
-  /** Stops delivering work to an agent; its inbox is kept. */
+  /** Stops delivering work to an agent; its inbox is kept. Throws `unknown_agent`. */
   pause(name: string): Promise<void>;
-  /** Delivers work to a paused agent again. */
+  /** Resumes delivering work to a paused agent. Throws `unknown_agent`. */
   unpause(name: string): Promise<void>;
-  /** Returns the receivers that lost work lately: whose breaker is open, and since which deliveries. */
+  /**
+   * Returns the receivers that recently lost deliveries: whether the breaker of each is open, and which
+   * deliveries it lost.
+   */
   breakers(): Promise<BreakerInfo[]>;
-  /** Closes a receiver's breaker. */
+  /** Closes the circuit breaker of a receiver. */
   resetBreaker(receiver: string): Promise<void>;
 }
 
+/** Returns `hub.agents` for a workspace. */
 export function hubAgents(workspace: Workspace): HubAgents {
   const { store, name: within } = workspace;
   return {

@@ -15,20 +15,25 @@ import {
 } from "../../archive/import.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
+/** `hub.archive`. */
 export interface Archive {
-  /** Yields everything the workspace holds at one moment as lines, private records included. */
+  /** Yields everything in the workspace at one moment as lines of JSON, including private records. */
   export(options?: ExportOptions): AsyncGenerator<string, unknown, undefined>;
-  /** Writes the same to a file, which appears when it is complete. */
+  /** Writes the same lines to a file. The file appears only when it is complete. */
   exportTo(file: string, options?: ExportToOptions): Promise<ExportReport>;
-  /** Replaces an empty workspace by an export (a path or its lines): all of it, verified, or nothing. */
+  /**
+   * Imports an export (a path or its lines) into an empty workspace. Either everything is imported and
+   * verified, or nothing is. Throws `invalid_export`.
+   */
   import(source: ImportSource, options?: ImportOptions): Promise<ImportReport>;
   /**
-   * Backs up while agents work: a verified copy of the whole store where it is a file, else an export of
-   * this workspace. `restore()` makes a store from it.
+   * Creates a backup while agents work: a verified copy of the whole store if it is a file, otherwise an
+   * export of this workspace. `restore()` creates a store from it.
    */
   backup(file: string, options?: BackupOptions): Promise<BackupReport>;
 }
 
+/** Returns `hub.archive` for a workspace. */
 export const archive = (workspace: Workspace): Archive => ({
   export: (options = {}) => exportLines(workspace, options),
   exportTo: (file, options = {}) => exportToFile(workspace, file, options),

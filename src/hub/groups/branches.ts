@@ -16,36 +16,47 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import type { Agent } from "../agent.ts";
 import type { Call } from "./call.ts";
 
+/** `hub.branches`. */
 export interface HubBranches {
   /** Returns branches in the order of their names. */
   list(query?: BranchesQuery): Promise<Page<BranchInfo>>;
-  /** Returns what was written on a branch, what that replaces, and the conflicts with its base. */
+  /**
+   * Returns what was written on a branch, what it replaces, and the conflicts with its base. Throws
+   * `unknown_branch`.
+   */
   diff(branch: string, query?: DiffQuery): Promise<BranchDiff>;
 }
 
+/** `agent.branches`. */
 export interface AgentBranches extends HubBranches {
-  /** Creates a branch from the current state of its base, and returns this agent on it. */
+  /** Creates a branch from the current state of its base and returns this agent on it. */
   create(name: string, options?: BeginOptions): Promise<Agent>;
-  /** Returns this agent, in the same session, on an existing branch. */
+  /** Returns this agent, in the same session, on an existing branch. Throws `unknown_branch`. */
   use(branch: string): Promise<Agent>;
-  /** Merges a branch into its base. With unresolved conflicts nothing changes. */
+  /**
+   * Merges a branch into its base. With unresolved conflicts, returns them and changes nothing. Throws
+   * `branch_closed`.
+   */
   merge(branch: string, options?: MergeOptions): Promise<MergeResult>;
   /** Closes a branch without merging it. Its records can still be read by id. */
   abandon(branch: string, reason: string): Promise<Memory>;
 }
 
+/** Returns `hub.branches` for a workspace. */
 export const hubBranches = (workspace: Workspace): HubBranches => ({
   list: async (query = {}) => listBranches(workspace, query),
   diff: async (branch, query = {}) => diffBranch(workspace, branch, query),
 });
 
+/** What `agentBranches()` needs of its agent. */
 export interface AgentBranchesOptions {
   readonly self: Author;
   readonly call: Call;
-  /** Returns the agent on a branch that exists. */
+  /** Returns the agent on an existing branch. */
   readonly on: (branch: string) => Agent;
 }
 
+/** Returns `agent.branches` for a session. */
 export function agentBranches(
   workspace: Workspace,
   { self, call, on }: AgentBranchesOptions,

@@ -1,5 +1,5 @@
-/** How the methods of an agent run: each call of a session renews the leases of that session. */
+/** Runs a method of an agent. Each call of a session renews the leases of that session. */
 export type Call = <T>(run: () => Promise<T>) => Promise<T>;
 
-/** A hub has no session: its calls run as they are. */
+/** Runs a method of a hub, which has no session and so nothing to renew. */
 export const plainCall: Call = (run) => run();

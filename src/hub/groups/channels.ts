@@ -1,4 +1,6 @@
-/** `hub.channels`, `agent.channels` and `hub.routes`: where handoffs go that name no single receiver. */
+/**
+ * `hub.channels`, `agent.channels` and `hub.routes`: where handoffs go that do not name a single receiver.
+ */
 
 import { replay } from "../../delivery/receive/replay.ts";
 import {
@@ -26,33 +28,47 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import type { Sent } from "../sent.ts";
 import type { Call } from "./call.ts";
 
+/** `hub.channels`. */
 export interface HubChannels {
+  /** Returns every channel. */
   list(): Promise<ChannelInfo[]>;
-  /** Creates a channel if it does not exist; opens, pauses or closes it. */
+  /** Creates a channel if it does not exist, and opens, pauses or closes it. */
   set(name: string, state?: ChannelState): Promise<ChannelInfo>;
-  /** Returns the ids of a channel's subscribers. */
+  /** Returns the ids of the subscribers of a channel. Throws `unknown_channel`. */
   subscribers(name: string): Promise<string[]>;
 }
 
+/** `agent.channels`. */
 export interface AgentChannels {
-  /** Sends a handoff to the subscribers of a channel, or to the `receivers` among them. */
+  /**
+   * Sends a handoff to the subscribers of a channel, or only to the `receivers` among them. Throws
+   * `unknown_channel`, `channel_closed`, `channel_paused`.
+   */
   publish<T extends object = object>(
     channel: string,
     draft: Omit<DraftOf<T>, "to">,
     options?: { readonly receivers?: readonly string[] },
   ): Promise<Sent<T>>;
-  /** Subscribes to a channel; with `from: "start"` or a time, also to what was published before. */
+  /**
+   * Subscribes to a channel. With `from: "start"` or a time, also delivers what was published since then and
+   * returns how many handoffs. Default: "now".
+   */
   subscribe(channel: string, options?: SubscribeOptions): Promise<{ replayed: number }>;
+  /** Ends the subscription to a channel. */
   unsubscribe(channel: string): Promise<void>;
 }
 
+/** `hub.routes`. */
 export interface HubRoutes {
+  /** Returns every route. */
   list(): Promise<RouteInfo[]>;
   /** Sets the receiver of handoffs that name none and match this rule. */
   set(name: string, route: Route): Promise<void>;
+  /** Deletes a route. */
   delete(name: string): Promise<void>;
 }
 
+/** Returns `hub.channels` for a workspace. */
 export const hubChannels = (workspace: Workspace): HubChannels => ({
   list: () => listChannels(workspace),
   set: (name, state) => setChannel(workspace, name, state),
@@ -62,12 +78,14 @@ export const hubChannels = (workspace: Workspace): HubChannels => ({
   },
 });
 
+/** What `agentChannels()` needs of its agent. */
 export interface AgentChannelsOptions {
   readonly agent: string;
   readonly call: Call;
   readonly publish: AgentChannels["publish"];
 }
 
+/** Returns `agent.channels` for a session. */
 export const agentChannels = (
   workspace: Workspace,
   { agent, call, publish }: AgentChannelsOptions,
@@ -87,6 +105,7 @@ export const agentChannels = (
   unsubscribe: (channel) => call(() => unsubscribe(workspace, channel, agent)),
 });
 
+/** Returns `hub.routes` for a workspace. */
 export const hubRoutes = (workspace: Workspace): HubRoutes => ({
   list: () => listRoutes(workspace),
   set: (name, route) => setRoute(workspace, name, route),

@@ -14,22 +14,29 @@ import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
 
+/** `hub.deadLetters`. */
 export interface HubDeadLetters {
   /** Returns dead letters, each with every attempt. */
   list(query?: DeadLetterQuery): Promise<Page<DeadLetter>>;
 }
 
+/** `agent.deadLetters`. */
 export interface AgentDeadLetters {
-  /** Delivers a dead letter again: as it is, to another receiver, or with a changed envelope. */
+  /**
+   * Delivers a dead letter again: unchanged, to another receiver, or with a changed envelope. Throws
+   * `not_open`.
+   */
   redrive(delivery: string, changes?: RedriveChanges): Promise<Delivery>;
-  /** Closes a dead letter for good. */
+  /** Closes a dead letter permanently, with a reason. */
   discard(delivery: string, reason: string): Promise<Delivery>;
 }
 
+/** Returns `hub.deadLetters` for a workspace. */
 export const hubDeadLetters = (workspace: Workspace): HubDeadLetters => ({
   list: (query = {}) => listDeadLetters(workspace, query),
 });
 
+/** Returns `agent.deadLetters` for a session. */
 export const agentDeadLetters = (
   workspace: Workspace,
   self: Worker,

@@ -1,4 +1,7 @@
-/** `hub.deliveries` and `agent.deliveries`: where handoffs are, and what their parties do about them. */
+/**
+ * `hub.deliveries` and `agent.deliveries`: the state of handoffs at their receivers, and calls that change
+ * it.
+ */
 
 import type { Page } from "../../base/page.ts";
 import { processDue } from "../../delivery/due/process-due.ts";
@@ -37,8 +40,9 @@ import type { DeliveryTotals } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
 
+/** `hub.deliveries`. */
 export interface HubDeliveries {
-  /** Returns one delivery with its envelope, every attempt, and its result. Throws `unknown_delivery`. */
+  /** Returns one delivery with its envelope, every attempt and its result. Throws `unknown_delivery`. */
   get(id: string): Promise<DeliveryDetails>;
   /**
    * Returns deliveries of all receivers, newest first, with their envelopes. Default limit: 50. For the next
@@ -46,11 +50,17 @@ export interface HubDeliveries {
    * filters it can have fewer items than `limit`, or none, and still have `next`. Throws `unknown_agent`.
    */
   list(query?: DeliveriesQuery): Promise<Page<DeliveryWithEnvelope>>;
-  /** Yields a delivery now and after every change, until it is settled. */
+  /** Yields a delivery now and after every change, until it is settled or the wait ends. */
   watch(id: string, options?: WaitOptions): AsyncGenerator<Delivery, void, undefined>;
-  /** Waits until a delivery is accepted, or can no longer be. */
+  /**
+   * Waits until a delivery is accepted or can no longer be accepted. Default timeout: none. Throws
+   * `unknown_delivery`.
+   */
   accepted(id: string, options?: WaitOptions): Promise<AcceptedOutcome>;
-  /** Waits until a delivery is settled, or its receiver asks a question. */
+  /**
+   * Waits until a delivery is settled or its receiver asks a question. Default timeout: none. Throws
+   * `unknown_delivery`.
+   */
   completed(id: string, options?: CompletedOptions): Promise<CompletedOutcome>;
   /** Returns the attempts of a delivery that ended without completing it. */
   attempts(id: string): Promise<readonly Attempt[]>;
@@ -58,31 +68,38 @@ export interface HubDeliveries {
   views(id: string): Promise<readonly ShownView[]>;
   /** Returns the primer of a delivery: what to know before the first step, in less than 2 KB. */
   primer(id: string): Promise<string>;
-  /** Returns what a delivery carries that is quarantined. */
+  /** Returns the quarantined memories that a delivery carries. Throws `unknown_delivery`. */
   warnings(id: string): Promise<readonly Warning[]>;
   /** Returns the id of the agent that holds the work of a handle. */
   holder(handle: string): Promise<string>;
   /** Returns the number of deliveries in each state. */
   totals(): Promise<DeliveryTotals>;
-  /** Carries out everything that is due now. Running hubs and waiting agents do this too. */
+  /**
+   * Processes everything that is due now: retries, timeouts, reminders, joins. Running hubs and waiting
+   * agents do this too.
+   */
   runDue(): Promise<void>;
 }
 
+/** `agent.deliveries`. */
 export interface AgentDeliveries {
   /**
-   * Returns the handoffs that wait for this agent or are in progress, in order, without claiming any.
-   * Default limit: `pageSize`.
+   * Returns the handoffs that wait for this agent or are in progress, in order, without claiming any. Default
+   * limit: `limits.pageSize`.
    */
   waiting(query?: InboxQuery): Promise<Page<DeliveryWithEnvelope>>;
-  /** Cancels a handoff by its delivery's id. Its holder is notified. */
+  /** Cancels a handoff by the id of its delivery and notifies its holder. */
   cancel(id: string, reason: string): Promise<readonly Delivery[]>;
-  /** Writes a note by a work's handle. If the lease was lost meanwhile, the note is kept and marked. */
+  /**
+   * Writes a note by the handle of a work. If the lease was lost meanwhile, the note is stored and marked.
+   */
   note(handle: string, input: MemoryInput | string): Promise<NoteResult>;
 }
 
 const parseDeliveryId = (id: string): string =>
   parseOrThrow(DeliveryId, id, { code: "invalid_input", what: "The delivery", prefix: "delivery" });
 
+/** Returns `hub.deliveries` for a workspace. */
 export function hubDeliveries(workspace: Workspace): HubDeliveries {
   const { store, name } = workspace;
   return {
@@ -105,6 +122,7 @@ export function hubDeliveries(workspace: Workspace): HubDeliveries {
   };
 }
 
+/** Returns `agent.deliveries` for a session. */
 export const agentDeliveries = (
   workspace: Workspace,
   self: Worker,

@@ -7,20 +7,26 @@ import { parseOrThrow } from "../../envelope/violations.ts";
 import { eventOf, type HubEvent } from "../../history/event.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
+/** The query of `hub.events.list()`. */
 export const EventsQuerySchema = z.strictObject({
   /** Returns events with a larger number. Default: 0, from the beginning. */
   after: z.int().min(0).default(0),
-  /** Default: 100. At most `pageSize`. */
+  /** Events per page. Default: 100. At most `limits.pageSize`. */
   limit: z.int().positive().default(100),
 });
 
 export type EventsQuery = z.input<typeof EventsQuerySchema>;
 
+/** `hub.events`. */
 export interface Events {
-  /** Returns what happened after an event, oldest first; `next` is the number of the last one returned. */
+  /**
+   * Returns events after a number, oldest first. `next` is the number of the last event returned; pass it as
+   * `after`.
+   */
   list(query?: EventsQuery): Promise<Page<HubEvent, number>>;
 }
 
+/** Returns `hub.events` for a workspace. */
 export const events = (workspace: Workspace): Events => ({
   async list(query = {}) {
     const how = { code: "invalid_input", what: "The query" } as const;

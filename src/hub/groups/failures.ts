@@ -1,4 +1,6 @@
-/** `hub.failures` and `agent.failures`: deliveries that were given up, and deciding what happens next. */
+/**
+ * `hub.failures` and `agent.failures`: deliveries that were given up, and decisions about what happens next.
+ */
 import type { Page } from "../../base/page.ts";
 import { decide } from "../../coordination/failures/decide.ts";
 import type { DecideResult, Decision } from "../../coordination/failures/decision.ts";
@@ -26,19 +28,24 @@ interface Failures {
   list(query?: FailuresQuery): Promise<Page<ListedFailure>>;
   /** Returns one failure, by the delivery that was given up or by the delivery of its report. */
   get(delivery: string): Promise<ListedFailure>;
-  /** Returns the rules by which the hub decides where no coordinator does. */
+  /** Returns the rules by which the hub decides when no coordinator does. */
   rules(): Promise<FailureRuleInfo[]>;
 }
 
+/** `hub.failures`. */
 export interface HubFailures extends Failures {
+  /** Creates or replaces a failure rule. */
   setRule(name: string, rule: FailureRule): Promise<void>;
+  /** Deletes a failure rule. */
   deleteRule(name: string): Promise<void>;
 }
 
+/** `agent.failures`. */
 export interface AgentFailures extends Failures {
   /**
-   * Decides about a failure: by the delivery that was given up, by the delivery of its report, or as the
-   * work of the agent that accepted the report. An earlier decision stands and is returned.
+   * Decides about a failure: retry, reroute, ask or abort. Pass the delivery that was given up, the delivery
+   * of its report, or the accepted work of the report. If it was decided before, that decision stands and is
+   * returned.
    */
   decide<T>(failure: string | Work<T>, decision: Decision): Promise<DecideResult>;
 }
@@ -49,6 +56,7 @@ const failuresOf = (workspace: Workspace, call: Call): Failures => ({
   rules: () => call(() => listRules(workspace)),
 });
 
+/** Returns `hub.failures` for a workspace. */
 export const hubFailures = (workspace: Workspace): HubFailures => ({
   ...failuresOf(workspace, plainCall),
   async setRule(name, rule) {
@@ -59,6 +67,7 @@ export const hubFailures = (workspace: Workspace): HubFailures => ({
   },
 });
 
+/** Returns `agent.failures` for a session. */
 export const agentFailures = (workspace: Workspace, author: Author, call: Call): AgentFailures => ({
   ...failuresOf(workspace, call),
   decide: (failure, decision) =>

@@ -1,4 +1,4 @@
-/** `hub.handoffs` and `agent.handoffs`: checking a handoff before and after it is sent, and joins. */
+/** `hub.handoffs` and `agent.handoffs`: checks of a handoff before and after it is sent, and joins. */
 import * as z from "zod";
 import { type FileArtifact, fileArtifact } from "../../context/view/artifact-files.ts";
 import type { ViewOptions } from "../../context/view/compose.ts";
@@ -12,20 +12,25 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { LocalSent, type Sent } from "../sent.ts";
 import type { Call } from "./call.ts";
 
+/** `hub.handoffs`. */
 export interface HubHandoffs {
-  /** Lints a handoff that was sent, by its envelope's id, against what is known now. */
+  /**
+   * Lints a handoff that was sent, by the id of its envelope, against the current records. Throws
+   * `unknown_envelope`.
+   */
   lintSent(envelope: string): Promise<LintReport>;
-  /** Returns a file of the hub's folder as an artifact of a handoff, with its digest now. */
+  /** Returns a file of the hub's folder (`files`) as an artifact for a handoff, with its current digest. */
   artifact(path: string): Promise<FileArtifact>;
 }
 
+/** `agent.handoffs`. */
 export interface AgentHandoffs {
-  /** Lints a draft; each finding has a hint. Sends nothing. */
+  /** Lints a draft and returns the findings, each with a hint. Sends nothing. */
   lint<T extends object = object>(draft: DraftOf<T>): Promise<LintReport>;
   /** Returns the envelope a draft would become and the view its receiver would get. Writes nothing. */
   preview<T extends object = object>(draft: DraftOf<T>, options?: ViewOptions): Promise<Preview<T>>;
   /**
-   * Sends a handoff that opens when the handoffs `of` have completed: all of them (the default), `need:
+   * Sends a handoff that opens when the handoffs in `of` have completed: all of them (default), `need:
    * "any"`, or a number. It carries their results.
    */
   join<T extends object = object>(
@@ -34,6 +39,7 @@ export interface AgentHandoffs {
   ): Promise<Sent<T>>;
 }
 
+/** Returns `hub.handoffs` for a workspace. */
 export const hubHandoffs = (workspace: Workspace): HubHandoffs => ({
   lintSent: async (envelope) => lintEnvelope(workspace, envelope),
   async artifact(path) {
@@ -42,6 +48,7 @@ export const hubHandoffs = (workspace: Workspace): HubHandoffs => ({
   },
 });
 
+/** Returns `agent.handoffs` for a session. */
 export const agentHandoffs = (workspace: Workspace, self: Worker, call: Call): AgentHandoffs => ({
   lint: (draft) => call(() => lintDraft(workspace, self, draft as Draft)),
   preview: (draft, options = {}) => call(() => preview(workspace, self, draft, options)),

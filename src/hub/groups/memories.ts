@@ -1,4 +1,7 @@
-/** `hub.memories` and `agent.memories`: records read, listed, related, pinned, quarantined, redacted. */
+/**
+ * `hub.memories` and `agent.memories`: read, list, relate, pin, quarantine, redact, import and export
+ * records.
+ */
 
 import { renderDocument } from "../../archive/markdown/export-document.ts";
 import {
@@ -57,45 +60,58 @@ import { type PruneOptions, type PruneReport, prune } from "../../memory/traces/
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Call, plainCall } from "./call.ts";
 
-/** What a hub and an agent have in common: reading. A hub reads what the whole team sees. */
+/** What a hub and an agent have in common: reading. A hub sees what the whole team sees. */
 export interface Memories {
   /**
-   * Returns a record by its id, exactly as stored. With `freshest`: the record that replaced it, if any;
-   * with `level`: also its text at that length.
+   * Returns a record by its id, exactly as stored. With `freshest`, returns the record that replaced it, if
+   * any; with `level`, also its text at that length. Throws `unknown_memory`.
    */
   read(id: string, options?: ReadOptions): Promise<ReadMemory>;
   /** Returns the newest memories of a task, agent, session, tag or type. */
   recent(query?: RecentQuery): Promise<Page<RecentMemory>>;
-  /** Returns everything derived from a memory: records, handoffs that carried it, agents that saw it. */
+  /**
+   * Returns everything derived from a memory: records, handoffs that carried it, agents that saw it. Follows
+   * at most `limits.impactDepth` steps and `limits.impactVisits` records.
+   */
   impact(id: string, query?: ImpactQuery): Promise<Impact>;
-  /** Returns quarantined memories, who quarantined each and why. */
+  /** Returns quarantined memories, with the agent that quarantined each and the reason. */
   quarantined(query?: QuarantineQuery): Promise<Page<QuarantinedMemory>>;
-  /** Runs one read-only query over the SQL views of the workspace (docs/SQL.md). */
+  /**
+   * Runs one read-only query over the SQL views of the workspace (docs/SQL.md). Throws `sql_refused`,
+   * `sql_failed`, `sql_timeout`.
+   */
   sql(query: string, options?: SqlOptions): Promise<SqlResult>;
-  /** Applies the retention settings to traces and events. */
+  /** Applies the retention settings: deletes old traces and events. */
   prune(options?: PruneOptions): Promise<PruneReport>;
-  /** Yields memories as lines of JSON, for reading; `archive.export` makes what can be imported. */
+  /**
+   * Yields memories as lines of JSON, for reading. For an export that can be imported, use
+   * `archive.export()`.
+   */
   export(query?: MemoryExportQuery): AsyncGenerator<string, void, undefined>;
-  /** Returns what is known as a Markdown document for people (MEMORY.md). */
+  /** Returns the memories as a Markdown document for people (MEMORY.md). */
   exportMarkdown(query?: MemoryExportQuery): Promise<string>;
 }
 
+/** `hub.memories`. */
 export interface HubMemories extends Memories {
-  /** Returns where secrets were removed before storing: which kind, when and by whom. */
+  /** Returns where secrets were removed before storing: their kind, the time and the agent that sent them. */
   secretsFound(query?: SecretsQuery): Promise<SecretsReport>;
 }
 
+/** `agent.memories`. */
 export interface AgentMemories extends Memories {
-  /** Returns records that already say the same as this input, or contradict it. Writes nothing. */
+  /** Returns records that state the same as this input, or contradict it. Writes nothing. */
   similar(input: MemoryInput): Promise<readonly SimilarMemory[]>;
-  /** Returns the relations of a memory: those it has ("out", the default) or those to it ("in"). */
+  /** Returns the relations of a memory: outgoing ("out", default) or incoming ("in"). */
   relations(id: string, query?: RelationsQuery): Promise<Page<Relation>>;
-  /** Includes a memory in every handoff and catch-up. */
+  /** Pins a memory: includes it in every handoff and catch-up. */
   pin(id: string): Promise<void>;
+  /** Removes a pin. */
   unpin(id: string): Promise<void>;
+  /** Returns the pinned memories. */
   pins(query?: PinsQuery): Promise<PinnedMemory[]>;
   /**
-   * Hides records from every read: by id, or everything an agent or session wrote; with `downstream` also
+   * Hides records from every read: by id, or everything an agent or session wrote; with `downstream`, also
    * what was derived from them. Holders of handoffs that carry any of them are warned.
    */
   quarantine(
@@ -106,15 +122,20 @@ export interface AgentMemories extends Memories {
   /** Ends a quarantine: by record, by agent or session, or everything one quarantine hid. */
   lift(what: LiftTarget, reason: string, options?: LiftOptions): Promise<QuarantineResult>;
   /**
-   * Deletes content for good: records and envelopes by id, or a text wherever it occurs. Digests stay, so
-   * the chain still verifies and records who did it and why.
+   * Erases content permanently: records and envelopes by id, or a text wherever it occurs. Digests stay, so
+   * the chain still verifies, and a record states which agent redacted and why.
    */
   redact(target: RedactTarget, reason: string, options?: RedactOptions): Promise<RedactReport>;
-  /** Imports a Markdown document: new entries are remembered, changed ones supersede; nothing is deleted. */
+  /**
+   * Imports a Markdown document: remembers new entries, supersedes changed ones, deletes nothing. Throws
+   * `document_stale` if the document changes memories that changed since it was written.
+   */
   importMarkdown(text: string, options?: DocumentOptions): Promise<DocumentReport>;
 }
 
-/** `author`: who vouches for what pruning deletes; undefined: the hub. */
+/**
+ * Returns the calls that hub and agent share. `author`: the author of the pruning record; undefined: the hub.
+ */
 function memoriesOf(workspace: Workspace, author: Author | undefined, call: Call): Memories {
   return {
     read: (id, options = {}) => call(async () => readRecord(workspace, id, options)),
@@ -128,11 +149,13 @@ function memoriesOf(workspace: Workspace, author: Author | undefined, call: Call
   };
 }
 
+/** Returns `hub.memories` for a workspace. */
 export const hubMemories = (workspace: Workspace): HubMemories => ({
   ...memoriesOf(workspace, undefined, plainCall),
   secretsFound: (query = {}) => reportSecrets(workspace, query),
 });
 
+/** Returns `agent.memories` for a session. */
 export const agentMemories = (workspace: Workspace, self: Author, call: Call): AgentMemories => ({
   ...memoriesOf(workspace, self, call),
   similar: (input) => call(() => findSimilarMemories(workspace, input)),

@@ -1,4 +1,4 @@
-/** `hub.payloadTypes`: what payloads must look like, in this process and in the workspace. */
+/** `hub.payloadTypes`: schemas of payloads, in this process and in the workspace. */
 import {
   listPayloadTypes,
   listPayloadTypeVersions,
@@ -14,18 +14,19 @@ import type { StandardSchemaV1 } from "../../envelope/standard-schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
+/** `hub.payloadTypes`. */
 export interface HubPayloadTypes {
   /**
-   * Parses payloads of a type in this process with any Standard Schema: with defaults, transforms and its
-   * TypeScript type. Other processes do not know of it; see `set`.
+   * Parses payloads of a type in this process with any Standard Schema, including defaults, transforms and
+   * its TypeScript type. Other processes are not affected; see `set`.
    */
   define<T>(name: string, schema: StandardSchemaV1<unknown, T>): Promise<PayloadType<T>>;
   /**
-   * Registers a payload type in the workspace by a JSON Schema: within a second, every process refuses a
-   * handoff whose payload does not match. A changed schema becomes a new version.
+   * Registers a payload type in the workspace by a JSON Schema. Within a second, every process refuses a
+   * handoff with a payload that does not match. A changed schema becomes a new version.
    */
   set(name: string, schema: JsonSchema, options?: RegisterOptions): Promise<PayloadTypeInfo>;
-  /** Removes a payload type; its versions stay readable. */
+  /** Removes a payload type. Its versions stay readable. Throws `unknown_payload_type`. */
   delete(name: string, options?: RegisterOptions): Promise<void>;
   /** Returns the registered payload types, each with the schema that is enforced. */
   list(): Promise<PayloadTypeInfo[]>;
@@ -33,13 +34,14 @@ export interface HubPayloadTypes {
   versions(name: string): Promise<PayloadTypeVersion[]>;
 }
 
+/** Returns `hub.payloadTypes` for a workspace. */
 export const hubPayloadTypes = (workspace: Workspace): HubPayloadTypes => ({
   async define<T>(name: string, schema: StandardSchemaV1<unknown, T>) {
     const how = { code: "invalid_input", what: "The payload type", prefix: "type" } as const;
     return workspace.payloads.register<T>(parseOrThrow(Name, name, how), schema);
   },
   set: async (name, schema, options = {}) =>
-    // null is refused as any other value that is not a schema; undefined would remove the type.
+    // null is refused like any other value that is not a schema; undefined would remove the type.
     (await setPayloadType(workspace, name, schema ?? (null as never), options)) as PayloadTypeInfo,
   async delete(name, options = {}) {
     await setPayloadType(workspace, name, undefined, options);

@@ -1,4 +1,6 @@
-/** `agent.questions` and `agent.approvals`: what is asked of this agent, or of the person behind it. */
+/**
+ * `agent.questions` and `agent.approvals`: questions to this agent, and decisions of a person about handoffs.
+ */
 
 import type { Worker } from "../../delivery/receive/worker.ts";
 import { answer, listQuestions, type OpenQuestion } from "../../delivery/settle/questions.ts";
@@ -17,18 +19,20 @@ import type { Sent } from "../sent.ts";
 import { LocalWork } from "../work.ts";
 import type { Call } from "./call.ts";
 
+/** `agent.questions`. */
 export interface Questions {
-  /** Returns the open questions of receivers about handoffs of this agent. */
+  /** Returns the open questions of receivers about handoffs that this agent sent. */
   list(): Promise<OpenQuestion[]>;
-  /** Answers a question; the work is offered again, with the answer. */
+  /** Answers a question by its delivery; the work is offered again with the answer. */
   answer(delivery: string, text: string): Promise<Delivery>;
 }
 
-/** `seen`: the newest envelope, when the sender extended work that was accepted before. */
+/** `seen`: the id of the newest envelope, needed if the sender extended work that was accepted before. */
 interface SeenOptions {
   readonly seen?: string | undefined;
 }
 
+/** `agent.approvals`: decisions of a person, each of which accepts and settles a handoff in one call. */
 export interface Approvals {
   /** Accepts a handoff and completes it with the approval it asks for. */
   approve(delivery: string, options?: Approval): Promise<Delivery>;
@@ -40,11 +44,13 @@ export interface Approvals {
   edit(delivery: string, changes: Edit): Promise<Sent<object>>;
 }
 
+/** Returns `agent.questions` for a session. */
 export const questions = (workspace: Workspace, self: Worker, call: Call): Questions => ({
   list: () => call(() => listQuestions(workspace, self.agent)),
   answer: (delivery, text) => call(() => answer(workspace, self, delivery, text)),
 });
 
+/** Returns `agent.approvals` for a session. */
 export function approvals(workspace: Workspace, self: Worker, call: Call): Approvals {
   const decider: Decider<Sent<object>> = {
     workspace,

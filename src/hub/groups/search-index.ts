@@ -5,17 +5,19 @@ import { parseOrThrow } from "../../envelope/violations.ts";
 import type { IndexState, ModelState } from "../../store/search.ts";
 import type { EmbedProgress, Workspace } from "../../workspace/workspace.ts";
 
+/** `hub.index`. */
 export interface SearchIndex {
-  /** Returns how far the index has come; records beyond it are scanned. */
+  /** Returns how far the index has progressed. Records beyond it are scanned, so searches always see them. */
   state(): Promise<IndexState>;
-  /** Computes missing vectors; undefined without an embedder. Continues where it stopped. */
+  /** Computes missing vectors, continuing where it stopped. Returns undefined if the hub has no embedder. */
   embed(onProgress?: (progress: EmbedProgress) => void): Promise<EmbedProgress | undefined>;
-  /** Returns the models whose vectors are stored, and how far each has come. */
+  /** Returns the models that have stored vectors, and how far each has progressed. */
   models(): Promise<readonly ModelState[]>;
   /** Deletes the vectors of a model. */
   deleteModel(model: string): Promise<void>;
 }
 
+/** Returns `hub.index` for a workspace. */
 export const searchIndex = (workspace: Workspace): SearchIndex => ({
   state: () => workspace.store.indexState(),
   embed: (onProgress) => workspace.meaning.embedAll(workspace, onProgress),

@@ -1,4 +1,4 @@
-/** `hub.settings`: one document of everything a team can set for a workspace. */
+/** `hub.settings`: all settings of a workspace as one document. */
 import * as z from "zod";
 import { LintRulesSchema, readLintRules, setLintRules } from "../../context/lint/lint-settings.ts";
 import type { AllLintRules } from "../../context/lint/rule.ts";
@@ -27,6 +27,7 @@ import { listProfiles, requireFreeWindow, setProfile } from "../../profiles/work
 import { KeepersSchema, readKeepers, setKeepers } from "../../shared-context/keepers.ts";
 import type { SecretMode, Workspace } from "../../workspace/workspace.ts";
 
+/** The settings of a workspace, defaults included. */
 export interface Settings {
   /** How long traces and events are kept. Default: forever. */
   readonly retention: RetentionRules;
@@ -36,15 +37,18 @@ export interface Settings {
   readonly lint: AllLintRules;
   /** Allowed actions, and whether unregistered payload types are accepted. */
   readonly handoffs: HandoffRules;
-  /** Roles that may release ledger items other agents have set. */
+  /** Roles that may release ledger items set by other agents. */
   readonly releasers: readonly string[];
-  /** Roles that may change the shared context, in the order they are asked. */
+  /** Roles that may change the shared context, in the order in which proposals are sent to them. */
   readonly keepers: readonly string[];
-  /** What each role's views prefer; `changed`: differs from the default of that role. */
+  /** What the views of each role prefer. `changed`: true if it differs from the default of that role. */
   readonly profiles: Readonly<Record<string, FullProfile & { readonly changed: boolean }>>;
 }
 
-/** Each part replaces that part of the document, except `lint`, `handoffs` and `profiles`, which merge. */
+/**
+ * Changes to the settings. Each part replaces that part of the document, except `lint`, `handoffs` and
+ * `profiles`, which are merged.
+ */
 export const SettingsInputSchema = z.strictObject({
   retention: RetentionSchema.optional(),
   secrets: SecretModeSchema.optional(),
@@ -58,13 +62,18 @@ export const SettingsInputSchema = z.strictObject({
 
 export type SettingsInput = z.input<typeof SettingsInputSchema>;
 
+/** `hub.settings`. */
 export interface HubSettings {
   /** Returns the settings of the workspace, defaults included. */
   get(): Promise<Settings>;
-  /** Changes the parts that are given, and returns the whole. Nothing changes if any part is invalid. */
+  /**
+   * Changes the parts that are passed and returns the whole document. If any part is invalid, throws
+   * `invalid_input` and changes nothing.
+   */
   update(changes: SettingsInput): Promise<Settings>;
 }
 
+/** Returns `hub.settings` for a workspace. */
 export function hubSettings(workspace: Workspace): HubSettings {
   const get = async (): Promise<Settings> => {
     const [retention, secrets, lint, handoffs, releasing, keeping, roles] = await Promise.all([
@@ -90,7 +99,7 @@ export function hubSettings(workspace: Workspace): HubSettings {
     get,
     async update(changes) {
       const how = { code: "invalid_input", what: "The settings" } as const;
-      // All of it, before any part is written.
+      // Checks all parts before any is written.
       const checked = parseOrThrow(SettingsInputSchema, changes, how);
       for (const [role, profile] of Object.entries(checked.profiles ?? {})) {
         if (profile !== null) requireFreeWindow(role, profile);

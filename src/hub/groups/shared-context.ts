@@ -1,7 +1,7 @@
 /**
- * The doors to the shared context: an agent's, which reads for its role, remembers how far it has read,
- * and writes or proposes; and the hub's, which only looks. Each method is one line into the file that
- * does it.
+ * `hub.context` and `agent.context`: the shared context of a team. The hub only reads it. An agent reads it
+ * for its role, tracks how far its session has read, and writes or proposes changes. The work is done in
+ * src/shared-context and src/coordination/shared-context.
  */
 
 import * as z from "zod";
@@ -59,15 +59,17 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { LocalSent, type Sent } from "../sent.ts";
 import type { Work } from "../work.ts";
 
+/** Options of `context.set()` and `context.decide()`. */
 export const WriteSchema = z.strictObject({
-  /** The version of the item that was seen; left out only where there is none yet. */
+  /** The version of the item that was read. Required unless the item is new. */
   basedOn: BasedOn.optional(),
-  /** Decisions it is written in spite of, by their keys. */
+  /** Keys of active decisions that the item may contradict. */
   despite: z.array(ContextKey).optional(),
 });
 
 export type ContextWriteOptions = z.input<typeof WriteSchema>;
 
+/** Options of `context.retire()`. */
 export const RetireOptionsSchema = z.strictObject({
   basedOn: BasedOn,
   reason: z.string().min(1).max(FORMAT_LIMITS.lineLength),
@@ -75,13 +77,14 @@ export const RetireOptionsSchema = z.strictObject({
 
 export type ContextRetireOptions = z.input<typeof RetireOptionsSchema>;
 
-/** A proposal as its sender holds it. */
+/** A proposal that was sent. */
 export interface ProposeResult {
   readonly sent: Sent<ProposalPayload>;
-  /** Active decisions it conflicts with: adopting it requires naming them. */
+  /** Active decisions that the proposal conflicts with; adopting it requires naming them in `despite`. */
   readonly contradictions: readonly Contradiction[];
 }
 
+/** The input of `context.decide()`: an item of the section "decisions". */
 export type DecisionInput = Omit<Extract<ContextInput, { section: "decisions" }>, "section">;
 
 const INVALID_ITEM = { code: "invalid_input", what: "The item" } as const;
@@ -90,13 +93,13 @@ const INVALID_OPTIONS = { code: "invalid_input", what: "The options" } as const;
 const parseItemName = (section: ContextSection, key: string): ItemName =>
   parseOrThrow(ItemNameSchema, { section, key }, INVALID_ITEM);
 
-/** `hub.context`: the shared context, for reading. */
+/** `hub.context`: reads the shared context. */
 export interface HubContext {
-  /** Returns the shared context as text within a token budget, with what was left out. */
+  /** Returns the shared context as text within a token budget, with what was omitted. */
   text(query?: ContextQuery): Promise<SharedContextText>;
-  /** Returns one item; undefined if there is none, or it was retired. */
+  /** Returns one item, or undefined if it does not exist or was retired. */
   item(section: ContextSection, key: string): Promise<ContextItem | undefined>;
-  /** Returns what changed since a version, oldest first. */
+  /** Returns what changed after a version, oldest first, a page at a time. */
   changes(query?: ContextChangesQuery): Promise<ContextChanges>;
   /** Returns every version of an item, newest first, also of a retired one. */
   history(
@@ -107,28 +110,34 @@ export interface HubContext {
 }
 
 /**
- * `agent.context`: read for the agent's role, and written by the roles in `settings.keepers`. `changes` without
- * `since` returns what changed since this session last read.
+ * `agent.context`: reads the shared context for the role of the agent. Only the roles in `settings.keepers`
+ * may write; others propose. `changes()` without `after` returns what changed since this session last read.
  */
 export interface SharedContext extends HubContext {
-  /** The version this session has read up to; 0 before it has read anything. */
+  /** The version up to which this session has read; 0 before it has read anything. */
   readonly seen: number;
   /**
-   * Writes an item based on the version of it that was read. Throws `context_conflict` if it was changed
-   * meanwhile, and `contradiction` if it conflicts with an active decision that `despite` does not name.
+   * Writes an item, based on the version that was read. Throws `not_permitted` if the agent's role is not in
+   * `settings.keepers`, `context_conflict` if the item was changed meanwhile, and `contradiction` if it
+   * conflicts with an active decision that `despite` does not name.
    */
   set(item: ContextInput, options?: ContextWriteOptions): Promise<WithSecrets<ContextItem>>;
-  /** Writes a decision: the question, the choice, the reason and the alternatives. */
+  /** Writes a decision: the question, the choice, the reason and the alternatives. Throws like `set`. */
   decide(decision: DecisionInput, options?: ContextWriteOptions): Promise<WithSecrets<ContextItem>>;
-  /** Retires an item, with a reason. */
+  /**
+   * Retires an item. A record states which agent retired it and why. Throws like `set`, and `not_in_context`.
+   */
   retire(
     section: ContextSection,
     key: string,
     options: ContextRetireOptions,
   ): Promise<{ readonly version: number; readonly memory: string }>;
-  /** Updates the project's items from a git folder (default: the current one) or from a list. */
+  /**
+   * Updates the project's items from a git folder (default: the current one) or from a list. Unchanged items
+   * are not written.
+   */
   project(from?: string | readonly ProjectItem[]): Promise<readonly ContextItem[]>;
-  /** Sends a change to an agent that may make it. */
+  /** Sends a change as a handoff to an agent that may make it. */
   propose(change: ContextProposal, options: ProposeOptions): Promise<ProposeResult>;
   /** Makes the change that accepted work proposes, and completes that work. */
   adopt(work: Work, options?: AdoptOptions): Promise<AdoptResult>;
@@ -144,23 +153,19 @@ class ContextQueries {
     this.reader = reader;
   }
 
-  /** The shared context as text within a number of tokens, with what was left out. */
   text(query: ContextQuery = {}): Promise<SharedContextText> {
     return readContext(this.workspace, this.reader, query);
   }
 
-  /** One item as it holds; undefined where there is none, or it was taken away. */
   async item(section: ContextSection, key: string): Promise<ContextItem | undefined> {
     const found = await liveItem(this.workspace, parseItemName(section, key));
     return found?.kind === "item" ? found.item : undefined;
   }
 
-  /** What changed since a version, oldest first, a page at a time. */
   changes(query: ContextChangesQuery = {}): Promise<ContextChanges> {
     return contextChanges(this.workspace, query);
   }
 
-  /** Every version of an item, newest first; also of one that was retired. */
   async history(
     section: ContextSection,
     key: string,
@@ -170,18 +175,18 @@ class ContextQueries {
   }
 }
 
-/** The hub's: for no role, unless the query names one. */
+/** The shared context as the hub reads it: for no role, unless the query names one. */
 export class LocalHubContext extends ContextQueries implements HubContext {
   constructor(workspace: Workspace) {
     super(workspace, {});
   }
 }
 
-/** An agent's, in one session. */
+/** The shared context as an agent reads and writes it in one session. */
 export class LocalSharedContext extends ContextQueries implements SharedContext {
   readonly #self: Worker;
   readonly #call: <T>(run: () => Promise<T>) => Promise<T>;
-  /** As far as this session has read. */
+  /** The version up to which this session has read. */
   #seen = 0;
 
   constructor(
@@ -200,12 +205,11 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
     this.#call = call;
   }
 
-  /** The version this session has read up to; 0 before it has read anything. */
   get seen(): number {
     return this.#seen;
   }
 
-  /** Notes that this session has been shown everything up to a version. */
+  /** Marks everything up to a version as read by this session. */
   sawUpTo(version: number): void {
     this.#seen = Math.max(this.#seen, version);
   }
@@ -213,7 +217,7 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
   override text(query: ContextQuery = {}): Promise<SharedContextText> {
     return this.#call(async () => {
       const text = await readContext(this.workspace, this.reader, query);
-      // Some of it, or what matters to another role, leaves something to be told.
+      // Reading only some sections, or for another role, leaves changes unread.
       const { sections, role = this.reader.role } = query;
       if (sections === undefined && role === this.reader.role) this.#seen = text.version;
       return text;
@@ -224,7 +228,7 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
     return this.#call(() => super.item(section, key));
   }
 
-  /** Without `after`: since this session last read, or was told of changes. */
+  /** Default of `after`: the version up to which this session has read or was notified. */
   override changes(query: ContextChangesQuery = {}): Promise<ContextChanges> {
     return this.#call(async () => {
       const after = query?.after ?? this.#seen;
@@ -242,10 +246,6 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
     return this.#call(() => super.history(section, key, query));
   }
 
-  /**
-   * Writes an item, based on the version of it that was seen. For roles that may (`settings.keepers`);
-   * refused where it was changed meanwhile, or speaks against a decision that holds.
-   */
   set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<WithSecrets<ContextItem>> {
     return this.#call(async () => {
       const asked = parseOrThrow(WriteSchema, writing, INVALID_OPTIONS);
@@ -263,7 +263,6 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
     });
   }
 
-  /** Writes a decision: what was asked, what was chosen, why, and what was not chosen. */
   decide(
     decision: DecisionInput,
     writing: ContextWriteOptions = {},
@@ -271,7 +270,6 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
     return this.set({ ...decision, section: "decisions" }, writing);
   }
 
-  /** Takes an item out: it holds no more. A record says who did it and why. */
   retire(
     section: ContextSection,
     key: string,
@@ -290,7 +288,6 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
     });
   }
 
-  /** Brings the project's items up to date; what is as it was is not written. From git, unless given. */
   project(from: string | readonly ProjectItem[] = "."): Promise<readonly ContextItem[]> {
     return this.#call(async () => {
       await requireKeeper(this.workspace, this.#self.agent);
@@ -300,7 +297,6 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
     });
   }
 
-  /** Hands a change to somebody who may make it. */
   propose(change: ContextProposal, proposal: ProposeOptions): Promise<ProposeResult> {
     return this.#call(async () => {
       const { sent, ...rest } = await propose(this.workspace, this.#self, change, proposal);
@@ -308,7 +304,6 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
     });
   }
 
-  /** Makes the change that a piece of accepted work proposes, and completes the work. */
   adopt(work: Work, adopting: AdoptOptions = {}): Promise<AdoptResult> {
     return this.#call(() => adopt(this.workspace, this.#self, work, adopting));
   }
@@ -325,6 +320,6 @@ function projectItem(item: unknown): ProjectItem {
     { ...Object(item), section: "project" },
     INVALID_ITEM,
   );
-  if (body.section !== "project") throw new Error("an item of the project became another");
+  if (body.section !== "project") throw new Error("a project item changed its section");
   return body;
 }

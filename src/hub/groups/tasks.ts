@@ -1,4 +1,4 @@
-/** `hub.tasks` and `agent.tasks`: the task queue, and what follows a task to its end. */
+/** `hub.tasks` and `agent.tasks`: the task queue, and the ledger and timeline of each task. */
 import type { Page } from "../../base/page.ts";
 import { listReservations, type ReservationsQuery } from "../../coordination/reservations/list.ts";
 import type { Reservation } from "../../coordination/reservations/reservation.ts";
@@ -25,48 +25,72 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { LocalSent, type Sent } from "../sent.ts";
 import { type Call, plainCall } from "./call.ts";
 
-/** What a hub and an agent have in common: reading. Reading also closes tasks that have ended. */
+/** `hub.tasks`, and the reading part of `agent.tasks`. Reading also closes tasks that have ended. */
 export interface HubTasks {
-  /** Returns a task's state and the reason for it, also of one that was never queued. */
+  /**
+   * Returns the state of a task and the reason for it, also if it was never queued. Throws `unknown_task`.
+   */
   get(task: string): Promise<TaskInfo>;
-  /** Returns the tasks that are not closed, sorted within a page by state, priority, deadline and age. */
+  /**
+   * Returns the tasks that are not closed, sorted within a page by state, priority, deadline and age. Default
+   * limit: `limits.taskTree`.
+   */
   board(query?: BoardQuery): Promise<Page<TaskInfo>>;
-  /** Returns closed tasks, the most recent first. */
+  /** Returns closed tasks, the most recent first. Default limit: 50. */
   closed(query?: ClosedTasksQuery): Promise<Page<TaskInfo>>;
-  /** Returns a task with its parts, recursively. */
+  /** Returns a task with its parts, recursively. At most `limits.taskTree` tasks. */
   tree(task: string): Promise<TaskTree>;
-  /** Returns the task's envelopes in the order they were sent, each with its deliveries. */
+  /** Returns the envelopes of a task in the order they were sent, each with its deliveries. */
   line(task: string): Promise<LineStep[]>;
-  /** Returns what happened to a task, in order: who did what, with whom and why. */
+  /** Returns what happened to a task, in order: which agent did what, with whom and why. */
   timeline(task: string, query?: TimelineQuery): Promise<Timeline>;
-  /** Returns the ledger: original intent, binding constraints, open decisions, progress, releases. */
+  /**
+   * Returns the ledger of a task: original intent, binding constraints, open decisions, progress, releases.
+   * Returns undefined if the task does not exist.
+   */
   ledger(task: string): Promise<Ledger | undefined>;
-  /** Returns what is reserved now, and by which agent; with `touching`, only what overlaps that. */
+  /**
+   * Returns the current reservations and their holders; with `touching`, only those that overlap these globs.
+   */
   reservations(query?: ReservationsQuery): Promise<Page<Reservation>>;
 }
 
+/** A task that was added to the queue, and its handoff. */
 export interface AddedTask<T = unknown> {
   readonly task: TaskInfo;
   readonly sent: Sent<T>;
 }
 
+/** `agent.tasks`. */
 export interface AgentTasks extends HubTasks {
   /**
-   * Queues a task: hands it to an agent or a role, as a part of `parent`, to start when the tasks in
-   * `after` are done. Accepting the delivery claims the task.
+   * Queues a task: hands it to an agent or a role, as a part of `parent`, to start when the tasks in `after`
+   * are done. Accepting the delivery claims the task. Throws `task_open` or `task_closed` if the name is
+   * taken, and `unknown_task` if `parent` or a task in `after` does not exist.
+   *
+   * ```ts
+   * await agent.tasks.add({ task: "deploy", to: "role:ops", intent: "Deploy 1.2.", after: ["test"] });
+   * ```
    */
   add<T extends object = object>(task: NewTask<T>): Promise<AddedTask<T>>;
-  /** Closes a task with its outcome and reason. Refused while a delivery or a part of it is open. */
+  /**
+   * Closes a task with an outcome (default: "done") and a reason. Throws `task_open` while a delivery or a
+   * part of it is open, and `not_permitted`.
+   */
   close(task: string, options: CloseOptions): Promise<TaskInfo>;
-  /** Reopens a closed task. Tasks that started because it was done go on. */
+  /**
+   * Reopens a closed task. Tasks that started because it was done continue. Throws `task_open` if it is not
+   * closed.
+   */
   reopen(task: string, reason: string): Promise<TaskInfo>;
-  /** Cancels everything open of a task and its parts, and closes them. Holders are notified. */
+  /** Cancels everything that is open in a task and its parts, and closes them. Holders are notified. */
   cancel(task: string, reason: string): Promise<TaskInfo>;
   /** Cancels every open handoff of a task; the task stays open. */
   cancelHandoffs(task: string, reason: string): Promise<readonly Delivery[]>;
   /**
-   * Releases a constraint or decision from a task's ledger, with the reason. Allowed for the agent that
-   * set it or is to decide it, and for the roles in `settings.releasers`.
+   * Releases a constraint or decision from the ledger of a task, with the reason. Allowed for the agent that
+   * set it or is to decide it, and for the roles in `settings.releasers`. Throws `not_permitted`,
+   * `not_on_ledger`.
    */
   releaseItem(task: string, released: ReleaseInput): Promise<Ledger>;
 }
@@ -84,8 +108,10 @@ function tasksOf(workspace: Workspace, call: Call): HubTasks {
   };
 }
 
+/** Returns `hub.tasks` for a workspace. */
 export const hubTasks = (workspace: Workspace): HubTasks => tasksOf(workspace, plainCall);
 
+/** Returns `agent.tasks` for a session. */
 export function agentTasks(workspace: Workspace, self: Sender, call: Call): AgentTasks {
   const afterwards = (task: string, run: () => Promise<void>): Promise<TaskInfo> =>
     call(async () => {

@@ -15,6 +15,7 @@ import {
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
 
+/** `hub.traces`. */
 export interface HubTraces {
   /** Returns the newest steps of a session, a task or an agent, in order. */
   list(query?: TracesQuery): Promise<Page<Memory>>;
@@ -24,19 +25,22 @@ export interface HubTraces {
   counts(): Promise<TraceCounts>;
 }
 
+/** `agent.traces`. */
 export interface AgentTraces {
   /** Returns the newest steps of a session, a task or an agent, in order. */
   list(query?: TracesQuery): Promise<Page<Memory>>;
-  /** Waits until every traced step is stored; throws if a step of this session was not. */
+  /** Waits until every traced step is stored. Throws if a step of this session was not. */
   flush(): Promise<void>;
 }
 
+/** Returns `hub.traces` for a workspace. */
 export const hubTraces = (workspace: Workspace): HubTraces => ({
   list: (query = {}) => listTraceSteps(workspace, query),
   sessions: (query = {}) => traceSessions(workspace, query),
   counts: async () => traceCounts(workspace),
 });
 
+/** Returns `agent.traces` for a session. */
 export const agentTraces = (workspace: Workspace, self: Worker, call: Call): AgentTraces => ({
   list: (query = {}) => call(() => listTraceSteps(workspace, query)),
   flush: () => call(() => flushTraces(workspace, self)),
