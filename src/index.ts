@@ -1,7 +1,7 @@
 /**
- * The public surface of the library. `docs/api-report.md` lists it with the members of every interface, and a
- * test compares the two: change both in one commit. Types that are only reached through a method
- * (queries, options, parts of a result) are not exported; `Parameters` and `Awaited` name them.
+ * The public exports of the library. `docs/api-report.md` lists them with the members of every interface, and
+ * a test compares the two: change both in one commit. Types that only occur in the signature of a method
+ * (queries, options, parts of a result) are not exported; derive them with `Parameters` and `Awaited`.
  */
 
 export { ACCESS_LEVELS, type Access } from "./access/levels.ts";

@@ -1,6 +1,7 @@
 /**
- * Whose token it is. The text names its workspace, so any hub on the store can tell; the secret is
- * compared before anything else is said, so only who has it learns that it has expired.
+ * Authenticates a token: returns its agent, workspace and access level, or why it was refused. The text
+ * contains the name of its workspace, so any hub on the store can check it. The secret is compared first, so
+ * only a caller with the right secret learns that a token has expired or was revoked.
  */
 import { timingSafeEqual } from "node:crypto";
 import type { Access } from "./levels.ts";
@@ -8,18 +9,20 @@ import { tokenStateAt } from "./stored-token.ts";
 import { type CachedToken, findCachedToken, type TokenSource } from "./token-cache.ts";
 import { parseToken } from "./token-text.ts";
 
-/** Who comes in with a token, and what it allows: in its workspace, and in no other. */
+/** The bearer of a valid token, and what it may do in its workspace only. */
 export interface Bearer {
   readonly kind: "bearer";
-  /** The token's id. */
+  /** The id of the token. */
   readonly token: string;
   readonly workspace: string;
-  /** A canonical id; `*` for any agent of the workspace. */
+  /** A canonical agent id; `*` for any agent of the workspace. */
   readonly agent: string;
   readonly access: Access;
+  /** When it expires, in the store's time; absent if it does not. */
   readonly expiresAt?: number | undefined;
 }
 
+/** Why a token was refused. */
 export interface AuthenticationRefusal {
   readonly kind: "refused";
   readonly why: "malformed" | "unknown" | "expired" | "revoked" | "disabled";
@@ -30,7 +33,7 @@ const refusalOf = (why: AuthenticationRefusal["why"]): AuthenticationRefusal => 
   why,
 });
 
-/** Tells from what was read of the token in the last two seconds at most. */
+/** Checks a token. Uses cached data that is at most 2 seconds old. */
 export async function authenticate(
   registry: TokenSource,
   text: unknown,
@@ -49,9 +52,9 @@ export async function authenticate(
   return { kind: "bearer", token: id, workspace, agent, access, ...until };
 }
 
-/** A digest of another length is a damaged row, and fits nothing. */
+/** A digest of another length is a damaged row and matches nothing. */
 const isSame = (a: Buffer, b: Buffer): boolean => a.length === b.length && timingSafeEqual(a, b);
 
-/** What the store's clock shows now, by how far this process's has come since. */
+/** The current time of the store, estimated from the time that passed in this process since it was read. */
 const storeTimeNow = ({ clock }: TokenSource, { storeAt, at }: CachedToken): number =>
   storeAt + Math.max(0, clock.now() - at);

@@ -1,7 +1,7 @@
 /**
- * Issuing a token: who it stands for, what it may do, until when. The text is given back and nowhere
- * else; the workspace keeps its digest. A token for any agent (`*`) is for a program that runs several:
- * whoever can act as everybody has at least what coordinators have, and is called so.
+ * Issues access tokens. The text of a token is returned once and never stored; the workspace stores its
+ * digest. A token for any agent (`*`) is for a program that runs several agents. Because its bearer can act
+ * as every agent, it needs at least the access level coordinator.
  */
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
@@ -26,14 +26,15 @@ import {
 } from "./stored-token.ts";
 import { generateToken } from "./token-text.ts";
 
-/** Tokens that ended longer ago are forgotten when the next one is issued; nothing accepts them. */
+/** Tokens that ended longer ago are deleted when the next one is issued. They are refused in any case. */
 const REMEMBERED_MS = 90 * 24 * 3_600_000;
 
-/** An agent's name, or `*`. */
+/** The name of an agent, or `*`. */
 export const BearerName = z.union([AgentName, z.literal(ANY_AGENT)], {
-  error: "must be an agent's name, or * for any agent of the workspace",
+  error: "must be the name of an agent, or * for any agent of the workspace",
 });
 
+/** The input of `tokens.add()`. */
 export const TokenSchema = z.strictObject({
   access: z.enum(ACCESS_LEVELS),
   agent: BearerName,
@@ -41,16 +42,20 @@ export const TokenSchema = z.strictObject({
   label: z.string().min(1).max(FORMAT_LIMITS.nameLength).optional(),
 });
 
-/** What a token is to be; `expiresInMs` is left out for one that holds until it is revoked. */
+/** The input of `tokens.add()`. Without `expiresInMs`, the token is valid until it is revoked. */
 export type TokenInput = z.input<typeof TokenSchema>;
 
+/** A new token. */
 export interface IssuedToken {
-  /** Shown this once. */
+  /** The text of the token. Returned only once. */
   readonly token: string;
   readonly info: TokenInfo;
 }
 
-/** `by`: who asks, where the door knows. */
+/**
+ * Issues a token. `by`: the caller, if the interface knows it. Throws `unknown_agent`, `agent_disabled`,
+ * `limit_exceeded` and `invalid_input`.
+ */
 export async function issueToken(
   workspace: Workspace,
   input: TokenInput,
@@ -81,10 +86,11 @@ export async function issueToken(
   return { token: text, info: tokenInfo(id, kept, issuedAt) };
 }
 
+/** Returns the checked name of the caller. Throws `invalid_input`. */
 export const checkedBy = (by: string | undefined): string | undefined =>
   parseOrThrow(BearerName.optional(), by, {
     code: "invalid_input",
-    what: "Who does it",
+    what: "The caller",
     prefix: "by",
   });
 
@@ -96,28 +102,31 @@ async function storeToken(
   const put = { kind: TOKEN, name: id, value: toEntryText(kept), basedOn: 0 };
   if ((await store.putEntry(name, put)).kind === "put") return;
   throw new BatonError("id_conflict", {
-    message: `There is a token ${id} already.`,
+    message: `A token with the id ${id} already exists.`,
     path: "id",
-    hint: "Ask again: ids are minted anew each time.",
+    hint: "Retry; every call generates a new id.",
     details: { id },
   });
 }
 
-/** The canonical id behind a name. Nobody is given a token of the hub itself. */
+/** Returns the canonical id of an agent. Throws for the hub itself, which has no tokens. */
 async function bearerOf(workspace: Workspace, name: string): Promise<string> {
   const { id, status } = await requireAgent(workspace, name);
   if (id === SYSTEM) {
     throw new BatonError("invalid_input", {
-      message: `"${SYSTEM}" is the hub itself: nobody else acts in its name.`,
+      message: `"${SYSTEM}" is reserved for the hub; tokens cannot be issued for it.`,
       path: "agent",
-      hint: "Register an agent of its own for whoever needs a token.",
+      hint: "Register a separate agent (hub.agent()) and issue the token for it.",
     });
   }
   if (status === "disabled") throw agentDisabled(id, "agent");
   return id;
 }
 
-/** Counts the good ones, and forgets those that ended long ago. Two at once may both come through. */
+/**
+ * Throws `limit_exceeded` if there are too many valid tokens, and deletes those that ended long ago. Two
+ * concurrent calls can exceed the limit by one.
+ */
 async function enforceTokenLimit(workspace: Workspace, now: number): Promise<void> {
   let good = 0;
   for await (const entry of entriesOf(workspace, TOKEN)) {
@@ -141,7 +150,7 @@ async function deleteEndedToken(workspace: Workspace, id: string, now: number): 
 
 const accessTooLow = (): BatonError =>
   new BatonError("invalid_input", {
-    message: "A token for any agent acts as everybody: it has access coordinator or admin.",
+    message: 'A token for any agent ("*") needs the access level coordinator or admin.',
     path: "access",
-    hint: "Name one agent, or say access: coordinator.",
+    hint: 'Pass one agent, or access: "coordinator".',
   });

@@ -1,4 +1,7 @@
-/** How a door says no: the same words at each, and nothing of the token in them. */
+/**
+ * Errors for refused tokens and missing permissions: the same texts in every interface, never with the token
+ * in them.
+ */
 import { BatonError } from "../base/errors.ts";
 import { SYSTEM } from "../memory/agents.ts";
 import type { AuthenticationRefusal, Bearer } from "./authenticate.ts";
@@ -9,49 +12,55 @@ const REFUSAL_MESSAGES: Readonly<
   Record<AuthenticationRefusal["why"] | "missing", readonly [message: string, hint: string]>
 > = {
   missing: [
-    "This hub asks for a token.",
-    "Ask whoever runs it for one, and set it as BATON_TOKEN (Authorization: Bearer …).",
+    "This hub requires a token, and the request has none.",
+    "Get a token from the administrator of the hub and set it as BATON_TOKEN (Authorization: Bearer …).",
   ],
   malformed: [
-    "That is no token's text.",
-    "Copy it whole, from baton_ to its end: a letter is missing or wrong.",
+    "The token is malformed.",
+    "Copy the whole token, starting with baton_; a character is missing or wrong.",
   ],
-  unknown: ["The hub does not know the token.", "Ask whoever runs the hub for another."],
-  expired: ["The token has expired.", "Ask whoever runs the hub for another."],
-  revoked: ["The token was revoked.", "Ask whoever runs the hub for another."],
+  unknown: [
+    "The token is unknown to the hub.",
+    "Get a new token from the administrator of the hub.",
+  ],
+  expired: ["The token has expired.", "Get a new token from the administrator of the hub."],
+  revoked: ["The token was revoked.", "Get a new token from the administrator of the hub."],
   disabled: [
     "The agent of the token is disabled.",
-    "Ask whoever runs the hub to enable it, or for another token.",
+    "Ask the administrator of the hub to enable the agent, or for another token.",
   ],
 };
 
-/** The error for a call that nobody is known to make. */
+/** Returns the `unauthenticated` error for a request without a valid token. */
 export function unauthenticated(why: AuthenticationRefusal["why"] | "missing"): BatonError {
   const [message, hint] = REFUSAL_MESSAGES[why];
   return new BatonError("unauthenticated", { message, path: "token", hint, details: { why } });
 }
 
-/** Throws unless the token's access reaches so far. */
+/** Throws `forbidden` if the access level of the token is too low. */
 export function requireAccess({ access }: Pick<Bearer, "access">, needs: Access): void {
   if (hasAccess(access, needs)) return;
   throw new BatonError("forbidden", {
-    message: `This takes access "${needs}"; the token has "${access}".`,
+    message: `This requires the access level "${needs}"; the token has "${access}".`,
     path: "token",
-    hint: `Ask whoever runs the hub for a token with access "${needs}".`,
+    hint: `Ask the administrator of the hub for a token with access "${needs}".`,
     details: { has: access, needs },
   });
 }
 
-/** Throws unless the bearer may act as this agent, by its canonical id. As the hub itself, nobody may. */
+/**
+ * Throws `forbidden` if the bearer may not act as this agent, by its canonical id. The hub's own id is never
+ * allowed.
+ */
 export function requireActAs({ agent }: Pick<Bearer, "agent">, as: string): void {
   if (as !== SYSTEM && (agent === ANY_AGENT || agent === as)) return;
   throw new BatonError("forbidden", {
     message:
       as === SYSTEM
-        ? `"${SYSTEM}" is the hub itself: nobody else acts in its name.`
-        : `The token is agent "${agent}"'s: it cannot act as "${as}".`,
+        ? `"${SYSTEM}" is reserved for the hub; no caller can act as it.`
+        : `The token belongs to agent "${agent}" and cannot act as "${as}".`,
     path: "agent",
-    hint: `Act as ${agent === ANY_AGENT ? "a registered agent" : `"${agent}"`}, or use a token of the other's.`,
+    hint: `Act as ${agent === ANY_AGENT ? "a registered agent" : `"${agent}"`}, or use a token of the other agent.`,
     details: { agent, as },
   });
 }

@@ -1,27 +1,31 @@
-/** A token as the workspace keeps it: an entry under its id, with everything but what proves it. */
+/** A token as the workspace stores it: an entry under its id, with its digest but not its text. */
 
 import type { EntryRow } from "../store/rows.ts";
 import { entryValue } from "../workspace/entries.ts";
 import type { Access } from "./levels.ts";
 
-/** The kind of the entry. */
+/** The entry kind. */
 export const TOKEN = "token";
 
-/** The agent of a token whose bearer may act as any agent of the workspace. */
+/** The agent of a token that may act as any agent of the workspace. */
 export const ANY_AGENT = "*";
 
+/** The stored value of a token. */
 export interface StoredToken {
   readonly access: Access;
-  /** A canonical id, or `*`. */
+  /** A canonical agent id, or `*`. */
   readonly agent: string;
-  /** SHA-256 of the text (token-text.ts), in hex. */
+  /** The SHA-256 of the text (token-text.ts), in hex. */
   readonly digest: string;
-  /** All times are the store's. Without one it is good until it is revoked. */
+  /**
+   * When it expires; absent if it is valid until revoked. All times are the store's, in milliseconds since
+   * 1970.
+   */
   readonly expiresAt?: number | undefined;
   readonly issuedAt: number;
-  /** Who asked for it, where the door knew. */
+  /** The agent that issued it; absent if the interface did not know. */
   readonly issuedBy?: string | undefined;
-  /** What it is for, in its owner's words. */
+  /** What it is for, as its owner described it. */
   readonly label?: string | undefined;
   /** Why it was revoked. */
   readonly reason?: string | undefined;
@@ -29,22 +33,26 @@ export interface StoredToken {
   readonly revokedBy?: string | undefined;
 }
 
+/** "good": valid. */
 export type TokenState = "good" | "expired" | "revoked";
 
-/** What can be known of a token. */
+/** A token without its digest, as `tokens.list()` returns it. */
 export interface TokenInfo extends Omit<StoredToken, "digest"> {
   readonly id: string;
   readonly state: TokenState;
 }
 
+/** Returns the token of an entry. */
 export const storedTokenOf = (entry: EntryRow): StoredToken =>
   entryValue<StoredToken>(entry) as StoredToken;
 
+/** Returns the state of a token at a time. */
 export function tokenStateAt(now: number, { revokedAt, expiresAt }: StoredToken): TokenState {
   if (revokedAt !== undefined) return "revoked";
   return expiresAt !== undefined && expiresAt <= now ? "expired" : "good";
 }
 
+/** Returns a token without its digest, with its state. */
 export function tokenInfo(id: string, kept: StoredToken, now: number): TokenInfo {
   const { digest: _, ...told } = kept;
   return { id, state: tokenStateAt(now, kept), ...told };

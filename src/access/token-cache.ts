@@ -1,7 +1,7 @@
 /**
- * What was read of a token is believed for a short while, so that a call costs no look-up of its own.
- * Kept by the token's id, which is no secret, and for each store once: what proves a token is compared
- * again each time. So long, at most, a revoked token, or one of an agent that was disabled, still opens.
+ * Caches token data for up to 2 seconds, so that a call does not need a store query. The cache is per store
+ * and keyed by the token's id, which is not secret; the digest is compared on every call. A revoked token, or
+ * a token of a disabled agent, is therefore accepted for up to 2 seconds.
  */
 import type { EntryRow } from "../store/rows.ts";
 import type { Store } from "../store/store.ts";
@@ -10,14 +10,15 @@ import { ANY_AGENT, type StoredToken, storedTokenOf, TOKEN } from "./stored-toke
 
 /** At most 2 seconds: stated in docs/SECURITY.md. */
 const CACHE_TTL_MS = 2_000;
-/** Then the one that was read first makes room. */
+/** The cache size; beyond it, the oldest entry is evicted. */
 const MAX_CACHED_TOKENS = 10_000;
 
+/** Token data as it was read. */
 export interface CachedToken {
   readonly kept: StoredToken;
   readonly digest: Buffer;
   readonly isDisabled: boolean;
-  /** What the store's clock showed, and what this process's did. */
+  /** The time of the store and of this process when it was read. */
   readonly storeAt: number;
   readonly at: number;
 }
@@ -25,16 +26,16 @@ export interface CachedToken {
 interface TokenCacheEntry {
   readonly workspace: string;
   readonly at: number;
-  /** Shared by all who ask at the same time. */
+  /** Shared by concurrent callers. */
   readonly facts: Promise<CachedToken | undefined>;
 }
 
 const caches = new WeakMap<Store, Map<string, TokenCacheEntry>>();
 
-/** Where tokens of any workspace are looked up. */
+/** What is needed to read tokens of any workspace. */
 export type TokenSource = Pick<Workspace, "store" | "clock">;
 
-/** What is known of a token; undefined when the workspace has none of that id. */
+/** Returns a token, cached or read; undefined if the workspace has no token with that id. */
 export function findCachedToken(
   registry: TokenSource,
   workspace: string,
@@ -45,20 +46,20 @@ export function findCachedToken(
   caches.set(store, known);
   const before = known.get(id);
   const at = clock.now();
-  // A clock that was set back must not make belief last.
+  // A clock that was set back must not extend the cache time.
   const isFresh = before !== undefined && at >= before.at && at - before.at < CACHE_TTL_MS;
   if (isFresh && before.workspace === workspace) return before.facts;
   const looked = { workspace, at, facts: loadToken(store, { workspace, id, at }) };
   known.delete(id);
   if (known.size >= MAX_CACHED_TOKENS) known.delete(known.keys().next().value as string);
   known.set(id, looked);
-  // Only what is there is remembered: made-up ids push nobody out, and trouble is not kept.
+  // Only existing tokens are cached: invented ids evict nothing, and errors are not cached.
   const drop = () => known.get(id) === looked && known.delete(id);
   looked.facts.then((facts) => facts ?? drop(), drop);
   return looked.facts;
 }
 
-/** Read again before it is believed the next time. */
+/** Removes a token from the cache, so that the next check reads it again. */
 export function evictToken(store: Store, id: string): void {
   caches.get(store)?.delete(id);
 }
@@ -77,7 +78,7 @@ async function loadToken(
   return { kept, digest: Buffer.from(kept.digest, "hex"), isDisabled, storeAt: now, at };
 }
 
-/** An agent that is disabled, or is none, is let in by no token. */
+/** Returns true if the agent is disabled or does not exist; its tokens are refused. */
 async function isAgentDisabled(store: Store, workspace: string, agent: string): Promise<boolean> {
   if (agent === ANY_AGENT) return false;
   const row = await store.findAgent(workspace, agent);

@@ -1,12 +1,13 @@
 /**
- * The text of a token: `baton_` and, in base64url, a version, the token's id, 32 random bytes, the
- * workspace's name and a checksum. So the hub finds the row without a table of all workspaces, scanners
- * for secrets know one by its beginning, and a mistyped one is refused without a look-up: the checksum
- * is a CRC, which misses no error within 32 bits, so no wrong letter and no two that changed places.
+ * The text of a token: `baton_` followed by, in base64url, a version, the id of the token, 32 random bytes,
+ * the name of the workspace and a checksum. With it, the hub finds the row without a table of all workspaces,
+ * secret scanners recognize a token by its prefix, and a mistyped token is refused without a query: the
+ * checksum is a CRC-32, which detects every error within 32 bits, so any wrong letter and any two swapped
+ * letters.
  *
- * What is kept of a token is SHA-256 over everything before the checksum. The workspace and the id are
- * in it, so a row that was copied to another workspace, or to another id, fits no text. The random
- * bytes are as many as the digest has: there is nothing to guess, and so nothing to slow down.
+ * The stored digest is the SHA-256 of everything before the checksum. It covers workspace and id, so a row
+ * that was copied to another workspace or id matches no token. There are as many random bytes as the digest
+ * has, so guessing is infeasible and a slow hash is unnecessary.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
@@ -20,18 +21,19 @@ const ID_BYTES = 16;
 const SECRET_BYTES = 32;
 const CHECKSUM_BYTES = 4;
 const WORKSPACE_AT = 1 + ID_BYTES + SECRET_BYTES;
-/** A name's characters have at most three bytes each (of four, there are two). */
+/** A character of a name has at most three bytes per UTF-16 unit (four bytes for a surrogate pair). */
 const MAX_BYTES = WORKSPACE_AT + 3 * FORMAT_LIMITS.nameLength + CHECKSUM_BYTES;
 const MAX_LENGTH = TOKEN_PREFIX.length + Math.ceil((MAX_BYTES * 4) / 3);
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
+/** A new token: its text, and the digest to store. */
 export interface GeneratedToken {
   readonly text: string;
   readonly digest: Buffer;
 }
 
-/** A new secret for this id. The text is nowhere but in the answer. */
+/** Generates a token with a new secret for this id. The text exists only in the result. */
 export function generateToken(workspace: string, id: string): GeneratedToken {
   const body = Buffer.concat([
     Buffer.of(VERSION),
@@ -43,20 +45,21 @@ export function generateToken(workspace: string, id: string): GeneratedToken {
   return { text, digest: digestOf(body) };
 }
 
+/** The parts of a token. */
 export interface ParsedToken {
   readonly workspace: string;
   readonly id: string;
   readonly digest: Buffer;
 }
 
-/** Undefined for what was never a token's text. */
+/** Parses the text of a token; undefined if it is not one. */
 export function parseToken(text: unknown): ParsedToken | undefined {
   if (typeof text !== "string" || !text.startsWith(TOKEN_PREFIX) || text.length > MAX_LENGTH) {
     return undefined;
   }
   const written = text.slice(TOKEN_PREFIX.length);
   const bytes = Buffer.from(written, "base64url");
-  // Node reads over what is no base64url: each token has one text, and no other.
+  // Node ignores characters that are not base64url; this check makes each token have exactly one text.
   if (bytes.toString("base64url") !== written) return undefined;
   if (bytes.length <= WORKSPACE_AT + CHECKSUM_BYTES || bytes[0] !== VERSION) return undefined;
   const body = bytes.subarray(0, -CHECKSUM_BYTES);
@@ -80,13 +83,13 @@ function idOf(bytes: Buffer): string {
   return `${ID_PREFIXES.token}${[...parts, hex.slice(20)].join("-")}`;
 }
 
-/** Anybody can compute a checksum: what stands before it is not to be trusted. */
+/** Parses the workspace name. Anyone can compute a checksum, so what precedes it is not trusted. */
 function workspaceNameOf(bytes: Buffer): string | undefined {
   let text: string;
   try {
     text = UTF8.decode(bytes);
   } catch {
-    return undefined; // No UTF-8.
+    return undefined; // Not valid UTF-8.
   }
   return Name.safeParse(text).success ? text : undefined;
 }

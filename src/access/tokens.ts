@@ -1,4 +1,4 @@
-/** The tokens of a workspace: issued, listed, revoked. */
+/** `hub.tokens`: issues, lists and revokes the access tokens of a workspace. */
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { idPattern } from "../base/ids.ts";
@@ -22,22 +22,28 @@ import { evictToken } from "./token-cache.ts";
 export type { IssuedToken, TokenInput } from "./issue-token.ts";
 export type { TokenInfo } from "./stored-token.ts";
 
-const TokenId = z.string().regex(idPattern("token"), { error: "must be a token's id (tok_…)" });
+const TokenId = z
+  .string()
+  .regex(idPattern("token"), { error: "must be the id of a token (tok_…)" });
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength).optional();
 
-/** The tokens of a workspace. */
+/** `hub.tokens`. Requires access admin. */
 export interface Tokens {
-  /** A new token. Its text is in the answer, and nowhere else. `by`: who asks, where a door knows. */
+  /**
+   * Issues a token. Its text is in the result and never available again. `by`: the caller, if the interface
+   * knows it. Throws `unknown_agent`, `agent_disabled`, `limit_exceeded`.
+   */
   add(token: TokenInput, by?: string): Promise<IssuedToken>;
-  /** All of them, in the order they were issued; those that ended are kept for 90 days. */
+  /** Returns all tokens in the order they were issued. Tokens that ended are kept for 90 days. */
   list(): Promise<readonly TokenInfo[]>;
   /**
-   * From now on nobody comes in with it; every hub knows after two seconds at most. Revoked again, it
-   * stays as it was revoked first.
+   * Revokes a token. Every hub refuses it within 2 seconds. Revoking it again keeps the first revocation.
+   * Throws `unknown_token`.
    */
   revoke(id: string, reason?: string, by?: string): Promise<TokenInfo>;
 }
 
+/** The tokens of a hub in this process. */
 export class LocalTokens implements Tokens {
   readonly #workspace: Workspace;
 
@@ -82,8 +88,8 @@ export class LocalTokens implements Tokens {
 
 const unknownToken = (id: string): BatonError =>
   new BatonError("unknown_token", {
-    message: `No token of this workspace has the id ${id}.`,
+    message: `No token with the id ${id} exists in this workspace.`,
     path: "id",
-    hint: "See hub.tokens.list().",
+    hint: "List the tokens with hub.tokens.list().",
     details: { id },
   });

@@ -1,6 +1,6 @@
 /**
- * Backing up while everybody works. Where the store is a file, a copy of all of it; where it is not
- * (PostgreSQL, memory), the export of the workspace, which restores as well.
+ * Backs up a workspace while agents work. If the store is a file, copies the whole file; otherwise
+ * (PostgreSQL, memory) writes an export of the workspace, which can be restored as well.
  */
 import * as z from "zod";
 import type { BackupProgress, CopiedWorkspace, RowCounts } from "../store/archive.ts";
@@ -12,12 +12,14 @@ const BackupSchema = z.strictObject({ onProgress: progressListener<BackupProgres
 
 export type BackupOptions = z.input<typeof BackupSchema>;
 
+/** Returns checked backup options. Throws `invalid_input`. */
 export const checkedBackup = (options: BackupOptions): z.output<typeof BackupSchema> =>
   checkedOptions(BackupSchema, options);
 
+/** What was backed up, by `kind`. */
 export type BackupReport =
   | {
-      /** The whole store, with every workspace in it, as it was verified in the copy. */
+      /** A copy of the whole store with every workspace in it, verified after copying. */
       readonly kind: "store";
       readonly file: string;
       readonly bytes: number;
@@ -34,6 +36,7 @@ export type BackupReport =
       readonly counts: RowCounts;
     };
 
+/** Writes a backup to a file. Throws if the file exists or cannot be written. */
 export async function backupTo(
   workspace: Workspace,
   given: string,

@@ -1,10 +1,10 @@
 /**
- * The lines of an export: JSON, one row each, with two kinds of hashes. Every line ends with `sum`,
- * made from its own text and the sum before it, so that a change, a swap or a gap is found at its
+ * The line format of an export: one JSON row per line, with two kinds of hashes. Every line ends with `sum`,
+ * computed from its text and the sum of the line before, so that a change, a swap or a gap is detected at its
  * line. The footer has the SHA-256 of every byte before it (`head -n -1 file | sha256sum`).
  *
- * The header is not part of the sums' sequence: two exports of the same state differ in the header's
- * time, and in nothing else.
+ * The header is not part of the sequence of sums: two exports of the same state differ only in the time in
+ * the header.
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
@@ -12,18 +12,20 @@ import { sha256 } from "../base/digest.ts";
 import { type ArchivedRow, ROW_KINDS, type RowCounts, type RowKind } from "../store/archive.ts";
 import { AGENT_STATUSES, ATTEMPT_OUTCOMES, DELIVERY_STATES, EVENT_KINDS } from "../store/rows.ts";
 
+/** The format of a full export, which can be imported. */
 export const EXPORT_FORMAT = "baton-export";
-/** Memories alone, some of them: to be read, not to be imported. */
+/** The format of an export of some memories: for reading, cannot be imported. */
 export const MEMORIES_FORMAT = "baton-memories";
+/** The version of both formats. */
 export const EXPORT_VERSION = 1;
 
-/** Characters of a line's sum. */
+/** The length of a sum, in hexadecimal characters. */
 const SUM_LENGTH = 16;
 const SUM = /,"sum":"([0-9a-f]{16})"\}$/;
 
-/** What every store can keep: no NUL, no half of a character. */
+/** Text that every store can hold: no NUL, no lone surrogates. */
 const Text = z.string().refine((text) => text.isWellFormed() && !text.includes("\0"), {
-  error: "contains a character that no store keeps",
+  error: "contains NUL or a lone surrogate, which no store can hold",
 });
 const Count = z.int().min(0);
 const Small = z.int32().min(0);
@@ -38,18 +40,19 @@ const Counts = z.strictObject(
 
 const HeadSchema = z.strictObject({ branch: Text, seq: Count, storedAt: Count, link: Hash });
 
-/** Only what tells the format is looked at first: a newer version may have other fields. */
+/** The fields that identify the format, checked first, because a newer version may have other fields. */
 export const FormatSchema = z.looseObject({
   kind: z.literal("header"),
   format: z.string(),
   version: z.int(),
 });
 
+/** The first line. */
 export const HeaderSchema = z.strictObject({
   kind: z.literal("header"),
   format: z.literal(EXPORT_FORMAT),
   version: z.literal(EXPORT_VERSION),
-  /** The Baton that wrote it. */
+  /** The version of Baton that wrote the file. */
   baton: z.string(),
   workspace: Text,
   exportedAt: Count,
@@ -60,13 +63,15 @@ export const HeaderSchema = z.strictObject({
 
 export type ExportHeader = z.output<typeof HeaderSchema>;
 
+/** The last line. */
 export const FooterSchema = z.strictObject({
   kind: z.literal("footer"),
-  /** All of them, with the header and this one. */
+  /** The number of lines, including the header and this one. */
   lines: Count,
   sha256: Hash,
 });
 
+/** The fields of a row, by kind. */
 export const ROW_SCHEMAS = {
   agent: z.strictObject({
     id: Text,
@@ -97,7 +102,7 @@ export const ROW_SCHEMAS = {
     receiver: Text,
     parent: Text,
     state: z.enum(DELIVERY_STATES),
-    /** What is urgent may have a place below 0. */
+    /** Urgent deliveries may have a place below 0. */
     place: z.int(),
     inTurn: z.boolean(),
     attempt: Small,
@@ -148,7 +153,7 @@ export const ROW_SCHEMAS = {
   }),
 } as const;
 
-/** Makes the sums of lines, one after the other: for who writes them, and for who checks them. */
+/** Computes the sums of consecutive lines, for writing and for checking. */
 export class LineChecksums {
   #sum: string;
 
@@ -156,20 +161,21 @@ export class LineChecksums {
     this.#sum = sha256(JSON.stringify([format, EXPORT_VERSION, workspace]));
   }
 
-  /** The sum of the next line. */
+  /** Returns the sum of the next line. */
   next(body: string): string {
     this.#sum = sha256(`${this.#sum}\n${body}`);
     return this.#sum.slice(0, SUM_LENGTH);
   }
 }
 
-/** The header's own sum: it stands apart from the others. */
+/** Returns the sum of the header, which is not part of the sequence. */
 export const headerSum = (body: string): string => sha256(body).slice(0, SUM_LENGTH);
 
+/** Appends a sum to a line. */
 export const withSum = (body: string, sum: string): string =>
   `${body.slice(0, -1)},"sum":"${sum}"}`;
 
-/** A line as it was before it got its sum; undefined when it has none. */
+/** Splits a line into its text before the sum and the sum; undefined if it has no sum. */
 export function splitSum(
   line: string,
 ): { readonly body: string; readonly sum: string } | undefined {
@@ -182,13 +188,13 @@ const FIELDS = new Map<RowKind, readonly string[]>(
   ROW_KINDS.map((kind) => [kind, Object.keys(ROW_SCHEMAS[kind].shape)]),
 );
 
-/** Every store lists a row's fields as it likes; in the file they have one order. */
+/** Orders the fields of a row, because every store lists them in a different order. */
 function withFieldOrder(kind: RowKind, row: object): object {
   const given = row as Readonly<Record<string, unknown>>;
   return Object.fromEntries((FIELDS.get(kind) ?? []).map((field) => [field, given[field]]));
 }
 
-/** Writes lines: header, rows, footer. */
+/** Writes the lines of an export: header, rows, footer. */
 export class LineWriter {
   readonly #hash = createHash("sha256");
   readonly #sums: LineChecksums;
@@ -208,7 +214,7 @@ export class LineWriter {
     return this.#line(body, this.#sums.next(body));
   }
 
-  /** The last line, and the digest of all before it. */
+  /** Returns the last line, and the digest of all lines before it. */
   footer(): { readonly line: string; readonly lines: number; readonly sha256: string } {
     const lines = this.#lines + 1;
     const digest = this.#hash.copy().digest("hex");

@@ -1,6 +1,6 @@
 /**
- * Exporting: a workspace as lines of text, of one moment, without loss. It holds everything, also
- * what is private to somebody, so it is an operator's act. Only one row is held at a time.
+ * Exports a workspace as lines of text: everything at one moment, without loss, including private records of
+ * all agents. Only administrators may do this. Holds one row in memory at a time.
  */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
@@ -19,6 +19,7 @@ import {
 } from "./export-lines.ts";
 import { checkedFile, checkedOptions, progressListener } from "./input-checks.ts";
 
+/** Progress of an export, in rows. */
 export interface ExportProgress {
   readonly done: number;
   readonly total: number;
@@ -26,29 +27,33 @@ export interface ExportProgress {
 
 const ExportSchema = z.strictObject({ onProgress: progressListener<ExportProgress>() });
 const ExportToSchema = ExportSchema.extend({
-  /** Replaces a file that is there. */
+  /** True: replace an existing file. Default: false. */
   force: z.boolean().default(false),
 });
 
 export type ExportOptions = z.input<typeof ExportSchema>;
 export type ExportToOptions = z.input<typeof ExportToSchema>;
 
+/** What was exported. */
 export interface ExportReport {
   readonly file: string;
   readonly workspace: string;
   readonly lines: number;
   readonly bytes: number;
-  /** Of everything before the footer. */
+  /** The SHA-256 of everything before the footer. */
   readonly sha256: string;
   readonly counts: RowCounts;
 }
 
 type ExportTotals = Pick<ExportReport, "lines" | "sha256" | "counts">;
 
-/** How often progress is told, in rows. */
+/** The interval of progress reports, in rows. */
 const PROGRESS_EVERY = 1_000;
 
-/** Lines with their ends; what it returns after the last is what was in them. */
+/**
+ * Yields the lines of an export, each with its line end. Returns totals after the last line. Throws
+ * `store_corrupt` if rows cannot be read.
+ */
 export async function* exportLines(
   workspace: Workspace,
   options: ExportOptions = {},
@@ -73,7 +78,7 @@ export async function* exportLines(
     yield lines.row(item);
     if (++done % PROGRESS_EVERY === 0 && counts) onProgress?.({ done, total: totalOf(counts) });
   }
-  // A row that belongs nowhere is counted and cannot be read: who imported this would lose it.
+  // A row that belongs to no parent is counted but cannot be read; an import would lose it.
   if (counts === undefined || totalOf(counts) !== done) throw unreadable(counts, done);
   const { line, ...summed } = lines.footer();
   yield line;
@@ -85,19 +90,19 @@ const inKindOrder = (counts: RowCounts): RowCounts =>
 
 function unreadable(counts: RowCounts | undefined, done: number): BatonError {
   return new BatonError("store_corrupt", {
-    message: `Only ${done} of ${counts === undefined ? 0 : totalOf(counts)} rows can be read.`,
+    message: `The store is damaged: only ${done} of ${counts === undefined ? 0 : totalOf(counts)} rows can be read.`,
     path: "workspace",
-    hint: "Verify the store to see what is damaged, and restore a backup.",
+    hint: "Find the damage with hub.verify(), then restore a backup.",
   });
 }
 
-/** Where lines come from: a workspace at hand, or a hub elsewhere. */
+/** The source of the lines: a local workspace, or a hub over HTTP. */
 export interface ExportSource {
   readonly workspace: string;
   lines(options: ExportOptions): AsyncGenerator<string, ExportTotals | undefined, undefined>;
 }
 
-/** Into a file, which appears when it is complete. */
+/** Writes an export to a file, which appears only when it is complete. */
 export function exportToFile(
   workspace: Workspace,
   file: string,
@@ -107,6 +112,7 @@ export function exportToFile(
   return writeExport({ workspace: workspace.name, lines }, file, options);
 }
 
+/** Writes the lines of a source to a file. Throws if the file exists, unless `force` is true. */
 export async function writeExport(
   source: ExportSource,
   given: string,
@@ -133,7 +139,9 @@ export async function writeExport(
   }
 }
 
-/** An export that comes from elsewhere, passed on line by line; it must be whole when it ends. */
+/**
+ * Passes on the lines of an export from another hub. Throws `hub_unreachable` if it is incomplete at the end.
+ */
 export async function* relayLines(
   lines: AsyncIterable<string>,
   options: ExportOptions,
@@ -158,13 +166,13 @@ export async function* relayLines(
 
 function cutOff(lines: number): BatonError {
   return new BatonError("hub_unreachable", {
-    message: `The export ended after ${lines} lines, before it was whole.`,
+    message: `The export is incomplete: the connection ended after ${lines} lines.`,
     path: "workspace",
     hint: "Export again.",
   });
 }
 
-/** What is gathered before it is written. */
+/** Text is collected up to this many characters before it is written. */
 const WRITE_BYTES = 256 * 1024;
 
 async function writeAll(
@@ -182,7 +190,7 @@ async function writeAll(
       text = "";
     }
     if (!next.done) continue;
-    if (next.value === undefined) throw new Error("the export was ended before its footer");
+    if (next.value === undefined) throw new Error("the export ended before its footer");
     return { bytes, summed: next.value };
   }
 }

@@ -1,8 +1,7 @@
 /**
- * Importing: an export becomes a workspace, whole or not at all. A file is read twice: first to see
- * that it is as it was written, holding up nobody, then into the store, which verifies what the rows
- * say before anybody sees them. Histories are never merged: a workspace that holds something else
- * is left alone.
+ * Imports an export as a workspace, completely or not at all. A file is read twice: first to check that it is
+ * unchanged, without blocking other writers, then into the store, which verifies the rows before any reader
+ * sees them. Histories are never merged: a workspace that has other content is not changed.
  */
 import { createReadStream } from "node:fs";
 import * as z from "zod";
@@ -25,25 +24,31 @@ const ImportSchema = z.strictObject({
 
 export type ImportOptions = z.input<typeof ImportSchema>;
 
+/** Returns checked import options. Throws `invalid_input`. */
 export const checkedImport = (options: ImportOptions): z.output<typeof ImportSchema> =>
   checkedOptions(ImportSchema, options);
 
+/** What was imported. */
 export interface ImportReport {
-  /** `already_there`: the workspace has this very history, perhaps with more after it. */
+  /** `already_there`: the workspace has the same history, possibly with more after it. */
   readonly kind: "imported" | "already_there";
   readonly workspace: string;
   readonly exportedAt: number;
   readonly counts: RowCounts;
   /**
-   * Not 0 where the numbers of the events were taken in the target's file by another workspace: all
-   * of them are so much higher now.
+   * How much the numbers of the events were increased; not 0 if another workspace of the target store used
+   * them already.
    */
   readonly eventsMovedBy: number;
 }
 
-/** A path, or the bytes or lines themselves, which are then read once. */
+/** A path, or the bytes or lines themselves, which are read once. */
 export type ImportSource = string | Chunks;
 
+/**
+ * Imports an export. Throws `invalid_export`, `workspace_not_empty`, and `invalid_input` if it is of another
+ * workspace.
+ */
 export async function importExport(
   workspace: Workspace,
   given: ImportSource,
@@ -75,18 +80,21 @@ export async function importExport(
   }
 }
 
+/** Returns a checked import source. Throws `invalid_input`. */
 export function checkedSource(source: ImportSource): ImportSource {
   if (typeof source === "string") return checkedFile(source, "source");
   const isThere = typeof source === "object" && source !== null;
   if (isThere && (Symbol.asyncIterator in source || Symbol.iterator in source)) return source;
   throw new BatonError("invalid_input", {
-    message: "What to import is neither a path nor something to read lines from.",
+    message: "Invalid import source: expected a path, or an iterable of texts or bytes.",
     path: "source",
-    hint: "Pass the path of a file, or a stream or list of texts or bytes, such as hub.archive.export().",
+    hint: "Pass the path of an export file, or a stream such as hub.archive.export().",
   });
 }
 
-/** Reads a file to its end: throws at the first line that is not as it was written. */
+/**
+ * Reads a file to its end and returns its header. Throws `invalid_export` at the first line that was changed.
+ */
 export async function checkFile(
   { limits }: Pick<Workspace, "limits">,
   file: string,
@@ -107,9 +115,10 @@ export async function checkFile(
   }
 }
 
+/** The interval of progress reports, in rows. */
 const PROGRESS_EVERY = 1_000;
 
-/** Which workspace a file is of, and how much it holds. What follows was not looked at. */
+/** Returns the header of a file: its workspace and its counts. The rest of the file is not checked. */
 export async function readHeader(
   limits: Pick<Workspace, "limits">,
   file: string,
@@ -132,22 +141,25 @@ async function openSource(
   }
 }
 
-/** Every link of a chain is made with the name: under another, nothing would verify. */
+/**
+ * Throws if the names differ: every link of a chain includes the name of the workspace and would not verify
+ * under another.
+ */
 function requireSameName(workspace: Workspace, header: ExportHeader): void {
   if (header.workspace === workspace.name) return;
   throw new BatonError("invalid_input", {
-    message: `The export is of workspace "${header.workspace}", not of "${workspace.name}".`,
+    message: `The export belongs to workspace "${header.workspace}" and cannot be imported into "${workspace.name}".`,
     path: "workspace",
-    hint: `Import it as workspace "${header.workspace}" (--workspace ${header.workspace}): its chains are made with that name, and would not verify under another.`,
+    hint: `Import it into workspace "${header.workspace}" (--workspace ${header.workspace}), because its hash links include that name.`,
     details: { workspace: header.workspace },
   });
 }
 
 function notEmpty({ name, store }: Workspace, records: number): BatonError {
   return new BatonError("workspace_not_empty", {
-    message: `Workspace "${name}" of ${store.name} has ${records} rows of another history.`,
+    message: `Workspace "${name}" of ${store.name} is not empty: it has ${records} rows of another history.`,
     path: "workspace",
-    hint: "Import into another store: histories are never merged. Nothing was changed.",
+    hint: "Import into an empty store, because histories are never merged; nothing was changed.",
     details: { records },
   });
 }
@@ -158,9 +170,9 @@ function unsound(
   const [first] = problems;
   const more = problems.length > 1 ? `, and ${problems.length - 1} more` : "";
   return new BatonError("invalid_export", {
-    message: `The export contradicts itself: ${first?.record} ${first?.field}: ${first?.message}${more}.`,
+    message: `The export is inconsistent: ${first?.record} ${first?.field}: ${first?.message}${more}.`,
     path: first?.record ?? "",
-    hint: "It was made from a damaged store, or made up. Verify the store it came from. Nothing was changed.",
+    hint: "Verify the store it was exported from (hub.verify()) and export again; nothing was changed.",
     details: { problems: problems.slice(0, 20) },
   });
 }

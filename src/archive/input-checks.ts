@@ -1,4 +1,4 @@
-/** What callers of keeping give: a path, and options with somebody who listens to the progress. */
+/** Checks of the arguments of exports, imports and backups: paths, options and progress listeners. */
 import * as z from "zod";
 import { parseOrThrow } from "../envelope/violations.ts";
 
@@ -6,10 +6,11 @@ const FilePath = z
   .string()
   .min(1)
   .refine((path) => !path.includes("\0"), {
-    error: "must not contain a zero character",
-    params: { rule: "no_nul", hint: "Name a file by its path." },
+    error: "must not contain a NUL character",
+    params: { rule: "no_nul", hint: "Pass the path of a file." },
   });
 
+/** Returns a checked file path. Throws `invalid_input`. */
 export const checkedFile = (file: string, path = "file"): string =>
   parseOrThrow(FilePath, file, {
     code: "invalid_input",
@@ -17,15 +18,16 @@ export const checkedFile = (file: string, path = "file"): string =>
     prefix: path,
   });
 
-/** Whoever is told how far it has come. */
+/** The schema of an optional progress listener. */
 export const progressListener = <Progress>() =>
   z
     .custom<(progress: Progress) => void>((value) => typeof value === "function", {
       error: "must be a function",
-      params: { rule: "type", hint: "Pass a function, or leave it out." },
+      params: { rule: "type", hint: "Pass a function or omit it." },
     })
     .optional();
 
+/** Returns checked options. Throws `invalid_input`. */
 export const checkedOptions = <Schema extends z.ZodType>(
   schema: Schema,
   options: z.input<Schema>,

@@ -1,4 +1,4 @@
-/** Which memories somebody wants to have out of a workspace, and reading them one by one. */
+/** The query for exporting memories, and reading the visible memories one by one. */
 import * as z from "zod";
 import { BranchName, Name } from "../envelope/schema.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
@@ -9,8 +9,9 @@ import type { MemoryRow } from "../store/rows.ts";
 import { isRowVisible } from "../store/visibility.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
+/** The query of `memories.export()` and `memories.exportMarkdown()`. */
 export const MemoryExportQuerySchema = z.strictObject({
-  /** What is seen from this branch; else from the one that is worked on. */
+  /** The branch to read. Default: the branch of the caller. */
   branch: BranchName.optional(),
   task: Name.optional(),
   type: z.string().min(1).optional(),
@@ -18,7 +19,9 @@ export const MemoryExportQuerySchema = z.strictObject({
 
 export type MemoryExportQuery = z.input<typeof MemoryExportQuerySchema>;
 
-/** A branch that is not there has nothing to show, which is not the same as an empty one. */
+/**
+ * Returns a checked query. Throws `unknown_branch`, because a missing branch is not the same as an empty one.
+ */
 export async function checkedQuery(
   workspace: Workspace,
   query: MemoryExportQuery,
@@ -31,12 +34,13 @@ export async function checkedQuery(
   return checked;
 }
 
+/** A memory, stored and parsed. */
 export interface VisibleMemory {
   readonly row: MemoryRow;
   readonly memory: Memory;
 }
 
-/** Everything the reader sees from a branch, in the order of storing, of one moment. */
+/** Yields everything the reader sees from a branch, in the order of storing, at one moment. */
 export async function* listVisibleMemories(
   workspace: Workspace,
   branch: string | undefined,
@@ -47,14 +51,15 @@ export async function* listVisibleMemories(
     if (item.kind === "memory" && isRowVisible(item.row, sight)) {
       yield { row: item.row, memory: memoryOf(item.row) };
     }
-    if (item.kind === "envelope") return; // Memories come before everything else that is many.
+    if (item.kind === "envelope") return; // Memories precede all other large kinds.
   }
 }
 
+/** Returns true if a memory has the task and type of the query. */
 export const matchesQuery = (memory: Memory, { task, type }: MemoryExportQuery): boolean =>
   (task === undefined || memory.task === task) && (type === undefined || memory.type === type);
 
-/** What a record says is no longer so. */
+/** Returns the ids of records that a record supersedes or corrects. */
 export const replacedIdsOf = (memory: Memory): string[] =>
   (memory.relations ?? [])
     .filter(({ kind }) => kind === "supersedes" || kind === "corrects")

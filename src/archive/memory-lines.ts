@@ -1,6 +1,6 @@
 /**
- * Memories alone, those of a branch, task or type that the reader may see: for other programs to
- * read. This leaves out most of what there is, says so in its header, and cannot be imported.
+ * Yields memories of a branch, task or type as lines of JSON, as far as the reader may see them, for other
+ * programs to read. It omits everything else, states so in its header (`lossy`), and cannot be imported.
  */
 
 import { batonVersion } from "../base/version.ts";

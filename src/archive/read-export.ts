@@ -1,7 +1,7 @@
 /**
- * Reading an export, line by line, and believing none of it: its sums, its order, its counts, the
- * form of each row, and at the end the hash over all of it. What is wrong is named with its line.
- * What the rows say about each other is for the store to verify.
+ * Reads an export line by line and checks everything in it: sums, order, counts, the form of each row, and at
+ * the end the hash over the whole file. Errors name the line. Consistency between rows is verified by the
+ * store.
  */
 import { createHash } from "node:crypto";
 import type * as z from "zod";
@@ -23,17 +23,19 @@ import {
 } from "./export-lines.ts";
 import { type CreateLineError, type Line, splitLines } from "./split-lines.ts";
 
+/** The bytes or texts of an export. */
 export type Chunks = AsyncIterable<string | Uint8Array> | Iterable<string | Uint8Array>;
 
+/** An export that is being read. */
 export interface ExportReader {
   readonly header: ExportHeader;
-  /** To be read to its end: only then is it known that the file is whole. */
+  /** Yields the rows. Only reading to the end proves that the file is complete. */
   rows(): AsyncGenerator<ArchivedRow>;
-  /** Ends the reading early. */
+  /** Stops reading early. */
   close(): Promise<void>;
 }
 
-/** `name` is what the messages call it. */
+/** Opens an export and checks its header. `name`: how error messages refer to it. Throws `invalid_export`. */
 export async function readExport(
   chunks: Chunks,
   { limits, name }: { readonly limits: Limits; readonly name: string },
@@ -43,7 +45,7 @@ export async function readExport(
   const close = async (): Promise<void> => void (await lines.return(undefined));
   try {
     const first = await lines.next();
-    if (first.done) throw refuse(1, "is missing: the file is empty");
+    if (first.done) throw refuse(1, "is missing; the file is empty");
     const header = headerOf(first.value, refuse);
     return { header, rows: () => rowsOf({ lines, header, first: first.value, refuse }), close };
   } catch (error) {
@@ -58,7 +60,7 @@ const lineErrorsFor =
     new BatonError("invalid_export", {
       message: `${name}: line ${line} ${why}.`,
       path: `line ${line}`,
-      hint: "Export again, or use another copy of the file. Nothing was changed.",
+      hint: "Export again, or use another copy of the file; nothing was changed.",
       details: { line },
       cause,
     });
@@ -66,18 +68,19 @@ const lineErrorsFor =
 function headerOf(line: Line, refuse: CreateLineError): ExportHeader {
   const { body, sum } = partsOf(line, refuse);
   const format = FormatSchema.safeParse(parse(line, body, refuse));
-  if (!format.success) throw refuse(1, "is no header: this is not an export of Baton");
+  if (!format.success) throw refuse(1, "is not a header; the file is not a Baton export");
   const { format: what, version } = format.data;
   if (what === MEMORIES_FORMAT) throw lossy();
-  if (what !== EXPORT_FORMAT) throw refuse(1, `says it is "${what}", not ${EXPORT_FORMAT}`);
+  if (what !== EXPORT_FORMAT)
+    throw refuse(1, `has the format "${what}"; expected ${EXPORT_FORMAT}`);
   if (version !== EXPORT_VERSION) throw unknownVersion(version);
-  if (sum !== headerSum(body)) throw refuse(1, "is not as it was written");
+  if (sum !== headerSum(body)) throw refuse(1, "was changed: its checksum does not match");
   return parseWithSchema(HeaderSchema, JSON.parse(body), { line, refuse });
 }
 
 function lossy(): BatonError {
   return new BatonError("invalid_export", {
-    message: "This file has some memories, not a workspace: it is for reading.",
+    message: "The file contains only memories (format baton-memories) and cannot be imported.",
     path: "line 1",
     hint: "Import a full export (baton export without --memories), or a MEMORY.md with --markdown.",
   });
@@ -85,9 +88,9 @@ function lossy(): BatonError {
 
 function unknownVersion(version: number): BatonError {
   return new BatonError("invalid_export", {
-    message: `The export has version ${version}; this Baton knows version ${EXPORT_VERSION}.`,
+    message: `The export has version ${version}; this version of Baton supports version ${EXPORT_VERSION}.`,
     path: "line 1",
-    hint: "Upgrade batonpass: npm install batonpass@latest. Nothing was changed.",
+    hint: "Upgrade with npm install batonpass@latest; nothing was changed.",
     details: { found: version, known: EXPORT_VERSION },
   });
 }
@@ -107,16 +110,17 @@ async function* rowsOf({ lines, header, first, refuse }: ExportLines): AsyncGene
   let last = first.number;
   for await (const line of lines) {
     last = line.number;
-    if (ended > 0) throw refuse(line.number, `stands after the footer in line ${ended}`);
+    if (ended > 0) throw refuse(line.number, `follows the footer in line ${ended}`);
     const { body, sum } = partsOf(line, refuse);
     if (sum !== sums.next(body))
-      throw refuse(line.number, "is not as it was written, or not in its place");
+      throw refuse(line.number, "was changed or moved: its checksum does not match");
     const value = parse(line, body, refuse) as { readonly kind?: unknown; readonly row?: unknown };
     if (value.kind === "footer") {
       const footer = parseWithSchema(FooterSchema, value, { line, refuse });
       order.end(line.number);
-      if (footer.lines !== line.number) throw refuse(line.number, `counts ${footer.lines} lines`);
-      if (footer.sha256 !== hash.digest("hex")) throw refuse(1, "is not as it was written");
+      if (footer.lines !== line.number) throw refuse(line.number, `states ${footer.lines} lines`);
+      if (footer.sha256 !== hash.digest("hex"))
+        throw refuse(1, "was changed: the SHA-256 of the file does not match");
       ended = line.number;
       continue;
     }
@@ -125,7 +129,7 @@ async function* rowsOf({ lines, header, first, refuse }: ExportLines): AsyncGene
     order.next(archived, line.number);
     yield archived;
   }
-  if (ended === 0) throw refuse(last + 1, "is missing: the file ends before its footer");
+  if (ended === 0) throw refuse(last + 1, "is missing; the file ends before its footer");
 }
 
 function rowOf(
@@ -134,12 +138,12 @@ function rowOf(
   refuse: CreateLineError,
 ): ArchivedRow {
   const known = ROW_KINDS.find((each) => each === kind);
-  if (known === undefined) throw refuse(line.number, `is of an unknown kind, "${String(kind)}"`);
+  if (known === undefined) throw refuse(line.number, `has the unknown kind "${String(kind)}"`);
   const checkedRow = parseWithSchema(ROW_SCHEMAS[known] as z.ZodType, row, { line, refuse });
   return { kind: known, row: checkedRow } as ArchivedRow;
 }
 
-/** Fatal: what is not UTF-8 is not what was written. */
+/** Fatal, because text that is not UTF-8 was changed. */
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 function partsOf(
@@ -157,7 +161,7 @@ function partsOf(
   const isFirst = line.number === 1;
   throw refuse(
     line.number,
-    isFirst ? "is no header: this is not an export of Baton" : "has no sum",
+    isFirst ? "is not a header; the file is not a Baton export" : "has no checksum",
   );
 }
 
@@ -177,10 +181,10 @@ function parseWithSchema<Schema extends z.ZodType>(
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  throw refuse(line.number, `has a wrong ${issue?.path.join(".") || "form"}: ${issue?.message}`);
+  throw refuse(line.number, `has an invalid ${issue?.path.join(".") || "form"}: ${issue?.message}`);
 }
 
-/** Kinds in their order, rows of a kind in theirs, and as many of each as the header says. */
+/** Checks that kinds and rows are in order, and that the counts match the header. */
 class RowOrderCheck {
   readonly #counts: ExportHeader["counts"];
   readonly #seen = Object.fromEntries(ROW_KINDS.map((kind) => [kind, 0])) as Record<
@@ -199,25 +203,28 @@ class RowOrderCheck {
     const before = this.#previous;
     this.#previous = row;
     if (++this.#seen[row.kind] > this.#counts[row.kind]) {
-      throw this.#refuse(line, `is one ${row.kind} more than the header counts`);
+      throw this.#refuse(line, `has a row of kind ${row.kind} more than the header states`);
     }
     if (before === undefined) return;
     if (ROW_KINDS.indexOf(row.kind) < ROW_KINDS.indexOf(before.kind)) {
-      throw this.#refuse(line, `has ${row.kind} after ${before.kind}`);
+      throw this.#refuse(line, `is out of order: ${row.kind} after ${before.kind}`);
     }
-    if (!follows(before, row)) throw this.#refuse(line, "is not in its place, or there twice");
+    if (!follows(before, row)) throw this.#refuse(line, "is out of order or duplicated");
   }
 
   end(line: number): void {
     for (const kind of ROW_KINDS) {
       if (this.#seen[kind] === this.#counts[kind]) continue;
       const counted = `${this.#counts[kind]} rows of kind ${kind}`;
-      throw this.#refuse(line, `comes after ${this.#seen[kind]} of ${counted}`);
+      throw this.#refuse(line, `follows only ${this.#seen[kind]} of ${counted}`);
     }
   }
 }
 
-/** Memories and envelopes come in the order of storing, which nothing in them tells. */
+/**
+ * Returns true if a row may follow another. Memories and envelopes are in the order of storing, which their
+ * fields do not show.
+ */
 function follows(before: ArchivedRow, row: ArchivedRow): boolean {
   if (before.kind === "agent" && row.kind === "agent") return isBefore(before.row.id, row.row.id);
   if (before.kind === "delivery" && row.kind === "delivery")

@@ -1,6 +1,6 @@
 /**
- * What coordination does about deliveries: the hub gives it to every workspace, so that those who settle
- * deliveries and carry out policies need not know who decides about failures, or what a task waits for.
+ * The follow-up handlers that the hub passes to every workspace: what coordination does when deliveries fail,
+ * end or wait. Delivery code calls them through the workspace, because coordination is in a layer above it.
  */
 import type { FollowUpHandlers } from "../workspace/workspace.ts";
 import { coordinate } from "./failures/coordinate.ts";
@@ -10,7 +10,10 @@ import { openWaitingDelivery } from "./open-waiting-delivery.ts";
 import { onDeliveryEnded } from "./tasks/auto-close.ts";
 import { finishInterruptedTasks } from "./tasks/finish-interrupted-tasks.ts";
 
-/** With the function that decides about failures before the rules do, where the hub has one. */
+/**
+ * Returns the handlers. `consult`: the hub's `coordinate` option, which decides about failures before the
+ * rules do.
+ */
 export const createFollowUpHandlers = (consult?: CoordinateFunction): FollowUpHandlers => ({
   isCoordinated,
   report: reportFailure,

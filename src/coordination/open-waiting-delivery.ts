@@ -1,7 +1,7 @@
 /**
- * A task that waits for others: it opens when all of them are done, with what they have come to; it fails
- * when one of them failed or was cancelled. Whoever closes the last of them sees to it; if that one dies in
- * between, it is looked at again after a while, and what it waits for is closed then if that is over.
+ * Opens the delivery of a task that waits for others: when all of them are done, with their results. It fails
+ * if one of them failed or was cancelled. The process that closes the last of them does this. If it dies in
+ * between, the delivery is checked again later, and dependencies that have ended are closed then.
  */
 
 import { clip } from "../base/clip.ts";
@@ -21,9 +21,10 @@ import { failWaitingDelivery } from "./failures/report.ts";
 import { finishTaskTree } from "./tasks/finish-task.ts";
 import { findTaskLedger, lastSettledDelivery, readTask } from "./tasks/read.ts";
 
-/** Of a result's summary; all of it stands in the record. */
+/** The longest summary of a result, in characters; the record has all of it. */
 const SUMMARY = 2_000;
 
+/** Opens, fails or reschedules a delivery that waits for tasks. Does nothing if it no longer waits. */
 export async function openWaitingDelivery(
   given: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -35,7 +36,7 @@ export async function openWaitingDelivery(
     if (waiting === undefined || (await openOnce(workspace, waiting)) === "over") return undefined;
     waiting = await store.findDelivery(name, due.delivery.id);
     return RETRY;
-  }); // It is in constant change: the look after a while will find it.
+  }); // It keeps changing; the later check finds it.
 }
 
 async function openOnce(
@@ -49,7 +50,7 @@ async function openOnce(
   const lost = found.find(({ closed }) => closed !== undefined && closed.as !== "done");
   if (lost?.closed !== undefined) {
     const { as, by, reason } = lost.closed;
-    const message = `"${lost.task}", which "${task}" waits for, was closed as ${as} by ${by}: ${reason}`;
+    const message = `Task "${task}" waits for "${lost.task}", which ${by} closed as ${as}: ${reason}`;
     await failWaitingDelivery(workspace, waiting, { type: "dependency", message });
     return "over";
   }
@@ -65,13 +66,13 @@ async function openOnce(
     lines: ends.flatMap(({ line }) => line ?? []),
     results: ends.flatMap(({ result }) => result ?? []),
     inherits: [],
-    said: `"${task}" begins: ${after.map((each) => `"${each}"`).join(", ")} ${after.length === 1 ? "is" : "are"} done.`,
-    // Whoever reopens one of them at this moment comes before this or after it.
+    said: `Task "${task}" starts: ${after.map((each) => `"${each}"`).join(", ")} ${after.length === 1 ? "is" : "are"} done.`,
+    // Orders a concurrent reopening of one of them before or after this.
     entries: done.map(({ put }) => put),
   });
   if (outcome === "changed") return "changed";
   if (outcome === "unsealable") {
-    const message = `"${task}" has no room for the results of what it waited for.`;
+    const message = `The results of the tasks that "${task}" waited for do not fit into its envelope.`;
     await failWaitingDelivery(workspace, waiting, { type: "unsealable", message });
   }
   return "over";
@@ -93,7 +94,9 @@ async function dependencyOf(workspace: Workspace, task: string): Promise<Depende
   return { task, closed: now?.kept.closed, put: now?.put };
 }
 
-/** What a task came to: the result of its last completed work, else what its closing says. */
+/**
+ * Returns what a task produced: the result of its last completed work, otherwise the reason of its closing.
+ */
 async function dependencyResultOf(
   workspace: Workspace,
   { task, closed }: Dependency & { readonly closed: StoredClosing },

@@ -345,7 +345,8 @@ export class LocalWork<T = unknown> implements Work<T> {
     const listeners = this.#listeners[event] as Set<typeof listener>;
     listeners.add(listener);
     if (event === "warned" && this.#warned.size > 0) {
-      notifyListeners(new Set([listener]), [...this.#warned.values()] as never); // Warnings other listeners received before.
+      // Warnings that other listeners received before.
+      notifyListeners(new Set([listener]), [...this.#warned.values()] as never);
     }
     this.#listen();
     return () => listeners.delete(listener);
@@ -545,7 +546,8 @@ export class LocalWork<T = unknown> implements Work<T> {
       await this.release();
       warnUnsettled(this.id);
     } catch (error) {
-      if (this.#lost === undefined) throw error; // Lost: another holder has the work, and this one was notified.
+      // Lost: another holder has the work, and this one was notified.
+      if (this.#lost === undefined) throw error;
     }
   }
 
@@ -618,7 +620,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   ): Promise<ReserveResult> {
     const delivery = { ...this.#delivery, leaseUntil: this.#leaseUntil };
     const hold = { delivery, envelope: this.#sealed };
-    this.#reserved = true; // Set before the call, because the reservation may be stored even if the call fails.
+    this.#reserved = true; // Set first: the reservation may be stored even if the call fails.
     const reserved = await reserve(this.#workspace, hold, globs, options);
     this.#conflicts = reserved.conflicts;
     return reserved;

@@ -1,4 +1,4 @@
-/** Opening a hub by address: the one place of the library that chooses a store. */
+/** `openHub()`: opens a hub by address. The only place of the library that chooses a store. */
 import { existsSync } from "node:fs";
 import { systemClock } from "../base/clock.ts";
 import { BatonError } from "../base/errors.ts";
@@ -12,31 +12,43 @@ import { isPostgresAddress } from "../store/postgres/address.ts";
 import { openSqliteStore } from "../store/sqlite/open.ts";
 
 /**
- * A file's path or `sqlite:path`, `postgres://…` (store/postgres/address.ts lists its parameters),
- * `http(s)://…` for a hub that is served elsewhere, or `memory:` for one that ends with the process. Default:
- * `BATON_STORE`, else `.baton/hub.db` of this repository, else of the current folder.
+ * Opens a hub by address and returns it; close it when done, or declare it with `await using`.
+ *
+ * - a file path or `sqlite:<path>`: a SQLite store, created if it does not exist (unless `create: false`)
+ * - `postgres://…`: a PostgreSQL store (src/store/postgres/address.ts lists the parameters); needs the
+ *   package `pg`
+ * - `http://…` or `https://…`: a hub served elsewhere
+ * - `memory:`: a hub that ends with the process
+ *
+ * Default: the environment variable `BATON_STORE`, otherwise `.baton/hub.db` of this repository, otherwise of
+ * the current folder. Throws `store_unsupported` for any other address, and `invalid_input` for invalid
+ * options.
+ *
+ * ```ts
+ * await using hub = await openHub("./team.db");
+ * ```
  */
 export async function openHub(address?: string, options: HubOptions = {}): Promise<Hub> {
   const chosen = resolveAddress(address);
   if (typeof chosen !== "string" || !/^https?:/i.test(chosen)) return openLocalHub(chosen, options);
-  // Loaded when it is asked for: whoever has the store at hand needs none of it.
+  // Loaded on demand, because a hub with a local store does not need it.
   const { openRemoteHub } = await import("../client/open.ts");
   const { nodeModules } = await import("../client/node/modules.ts");
   const token = options.token ?? (process.env["BATON_TOKEN"] || undefined);
   return openRemoteHub(chosen, token === undefined ? options : { ...options, token }, nodeModules);
 }
 
-/** The address that is meant where none is named. */
+/** Returns the address, or the default if none is passed. */
 export function resolveAddress(address: string | undefined): string {
   const named = address ?? (process.env["BATON_STORE"] || undefined);
   return named ?? `sqlite:${defaultStoreFile(process.cwd())}`;
 }
 
-/** A hub in this process, on a store of its own: what a server stands on. */
+/** Opens a hub in this process; a server uses it. Throws `store_unsupported` for an HTTP address. */
 export async function openLocalHub(chosen: string, options: HubOptions = {}): Promise<LocalHub> {
   const clock = options.clock ?? systemClock;
   const limits = resolveLimits(options.limits);
-  workspaceName(options); // Wrong options leave no file behind.
+  workspaceName(options); // Invalid options leave no file behind.
   knownMode(options);
   sessionTimeout(options);
   filesFolder(options);
@@ -61,7 +73,10 @@ export async function openLocalHub(chosen: string, options: HubOptions = {}): Pr
   return new LocalHub(await openSqliteStore({ file, clock, limits }), options);
 }
 
-/** Shows the scheme, or a bare word, and nothing else: an address may hold a password. */
+/**
+ * Returns the error for an unsupported address. Shows only the scheme or a bare word, because an address may
+ * contain a password.
+ */
 function unsupported(address: unknown): BatonError {
   const scheme = /^[a-z][a-z0-9+.-]*:/i.exec(String(address))?.[0];
   const word = /^[a-z.-]{1,32}$/i.exec(String(address))?.[0] ?? "…";
@@ -69,6 +84,6 @@ function unsupported(address: unknown): BatonError {
   return new BatonError("store_unsupported", {
     message: `Invalid store address "${shown}".`,
     path: "address",
-    hint: "Use a path (./team.db) or sqlite:<path> for a file, postgres://… for a database, http://… for a hub elsewhere, or memory: for a hub that ends with the process.",
+    hint: "Use a path (./team.db) or sqlite:<path> for a file, postgres://… for a database, http://… for a remote hub, or memory: for a hub that ends with the process.",
   });
 }

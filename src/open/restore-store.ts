@@ -1,6 +1,7 @@
 /**
- * From a backup to a store, without a hub: a copy of a SQLite store into its place, an export into
- * whatever store is named. Verifies everything first; what is there is not touched before.
+ * `restore()`: creates a store from a backup, without a hub. A copy of a SQLite store is put in place as a
+ * file; an export is imported into any store. Everything is verified first; an existing store is not touched
+ * before that.
  */
 import { open } from "node:fs/promises";
 import * as z from "zod";
@@ -20,12 +21,12 @@ const RestoreSchema = z.strictObject({
   clock: z
     .custom<Clock>((clock) => typeof (clock as Partial<Clock> | null)?.now === "function", {
       error: "must be a clock",
-      params: { rule: "type", hint: "Pass an object with now(), or leave it out." },
+      params: { rule: "type", hint: "Pass an object with now(), or omit it." },
     })
     .optional(),
-  /** Replaces a store that is there; the old one is kept beside it. */
+  /** True: replace an existing store; the old one is kept beside it. Default: false. */
   force: z.boolean().default(false),
-  /** Checked where they are put together with the others. */
+  /** Checked together with the defaults, by `resolveLimits()`. */
   limits: z.custom<Partial<Limits>>().optional(),
   onProgress: progressListener<{
     readonly phase: "copying" | "reading" | "writing" | "verifying";
@@ -38,18 +39,23 @@ export type RestoreOptions = z.input<typeof RestoreSchema>;
 
 const Address = z.string().min(1);
 
+/** What was restored, by `kind`. */
 export type RestoreResult =
   | {
       readonly kind: "store";
       readonly bytes: number;
       readonly sha256: string;
       readonly workspaces: readonly CopiedWorkspace[];
-      /** Where the store that was there is now; absent if there was none. */
+      /** The path of the store that was replaced; absent if there was none. */
       readonly kept?: string;
     }
   | ({ readonly kind: "workspace" } & Omit<ImportReport, "kind">);
 
-/** `address` is where the store is to be: `sqlite:<path>`, and for an export any other store. */
+/**
+ * Restores a backup. `address`: the store to create, `sqlite:<path>`, or for an export any other store.
+ * Throws `invalid_backup`, `invalid_export`, `workspace_not_empty`, and `store_unsupported` if a copy of a
+ * SQLite store is restored to another kind of store.
+ */
 export async function restore(
   backup: string,
   address: string,
@@ -86,7 +92,10 @@ async function restoreExport(
   return { kind: "workspace", ...report };
 }
 
-/** An export begins with `{`; everything else is taken for a copy of a file, and looked at there. */
+/**
+ * Returns true for a copy of a file. An export begins with `{`; everything else is treated as a copy and
+ * checked as one.
+ */
 async function isCopy(file: string): Promise<boolean> {
   refuseStoreInUse(file);
   try {
@@ -100,8 +109,8 @@ async function isCopy(file: string): Promise<boolean> {
 
 function sqliteTargetRequired(): BatonError {
   return new BatonError("store_unsupported", {
-    message: "A copy of a SQLite store can only become a SQLite store.",
+    message: "A copy of a SQLite store can only be restored to a SQLite store.",
     path: "address",
-    hint: "Restore it to sqlite:<path>; to move it to PostgreSQL, export that and import it there.",
+    hint: "Restore it to sqlite:<path>; to move it to PostgreSQL, export the restored store and import that.",
   });
 }

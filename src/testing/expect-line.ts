@@ -1,7 +1,7 @@
 /**
- * What a test expects of a whole line of handoffs. Read once, then asked as often as one likes; what is
- * not so throws an AssertionError with what was expected, what was, and the line, as any test runner
- * shows it.
+ * `expectLine()`: assertions about a whole line of handoffs. The line is read once and can be asserted any
+ * number of times. A failed assertion throws an AssertionError with the expected value, the actual value and
+ * the line as text, which any test runner displays.
  */
 import { AssertionError } from "node:assert";
 import type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
@@ -18,19 +18,26 @@ import {
 import { formatLine } from "./line-text.ts";
 import { repeatsOf } from "./repeats.ts";
 
-/** How a piece of work can be over. */
+/** The states in which work can end. */
 export type EndState = Extract<
   DeliveryState,
   "cancelled" | "completed" | "dead" | "declined" | "expired"
 >;
 
-/** `(await expectLine(hub, "auth")).wentThrough("planner", "coder").ended("completed")` */
+/**
+ * Reads the line of a task for assertions.
+ *
+ * ```ts
+ * (await expectLine(hub, "auth")).wentThrough("planner", "coder").ended("completed");
+ * ```
+ */
 export async function expectLine(hub: Hub, task: string): Promise<LineAssertions> {
   return new LineAssertions(await readLine(hub, task));
 }
 
 type Expectation = Exclude<keyof LineAssertions, "ends" | "text">;
 
+/** Assertions about one line. Each returns `this`, so they can be chained. */
 export class LineAssertions {
   readonly #facts: LineFacts;
 
@@ -38,7 +45,10 @@ export class LineAssertions {
     this.#facts = facts;
   }
 
-  /** The deliveries the line has got to: what was not handed on. For what no expectation here says. */
+  /**
+   * The deliveries at the end of the line, which were not handed on. For conditions that no assertion here
+   * covers.
+   */
   get ends(): readonly DeliveryDetails[] {
     return finalDeliveriesOf(this.#facts);
   }
@@ -49,19 +59,24 @@ export class LineAssertions {
   }
 
   /**
-   * Through whose hands it went, in order: who handed it over first, then who had each handoff last.
-   * Retries, reminders and questions are no new hands; of what nobody took, the inbox it lies in.
+   * Asserts which agents held the task, in order: the sender of the first handoff, then the last holder of
+   * each handoff. Retries, reminders and questions are not counted. For a handoff that no agent claimed, its
+   * inbox.
    */
   wentThrough(...agents: readonly string[]): this {
     const { steps, deliveries } = this.#facts;
     const first = steps[0]?.envelope.from.agent;
     const was = first === undefined ? [] : [first, ...deliveries.map(holderOrReceiverOf)];
-    const path = (names: readonly string[]) => (names.length === 0 ? "nobody" : names.join(" → "));
+    const path = (names: readonly string[]) =>
+      names.length === 0 ? "no agent" : names.join(" → ");
     if (path(was) === path(agents)) return this;
-    throw this.#broken("wentThrough", "did not go through these hands", path(agents), path(was));
+    throw this.#broken("wentThrough", "did not go through these agents", path(agents), path(was));
   }
 
-  /** From where it was first said to the end, every handoff had this constraint: by its rule, or its id. */
+  /**
+   * Asserts that every handoff had this constraint, by its rule or id, from the first one that has it to the
+   * end.
+   */
   keptConstraint(constraint: string): this {
     const handoffs = this.#facts.steps.map(({ envelope }) => ({
       to: `${envelope.from.agent}, hop ${envelope.hop}`,
@@ -72,50 +87,63 @@ export class LineAssertions {
     if (first !== -1 && dropped.length === 0) return this;
     const was =
       first === -1
-        ? "no handoff ever said it"
+        ? "no handoff has it"
         : `missing in the handoff by ${dropped.map(({ to }) => to).join(" and by ")}`;
-    throw this.#broken("keptConstraint", "did not keep a constraint", constraint, was);
+    throw this.#broken("keptConstraint", "dropped a constraint", constraint, was);
   }
 
-  /** It is over, everywhere it got to, and this is how. */
+  /** Asserts that every end of the line has this state. */
   ended(state: EndState): this {
     const states = this.ends.map(({ delivery }) => delivery.state);
     if (states.length > 0 && states.every((each) => each === state)) return this;
     throw this.#broken("ended", `did not end as ${state}`, state, this.#standing());
   }
 
-  /** It is not over, and this is who it waits for: an agent, or an inbox. */
+  /** Asserts that the line has not ended and which agents or inboxes it waits for. */
   waitsFor(...whom: readonly string[]): this {
     const open = this.ends.filter(({ delivery }) => isOpen(delivery.state));
     const waiting = open.map(({ delivery }) =>
       delivery.state === "waiting" ? delivery.sender : delivery.holder || delivery.receiver,
     );
     if (waiting.length > 0 && waiting.join() === whom.join()) return this;
-    throw this.#broken("waitsFor", "does not wait for them", whom.join(", "), this.#standing());
+    throw this.#broken(
+      "waitsFor",
+      "does not wait for these receivers",
+      whom.join(", "),
+      this.#standing(),
+    );
   }
 
   /**
-   * The books balance: every delivery that was ever made is there, once, in one state that the table of
-   * states knows, and everything is as it was written.
+   * Asserts that the totals match: every delivery that was ever created exists once, in a valid state, and
+   * everything is stored unchanged.
    */
   nothingLost(): this {
     const losses = discrepanciesIn(this.#facts);
     if (losses.length === 0) return this;
-    throw this.#broken("nothingLost", "lost something", "books that balance", losses.join("; "));
+    throw this.#broken(
+      "nothingLost",
+      "lost deliveries or records",
+      "matching totals",
+      losses.join("; "),
+    );
   }
 
   /**
-   * Nobody did it a second time: it was noted, or handed in, at most once; and not at all after a handoff
-   * said not to redo it. A text is looked for in what was said.
+   * Asserts that nothing was done twice: it was noted or reported as completed at most once, and not at all
+   * after a handoff listed it in `doNotRedo`. A string matches as a substring.
    */
   neverRedid(what: string | RegExp): this {
     const { told, again } = repeatsOf(this.#facts, what);
     if (told && again.length === 0) return this;
-    const was = told ? `done again: ${again.join("; ")}` : "nobody ever spoke of it";
-    throw this.#broken("neverRedid", "did something again", `${what} once`, was);
+    const was = told ? `done again: ${again.join("; ")}` : "it was never mentioned";
+    throw this.#broken("neverRedid", "repeated work", `${what} once`, was);
   }
 
-  /** So many tries all told, or by one agent: also those that failed, ran out or were not accepted. */
+  /**
+   * Asserts the number of attempts, in total or of one agent, including those that failed, expired or were
+   * not accepted.
+   */
   attempts(count: number, agent?: string): this {
     const tries = this.#facts.deliveries
       .flatMap(attemptsOf)
@@ -124,10 +152,10 @@ export class LineAssertions {
     const list = tries.map((each) => `${each.agent} ${each.outcome}`).join(", ");
     const was = `${tries.length}${list === "" ? "" : ` (${list})`}`;
     const by = agent === undefined ? "" : ` by ${agent}`;
-    throw this.#broken("attempts", `did not take ${count} tries${by}`, String(count), was);
+    throw this.#broken("attempts", `did not take ${count} attempts${by}`, String(count), was);
   }
 
-  /** Each handoff was accepted once: nobody got it twice, none was left lying. */
+  /** Asserts that each handoff was accepted exactly once. */
   deliveredOnce(): this {
     const counts = this.#facts.deliveries.map((shown) => ({
       to: holderOrReceiverOf(shown),
@@ -139,14 +167,14 @@ export class LineAssertions {
     if (counts.length > 0 && wrong.length === 0) return this;
     const was =
       counts.length === 0
-        ? "nothing was handed over"
+        ? "there are no handoffs"
         : wrong.map(({ to, times }) => `${to} accepted it ${times} times`).join("; ");
     throw this.#broken("deliveredOnce", "was not delivered once", "each accepted once", was);
   }
 
   #standing(): string {
     const ends = this.ends.map((shown) => `${shown.delivery.state} (${holderOrReceiverOf(shown)})`);
-    return ends.length === 0 ? "nothing was handed over" : ends.join(", ");
+    return ends.length === 0 ? "there are no handoffs" : ends.join(", ");
   }
 
   #broken(operator: Expectation, what: string, expected: string, was: string): Error {

@@ -1,6 +1,6 @@
 /**
- * The test kit: what users of Baton need to test their own agents without a disk, a clock or a model.
- * Needs no test runner of its own: what is not as expected throws node:assert's AssertionError.
+ * The test kit: everything to test agents that use Baton without a disk, a real clock or a model. Needs no
+ * specific test runner: failed assertions throw the AssertionError of node:assert.
  */
 export { type EndState, expectLine, type LineAssertions } from "./expect-line.ts";
 export { lineText } from "./line-text.ts";

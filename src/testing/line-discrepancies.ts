@@ -1,4 +1,4 @@
-/** What is missing or counted twice in the books of a line; nothing, when nothing was lost. */
+/** Returns what is missing or counted twice in a line; empty if nothing was lost. */
 import { DELIVERY_STATES } from "../store/rows.ts";
 import type { LineFacts } from "./line-facts.ts";
 
@@ -8,16 +8,16 @@ export function discrepanciesIn({ rows, events, books, problems, steps }: LineFa
   const made = new Set(events.flatMap(({ delivery = [] }) => delivery));
   const total = Object.values(books.byState).reduce((sum, count) => sum + count, 0);
   return [
-    ...(steps.length === 0 ? ["nothing was handed over"] : []),
+    ...(steps.length === 0 ? ["there are no handoffs"] : []),
     ...(total === books.deliveries
       ? []
-      : [`the books count ${books.deliveries} deliveries, and ${total} by their states`]),
-    ...ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `${id} is there twice`),
+      : [`the totals do not match: ${books.deliveries} deliveries, ${total} by state`]),
+    ...ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `${id} exists twice`),
     ...rows
       .filter(({ state }) => !DELIVERY_STATES.includes(state))
-      .map(({ id, state }) => `${id} is "${state}", which is no state`),
-    ...[...made].filter((id) => !known.has(id)).map((id) => `${id} was sent, and is gone`),
-    ...[...known].filter((id) => !made.has(id)).map((id) => `${id} is there, and nobody sent it`),
+      .map(({ id, state }) => `${id} has the invalid state "${state}"`),
+    ...[...made].filter((id) => !known.has(id)).map((id) => `${id} was sent and does not exist`),
+    ...[...known].filter((id) => !made.has(id)).map((id) => `${id} exists and was never sent`),
     ...problems.map(({ record, message }) => `${record}: ${message}`),
   ];
 }

@@ -1,4 +1,4 @@
-/** All that a hub tells about one task, read once, so that everything said about it is of one moment. */
+/** Reads everything a hub knows about one task, once, so that all assertions refer to the same moment. */
 import type { TimelineStep } from "../coordination/timeline/step.ts";
 import type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
 import type { LineStep } from "../delivery/watch/task-line.ts";
@@ -8,21 +8,23 @@ import type { Hub } from "../hub/hub.ts";
 import type { DeliveryTotals } from "../store/store.ts";
 import type { Problem } from "../store/verify-report.ts";
 
+/** Everything known about the line of a task. */
 export interface LineFacts {
   readonly task: string;
   /** Its handoffs in the order they were sent, without reports of failures. */
   readonly steps: readonly LineStep[];
-  /** Every delivery of those, in the same order, without what a newer handoff took the place of. */
+  /** Their deliveries in the same order, without those that a newer handoff replaced. */
   readonly deliveries: readonly DeliveryDetails[];
   readonly timeline: readonly TimelineStep[];
-  /** Every delivery the line holds, with those of reports and those that were replaced. */
+  /** Every delivery of the line, including those of reports and replaced ones. */
   readonly rows: readonly Delivery[];
-  /** Of this task. */
+  /** The events of this task. */
   readonly events: readonly HubEvent[];
   readonly books: DeliveryTotals;
   readonly problems: readonly Problem[];
 }
 
+/** Reads the line of a task. */
 export async function readLine(hub: Hub, task: string): Promise<LineFacts> {
   const all = await hub.tasks.line(task);
   const steps = all.filter(({ envelope }) => envelope.failure === undefined);
@@ -63,21 +65,24 @@ async function eventsOf(hub: Hub, task: string): Promise<HubEvent[]> {
   }
 }
 
-/** Who has a delivery, or had it last; an inbox that nobody took it from. */
+/** Returns the current or last holder of a delivery; its inbox if no agent claimed it. */
 export const holderOrReceiverOf = ({ delivery }: DeliveryDetails): string =>
   delivery.holder ?? delivery.receiver;
 
-/** Who had a try that nobody accepted. */
-const NOBODY = "nobody";
+/** The agent shown for an attempt that no agent accepted. */
+const NOBODY = "no agent";
 
-/** One try of a delivery: what came of it, and by whom. */
+/** One attempt of a delivery: its number, agent and outcome. */
 export interface AttemptSummary {
   readonly attempt: number;
   readonly agent: string;
   readonly outcome: string;
 }
 
-/** Every try: those that ended without completing are on record, the last one is the delivery itself. */
+/**
+ * Returns every attempt. Those that ended without completing are recorded; the last one is the delivery
+ * itself.
+ */
 export function attemptsOf({ delivery, attempts }: DeliveryDetails): AttemptSummary[] {
   const ended = attempts
     .filter(({ outcome }) => outcome !== "stopped")
@@ -91,6 +96,6 @@ export function attemptsOf({ delivery, attempts }: DeliveryDetails): AttemptSumm
   return [...ended, { attempt, agent: delivery.holder ?? NOBODY, outcome: state }];
 }
 
-/** Where the line has got to: what was not handed on. */
+/** Returns the deliveries at the end of the line: those that were not handed on. */
 export const finalDeliveriesOf = ({ deliveries }: LineFacts): DeliveryDetails[] =>
   deliveries.filter(({ result }) => result?.handedOn === undefined);

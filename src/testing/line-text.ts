@@ -1,6 +1,7 @@
 /**
- * A line as text, for people and for snapshots: who did what, with whom, and how it ended. Without ids,
- * and in milliseconds since its first step: under a test's clock and seed it is the same every time.
+ * Formats a line as text, for people and for snapshots: which agent did what, with whom, and how it ended.
+ * Without ids, and with times in milliseconds since its first step, so that with the test clock and a seed
+ * the text is always the same.
  */
 import type { TimelineStep } from "../coordination/timeline/step.ts";
 import type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
@@ -13,14 +14,16 @@ import {
   readLine,
 } from "./line-facts.ts";
 
+/** Returns the line of a task as text. */
 export async function lineText(hub: Hub, task: string): Promise<string> {
   return formatLine(await readLine(hub, task));
 }
 
+/** Returns a line that was read as text. */
 export function formatLine(facts: LineFacts): string {
   const { task, timeline } = facts;
   const [first] = timeline;
-  if (first === undefined) return `${task}: nothing was handed over`;
+  if (first === undefined) return `${task}: there are no handoffs`;
   const rows = timeline.map((step) => [
     `${step.at - first.at} ms`,
     whoOf(step),
@@ -34,7 +37,7 @@ export function formatLine(facts: LineFacts): string {
 const endOf = (shown: DeliveryDetails): string => {
   const tries = attemptsOf(shown).length;
   const { state } = shown.delivery;
-  return `${state} by ${holderOrReceiverOf(shown)}${tries > 1 ? ` at try ${tries}` : ""}`;
+  return `${state} by ${holderOrReceiverOf(shown)}${tries > 1 ? ` at attempt ${tries}` : ""}`;
 };
 
 const whoOf = ({ agent, to }: TimelineStep): string =>
@@ -42,8 +45,8 @@ const whoOf = ({ agent, to }: TimelineStep): string =>
 
 function stepTextOf(step: TimelineStep): string {
   const { attempt = 0, kind, text, decision } = step;
-  if (kind === "accepted") return `try ${attempt}`;
-  const number = step.failure !== undefined && attempt > 0 ? `try ${attempt}: ` : "";
+  if (kind === "accepted") return `attempt ${attempt}`;
+  const number = step.failure !== undefined && attempt > 0 ? `attempt ${attempt}: ` : "";
   const decided =
     decision === undefined
       ? ""
@@ -51,7 +54,7 @@ function stepTextOf(step: TimelineStep): string {
   return `${number}${text}${decided}`.replace(/\s+/g, " ");
 }
 
-/** Padded to the widest of each column; numbers to the right, the last column is free. */
+/** Pads columns to their widest cell: times to the right, the last column is not padded. */
 function columns(rows: readonly (readonly string[])[]): string[] {
   const width = (i: number): number => Math.max(...rows.map((row) => row[i]?.length ?? 0));
   const [when, who, what] = [width(0), width(1), width(2)];

@@ -1,4 +1,7 @@
-/** A whole hub for one test: in memory, with a clock the test moves and ids that repeat. */
+/**
+ * `memoryHub()`: a complete hub for one test, in memory, with a clock that the test moves and reproducible
+ * ids.
+ */
 
 import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { type Hub, LocalHub } from "../hub/hub.ts";
@@ -6,12 +9,13 @@ import type { HubOptions } from "../hub/options.ts";
 import { seededIds, seededRandom } from "./seeded-ids.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
-/** All that a hub can be told, but for what the kit itself sees to. */
+/** The options of a hub, except those that the test kit sets. */
+/** A hub in memory, and its clock. */
 export interface MemoryHubOptions
   extends Omit<HubOptions, "clock" | "create" | "ids" | "processes" | "random"> {
-  /** The same seed gives the same ids and the same jitter. */
+  /** The same seed gives the same ids and the same jitter. Default: 1. */
   readonly seed?: number;
-  /** What the clock shows at first, in milliseconds since 1970. */
+  /** The start time of the clock, in milliseconds since 1970. Default: 2026-01-01. */
   readonly start?: number;
 }
 
@@ -20,6 +24,7 @@ export interface MemoryHub extends AsyncDisposable {
   readonly clock: VirtualClock;
 }
 
+/** Creates a hub in memory. */
 export function memoryHub({ seed = 1, start, ...options }: MemoryHubOptions = {}): MemoryHub {
   const clock = new VirtualClock(start);
   const hub = new LocalHub(openReferenceStore({ clock }), {
@@ -27,7 +32,7 @@ export function memoryHub({ seed = 1, start, ...options }: MemoryHubOptions = {}
     clock,
     ids: seededIds(seed, clock),
     random: seededRandom(seed),
-    processes: { self: "", isGone: () => false }, // Leases go by the test's clock only.
+    processes: { self: "", isGone: () => false }, // Leases depend only on the test clock.
   });
   return { hub, clock, [Symbol.asyncDispose]: () => hub.close() };
 }

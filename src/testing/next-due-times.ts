@@ -1,6 +1,6 @@
 /**
- * The moments at which something happens to open deliveries although nobody does anything. Read through
- * the hub alone: its events say which deliveries there are, and each says what it waits for.
+ * Finds the times at which open deliveries change without a call: retries, ends of leases, deadlines. Uses
+ * only the public hub: its events list the deliveries, and each delivery states what it waits for.
  */
 import { isForever } from "../delivery/settings/policy.ts";
 import type { DeliveryDetails } from "../delivery/watch/delivery-details.ts";
@@ -9,7 +9,7 @@ import { isHeld, isOpen } from "../store/rows.ts";
 
 export class DueTimes {
   readonly #hub: Hub;
-  /** The last event that was read. */
+  /** The number of the last event that was read. */
   #last = 0;
   readonly #open = new Set<string>();
 
@@ -17,14 +17,14 @@ export class DueTimes {
     this.#hub = hub;
   }
 
-  /** All that is to come after `now`, in no order. */
+  /** Returns all times after `now`, unsorted. */
   async after(now: number): Promise<number[]> {
     await this.#readEvents();
     const moments: number[] = [];
     for (const id of this.#open) {
       const shown = await this.#hub.deliveries.get(id);
       if (isOpen(shown.delivery.state)) moments.push(...dueTimesOf(shown));
-      else this.#open.delete(id); // Tried again, it leaves an event.
+      else this.#open.delete(id); // A retry creates a new event.
     }
     return moments.filter((at) => at > now);
   }
@@ -48,7 +48,7 @@ function dueTimesOf({ delivery, envelope: { policy } }: DeliveryDetails): number
     ...(state === "scheduled" ? [readyAt] : []),
     ...(isHeld(state) ? [leaseUntil] : []),
     deadline,
-    // A reminder changes nothing; and while earlier work of its task is open, its time has not begun.
+    // A reminder changes nothing; and while earlier work of the task is open, the timeout has not started.
     ...(isReminder || !inTurn ? [] : [lapseAt]),
   ];
   return moments.filter((at): at is number => at !== undefined && !isForever(at));

@@ -1,8 +1,7 @@
 /**
- * Lets scripted agents act until nothing more happens: one after the other, in the order they are given,
- * each step before the next. When all are at rest, the clock goes to the next moment at which something
- * would happen by itself (a retry, a lease that runs out, a deadline, an agent that was slow), and nobody
- * waits for it.
+ * `play()`: runs scripted agents until nothing more happens. They act one after the other, in the order
+ * passed, each step before the next. When all are idle, the clock is set to the next time at which something
+ * changes by itself (a retry, the end of a lease, a deadline, a slow agent), without real waiting.
  */
 import { AssertionError } from "node:assert";
 import type { Hub } from "../hub/hub.ts";
@@ -10,22 +9,27 @@ import { DueTimes } from "./next-due-times.ts";
 import type { ScriptedAgent } from "./scripted-agent.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
-/** Far more than a line of a test has. */
+/** Far more than a line in a test needs. */
 const MAX_ROUNDS = 1_000;
 
+/** Options of `play()`. */
 export interface PlayOptions {
-  /** Agents that have not come to rest after so many rounds go round for ever: that is an error. */
+  /** The maximum number of rounds; more is an error, because the agents loop. Default: 1,000. */
   readonly rounds?: number;
 }
 
+/** The result of `play()`. */
 export interface PlayResult {
   /** How often an agent acted. */
   readonly turns: number;
-  /** How much time went by on the test's clock. */
+  /** The time that passed on the test clock, in milliseconds. */
   readonly passedMs: number;
 }
 
-/** What the test itself holds unsettled is lost to it when its lease runs out, like anybody's. */
+/**
+ * Runs the agents until all are idle. Work that the test itself holds loses its lease like any other when the
+ * clock passes it. Throws an AssertionError if the agents are not idle after `rounds` rounds.
+ */
 export async function play(
   hub: Hub,
   clock: VirtualClock,
@@ -44,13 +48,13 @@ export async function play(
     clock.set(next);
   }
   throw new AssertionError({
-    message: `The agents did not come to rest within ${rounds} rounds: something goes round for ever.`,
+    message: `The agents were not idle after ${rounds} rounds; their scripts probably loop.`,
     operator: "play",
     stackStartFn: play,
   });
 }
 
-/** Each agent once; before each, what is due is carried out. How many of them did something. */
+/** Lets each agent act once, after processing what is due. Returns how many of them acted. */
 async function round(
   hub: Hub,
   clock: VirtualClock,

@@ -1,17 +1,19 @@
-/** What was done again on a line although it was done, or said to be settled. */
+/** Finds work on a line that was repeated although it was done, or listed in `doNotRedo`. */
 import type { TimelineStep } from "../coordination/timeline/step.ts";
 import type { LineFacts } from "./line-facts.ts";
 
+/** What was repeated on a line. */
 export interface Repeats {
-  /** Somebody did it, or said not to. */
+  /** True if an agent did it, or a handoff stated not to redo it. */
   readonly told: boolean;
-  /** Each doing too many: who said what. */
+  /** Each repetition, as "agent: text". */
   readonly again: readonly string[];
 }
 
-/** Kinds of steps in which somebody says what it did. */
+/** Kinds of steps in which an agent states what it did. */
 const WORK_STEP_KINDS: readonly TimelineStep["kind"][] = ["noted", "completed"];
 
+/** Returns the repetitions of a text or pattern. */
 export function repeatsOf({ timeline, steps }: LineFacts, what: string | RegExp): Repeats {
   const speaksOf = (text: string): boolean =>
     typeof what === "string" ? text.includes(what) : text.search(what) !== -1;
@@ -26,6 +28,6 @@ export function repeatsOf({ timeline, steps }: LineFacts, what: string | RegExp)
   return { told: settled !== undefined || done.length > 0, again };
 }
 
-/** Where the record that handed it over stands; before all, when it is not told of. */
+/** Returns the position of a handoff record in the timeline; -1 if it is not part of it. */
 const placeOf = (timeline: readonly TimelineStep[], memory: string): number =>
   timeline.findIndex((step) => step.memory === memory);

@@ -1,7 +1,7 @@
 /**
- * An agent that does what a script says, at the times of a test's clock. It takes one piece of work
- * after the other, each of its steps is done before anybody else moves, and while it is slow the
- * others go on: so the same script and seed give the same line again. `play()` lets it act.
+ * `scriptedAgent()`: an agent that follows a script on the test clock. It works on one delivery after the
+ * other; each of its steps is completed before another agent acts, and while it is slow the others continue.
+ * So the same script and seed reproduce the same line. `play()` lets it act.
  */
 
 import { isBatonError } from "../base/errors.ts";
@@ -14,20 +14,22 @@ import type { Work } from "../hub/work.ts";
 import type { AgentProfile } from "../memory/agents.ts";
 import { type WatchedWork, watchWork } from "./watched-work.ts";
 
-/** What a step can do besides working. */
+/** What a step can use beside the work. */
 export interface StepContext {
   readonly hub: Hub;
-  /** The agent in the session that has the work. */
+  /** The agent in the session that holds the work. */
   readonly agent: Agent;
-  /** What the test's clock shows. */
+  /** Returns the time of the test clock. */
   now(): number;
-  /** Lets so many milliseconds of the test's clock go by. Who is not heard that long may lose the work. */
+  /**
+   * Lets this many milliseconds pass on the test clock. The lease is not renewed, so the work may be lost.
+   */
   pass(ms: number): Promise<void>;
-  /** Ends this session without a word: the work is left as it is. */
+  /** Ends this session like a crash: the work is left as it is. */
   die(): never;
 }
 
-/** Something done with a piece of work: one of the kit's (`completes()`, `fails()`, …), or your own code. */
+/** A step of a script: one of the kit (`completes()`, `fails()`, …), or a function of the test. */
 export type WorkStep = (work: Work, turn: StepContext) => unknown;
 
 /** Answers the next question that a receiver of this agent's handoffs has asked. */
@@ -36,15 +38,15 @@ export interface AnswerStep {
 }
 
 /**
- * Steps in order: what ends a piece of work (completing, failing, dying …) ends it, and the next step
- * is for the next; after the last step the agent takes nothing more. Or a function, asked at each offer
- * what to do with it.
+ * A list of steps in order: a step that ends the work (completing, failing, crashing, …) ends it, and the
+ * next step is for the next work; after the last step the agent accepts nothing more. Or a function that is
+ * called for each offer and returns the steps.
  */
 export type Script =
   | readonly (WorkStep | AnswerStep)[]
   | ((offer: Offer) => WorkStep | readonly WorkStep[]);
 
-/** Registers an agent and gives it a script. It acts when `play()` lets it. */
+/** Registers an agent with a script. It acts when `play()` lets it. */
 export async function scriptedAgent(
   hub: Hub,
   name: string,
@@ -55,23 +57,24 @@ export async function scriptedAgent(
   return new ScriptedAgent(hub, agent, script);
 }
 
-/** The lease of a session is not renewed behind the test's back. */
+/** Leases of the session are renewed only by its calls, never in the background. */
 const sessionOf = (name: string, number: number) => ({
   instance: `${name}-${number}`,
   lease: "session" as const,
 });
 
-/** How a session ends that dies. */
+/** Thrown to end a session that crashes. */
 class SessionCrash extends Error {
   override readonly name = "Died";
 }
 
+/** An agent with a script. */
 export class ScriptedAgent {
   readonly #hub: Hub;
   readonly #script: Script;
   #agent: Agent;
   #sessions = 1;
-  /** The next step, of a script that is a list. */
+  /** The index of the next step, if the script is a list. */
   #at = 0;
   #working: Promise<void> | undefined;
   #pause: { readonly until: number; readonly wake: () => void } | undefined;
@@ -84,7 +87,7 @@ export class ScriptedAgent {
     this.#script = script;
   }
 
-  /** As whom it acts now: after it has died, another session of the same agent. */
+  /** The agent that acts now; after a crash, another session of the same agent. */
   get agent(): Agent {
     return this.#agent;
   }
@@ -93,12 +96,15 @@ export class ScriptedAgent {
     return this.#agent.id;
   }
 
-  /** When it goes on by itself; undefined while it is not in the middle of something. */
+  /** When it continues by itself; undefined if it is not in the middle of a step. */
   get asleepUntil(): number | undefined {
     return this.#pause?.until;
   }
 
-  /** Acts once: goes on with what it has, answers, or takes the next offer. False: nothing to do. */
+  /**
+   * Acts once: continues its work, answers a question, or accepts the next offer. Returns false if there is
+   * nothing to do.
+   */
   async turn(now: number): Promise<boolean> {
     this.#now = now;
     if (this.#pause !== undefined) {
@@ -130,7 +136,7 @@ export class ScriptedAgent {
     return undefined;
   }
 
-  /** Until it is done with the work, or lets time pass. */
+  /** Waits until the work is done or the agent lets time pass. */
   async #goOn(start: () => void): Promise<void> {
     this.#paused = Promise.withResolvers<void>();
     this.#pause = undefined;
@@ -145,7 +151,7 @@ export class ScriptedAgent {
     } catch (error) {
       if (error instanceof SessionCrash) return this.#rise();
       if (!isLoss(error)) throw error;
-      return; // Told that the work is not its own any more, it lets go.
+      return; // The work is no longer its own, so it stops.
     }
     if (!watched.isOver()) throw unfinished(this.id, offer.task);
   }
@@ -166,7 +172,7 @@ export class ScriptedAgent {
     }
   }
 
-  /** Of a list those that are left, each counted when it is begun. */
+  /** Yields the steps for an offer. Of a list, the remaining ones, each counted when it starts. */
   *#stepsFor(offer: Offer): Generator<WorkStep> {
     if (typeof this.#script === "function") {
       const steps = this.#script(offer);
@@ -193,7 +199,7 @@ export class ScriptedAgent {
   }
 }
 
-/** A scripted agent reads well: where a receipt is asked for, it gives the one that fits. */
+/** Returns a matching receipt if the handoff requires one. */
 function receiptOf({ receipt, intent, next, constraints }: Envelope): Receipt | undefined {
   if (!receipt) return undefined;
   const musts = constraints.filter(({ level }) => level === "must");

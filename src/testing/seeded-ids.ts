@@ -1,8 +1,11 @@
-/** Randomness from a seed: the same seed and clock give the same ids, salts and jitter again. */
+/** Random numbers and ids from a seed: the same seed and clock reproduce the same ids, salts and jitter. */
 import type { Clock } from "../base/clock.ts";
 import { createIdGenerator, type IdGenerator } from "../base/ids.ts";
 
-/** From 0 (included) to 1 (excluded). Mulberry32: 32 bits of state, good enough for tests. */
+/**
+ * Returns a generator of numbers from 0 (inclusive) to 1 (exclusive). Mulberry32: 32 bits of state, good
+ * enough for tests.
+ */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -13,6 +16,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
+/** Returns an id generator that depends only on seed and clock. */
 export function seededIds(seed: number, clock: Clock): IdGenerator {
   const random = seededRandom(seed);
   return createIdGenerator(clock, (bytes) => {

@@ -1,4 +1,4 @@
-/** What scripted agents do, in words: `[notes("half of it"), dies(), completes("all of it")]`. */
+/** Steps of scripted agents, for example `[notes("half of it"), dies(), completes("all of it")]`. */
 import { isBatonError } from "../base/errors.ts";
 import type { Result } from "../delivery/send/result.ts";
 import type { Failure } from "../delivery/settle/settle.ts";
@@ -6,55 +6,55 @@ import type { Work } from "../hub/work.ts";
 import type { MemoryInput } from "../memory/record.ts";
 import type { AnswerStep, WorkStep } from "./scripted-agent.ts";
 
-/** How a piece of work is handed on. */
+/** The draft of a handoff that continues the task. */
 export type NextHandoff = Parameters<Work["handoff"]>[0];
 
-/** Completes the work; a text is its summary. */
+/** Completes the work. A string is its summary. */
 export const completes = (result: Result | string = {}): WorkStep => {
   const handed = typeof result === "string" ? { summary: result } : result;
   return (work) => retryWhenExtended(() => work.complete(handed));
 };
 
-/** Fails at it; a text is what went wrong, and may pass. */
+/** Fails the attempt. A string is the message of a retryable failure. */
 export const fails = (failure: Failure | string): WorkStep => {
   const told = typeof failure === "string" ? { message: failure } : failure;
   return (work) => retryWhenExtended(() => work.fail(told));
 };
 
-/** Refuses it for good. */
+/** Declines the work permanently. */
 export const declines =
   (reason: string): WorkStep =>
   (work) =>
     retryWhenExtended(() => work.decline(reason));
 
-/** Asks the sender, who may have a script that `answers()`. */
+/** Asks the sender a question, which a script with `answers()` can answer. */
 export const clarifies =
   (question: string): WorkStep =>
   (work) =>
     retryWhenExtended(() => work.clarify(question));
 
-/** Hands the task on: a draft, or what makes one from the work. */
+/** Hands the task on: with a draft, or a function that returns one for the work. */
 export const handsOver =
   (draft: NextHandoff | ((work: Work) => NextHandoff)): WorkStep =>
   (work) =>
     retryWhenExtended(() => work.handoff(typeof draft === "function" ? draft(work) : draft));
 
-/** Gives it back, as a counted try. */
+/** Releases the work, which counts as an attempt. */
 export const releases = (): WorkStep => (work) => work.release();
 
-/** Writes something down about it. */
+/** Writes a note about the work. */
 export const notes =
   (note: MemoryInput | string): WorkStep =>
   (work) =>
     work.note(note);
 
-/** Is not heard of for so long; longer than its lease, and the next one has the work. */
+/** Makes no calls for this many milliseconds; longer than its lease, and the work goes to the next agent. */
 export const stalls =
   (ms: number): WorkStep =>
   (_, turn) =>
     turn.pass(ms);
 
-/** Works for so long, and is heard of: its lease is renewed on the way. */
+/** Works for this many milliseconds and renews its lease meanwhile. */
 export const worksFor =
   (ms: number): WorkStep =>
   async (work, turn) => {
@@ -70,13 +70,13 @@ export const worksFor =
     await work.renew();
   };
 
-/** Falls silent in the middle of it, as a process that was killed does. */
+/** Stops without settling the work, like a process that was killed. */
 export const crashes = (): WorkStep => (_, turn) => turn.die();
 
 /** Answers the next question about a handoff of this agent. */
 export const answers = (text: string): AnswerStep => ({ answers: text });
 
-/** Told of an addition by the sender, it settles again, having seen that too. */
+/** Settles again if the sender extended the work. */
 async function retryWhenExtended(settle: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {

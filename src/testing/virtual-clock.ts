@@ -16,7 +16,7 @@ export class VirtualClock implements Clock {
     this.#now += ms;
   }
 
-  /** Any time, also an earlier one: real clocks go back too. */
+  /** Sets any time, also an earlier one, because real clocks can go back too. */
   set(now: number): void {
     this.#now = now;
   }

@@ -1,9 +1,13 @@
-/** Work that tells whether its holder has ended it: also when code that knows nothing of the kit did. */
+/** Wraps work so that the test kit knows whether its holder ended it, also if other code did. */
 import type { Work } from "../hub/work.ts";
 
+/** Work, and whether it has ended. */
 export interface WatchedWork {
   readonly work: Work;
-  /** Completed, failed, declined, asked about, given back or handed on by its holder. */
+  /**
+   * Returns true if its holder completed, failed, declined, released or handed on the work, or asked a
+   * question.
+   */
   isOver(): boolean;
 }
 
@@ -19,6 +23,7 @@ const ENDINGS: readonly PropertyKey[] = [
 
 type Method = (...args: readonly unknown[]) => unknown;
 
+/** Wraps work in a proxy that records calls which end it. */
 export function watchWork(work: Work): WatchedWork {
   let over = false;
   const watching =

@@ -1,23 +1,23 @@
 /**
- * The content of a memory as lines of Markdown, and back to exactly what it was: whatever it
- * contains (headings, bullets, comments, blank lines, spaces at either end), it neither ends its
- * entry nor begins another. What a person types comes through as it would be rendered.
+ * Encodes the content of a memory as lines of Markdown, and decodes it to exactly the same content. Headings,
+ * bullets, comments, blank lines and leading or trailing spaces in it neither end its entry nor begin
+ * another. What a person types is decoded as Markdown renders it.
  */
 
-/** A character that Markdown takes as it is after a backslash. */
+/** A character that is literal in Markdown after a backslash. */
 const ESCAPED = /\\([!-/:-@[-`{-~])|&#(\d{1,7});/g;
-/** Control characters and line ends other than ours: editors change them. */
+/** Control characters and line ends other than \n, which editors change. */
 const CONTROL = /[^\P{Cc}\t]|[\u2028\u2029\ufeff]/gu;
-/** What begins a block at the start of a line. */
+/** What starts a block at the beginning of a line. */
 const HEADING_OR_QUOTE = /^(#{1,6}(?:\s|$)|>|={2,}\s*$|```|~~~)/;
 const BULLET_OR_RULE = /^(?:[-+*](?:\s|$)|([-*_])(?:\s*\1){2,}\s*$)/;
 const NUMBER = /^(\d{1,9})([.)])(?=\s|$)/;
 
 const entity = (character: string): string => `&#${character.codePointAt(0)};`;
 
-/** One string per line. The first is never empty. */
+/** Encodes content as lines. The first line is never empty. */
 export function encodeContent(content: string): string[] {
-  // Line breaks in front would leave a bullet without text.
+  // Leading line breaks would leave a bullet without text.
   const [breaks = ""] = /^\n*/.exec(content) ?? [];
   const [first = "", ...rest] = content.slice(breaks.length).split("\n");
   return [entity("\n").repeat(breaks.length) + encodeLine(first), ...rest.map(encodeLine)];
@@ -35,7 +35,7 @@ function encodeLine(line: string): string {
   return text.replace(NUMBER, "$1\\$2");
 }
 
-/** A line as it was before, or as a person means it. */
+/** Decodes a line that was encoded, or typed by a person. */
 export function decodeLine(line: string): string {
   return line.replace(ESCAPED, (whole, escaped?: string, number?: string) => {
     if (escaped !== undefined) return escaped;

@@ -1,7 +1,7 @@
 /**
- * What a team knows, as a document for people: grouped by type, only what still holds, each entry
- * with a marker that ties it to its record. The same state gives the same text, so that a version
- * control sees changes of the memory and nothing else.
+ * Renders the memories of a team as a Markdown document for people (MEMORY.md): grouped by type, only current
+ * records, each entry with a marker that ties it to its record. The same state gives the same text, so that
+ * version control shows only changes of the memories.
  */
 import { checkLimit } from "../../base/limits.ts";
 import type { Memory } from "../../memory/record.ts";
@@ -20,12 +20,13 @@ import { markerOf } from "./marker.ts";
 const DOCUMENT_HEADER = `# Memory
 
 <!--
-Written by Baton. To take changes in: baton import --markdown MEMORY.md --agent <name>
-An entry that you change supersedes its record, a new one becomes a record; one that you delete here
-stays in the store. Leave the marks at the ends of entries where they are.
+Written by Baton. To import changes: baton import --markdown MEMORY.md --agent <name>
+A changed entry supersedes its record, a new entry becomes a new record; an entry that you delete here
+stays in the store. Keep the markers at the ends of entries.
 -->
 `;
 
+/** Returns the document. Throws `limit_exceeded` if it is larger than `limits.documentBytes`. */
 export async function renderDocument(
   workspace: Workspace,
   query: MemoryExportQuery,
@@ -55,7 +56,10 @@ export async function renderDocument(
   return DOCUMENT_HEADER + sections.join("");
 }
 
-/** Of other types only when they are asked for; never what the hub itself wrote. */
+/**
+ * Returns true for records that belong in the document: other types only if requested, never records of the
+ * hub.
+ */
 function isForPeople(memory: Memory, query: MemoryExportQuery): boolean {
   if (memory.redacted !== undefined || memory.trail !== undefined) return false;
   if (query.type === undefined && !Object.hasOwn(HEADINGS, memory.type)) return false;

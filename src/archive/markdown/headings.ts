@@ -1,6 +1,6 @@
-/** Which types of memories a document for people has, and under which heading. */
+/** Maps types of memories to headings of a Markdown document, and back. */
 
-/** In the order in which they stand. What agents do step by step is not in it. */
+/** The heading of each type, in document order. Types for single steps of agents are left out. */
 export const HEADINGS: Readonly<Record<string, string>> = {
   decision: "Decisions",
   constraint: "Constraints",
@@ -15,7 +15,7 @@ export const HEADINGS: Readonly<Record<string, string>> = {
   artifact: "Artifacts",
 };
 
-/** Words that people use for the same. */
+/** Other headings that people use, and the type they stand for. */
 const HEADING_SYNONYMS: Readonly<Record<string, string>> = {
   rules: "constraint",
   rule: "constraint",
@@ -31,9 +31,10 @@ const HEADING_SYNONYMS: Readonly<Record<string, string>> = {
 
 const TYPE_HEADING = /^type: ([a-z][a-z0-9_-]*)$/;
 
+/** Returns the heading of a type. */
 export const headingOf = (type: string): string => HEADINGS[type] ?? `Type: ${type}`;
 
-/** The type a heading stands for; undefined when it is a heading of somebody's own. */
+/** Returns the type that a heading stands for; undefined for any other heading. */
 export function typeOf(heading: string): string | undefined {
   const word = heading.trim().toLowerCase();
   const known = Object.entries(HEADINGS).find(

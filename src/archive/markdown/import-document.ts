@@ -1,7 +1,8 @@
 /**
- * Taking a document in: entries without a mark become records, changed ones supersede the records
- * they are marked with, and everything else is left alone, above all what was deleted from the
- * document. All of it in one write, or nothing; taking the same document in twice changes nothing.
+ * Imports a Markdown document: entries without a marker become records, changed entries supersede the records
+ * of their markers, and everything else stays as it is, including records that were deleted from the
+ * document. Everything is written in one operation or not at all. Importing the same document twice changes
+ * nothing.
  */
 
 import * as z from "zod";
@@ -24,31 +25,34 @@ import { typeOf } from "./headings.ts";
 import { isMarkedBy } from "./marker.ts";
 import { type DocumentEntry, parseDocument } from "./parse.ts";
 
+/** Options of `memories.importMarkdown()`. */
 export const DocumentSchema = z.strictObject({
-  /** Only says what it would do. */
+  /** True: report what would be written, without writing. Default: false. */
   dryRun: z.boolean().default(false),
   /** The task of new entries. */
   task: Name.optional(),
-  /** The type of new entries under headings that say none. */
+  /** The type of new entries under headings that do not name a type. Default: "fact". */
   type: z.string().min(1).default("fact"),
 });
 
 export type DocumentOptions = z.input<typeof DocumentSchema>;
 type CheckedDocumentOptions = z.output<typeof DocumentSchema>;
 
+/** An entry that was written. */
 export interface ImportedEntry {
   readonly line: number;
   readonly type: string;
   /** The record that was written; absent after a dry run. */
   readonly memory?: string;
-  /** The records it is in place of; none for a new entry. */
+  /** The records that it supersedes; empty for a new entry. */
   readonly supersedes: readonly string[];
 }
 
+/** The result of importing a document. */
 export interface DocumentReport {
   readonly taken: readonly ImportedEntry[];
   readonly unchanged: number;
-  /** Entries whose records were redacted since: what stands in the document is not taken in again. */
+  /** Entries of records that were redacted since. Their text is not imported again. */
   readonly redacted: readonly { readonly line: number; readonly memory: string }[];
 }
 
@@ -57,6 +61,10 @@ type EntryDecision =
   | { readonly kind: "redacted"; readonly memory: string }
   | { readonly kind: "take"; readonly input: MemoryInput; readonly supersedes: readonly string[] };
 
+/**
+ * Imports a document. Throws `document_stale` if it changes a memory that was changed since it was written,
+ * and `limit_exceeded`.
+ */
 export async function importDocument(
   workspace: Workspace,
   author: Author,
@@ -105,13 +113,13 @@ async function takeText(
   };
 }
 
-/** What the store has to do with the document. */
+/** The stored memories that matter for the document. */
 interface ExistingMemories {
-  /** The records that entries are marked with, as far as the reader may see them. */
+  /** The records of the markers, as far as the reader may see them. */
   readonly marked: ReadonlyMap<string, Memory>;
-  /** What came after them. */
+  /** Records that superseded them. */
   readonly after: ReadonlyMap<string, readonly Memory[]>;
-  /** The contents (with their types) that are known and hold; also those that are taken here. */
+  /** Current contents with their types, including those that this import adds. */
   readonly contents: Set<string>;
 }
 
@@ -153,7 +161,7 @@ function decideEntry(
 ): EntryDecision {
   const of = entry.markers.flatMap(({ memory }) => known.marked.get(memory) ?? []);
   const [first] = of;
-  // Marks of another workspace mean nothing here.
+  // Markers of another workspace have no meaning here.
   if (first === undefined) return decideNew(entry, known, options);
   const gone = of.find(({ redacted }) => redacted !== undefined);
   if (gone !== undefined) return { kind: "redacted", memory: gone.id };
@@ -161,13 +169,13 @@ function decideEntry(
     const record = known.marked.get(marker.memory);
     if (record && !isMarkedBy(marker, record.digest)) throw foreign(entry, record.id);
   }
-  if (entry.content.trim() === "") return { kind: "unchanged" }; // Emptied is deleted.
+  if (entry.content.trim() === "") return { kind: "unchanged" }; // An emptied entry counts as deleted.
   const type = typeOf(entry.heading) ?? first.type;
   const same = (record: Memory): boolean =>
     record.type === type && record.content === entry.content;
   if (of.length === 1 && same(first)) return { kind: "unchanged" };
   const later = of.flatMap(({ id }) => known.after.get(id) ?? []);
-  if (later.some(same)) return { kind: "unchanged" }; // This very change was taken in before.
+  if (later.some(same)) return { kind: "unchanged" }; // The same change was imported before.
   const [newer] = later;
   if (newer !== undefined) throw stale(entry, first.id, newer);
   const supersedes = of.map(({ id }) => id);
@@ -189,14 +197,14 @@ function decideNew(
   const key = contentKeyOf(type, content);
   if (contents.has(key)) return { kind: "unchanged" };
   contents.add(key);
-  // A heading of somebody's own says what it is about; a sentence of a heading is no tag.
+  // A heading that is not a type becomes a tag, unless it is as long as a sentence.
   const isOwn = heading !== "" && typeOf(heading) === undefined;
   const tags = isOwn && heading.length <= FORMAT_LIMITS.nameLength ? { tags: [heading] } : {};
   const task = options.task === undefined ? {} : { task: options.task };
   return { kind: "take", supersedes: [], input: { type, content, ...tags, ...task } };
 }
 
-/** About the same, for the same readers. */
+/** Returns the new version of a record, with the same task, tags and scope. */
 function supersedingInputOf(
   { task, tags, concepts, scope, session }: Memory,
   how: {
@@ -220,18 +228,18 @@ function supersedingInputOf(
 
 function stale(entry: DocumentEntry, id: string, newer: Memory): BatonError {
   return new BatonError("document_stale", {
-    message: `Line ${entry.line} changes ${id}, which ${newer.agent} has changed meanwhile (${newer.id}).`,
+    message: `Line ${entry.line} changes ${id}, which ${newer.agent} changed after the document was exported (${newer.id}).`,
     path: `line ${entry.line}`,
-    hint: "Export the document again and make the change there. Nothing was taken in.",
+    hint: "Export the document again and repeat the change there; nothing was imported.",
     details: { line: entry.line, memory: id, newer: newer.id },
   });
 }
 
 function foreign(entry: DocumentEntry, id: string): BatonError {
   return new BatonError("document_stale", {
-    message: `Line ${entry.line} is marked with ${id}, but was not made from that record.`,
+    message: `Line ${entry.line} has the marker of ${id}, but its digest does not match that record.`,
     path: `line ${entry.line}`,
-    hint: "Put the mark right, or take it away to have the entry taken in as a new one.",
+    hint: "Correct the marker, or remove it to import the entry as a new one.",
     details: { line: entry.line, memory: id },
   });
 }

@@ -1,16 +1,17 @@
 /**
- * A document as entries: every bullet and every paragraph is one, with all that belongs to it.
- * Headings say of which type they are. Comments, rules and a block of settings at the top (between
- * `---`) are no entries.
+ * Parses a Markdown document into entries: every bullet and every paragraph is one, with the lines that
+ * belong to it. Headings give the type. Comments, rules and front matter (between `---` at the top) are not
+ * entries.
  */
 
 import { decodeLine } from "./encode-content.ts";
 import { extractMarkers, type Marker } from "./marker.ts";
 
+/** One entry of a document. */
 export interface DocumentEntry {
-  /** Where it begins, counted from 1. */
+  /** The line where it starts, counted from 1. */
   readonly line: number;
-  /** The heading it stands under; empty before the first. */
+  /** The heading above it; empty before the first. */
   readonly heading: string;
   readonly content: string;
   readonly markers: readonly Marker[];
@@ -25,12 +26,13 @@ const FENCE = /^\s*(```+|~~~+)/;
 interface OpenEntry {
   readonly line: number;
   readonly bullet: boolean;
-  /** How far what belongs to it is indented. */
+  /** The indentation of its continuation lines. */
   readonly indent: number;
   readonly lines: string[];
   readonly markers: Marker[];
 }
 
+/** Returns the entries of a document in order. */
 export function parseDocument(text: string): DocumentEntry[] {
   return new Parser(
     text
@@ -46,7 +48,7 @@ class Parser {
   #open: OpenEntry | undefined;
   #heading = "";
   #blanks = 0;
-  /** What closes the block of code we are in. */
+  /** The fence that closes the current code block; undefined outside of one. */
   #fence: string | undefined;
   #comment = false;
 
@@ -90,7 +92,10 @@ class Parser {
     }
   }
 
-  /** After a blank line only what is indented belongs to a bullet, and nothing to a paragraph. */
+  /**
+   * Returns true if a line continues the open entry. After a blank line, only indented lines continue a
+   * bullet, and nothing continues a paragraph.
+   */
   #belongs(line: string): boolean {
     if (this.#open === undefined) return false;
     return this.#blanks === 0 || (this.#open.bullet && /^(?: {2}|\t)/.test(line));
@@ -113,7 +118,7 @@ class Parser {
     this.#open?.markers.push(...markers);
   }
 
-  /** Code stands as it is, also what looks like Markdown in it. */
+  /** Keeps code unchanged, including what looks like Markdown in it. */
   #code(line: string): void {
     const text = outdented(line, this.#open?.indent ?? 0);
     this.#open?.lines.push(text);
@@ -143,7 +148,7 @@ function outdented(line: string, indent: number): string {
   return line.slice(Math.min(spaces.length, indent));
 }
 
-/** The line after settings at the top; 0 when there are none. */
+/** Returns the index after the front matter; 0 if there is none. */
 function endOfSettings(lines: readonly string[]): number {
   if (lines[0]?.trim() !== "---") return 0;
   const end = lines.findIndex((line, i) => i > 0 && line.trim() === "---");

@@ -1,6 +1,6 @@
 /**
- * A handoff that an agent holds or that waits for it, as catch-up shows it: where it stands and what must not
- * be forgotten of it. In full where there is room; else what binds; else by name.
+ * Renders a handoff that an agent holds or that waits for it, for the catch-up: in full if it fits, otherwise
+ * what is binding, otherwise one line.
  */
 
 import { type InboxOwner, inboxesOf } from "../../delivery/watch/inbox-listing.ts";
@@ -14,19 +14,23 @@ import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import { fenceText, quoteText } from "../../text/fence.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** Open handoffs that are shown one by one. */
+/** The maximum number of open handoffs that are shown one by one. */
 export const HANDOFFS_SHOWN = 20;
 
+/** An open handoff with what the catch-up shows of it. */
 export interface OpenHandoff extends DeliveryWithEnvelopeRow {
-  /** Undefined: it cannot be read here. */
+  /** Undefined if this version of Baton cannot read the envelope. */
   readonly parsed: Envelope | undefined;
   /** What earlier handoffs of the task reported. */
   readonly progress: readonly LedgerProgress[];
-  /** What it carries that is quarantined. */
+  /** Quarantined memories that it carries. */
   readonly warnings: readonly Warning[];
 }
 
-/** Returns one more than is shown, so that the text can say that there are more. */
+/**
+ * Returns the open handoffs of a receiver: one more than is shown, so that the text can state that there are
+ * more.
+ */
 export async function openHandoffs(
   workspace: Workspace,
   receiver: InboxOwner,
@@ -58,31 +62,31 @@ export async function openHandoffs(
   );
 }
 
-/** Whether the agent has accepted it, in whatever session. */
+/** Returns true if the agent has accepted it, in any session. */
 export const isHeldBy = (agent: string, { delivery }: DeliveryWithEnvelopeRow): boolean =>
   delivery.state === "accepted" && delivery.holder === agent;
 
-/** By name, with its warnings. */
+/** Renders one line, with its warnings. */
 export function handoffLine({ delivery, warnings }: OpenHandoff): string {
   const { task, sender, state, id } = delivery;
   const head = `- ${quoteText(task)}, from ${sender}, ${state} (${id})`;
   const shown = warnings.slice(0, WARNINGS_SHOWN).map(warningLine);
   const more = warnings.length - shown.length;
-  const rest = more === 0 ? [] : [`  (${more} more of what it carries are quarantined.)`];
+  const rest = more === 0 ? [] : [`  (${more} more quarantined memories.)`];
   return [head, ...shown, ...rest].join("\n");
 }
 
-/** Of one handoff. Accepting it returns all of them. */
+/** Warnings shown per handoff. Accepting it returns all of them. */
 const WARNINGS_SHOWN = 3;
 
 const warningLine = ({ memory, by }: Warning): string =>
   `  Do not build on ${memory}: quarantined by ${by}.`;
 
-/** With what binds its holder: musts, what must not be redone, open decisions. */
+/** Renders it with what binds its holder: must constraints, what must not be redone, open decisions. */
 export const handoffBindings = (open: OpenHandoff): string =>
   withBody(open, (envelope) => bindingsOf(envelope, open.progress));
 
-/** With everything that says where it stands. */
+/** Renders it with everything about its state. */
 export const handoffInFull = (open: OpenHandoff): string =>
   withBody(open, (envelope) => {
     const { intent, state, next, blocked } = envelope;
@@ -97,7 +101,7 @@ export const handoffInFull = (open: OpenHandoff): string =>
 
 function withBody(open: OpenHandoff, bodyOf: (envelope: Envelope) => readonly string[]): string {
   const line = handoffLine(open);
-  if (open.parsed === undefined) return `${line}\n  It cannot be read here.`;
+  if (open.parsed === undefined) return `${line}\n  This version of Baton cannot read it.`;
   const reasons = open.warnings
     .slice(0, WARNINGS_SHOWN)
     .map(({ memory, reason }) => `quarantined (${memory}): ${reason}`);
@@ -105,7 +109,7 @@ function withBody(open: OpenHandoff, bodyOf: (envelope: Envelope) => readonly st
   return body.length === 0 ? line : `${line}\n${fenceText(body.join("\n"))}`;
 }
 
-/** Of what is done, the newest: a long line has done more than a reader needs at once. */
+/** How many completed steps are shown, the newest first, because a long line has more than a reader needs. */
 const DONE_SHOWN = 12;
 
 function bindingsOf(envelope: Envelope, progress: readonly LedgerProgress[]): string[] {
@@ -127,6 +131,6 @@ function bindingsOf(envelope: Envelope, progress: readonly LedgerProgress[]): st
     ...reported("doNotRedo", envelope.doNotRedo).map((text) => `do not redo: ${text}`),
     ...done.slice(0, DONE_SHOWN).map((text) => `done: ${text}`),
     ...(left > 0 ? [`(${left} more done: see the ledger of the task)`] : []),
-    ...envelope.decisions.map(({ id, question }) => `to be decided (${id}): ${question}`),
+    ...envelope.decisions.map(({ id, question }) => `open decision (${id}): ${question}`),
   ];
 }

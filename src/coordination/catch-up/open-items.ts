@@ -1,6 +1,6 @@
 /**
- * What is open where an agent has worked: questions that wait for its answer, and decisions that nobody has
- * made yet. For whoever wakes without a handoff: others may be waiting all the same.
+ * Lists open items where an agent has worked: questions that wait for its answer, and decisions that were not
+ * made yet. For an agent that starts without a handoff, because others may still wait for it.
  */
 
 import { listQuestions } from "../../delivery/settle/questions.ts";
@@ -8,7 +8,7 @@ import { ledgerOf } from "../../ledger/ledger.ts";
 import { fenceText, quoteText } from "../../text/fence.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** Each with what it is about, ready to be listed. Without an agent, of the tasks alone. */
+/** Returns the open items as list entries. With an empty agent, only the decisions of the tasks. */
 export async function listOpenItems(
   workspace: Workspace,
   agent: string,

@@ -1,4 +1,4 @@
-/** Handoffs among recent records, as news: who handed what to whom, where it stands, what was done, what is next. */
+/** Renders handoffs among recent records: sender, receiver, state, what was done and what is next. */
 
 import { addressOf } from "../../envelope/schema.ts";
 import type { Memory } from "../../memory/record.ts";
@@ -6,10 +6,10 @@ import { tryParseEnvelope } from "../../store/parse-envelope.ts";
 import { fenceAddress, fenceText, quoteText } from "../../text/fence.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** The newest handoffs that are looked up; the others are shown by their record. */
+/** How many handoffs are read; the others are shown as plain records. */
 const MAX_HANDOFFS = 10;
 
-/** Returns the text of each handoff among the records, by the record's id. */
+/** Returns the text of each handoff among the records, by the id of the record. */
 export async function renderRecentHandoffs(
   workspace: Workspace,
   memories: readonly Memory[],

@@ -1,7 +1,7 @@
 /**
- * Carrying a decision out. What counts is one store operation: the decision (of two who decide at once
- * one stands), the memory that says so, and what it does to the delivery. What follows (a task that is
- * ended, the report that is closed) can be done again by whoever finds it undone.
+ * Carries out a decision about a failure. One store operation writes the decision (of two concurrent
+ * decisions one stands), the memory that states it, and its effect on the delivery. What follows (ending a
+ * task, closing the report) is repeatable: any process that finds it undone completes it.
  */
 import { clip } from "../../base/clip.ts";
 import { isBatonError } from "../../base/errors.ts";
@@ -24,17 +24,21 @@ import { findTaskLedger } from "../tasks/read.ts";
 import type { CheckedDecision } from "./decision.ts";
 import { type FailureSnapshot, findFailureByAttempt } from "./find-failure.ts";
 
-/** Who decides, and how the report is settled where it is that one's work. */
+/** The agent that decides. `settle` completes the report if that agent holds it as work. */
 export interface Decider {
   readonly author: Author;
   readonly settle?: ((summary: string) => Promise<void>) | undefined;
 }
 
+/** A decision that ends the failure: every kind except "ask". */
 export type FinalDecision = CheckedDecision & {
   readonly decision: Exclude<CheckedDecision["decision"], "ask">;
 };
 
-/** The decision as it is kept; undefined when somebody was quicker, or what it is about has changed. */
+/**
+ * Writes a decision and its effect. Returns the decision as stored; undefined if another decision was made
+ * first, or the delivery has changed.
+ */
 export async function applyDecision(
   workspace: Workspace,
   { author }: Decider,
@@ -87,7 +91,7 @@ function storedDecisionOf(
   };
 }
 
-/** Tried again only while its task is not closed: whoever closes it meanwhile changes the ground. */
+/** Returns the entry that makes a redrive fail if the task is closed meanwhile. */
 async function openTaskGuard(
   workspace: Workspace,
   { failed }: FailureSnapshot,
@@ -96,7 +100,7 @@ async function openTaskGuard(
   return task?.kept.queue === undefined ? [] : [task.put];
 }
 
-/** One whose deadline will have passed when it is tried again is given as much time as it had. */
+/** Gives a delivery whose deadline will have passed at the redrive as much time as it had originally. */
 function renewPassedDeadline(
   workspace: Workspace,
   { delivery, envelope }: DeliveryWithEnvelopeRow,
@@ -122,7 +126,7 @@ function recordOf(
   return {
     id: record,
     type: "decision",
-    content: `${by} decided about the failure of "${task}" (${failure.type}): ${does}${to ? ` by ${to}` : ""}. ${reason}`,
+    content: `${by} decided about the failure of "${task}" (${failure.type}): ${does}${to ? ` by ${to}` : ""}. Reason: ${reason}`,
     data: {
       ...of,
       by,
@@ -140,9 +144,9 @@ function recordOf(
 }
 
 const DECISION_EFFECTS = {
-  abort: "its task is given up",
-  reroute: "it is tried",
-  retry: "it is tried again",
+  abort: "the task is aborted",
+  reroute: "it is handled",
+  retry: "it is retried",
 } as const;
 
 interface AbortInput {
@@ -168,7 +172,7 @@ async function abort(
   return moved && kept;
 }
 
-/** What follows from a decision: done again by whoever finds it undone, it changes nothing. */
+/** Completes what follows from a decision. Repeatable: doing it again changes nothing. */
 export async function finishDecision(
   workspace: Workspace,
   decider: Decider,
@@ -177,7 +181,7 @@ export async function finishDecision(
 ): Promise<void> {
   const { report, failed } = await findFailureByAttempt(workspace, of);
   if (seen !== undefined && seen.delivery.id !== report?.delivery.id) {
-    await closeReport(workspace, decider, seen, `another report of it was decided about`);
+    await closeReport(workspace, decider, seen, `another report of the same failure was decided`);
   }
   if (decision.decision === "abort") {
     const { by, task, reason, record: causedBy } = decision;
@@ -191,7 +195,7 @@ export async function finishDecision(
   }
 }
 
-/** The report is completed by whoever has it, or taken back: nothing is left to decide. */
+/** Closes a report: completes it if this agent holds it, otherwise cancels it. */
 export async function closeReport(
   workspace: Workspace,
   { author, settle }: Decider,
@@ -201,7 +205,7 @@ export async function closeReport(
   if (!isOpen(delivery.state)) return;
   const summary = clip(why, FORMAT_LIMITS.textLength);
   if (delivery.state === "accepted" && delivery.holder === author.agent) {
-    const holder = { ...author, instance: delivery.instance }; // Whose work it is does not change.
+    const holder = { ...author, instance: delivery.instance }; // The accepting session stays its holder.
     try {
       if (settle === undefined)
         await complete(workspace, holder, { delivery, envelope }, { summary });

@@ -1,6 +1,6 @@
 /**
- * Asking: a decision is left to a person, or to another agent. The report goes to them, with the time
- * they have; they decide as whoever asked could have. In silence it goes to the hub.
+ * Passes a decision about a failure to a person or another agent. The report is rerouted to them, with a time
+ * limit, and they have the same options as the agent that asked. If they do not decide in time, the hub does.
  */
 
 import { clip } from "../../base/clip.ts";
@@ -28,7 +28,10 @@ import { askingPolicy } from "./asking-policy.ts";
 import type { CheckedDecision } from "./decision.ts";
 import type { FailureSnapshot } from "./find-failure.ts";
 
-/** Who was asked; undefined when the report has changed meanwhile. */
+/**
+ * Reroutes the report of a failure. Returns the id of the agent that was asked; undefined if the report
+ * changed meanwhile. Throws `not_open` if there is no open report, and `unknown_agent`.
+ */
 export async function askForDecision(
   workspace: Workspace,
   author: Author,
@@ -78,7 +81,7 @@ async function rerouteReport(
   const record = {
     type: "decision",
     task: delivery.task,
-    content: `${author.agent} asks ${who.id} about the failure of "${delivery.task}" (${failure.type}). ${reason}`,
+    content: `${author.agent} asked ${who.id} to decide about the failure of "${delivery.task}" (${failure.type}). Reason: ${reason}`,
     data: { ...of, by: author.agent, decision: "ask", reason, to: who.id },
     relations: [{ kind: "caused-by" as const, to: report.envelope.memory }],
   };
@@ -118,7 +121,9 @@ async function requireAgentInfo(workspace: Workspace, to: string): Promise<Agent
   return agentInfo(await requireAgent(workspace, to));
 }
 
-/** The first person there is, other than who asks. */
+/**
+ * Returns the first active person other than the agent that asks. Throws `unknown_agent` if there is none.
+ */
 async function requireAnyPerson({ store, name }: Workspace, { agent }: Author): Promise<AgentInfo> {
   const agents = (await store.listAgents(name)).map(agentInfo);
   const person = agents.find(
@@ -126,17 +131,17 @@ async function requireAnyPerson({ store, name }: Workspace, { agent }: Author): 
   );
   if (person !== undefined) return person;
   throw new BatonError("unknown_agent", {
-    message: `There is nobody to ask: no person is registered in workspace "${name}".`,
+    message: `No person can be asked: none other than the caller is registered and active in workspace "${name}".`,
     path: "to",
-    hint: 'Name an agent to ask, or register a person: hub.agent("…", { kind: "person" }).',
+    hint: 'Pass the agent to ask in to, or register a person: hub.agent("…", { kind: "person" }).',
   });
 }
 
-/** Who asks in a circle does not go on for ever. */
+/** Returns the error that stops agents from passing a decision around without end. */
 function askedEnough({ of }: FailureSnapshot): BatonError {
   const { listItems: max } = FORMAT_LIMITS;
   return new BatonError("limit_exceeded", {
-    message: `Somebody was asked about ${of.delivery} ${max} times.`,
+    message: `The decision about ${of.delivery} was passed on ${max} times, the maximum.`,
     path: "decision",
     hint: "Decide: retry, reroute or abort.",
     details: { ...of, limit: "listItems", max },
@@ -145,9 +150,9 @@ function askedEnough({ of }: FailureSnapshot): BatonError {
 
 function nothingToAsk({ of }: FailureSnapshot): BatonError {
   return new BatonError("not_open", {
-    message: `There is no open report of ${of.delivery} that somebody could be asked about.`,
+    message: `The failure of ${of.delivery} has no open report, so the decision cannot be passed on.`,
     path: "delivery",
-    hint: "Decide yourself: retry, reroute or abort.",
+    hint: "Decide it directly: retry, reroute or abort.",
     details: { ...of },
   });
 }

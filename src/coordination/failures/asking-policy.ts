@@ -1,24 +1,24 @@
-/** How long whoever is asked has to decide about a failure; then it goes to the hub. */
+/** The delivery policy of failure reports: how long the receiver has to decide before the hub does. */
 
 import { FORMAT_LIMITS, type Limits } from "../../base/limits.ts";
 import { AT_ONCE_MS } from "../../delivery/settings/policy.ts";
 import type { PolicyInput } from "../../envelope/schema.ts";
 import { SYSTEM } from "../../memory/agents.ts";
 
-/** A person is reminded so often before its time is up. */
+/** How often a person is reminded before the time is up. */
 const REMINDERS = 4;
 
 const capDuration = (ms: number): number => Math.min(ms, FORMAT_LIMITS.durationMs);
 
-/** Who is asked, as far as that goes. */
+/** The agent that is asked. */
 interface AskedAgent {
   readonly id?: string;
   readonly kind?: "agent" | "person" | undefined;
 }
 
 /**
- * An agent accepts it in time, and then decides in time; a person is reminded until its time is up; the hub
- * decides at once.
+ * Returns the policy of a report. An agent must accept within `limits.coordinatorMs` and decide within twice
+ * that; a person is reminded and has `limits.personMs`; the hub decides at once.
  */
 export function askingPolicy(
   { coordinatorMs, personMs }: Limits,

@@ -1,6 +1,6 @@
 /**
- * The hub as coordinator: what nobody else decides about in time, it does. Called by whoever carries out
- * policies, as often as it takes: a decision that was made and not carried out is finished first.
+ * Decides about failures as the hub: those that no coordinator decides in time. Called while due deliveries
+ * are processed, as often as necessary; a decision that was made and not carried out is completed first.
  */
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
@@ -22,6 +22,10 @@ import {
 import { failureInfoOf } from "./info.ts";
 import { type CoordinateFunction, isRefusal, proposeDecisions } from "./proposals.ts";
 
+/**
+ * Decides about the failure of a report, if it is due and no other agent has. `consult`: the hub's
+ * `coordinate` option.
+ */
 export async function coordinate(
   workspace: Workspace,
   report: string,
@@ -37,7 +41,7 @@ export async function coordinate(
     case "over":
       await withdrawReport(trunk, hub, found);
       return;
-    case "pending": // Whoever gives it up comes back to this; if nobody does, it is looked at again.
+    case "pending": // The process that gives it up calls this again; otherwise it is checked again later.
       if (delivery.receiver === SYSTEM) await scheduleRecheck(trunk, delivery);
       return;
     case "given_up":
@@ -71,18 +75,16 @@ async function decideAsHub(
   const why = passedOver.join("; ");
   const last = {
     decision: "abort",
-    reason: clip(`Nothing else can be done: ${why}`, LONGEST),
+    reason: clip(`No other decision could be carried out: ${why}`, LONGEST),
   } as const;
   await decideWithRetry(workspace, hub, found, last);
 }
 
 const LONGEST = FORMAT_LIMITS.textLength;
 
-/** What could not be done instead stands with the decision. */
+/** Adds to the reason which decisions could not be carried out. */
 const withSkipReasons = (reason: string, passedOver: readonly string[]): string =>
-  passedOver.length === 0
-    ? reason
-    : clip(`${reason} (passed over: ${passedOver.join("; ")})`, LONGEST);
+  passedOver.length === 0 ? reason : clip(`${reason} (skipped: ${passedOver.join("; ")})`, LONGEST);
 
 async function decideWithRetry(
   workspace: Workspace,
@@ -91,7 +93,7 @@ async function decideWithRetry(
   decision: CheckedDecision,
 ): Promise<DecideResult> {
   let found = first;
-  return retryWrite({ what: "The hub's decision was overtaken" }, async () => {
+  return retryWrite({ what: "The failure was changed" }, async () => {
     const answer = await decideOnce(workspace, hub, found, decision);
     if (answer !== undefined) return answer;
     found = await findFailureByAttempt(workspace, first.of);

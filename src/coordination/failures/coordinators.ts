@@ -1,18 +1,21 @@
-/** Who decides about failures: agents of this role; where nobody who has it is at work, the hub itself. */
+/** Which agents decide about failures: those with the role coordinator; if none is active, the hub. */
 import { agentInfo } from "../../memory/agents.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
+/** The role that decides about failures. */
 export const COORDINATOR = "coordinator";
 
+/** Whether agents with the role coordinator exist and receive work. */
 export interface CoordinatorAvailability {
-  /** Somebody can be told, now or when it is resumed. */
+  /** True if a coordinator can be notified, now or when it is unpaused. */
   readonly isRegistered: boolean;
-  /** Somebody is given work now. */
+  /** True if a coordinator receives work now. */
   readonly isActive: boolean;
-  /** Nobody who is given work is anything but a person: they are given a person's time. */
+  /** True if all active coordinators are persons, who get the time limit of a person. */
   readonly arePersons: boolean;
 }
 
+/** Returns the availability of coordinators in a workspace. */
 export async function readCoordinatorAvailability({
   store,
   name,

@@ -1,6 +1,6 @@
 /**
- * Deciding about a failure, by whoever may: an agent with the role, whoever has the report, the hub. Of
- * two who decide one stands, and the other is told.
+ * Decides about a failure on behalf of an agent with the role coordinator, the receiver of the report, or the
+ * hub. Of two concurrent decisions one stands, and the other caller gets it as the result.
  */
 
 import { clip } from "../../base/clip.ts";
@@ -38,6 +38,10 @@ import {
   findFailureByAttempt,
 } from "./find-failure.ts";
 
+/**
+ * Decides about a failure, by the delivery that was given up or the delivery of its report. Throws
+ * `not_permitted`, `unknown_delivery`, and `not_open` if there is nothing to decide.
+ */
 export async function decide(
   workspace: Workspace,
   decider: Decider,
@@ -48,16 +52,17 @@ export async function decide(
   const trunk = onMainBranch(workspace);
   const first = await findFailure(trunk, id);
   await requireDecisionPermission(trunk, decider, first);
-  // It may be on its way still: told first, then parked.
+  // It may still be in the process of being given up: the report is sent before the delivery is
+  // dead-lettered.
   if (failureStatusOf(first, workspace.clock.now()) === "pending") await processDue(workspace);
-  return retryWrite({ what: "The decision was overtaken" }, async () => {
+  return retryWrite({ what: "The failure was changed" }, async () => {
     const found = await findFailureByAttempt(trunk, first.of);
     const answer = await decideOnce(trunk, decider, found, checked);
     return answer ?? RETRY;
   });
 }
 
-/** Undefined: what it is about has changed meanwhile. */
+/** Makes a decision once. Returns undefined if the failure has changed meanwhile. */
 export async function decideOnce(
   workspace: Workspace,
   decider: Decider,
@@ -86,12 +91,12 @@ export async function decideOnce(
   return { kind: "decided", ...kept, delivery: deliveryOf(failed.delivery) };
 }
 
-/** Its task was closed meanwhile, most likely by a decision: look again. */
+/** The task was closed meanwhile, most likely by a decision: read it again. */
 function ignoreTaskClosed(error: unknown): undefined {
   if (!isBatonError(error) || error.code !== "task_closed") throw error;
 }
 
-/** Whether it is given up still, and nobody has closed its task or is about to. */
+/** Returns true if the delivery is still given up and its task is neither closed nor being ended. */
 async function isUndecided(workspace: Workspace, found: FailureSnapshot): Promise<boolean> {
   if (failureStatusOf(found, workspace.clock.now()) !== "given_up") return false;
   return (await endingOf(workspace, found.failed.delivery.task)) === undefined;
@@ -105,7 +110,7 @@ async function endingOf(
   return kept?.closed ?? kept?.ending;
 }
 
-/** There is nothing to decide any more: nobody is bothered with it. */
+/** Closes the report of a failure that no longer needs a decision. */
 export async function withdrawReport(
   workspace: Workspace,
   decider: Decider,
@@ -113,7 +118,7 @@ export async function withdrawReport(
 ): Promise<DecideResult> {
   const { of, failed, report } = found;
   const { delivery } = failed;
-  // It was read bit by bit: somebody may have decided in between, and this is what came of it.
+  // The failure was read in several steps: a decision may have been made in between.
   const decision = await findDecision(workspace, of);
   if (decision !== undefined) {
     await finishDecision(workspace, decider, found, decision);
@@ -122,14 +127,14 @@ export async function withdrawReport(
   if (report === undefined) throw notGivenUp(delivery.id, delivery.state);
   const standing = failureStatusOf(found, workspace.clock.now());
   if (standing === "given_up") {
-    // Its task was ended, or is being: so is this, and whoever takes the report back says so.
+    // Its task was ended or is being ended, which also decides this; the cancelled report states so.
     const ending = await endingOf(workspace, delivery.task);
     const how = ending ? ` as ${ending.as} by ${ending.by}: ${ending.reason}` : "";
-    const why = clip(`"${delivery.task}" was closed${how}`, FORMAT_LIMITS.textLength);
+    const why = clip(`Task "${delivery.task}" was closed${how}`, FORMAT_LIMITS.textLength);
     await cancelDeliveries(workspace, decider.author, [report.delivery.id], why);
     return { kind: "settled", delivery: deliveryOf(delivery) };
   }
-  const why = `there is nothing to decide about ${of.delivery}: it is ${delivery.state}, after try ${delivery.attempt}`;
+  const why = `no decision is needed: ${of.delivery} is ${delivery.state} after attempt ${delivery.attempt}`;
   await closeReport(workspace, decider, report, why);
   if (standing !== "pending") await deleteFailureEntry(workspace, of);
   return { kind: "settled", delivery: deliveryOf(delivery) };
@@ -137,9 +142,9 @@ export async function withdrawReport(
 
 function notGivenUp(delivery: string, state: string): BatonError {
   return new BatonError("not_open", {
-    message: `${delivery} is ${state}: nobody has given it up, so there is nothing to decide.`,
+    message: `${delivery} is ${state} and was not given up, so there is nothing to decide.`,
     path: "delivery",
-    hint: "agent.failures.list() shows what waits for a decision.",
+    hint: "List the failures that wait for a decision with agent.failures.list().",
     details: { delivery, state },
   });
 }
@@ -151,13 +156,13 @@ async function requireDecisionPermission(
 ): Promise<void> {
   const holder = report && isHeld(report.delivery.state) ? report.delivery.holder : "";
   if (agent === holder || agent === report?.delivery.receiver) return;
-  // The role it has now, not the one it had when it began.
+  // The current role of the agent, not the one at the start of its session.
   const registered = await store.findAgent(name, agent);
   if (registered?.role === COORDINATOR) return;
   throw new BatonError("not_permitted", {
-    message: `"${agent}" may not decide about ${of.delivery}: that is for the role "${COORDINATOR}", and for whoever was asked.`,
+    message: `"${agent}" may not decide about ${of.delivery}: only the role "${COORDINATOR}" and the receiver of the report may.`,
     path: "delivery",
-    hint: `Take the role (hub.agent("${agent}", { role: "${COORDINATOR}" })), or ask whoever has it.`,
+    hint: `Register the agent with that role (hub.agent("${agent}", { role: "${COORDINATOR}" })), or ask a coordinator.`,
     details: { ...of, agent },
   });
 }

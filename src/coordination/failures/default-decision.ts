@@ -1,14 +1,15 @@
 /**
- * What the hub decides where nobody has said anything else. The first line that fits counts:
+ * The decision that the hub makes about a failure when no coordinator, function or rule does. The first
+ * matching row applies:
  *
- * | the failure                                        | is decided                                   |
+ * | the failure                                        | decision                                     |
  * |----------------------------------------------------|----------------------------------------------|
  * | a task it depends on will never be done            | abort                                        |
- * | tried again as often as `limits.redrives` says     | abort                                        |
- * | retryable, and nothing was decided about it before | retry, after a pause                         |
- * | any other, of one agent, and another of its role   | reroute to that one; nobody gets it twice    |
- * | has work (not of a line that had to stop)          |                                              |
- * | any other, and there is a person nobody has asked  | ask                                          |
+ * | was redriven `limits.redrives` times               | abort                                        |
+ * | is retryable, and was not decided before           | retry, after a pause                         |
+ * | any other, sent to one agent, and another agent of | reroute to that agent, unless it held the    |
+ * | its role is active (not if the line was stopped)   | delivery before                              |
+ * | any other, and a person was not asked yet          | ask                                          |
  * | any other                                          | abort                                        |
  */
 import { DEPENDENCY } from "../../history/failure.ts";
@@ -17,37 +18,39 @@ import { COORDINATOR } from "./coordinators.ts";
 import type { Decision } from "./decision.ts";
 import type { FailureInfo } from "./info.ts";
 
-/** What ailed it may pass. */
+/** The pause before a retry, in milliseconds, because the cause may be temporary. */
 export const RETRY_DELAY_MS = 30_000;
 
-/** It did not fail at anybody: nobody else does better. */
+/** Failures that are not caused by the receiver, so another receiver would fail too. */
 const NOT_REROUTABLE: readonly string[] = ["hop_limit", "join_impossible", "unsealable"];
 
+/** What the default decision depends on beside the failure. */
 export interface DefaultDecisionContext {
   readonly agents: readonly AgentInfo[];
-  /** Everybody who has had it. */
+  /** Every agent that has held the delivery. */
   readonly tried: readonly string[];
-  /** How often one delivery is tried again. */
+  /** The maximum number of redrives of one delivery (`limits.redrives`). */
   readonly redrives: number;
 }
 
+/** Returns the default decision about a failure, by the table at the top of this file. */
 export function defaultDecisionOf(info: FailureInfo, team: DefaultDecisionContext): Decision {
   const { failure } = info;
   const { type, class: kind } = failure;
-  if (type === DEPENDENCY) return abort(`It cannot begin: ${failure.message}`);
+  if (type === DEPENDENCY) return abort(`It cannot start: ${failure.message}`);
   const again = countRedrives(info);
-  if (again >= team.redrives) return abort(`It was tried again ${again} times already.`);
+  if (again >= team.redrives) return abort(`It was redriven ${again} times, the maximum.`);
   if (
     kind === "retryable" &&
     info.before.length === 0 &&
     isReceiverAvailable(info.receiver, team)
   ) {
-    const reason = "Another try may mend it, and nobody has had one since.";
+    const reason = "The failure is retryable, and it was not redriven before.";
     return { decision: "retry", delayMs: RETRY_DELAY_MS, reason };
   }
   const other = NOT_REROUTABLE.includes(type) ? undefined : findAlternativeAgent(info, team);
   if (other !== undefined) {
-    const reason = `${info.receiver} could not do it, and ${other} has the same role.`;
+    const reason = `${info.receiver} failed, and ${other} has the same role.`;
     return { decision: "reroute", to: other, reason };
   }
   const person = findPersonToAsk(info, team);
@@ -55,15 +58,15 @@ export function defaultDecisionOf(info: FailureInfo, team: DefaultDecisionContex
     return {
       decision: "ask",
       to: person,
-      reason: "Neither another try nor another agent mends it.",
+      reason: "A retry cannot help, and no other agent can take it.",
     };
   }
-  return abort("Neither another try nor another agent mends it, and there is nobody to ask.");
+  return abort("A retry cannot help, no other agent can take it, and no person is left to ask.");
 }
 
 const abort = (reason: string): Decision => ({ decision: "abort", reason });
 
-/** How often it was tried again since it was first given up. */
+/** Returns how often a delivery was redriven since it was first given up. */
 export const countRedrives = ({ before }: FailureInfo): number =>
   before.filter(({ decision }) => decision !== "abort").length;
 
@@ -75,7 +78,7 @@ function isReceiverAvailable(receiver: string, { agents }: DefaultDecisionContex
   );
 }
 
-/** Of one agent's work: another active agent of the role, who has not had it yet. */
+/** For work sent to one agent: returns another active agent of the same role that has not held it. */
 function findAlternativeAgent(
   { receiver, role }: FailureInfo,
   { agents, tried }: DefaultDecisionContext,
@@ -91,7 +94,9 @@ function findAlternativeAgent(
   return other?.id;
 }
 
-/** Coordinators had it before it came to the hub; and one person is asked once. */
+/**
+ * Returns a person to ask. Coordinators had the report before the hub, and only one person is asked, once.
+ */
 function findPersonToAsk(
   { asked, failure }: FailureInfo,
   { agents }: DefaultDecisionContext,

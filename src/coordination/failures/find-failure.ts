@@ -1,4 +1,4 @@
-/** A failure as it stands: what was given up, the report of that, and what was decided. */
+/** Reads a failure: the delivery that was given up, its report, and the decision about it. */
 
 import { isGivenUp } from "../../delivery/settings/policy.ts";
 import type { Envelope } from "../../envelope/schema.ts";
@@ -20,19 +20,23 @@ import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import { changeEntry, entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
+/** A failure as it was read. */
 export interface FailureSnapshot {
   readonly of: FailedAttempt;
-  /** What was given up. */
+  /** The delivery that was given up. */
   readonly failed: DeliveryWithEnvelopeRow;
   readonly failure: NonNullable<Envelope["failure"]>;
-  /** The report that counts; undefined where nobody was told. */
+  /** The current report; undefined if none was sent. */
   readonly report: DeliveryWithEnvelopeRow | undefined;
-  /** What is kept until somebody has decided. */
+  /** The entry that exists until the failure is decided. */
   readonly kept: { readonly value: StoredFailure; readonly revision: number } | undefined;
   readonly decision: StoredFailureDecision | undefined;
 }
 
-/** By the delivery that was given up, or by that of its report. */
+/**
+ * Finds a failure by the delivery that was given up, or by the delivery of its report. Throws
+ * `unknown_delivery`.
+ */
 export async function findFailure(workspace: Workspace, id: string): Promise<FailureSnapshot> {
   const { store, name } = workspace;
   const found = await store.findDelivery(name, parseDeliveryId(id));
@@ -44,7 +48,10 @@ export async function findFailure(workspace: Workspace, id: string): Promise<Fai
   return findFailureByAttempt(workspace, { delivery, attempt }, found);
 }
 
-/** The try it is about: the one to come, where nobody claimed that and it is being given up. */
+/**
+ * Returns the attempt that the failure is about: the next one if no agent claimed it and the delivery is
+ * being given up.
+ */
 async function reportedAttemptOf(
   workspace: Workspace,
   { delivery }: DeliveryWithEnvelopeRow,
@@ -57,6 +64,7 @@ async function reportedAttemptOf(
   return isNext ? next : of;
 }
 
+/** Finds a failure by delivery and attempt. Throws `unknown_delivery`. */
 export async function findFailureByAttempt(
   workspace: Workspace,
   of: FailedAttempt,
@@ -79,7 +87,7 @@ export async function findFailureByAttempt(
   return { of, failed, failure, report, kept, decision };
 }
 
-/** As it was reported; where nobody was told, as its tries say. */
+/** Returns the failure as it was reported; without a report, as the attempts state it. */
 async function failureIn(
   workspace: Workspace,
   of: FailedAttempt,
@@ -93,8 +101,8 @@ async function failureIn(
 }
 
 /**
- * Where what was reported stands. `pending`: it is still being given up (or its holder was heard after
- * all, and goes on); `over`: it was settled, taken back or tried again by hand meanwhile.
+ * Returns the status of a reported failure. `pending`: it is still being given up, or its holder responded
+ * after all and continues. `over`: it was settled, cancelled or redriven meanwhile.
  */
 export function failureStatusOf(
   { failed: { delivery }, of }: Pick<FailureSnapshot, "failed" | "of">,
@@ -108,7 +116,9 @@ export function failureStatusOf(
   return isPending ? "pending" : "over";
 }
 
-/** Nobody will decide about it: it is not among what waits for that any more. */
+/**
+ * Deletes the entry of a failure that needs no decision any more, so that it is no longer listed as waiting.
+ */
 export async function deleteFailureEntry(workspace: Workspace, of: FailedAttempt): Promise<void> {
   await changeEntry<StoredFailure>(
     workspace,

@@ -1,4 +1,4 @@
-/** A failure as whoever decides about it sees it. */
+/** `FailureInfo`: a failure as the agent that decides about it sees it. */
 
 import type { Envelope } from "../../envelope/schema.ts";
 import { listDecisions, type StoredFailureDecision } from "../../history/failure-decisions.ts";
@@ -7,30 +7,34 @@ import { isHeld, isOpen } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { FailureSnapshot } from "./find-failure.ts";
 
+/** A failure. Times are in milliseconds since 1970. */
 export interface FailureInfo {
   readonly task: string;
-  /** What was given up, and after which try. */
+  /** The delivery that was given up, and after which attempt. */
   readonly delivery: string;
   readonly attempt: number;
-  /** What went wrong, what was attempted, how often, and what might mend it. */
+  /** What went wrong, what was attempted, how often, and hints how to fix it. */
   readonly failure: NonNullable<Envelope["failure"]>;
+  /** The intent of the handoff. */
   readonly intent: string;
-  /** Who handed it over, and who was to do it: an agent, or role:…. */
+  /** The sender, and the receiver: an agent or `role:…`. */
   readonly from: string;
   readonly receiver: string;
   /** The role of that agent, or the role it was sent to. */
   readonly role?: string;
   readonly reportedAt: number;
-  /** The delivery of the report, and who has it now; nobody, where it was closed. */
+  /** The delivery of the report, and the agent that has it now; absent if the report was closed. */
   readonly report?: string | undefined;
   readonly with?: string | undefined;
-  /** Who was asked to decide. */
+  /** The agents that were asked to decide. */
   readonly asked: readonly string[];
-  /** What was decided about the same delivery before. */
+  /** Earlier decisions about the same delivery. */
   readonly before: readonly StoredFailureDecision[];
+  /** The decision; absent while it waits for one. */
   readonly decision?: StoredFailureDecision | undefined;
 }
 
+/** Returns the information about a failure that was read. */
 export async function failureInfoOf(
   workspace: Workspace,
   found: FailureSnapshot,

@@ -1,4 +1,4 @@
-/** Failures of a workspace: what waits for a decision, and what was decided. */
+/** Lists the failures of a workspace: those that wait for a decision, then decided ones. */
 
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
@@ -28,30 +28,34 @@ import {
 import { type FailureInfo, failureInfoOf } from "./info.ts";
 import { adviceOn, type Proposal } from "./proposals.ts";
 
-/** Where a page ended: among what waits for a decision, or among what was decided. */
+/** The cursor of a page: a position among the waiting or among the decided failures. */
 const CURSOR = /^(open|decided):([^#]+)#(\d{1,9})$/;
 
 const FailureCursor = z.string().refine((text) => CURSOR.test(text), {
-  error: "is not a cursor",
-  params: { rule: "cursor", hint: "Pass the next of the page before." },
+  error: "is not a valid cursor",
+  params: { rule: "cursor", hint: "Pass `next` of the previous page." },
 });
 
+/** The query of `failures.list()`. */
 export const FailuresQuerySchema = z.strictObject({
   /** The `next` of the page before. */
   after: FailureCursor.optional(),
   limit: z.int().positive().optional(),
   task: Name.optional(),
-  /** Only what waits for a decision. */
+  /** True: only failures that wait for a decision. Default: false. */
   undecided: z.boolean().default(false),
 });
 export type FailuresQuery = z.input<typeof FailuresQuerySchema>;
 
-/** A failure, and what the rules would do about it where nobody has decided. */
+/** A failure, with what the rules would decide while it waits for a decision. */
 export interface ListedFailure extends FailureInfo {
   readonly advice?: Proposal | undefined;
 }
 
-/** What waits for a decision first, then what was decided. */
+/**
+ * Returns a page of failures: those that wait for a decision first, then decided ones. Default limit:
+ * `limits.pageSize`.
+ */
 export async function listFailures(
   workspace: Workspace,
   query: FailuresQuery,
@@ -82,7 +86,7 @@ export async function listFailures(
   return { items };
 }
 
-/** One, by what was given up or by its report. */
+/** Returns one failure, by the delivery that was given up or by its report. Throws `unknown_delivery`. */
 export async function showFailure(workspace: Workspace, id: string): Promise<ListedFailure> {
   return listedFailureOf(workspace, await findFailure(workspace, id));
 }
@@ -97,7 +101,7 @@ async function listedFailureOf(
   return { ...info, ...(advice && { advice }) };
 }
 
-/** Nobody is to decide about it any more, and nobody has. */
+/** Returns true if the report was closed without a decision. */
 const isWithdrawn = ({ report, decision }: FailureSnapshot): boolean =>
   decision === undefined && (report === undefined || !isOpen(report.delivery.state));
 
@@ -148,7 +152,7 @@ async function* listDecidedAttempts(
   for await (const entry of entriesOf(workspace, DECISION, "", from)) yield failedAttemptOf(entry);
 }
 
-/** In the order of their names, as the others, so that a page can go on after one. */
+/** Lists them in the order of their names, like the others, so that a page can continue after any of them. */
 async function* listDecidedAttemptsOfTask(
   workspace: Workspace,
   task: string,

@@ -1,6 +1,6 @@
 /**
- * What the hub would decide, one after the other until one can be carried out: what the function of the
- * hub says, what the rules say, what is done by default.
+ * Proposes decisions for the hub, in order, until one can be carried out: the `coordinate` function of the
+ * hub, the failure rules, the default.
  */
 
 import { isBatonError } from "../../base/errors.ts";
@@ -12,26 +12,28 @@ import { countRedrives, defaultDecisionOf } from "./default-decision.ts";
 import type { FailureInfo } from "./info.ts";
 import { decisionOf, listRules, matchingRules } from "./rules.ts";
 
-/** Decides about a failure; undefined leaves it to the rules. */
+/** Decides about a failure. If it returns undefined, the rules decide. Times out after 30 s. */
 export type CoordinateFunction = (
   failure: FailureInfo,
 ) => Decision | undefined | Promise<Decision | undefined>;
 
-/** Whoever does not answer by then is passed over: others wait. */
+/** How long the function may take, in milliseconds; then it is skipped, because other failures wait. */
 const CONSULT_TIMEOUT_MS = 30_000;
 
+/** A proposed decision. */
 export interface Proposal {
-  /** The function, a rule, or what is done by default. */
+  /** "function", the name of a rule, or "default". */
   readonly source: string;
   readonly decision: CheckedDecision;
 }
 
-/** Said instead of a decision: why there is none. */
+/** A source that proposed no usable decision, and why. */
 export interface SkippedProposal {
   readonly source: string;
   readonly passedOver: string;
 }
 
+/** Yields proposals in order; the last is always the default. */
 export async function* proposeDecisions(
   workspace: Workspace,
   info: FailureInfo,
@@ -46,7 +48,10 @@ export async function* proposeDecisions(
   yield { source: "default", decision: checkDecision(await decideByDefault(workspace, info)) };
 }
 
-/** Why it would not end: it was tried again often enough, or whoever is asked was, and said nothing. */
+/**
+ * Returns why a proposal would not end the failure: the redrives are used up, or the agents it would ask were
+ * asked and did not decide.
+ */
 function skipReasonOf(
   { decision, to }: CheckedDecision,
   info: FailureInfo,
@@ -57,11 +62,11 @@ function skipReasonOf(
     case "reroute":
       return countRedrives(info) < redrives
         ? undefined
-        : "it was tried again as often as it may be";
+        : "the maximum number of redrives is reached";
     case "ask": {
       const isAsked = to === undefined ? info.asked.length > 0 : info.asked.includes(to);
       const isVain = isAsked || info.asked.length >= redrives;
-      return isVain ? `${info.asked.join(", ")} had the time to decide` : undefined;
+      return isVain ? `${info.asked.join(", ")} did not decide in time` : undefined;
     }
     case "abort":
       return undefined;
@@ -81,7 +86,10 @@ async function* proposeConfigured(
   }
 }
 
-/** What the function says; what it throws, or says wrongly, is told where it is decided without it. */
+/**
+ * Calls the function. If it throws or returns an invalid decision, the message becomes part of the reason of
+ * the decision that is made instead.
+ */
 async function consultFunction(
   consult: CoordinateFunction,
   info: FailureInfo,
@@ -89,7 +97,7 @@ async function consultFunction(
   const source = "function";
   const timer = Promise.withResolvers<never>();
   const late = setTimeout(
-    () => timer.reject(new Error(`it did not answer within ${CONSULT_TIMEOUT_MS} ms`)),
+    () => timer.reject(new Error(`no answer within ${CONSULT_TIMEOUT_MS} ms`)),
     CONSULT_TIMEOUT_MS,
   ).unref();
   try {
@@ -102,7 +110,7 @@ async function consultFunction(
   }
 }
 
-/** The first that the rules or the defaults would say; the function is not asked. */
+/** Returns the first proposal of the rules or the default, without calling the function. */
 export async function adviceOn(
   workspace: Workspace,
   info: FailureInfo,
@@ -128,6 +136,9 @@ async function decideByDefault(workspace: Workspace, info: FailureInfo): Promise
   });
 }
 
-/** Whether another proposal may do, where this one was refused; an outage is for later. */
+/**
+ * Returns true if another proposal may succeed where this one was refused; an outage is retried later
+ * instead.
+ */
 export const isRefusal = (error: unknown): error is Error =>
   isBatonError(error) && !error.retryable && !error.code.startsWith("store_");

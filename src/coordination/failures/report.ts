@@ -1,7 +1,7 @@
 /**
- * Reporting: a delivery is given up, and whoever decides about that is told with an envelope of the same
- * task. Told before the delivery is parked, with a key of delivery and try: however often it is done
- * again after a crash, it is one report.
+ * Reports a delivery that is given up to the coordinator (or the hub), as an envelope of the same task. The
+ * report is sent before the delivery is dead-lettered, with a key made of delivery and attempt, so that
+ * repeating it after a crash does not create a second report.
  */
 
 import { clip } from "../../base/clip.ts";
@@ -33,8 +33,9 @@ import { COORDINATOR, readCoordinatorAvailability } from "./coordinators.ts";
 type ReportedFailure = NonNullable<Envelope["failure"]>;
 
 /**
- * Of a task in the queue always; of any other when there is a coordinator, unless the handoff says that
- * it is to be parked and no more. What the hub says of itself is not reported again.
+ * Returns true if the failure of a handoff is reported: always if its task is queued; otherwise if a
+ * coordinator is registered and the policy is not `exhausted: "park"`. Reports themselves, and handoffs of
+ * the hub, are not reported.
  */
 export async function isCoordinated(
   workspace: Workspace,
@@ -46,7 +47,7 @@ export async function isCoordinated(
   return (await readCoordinatorAvailability(workspace)).isRegistered;
 }
 
-/** The delivery of the report. */
+/** Sends the report of a failure, unless it exists. Returns the id of the report's delivery. */
 export async function reportFailure(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
@@ -69,7 +70,7 @@ export async function reportFailure(
 interface ReportRequest {
   readonly of: FailedAttempt;
   readonly ended: GiveUpDetails;
-  /** Reports of it that were taken back. */
+  /** The number of earlier reports that were cancelled. */
   readonly before: number;
 }
 
@@ -99,7 +100,7 @@ async function send(
       } catch (error) {
         if (!isBatonError(error)) throw error;
         const sent = await reportOf(workspace, telling.of, telling.before);
-        if (sent !== undefined) return sent.delivery.id; // Somebody else was quicker, and told another.
+        if (sent !== undefined) return sent.delivery.id; // Another process reported it first.
         if (TOO_LARGE.includes(error.code)) continue;
         if (!UNREACHABLE.includes(error.code)) throw error;
         break;
@@ -107,8 +108,8 @@ async function send(
     }
   }
   throw new BatonError("inbox_full", {
-    message: `The failure of ${telling.of.delivery} cannot be reported to anybody now.`,
-    hint: "It is tried again whenever somebody looks.",
+    message: `The failure of ${telling.of.delivery} cannot be reported: no coordinator can be reached, nor the hub.`,
+    hint: "It is retried automatically when due deliveries are processed.",
   });
 }
 
@@ -117,7 +118,7 @@ const UNREACHABLE: readonly ErrorCode[] = [
   ...(["agent_disabled", "circuit_open", "inbox_full", "unknown_agent", "unknown_role"] as const),
 ];
 
-/** Whom it is sent to, and for how long; the next where one cannot be reached. */
+/** Returns the receivers of a report with the policy of each; the next is used if one cannot be reached. */
 async function receivers(
   workspace: Workspace,
 ): Promise<readonly (readonly [string, Draft["policy"]])[]> {
@@ -129,7 +130,7 @@ async function receivers(
   return [[roleInbox(COORDINATOR), asked], hub];
 }
 
-/** How the last try ended: as it is about to be written down, or as it was. */
+/** Returns how the last attempt ended: as it is about to be recorded, or as it was recorded. */
 async function lastFailureOf(
   { store, name }: Workspace,
   { delivery }: DeliveryWithEnvelopeRow,
@@ -141,7 +142,7 @@ async function lastFailureOf(
   return failureOf(ended, late);
 }
 
-/** What is kept of it until somebody has decided. */
+/** Returns the entry that exists until the failure is decided. */
 async function failureEntryOf(
   workspace: Workspace,
   { delivery }: DeliveryWithEnvelopeRow,
@@ -169,11 +170,11 @@ const reportedFailureOf = (
   retries: Math.max(0, attempt - 1),
 });
 
-/** What of each text travels where all of it has no room; the try has the rest. */
+/** How much of each text the report carries if not all of it fits; the attempt has the rest. */
 interface ClipLimits {
   readonly text: number;
   readonly hints: number;
-  /** Without what the task's ledger holds: it may be that which leaves no room. */
+  /** Omits the ledger of the task, which may be what does not fit. */
   readonly bare?: true;
 }
 const FIRST_CLIP: ClipLimits = { text: 1_000, hints: 5 };
@@ -227,14 +228,14 @@ function giveUpReasonOf(
 ): string {
   const { hop } = parseEnvelope({ versions }, envelope);
   if (failure.type === "hop_limit") {
-    return `hop ${hop} is past the limit of ${limits.hops}: the line has stopped`;
+    return `hop ${hop} exceeds the limit of ${limits.hops}; the line was stopped`;
   }
   if (ended.late) return "its deadline passed";
-  if (failure.class === "permanent") return `${delivery.receiver} failed for good`;
-  return `every try of ${delivery.receiver} was used up`;
+  if (failure.class === "permanent") return `${delivery.receiver} failed permanently`;
+  return `all attempts of ${delivery.receiver} were used up`;
 }
 
-/** Reports that what waits will never begin, and parks it. */
+/** Reports that a waiting delivery can never start, and dead-letters it. */
 export async function failWaitingDelivery(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,

@@ -1,7 +1,7 @@
 /**
- * What is decided about which failures, as data that the workspace shares. Of the rules that fit, the one
- * with most conditions counts first, of as many the first by name; one that cannot be carried out is
- * passed over.
+ * Failure rules: which decision the hub makes about which failures, stored in the workspace. Of the matching
+ * rules, the one with the most conditions applies first; with equally many, the first by name. A rule that
+ * cannot be carried out is skipped.
  */
 
 import * as z from "zod";
@@ -19,6 +19,7 @@ const RULE = "failure-rule";
 
 const Word = z.string().min(1).max(FORMAT_LIMITS.nameLength);
 
+/** A failure rule: conditions (`when`, all of which must match) and a decision (`then`). */
 export const FailureRuleSchema = z.strictObject({
   reason: Reason.optional(),
   then: z.union(
@@ -37,13 +38,13 @@ export const FailureRuleSchema = z.strictObject({
   when: z
     .strictObject({
       class: z.enum(FAILURE_CLASSES).optional(),
-      /** So many decisions about the same delivery at most: 0 is the first time. */
+      /** At most this many earlier decisions about the same delivery; 0: only the first time. */
       decided: z.int().min(0).optional(),
-      /** Who was to do it: an agent, or role:…. */
+      /** The receiver that failed: an agent or `role:…`. */
       receiver: Address.optional(),
-      /** The role of whoever was to do it. */
+      /** The role of the receiver that failed. */
       role: Name.optional(),
-      /** A task's name; * stands for anything. */
+      /** The name of a task; `*` matches any text. */
       task: Word.optional(),
       type: Word.optional(),
     })
@@ -56,6 +57,7 @@ export type FailureRuleInfo = z.output<typeof FailureRuleSchema> & { readonly na
 const ruleName = (name: unknown): string =>
   parseOrThrow(Name, name, { code: "invalid_input", what: "The rule's name", prefix: "name" });
 
+/** Creates or replaces a failure rule. Throws `invalid_input`. */
 export async function setRule(
   workspace: Workspace,
   name: string,
@@ -69,10 +71,12 @@ export async function setRule(
   await changeEntry(workspace, { kind: RULE, name: ruleName(said.name) }, () => ({ value }));
 }
 
+/** Deletes a failure rule. Does nothing if it does not exist. */
 export async function deleteRule(workspace: Workspace, name: string): Promise<void> {
   await changeEntry(workspace, { kind: RULE, name: ruleName(name) }, () => ({ value: undefined }));
 }
 
+/** Returns all failure rules in the order of their names. */
 export async function listRules(workspace: Workspace): Promise<FailureRuleInfo[]> {
   const all: FailureRuleInfo[] = [];
   for await (const entry of entriesOf(workspace, RULE)) {
@@ -82,7 +86,7 @@ export async function listRules(workspace: Workspace): Promise<FailureRuleInfo[]
   return all;
 }
 
-/** Those that fit, in the order they count. */
+/** Returns the rules that match a failure, in the order they apply. */
 export function matchingRules(
   all: readonly FailureRuleInfo[],
   failure: FailureInfo,
@@ -105,7 +109,7 @@ function matchesRule(when: FailureRuleInfo["when"], info: FailureInfo): boolean 
   );
 }
 
-/** Any text where there is a star. */
+/** Compiles a pattern in which `*` matches any text. */
 const patternOf = (pattern: string): RegExp =>
   new RegExp(
     `^${pattern
@@ -115,9 +119,9 @@ const patternOf = (pattern: string): RegExp =>
     "su",
   );
 
-/** What a rule says, as a decision. */
+/** Returns the decision of a rule. */
 export function decisionOf({ name, then, reason }: FailureRuleInfo): Decision {
-  const why = reason ?? `The rule "${name}" says so.`;
+  const why = reason ?? `Decided by the rule "${name}".`;
   if ("retry" in then) return { decision: "retry", reason: why, ...then.retry };
   if ("reroute" in then) return { decision: "reroute", reason: why, to: then.reroute };
   if ("ask" in then) return { decision: "ask", reason: why, to: then.ask };

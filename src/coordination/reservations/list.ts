@@ -1,4 +1,4 @@
-/** Reservations that are good now: all of them, or those that touch something. */
+/** Lists the active reservations: all of them, or those that overlap with given globs. */
 
 import * as z from "zod";
 import { type Glob as Parsed, parseGlobs } from "../../base/globs.ts";
@@ -21,7 +21,7 @@ import {
 const Glob = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 const Globs = z.array(Glob).min(1).max(FORMAT_LIMITS.listItems);
 
-/** One, or a list of them, as what they are read as. */
+/** Parses one glob or a list of globs. Throws `invalid_input`. */
 export const checkedGlobs = (globs: string | readonly string[], path: string): readonly Parsed[] =>
   parseGlobs(
     parseOrThrow(Globs, typeof globs === "string" ? [globs] : globs, {
@@ -32,18 +32,21 @@ export const checkedGlobs = (globs: string | readonly string[], path: string): r
     { path },
   );
 
+/** The query of `tasks.reservations()`. */
 export const ReservationsSchema = z.strictObject({
   /** The `next` of the page before. */
   after: DeliveryId.optional(),
   agent: AgentName.optional(),
   limit: z.int().positive().optional(),
   task: Name.optional(),
-  /** Only those that can mean something that these globs mean. */
+  /** Only reservations that overlap with these globs. */
   touching: z.union([z.string(), z.array(z.string())]).optional(),
 });
 export type ReservationsQuery = z.input<typeof ReservationsSchema>;
 
-/** In the order their work was sent. Default limit: `pageSize`. */
+/**
+ * Returns a page of active reservations, in the order their work was sent. Default limit: `limits.pageSize`.
+ */
 export async function listReservations(
   workspace: Workspace,
   query: ReservationsQuery,

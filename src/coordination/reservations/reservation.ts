@@ -1,8 +1,8 @@
 /**
- * A reservation: what a holder says it works on, kept under the name of its delivery. It is good exactly
- * while that delivery is held under that fence, so it ends with its lease by itself: settled, run out,
- * cancelled or taken over. What is left of one that has ended is never trusted, and taken away by
- * whoever comes across it.
+ * Reservations: the files a holder states it works on, stored in an entry named after its delivery. A
+ * reservation is active exactly while that delivery is held under that fence, so it ends with the lease:
+ * settled, expired, cancelled or taken over. Entries of ended reservations are ignored, and deleted by the
+ * next reader.
  */
 
 import { type DeliveryRow, type EntryRow, isHeld } from "../../store/rows.ts";
@@ -10,14 +10,14 @@ import { entryValue } from "../../workspace/entries.ts";
 import { runFollowUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** The kind of the entry, which is named by the delivery's id. */
+/** The entry kind; the entry name is the id of the delivery. */
 export const RESERVATION = "reservation";
 
-/** Two that share do not stand in each other's way. */
+/** Two "shared" reservations do not conflict. */
 export const MODES = ["exclusive", "shared"] as const;
 export type ReservationMode = (typeof MODES)[number];
 
-/** What the entry says. */
+/** The stored value of the entry. */
 export interface StoredReservation {
   readonly agent: string;
   readonly fence: number;
@@ -28,24 +28,27 @@ export interface StoredReservation {
   readonly task: string;
 }
 
+/** An active reservation. */
 export interface Reservation extends Omit<StoredReservation, "fence"> {
   readonly delivery: string;
-  /** When it was said, and until when it holds unless the lease is renewed: in the store's time. */
+  /** When it was made, and until when it lasts unless the lease is renewed, in the store's time. */
   readonly since: number;
   readonly until: number;
 }
 
-/** An entry that may be a reservation still. */
+/** An entry that may still be an active reservation. */
 export interface Candidate {
   readonly entry: EntryRow;
   readonly kept: StoredReservation;
 }
 
+/** Returns the candidate of a stored entry. */
 export const candidateOf = (entry: EntryRow): Candidate => ({
   entry,
   kept: entryValue<StoredReservation>(entry) as StoredReservation,
 });
 
+/** Returns the reservation of a candidate and the delivery that holds it. */
 export function reservationOf(
   { entry, kept }: Candidate,
   { leaseUntil }: DeliveryRow,
@@ -54,7 +57,7 @@ export function reservationOf(
   return { ...said, delivery: entry.name, since: entry.at, until: leaseUntil };
 }
 
-/** Those of them that are good at this time, in the same order; what has ended is taken away. */
+/** Returns those that are active at this time, in the same order, and deletes ended ones. */
 export async function filterActive(
   workspace: Workspace,
   candidates: readonly Candidate[],
@@ -83,7 +86,10 @@ function isActive(
   return held.leaseUntil > now && !(held.process !== "" && processes.isGone(held.process));
 }
 
-/** If it is still as it was seen: a later holder's is another. Looking never fails because of it. */
+/**
+ * Deletes an entry if it is unchanged: a later holder may have written another. A failure does not fail the
+ * read.
+ */
 function deleteEndedReservation({ store, name }: Workspace, entry: EntryRow): Promise<void> {
   const { kind, name: delivery, revision } = entry;
   return runFollowUp(`${kind} ${delivery}`, async () => {

@@ -1,6 +1,6 @@
 /**
- * Reserving: a holder says what it works on, and is told who works there as well. First it is written,
- * then looked: of two who do so at the same moment, at least one learns of the other.
+ * Reserves files for work that is held, and reports conflicts. The reservation is written before conflicts
+ * are read, so that of two concurrent reservations at least one sees the other.
  */
 
 import * as z from "zod";
@@ -27,22 +27,24 @@ import {
   type StoredReservation,
 } from "./reservation.ts";
 
+/** Options of `work.reservations.set()`. */
 export const ReserveSchema = z.strictObject({
-  /** "shared": does not mind others that share. */
+  /** "shared" does not conflict with other shared reservations. Default: "exclusive". */
   mode: z.enum(MODES).default("exclusive"),
   note: z.string().min(1).max(FORMAT_LIMITS.lineLength).optional(),
 });
 export type ReserveOptions = z.input<typeof ReserveSchema>;
 
+/** The result of `work.reservations.set()`. */
 export interface ReserveResult {
   readonly reserved: Reservation;
-  /** Who else works on any of it. Nothing is refused because of them. */
+  /** Overlapping reservations of other agents. They do not prevent the reservation. */
   readonly conflicts: readonly ReservationConflict[];
 }
 
 /**
- * Reserves for the work that is held; what it had reserved before is replaced. Without globs: what the
- * handoff says the work will touch.
+ * Reserves files for held work and replaces its earlier reservation. Default globs: what the handoff states
+ * its work will touch. Throws `invalid_input` if there are none, and `lease_lost`.
  */
 export async function reserve(
   workspace: Workspace,
@@ -70,8 +72,8 @@ export async function reserve(
     if (now !== undefined && now.fence > fence) throw leaseLost(delivery.id, undefined);
     return { value };
   });
-  if (entry === undefined) throw new Error("a reservation was put, and is not there");
-  // The entry has the store's time, which leases go by.
+  if (entry === undefined) throw new Error("a reservation was written and not found");
+  // The entry has the store's time, which leases use too.
   const conflicts = await conflictsWith(
     workspace,
     { agent, instance, globs: parsed, mode },
@@ -80,14 +82,14 @@ export async function reserve(
   return { reserved: reservationOf(candidateOf(entry), delivery), conflicts };
 }
 
-/** Takes back what this holder has reserved. */
+/** Deletes the reservation of this holder. */
 export async function unreserve(workspace: Workspace, delivery: DeliveryRow): Promise<void> {
   await changeEntry<StoredReservation>(workspace, nameOf(delivery), (now) =>
     now?.fence === delivery.fence ? { value: undefined } : undefined,
   );
 }
 
-/** Who works on what a handoff will touch: before it is accepted. */
+/** Returns conflicts with what a handoff states its work will touch, before it is accepted. */
 export async function findOfferConflicts(
   workspace: Workspace,
   { envelope }: DeliveryWithEnvelopeRow,
@@ -104,8 +106,8 @@ const nameOf = ({ id }: DeliveryRow) => ({ kind: RESERVATION, name: id });
 
 function nothingNamed(): BatonError {
   return new BatonError("invalid_input", {
-    message: "globs: nothing is named, and the handoff does not say what its work will touch.",
+    message: "globs: required, because the handoff does not state what its work will touch.",
     path: "globs",
-    hint: 'Name files or resources: work.reservations.set(["src/auth/**", "db:users"]).',
+    hint: 'Pass files or resources: work.reservations.set(["src/auth/**", "db:users"]).',
   });
 }

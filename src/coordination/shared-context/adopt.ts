@@ -1,9 +1,9 @@
 /**
- * Adopting a proposal: the change is written under the lease of the work that proposed it, together with
- * an entry that says so, and then the work is completed. Whoever dies in between leaves work that is
- * offered again, maybe with an envelope that was reconstructed; adopting it again finds the entry and
- * writes nothing. What was changed since it was proposed is declined, with what is there now as the
- * reason; what its proposer has changed meanwhile is looked at first.
+ * Adopts a proposal: writes the change under the lease of the work that proposes it, together with an entry
+ * that marks it as adopted, and then completes the work. If the process dies in between, the work is offered
+ * again, possibly with a reconstructed envelope; adopting it again finds the entry and writes nothing. A
+ * proposal for an item that was changed since is declined, with the current item as the reason. A proposal
+ * that its sender extended must be read first.
  */
 import * as z from "zod";
 import { canonicalJson, sha256 } from "../../base/digest.ts";
@@ -23,11 +23,12 @@ import { type ProposalPayload, ProposalPayloadSchema } from "./propose.ts";
 
 const ADOPTED = "context-adopted";
 
+/** Options of `context.adopt()`. `despite`: keys of decisions that the change may contradict. */
 export const AdoptSchema = z.strictObject({ despite: z.array(ContextKey).optional() });
 
 export type AdoptOptions = z.input<typeof AdoptSchema>;
 
-/** What came of a proposal. */
+/** The result of adopting a proposal. */
 export type AdoptResult =
   | {
       readonly kind: "adopted";
@@ -35,7 +36,7 @@ export type AdoptResult =
       readonly memory: string;
       readonly delivery: Delivery;
     }
-  /** Changed since it was proposed: declined, for this reason. */
+  /** The item was changed since the proposal, which was declined for this reason. */
   | { readonly kind: "stale"; readonly conflict: BatonError; readonly delivery: Delivery };
 
 interface StoredAdoption {
@@ -52,6 +53,10 @@ interface ProposalWork {
   decline(reason: string): Promise<{ readonly delivery: Delivery }>;
 }
 
+/**
+ * Adopts the proposal of accepted work. Throws `not_permitted`, `contradiction`, `work_extended`, and
+ * `invalid_input` if the work is not a proposal.
+ */
 export async function adopt(
   workspace: Workspace,
   keeper: Worker,
@@ -79,16 +84,19 @@ export async function adopt(
   }
 }
 
-/** Completing extended work throws, and loads what was added: nothing is written before that. */
+/**
+ * Throws `work_extended` for extended work: completing it throws and loads the new envelope, before anything
+ * is written.
+ */
 async function refuseExtended({ store, name }: Workspace, work: ProposalWork): Promise<void> {
   const found = await store.findDelivery(name, work.id);
   if (found === undefined || found.envelope.id === work.envelope.id) return;
   if (found.delivery.settledAt !== 0) return;
   await work.complete();
-  throw new Error("work was completed before what was added to it");
+  throw new Error("extended work was completed with its old envelope");
 }
 
-/** What it is based on is not there any more, or is another version. */
+/** Returns true if the item the proposal is based on was changed or retired. */
 const isStale = (error: unknown): error is BatonError =>
   isBatonError(error) && (error.code === "context_conflict" || error.code === "not_in_context");
 
@@ -102,13 +110,16 @@ function proposalPayloadOf({ envelope, id }: ProposalWork): ProposalPayload {
     });
   }
   throw new BatonError("invalid_input", {
-    message: `${id} proposes no change of the shared context.`,
+    message: `${id} is not a proposal for the shared context.`,
     path: "work",
-    hint: `A proposal has a payload of type ${CONTEXT_CHANGE_TYPE}; agent.context.propose() sends one.`,
+    hint: `Pass work with a payload of type ${CONTEXT_CHANGE_TYPE}, as agent.context.propose() sends it.`,
   });
 }
 
-/** By what was proposed, not by the envelope: another one may say the same. */
+/**
+ * Names the entry by the proposed change, not by the envelope, because another envelope may contain the same
+ * change.
+ */
 function adoptionEntryName({ id }: ProposalWork, proposed: ProposalPayload): EntryName {
   const digest = sha256(canonicalJson(proposed, "invalid_input"));
   return { kind: ADOPTED, name: canonicalJson([id, digest], "invalid_input") };

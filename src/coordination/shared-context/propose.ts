@@ -1,7 +1,7 @@
 /**
- * Proposing: whoever may not change the shared context hands the change to somebody who may. The proposal
- * is a handoff like any other, with the change as its payload, so that it waits, is retried and leaves
- * its trail. What it contradicts is told to whoever decides about it.
+ * Proposes a change of the shared context: an agent that may not write it sends the change to one that may.
+ * The proposal is a handoff with the change as its payload, so it waits, is retried and is recorded like any
+ * other. The receiver is informed of the decisions it contradicts.
  */
 
 import * as z from "zod";
@@ -30,28 +30,32 @@ import { type ItemName, readItemSnapshot } from "../../shared-context/stored-ite
 import { findReplacedDecision, liveDecisions } from "../../shared-context/write.ts";
 import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
 
+/** The section and key of an item. */
 export const ItemNameSchema = z.strictObject({
   section: z.enum(CONTEXT_SECTIONS),
   key: ContextKey,
 });
 
+/** A proposal to retire an item. */
 export const RetireSchema = ItemNameSchema.extend({ retire: z.literal(true) });
 
-/** What is proposed: an item as it should be, or that one goes. */
+/** What is proposed: an item as it should be, or the retirement of one. */
 export type ContextProposal = ContextInput | (ItemName & { readonly retire: true });
 
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength);
+/** The version of an item that a change is based on. */
 export const BasedOn = z.int().positive();
 
+/** Options of `context.propose()`. */
 export const ProposeSchema = z.strictObject({
-  /** The version of the item that was seen; nothing where there is none yet. */
+  /** The version of the item that was read. Required unless the item is new. */
   basedOn: BasedOn.optional(),
   reason: Reason,
 });
 
 export type ProposeOptions = z.input<typeof ProposeSchema>;
 
-/** As it stands in the payload. */
+/** The payload of a proposal. */
 export const ProposalPayloadSchema = z.strictObject({
   basedOn: BasedOn.optional(),
   change: z.union([RetireSchema, ContextItemSchema]),
@@ -60,20 +64,24 @@ export const ProposalPayloadSchema = z.strictObject({
 
 export type ProposalPayload = z.output<typeof ProposalPayloadSchema>;
 
-/** A proposal as it was sent. */
+/** A proposal that was sent. */
 interface SentProposal {
   readonly sent: SentHandoff<ProposalPayload>;
-  /** Decisions it speaks against: whoever adopts it has to say that it is meant so. */
+  /** Active decisions that it contradicts; adopting it requires naming them. */
   readonly contradictions: readonly Contradiction[];
 }
 
+/**
+ * Sends a proposal. Throws `context_conflict` if the item was changed, `not_in_context` if the item to retire
+ * does not exist, and `invalid_input`.
+ */
 export async function propose(
   workspace: Workspace,
   sender: Worker,
   given: ContextProposal,
   options: ProposeOptions,
 ): Promise<SentProposal> {
-  // Before anything is made of it: what is cut short is no longer known for what it was.
+  // Redacts first, because a shortened secret can no longer be recognized.
   const { proposal, options: asked } = await redactSecrets(workspace, { proposal: given, options });
   const { basedOn, reason } = parseOrThrow(ProposeSchema, asked, {
     code: "invalid_input",
@@ -104,7 +112,7 @@ export async function propose(
     ),
     next: ["Adopt it (context adopt), or decline it with the reason"],
     payload: { type: CONTEXT_CHANGE_TYPE, data },
-    // Declined is an answer, not a failure that somebody has to decide about.
+    // A declined proposal is an answer, not a failure that needs a decision.
     policy: { exhausted: "park" as const },
   };
   const outcome = await sendHandoff<ProposalPayload>(trunk, sender as Sender, draft, {});
@@ -112,7 +120,7 @@ export async function propose(
   return { sent: outcome, contradictions };
 }
 
-/** Better refused now than when somebody has looked at it. */
+/** Refuses an outdated proposal before the receiver spends time on it. */
 async function refuseStale(
   workspace: Workspace,
   change: ProposalPayload["change"],
@@ -126,7 +134,7 @@ async function refuseStale(
   if (now !== basedOn) throw await contextConflict(workspace, { section, key }, { now, basedOn });
 }
 
-/** One task for what one agent proposes over one version of an item: said again, it adds to what waits. */
+/** One task per agent, item and version: proposing again extends the waiting handoff. */
 function taskOf(agent: string, change: ItemName, basedOn = 0): string {
   return `context ${nameOf(change)}@${basedOn} ${sha256(agent).slice(0, 8)}`;
 }
@@ -137,4 +145,4 @@ function intentOf(change: ProposalPayload["change"]): string {
 }
 
 const contradictionLine = ({ key, choice, by, why }: Contradiction): string =>
-  `Contradicts the decision ${key} ("${choice}", by ${by}): ${why}. Adopting it takes despite: ["${key}"].`;
+  `Contradicts the decision ${key} ("${choice}", by ${by}): ${why}. To adopt it, pass despite: ["${key}"].`;

@@ -1,7 +1,7 @@
 /**
- * Adding a task to the queue: it is handed over, and the same operation of the store writes its ledger, its
- * place in the queue, whose part it is and what it waits for. There is no second queue: taking it is
- * accepting the delivery. A task that waits for others is sent at once, and opens when they are done.
+ * Adds a task to the queue. The task is sent as a handoff, and the same store operation writes its ledger,
+ * its queue entry, its parent and its dependencies. There is no second queue: accepting the delivery claims
+ * the task. A task that waits for others is sent at once, and its delivery opens when they are done.
  */
 import * as z from "zod";
 import { BatonError, isBatonError } from "../../base/errors.ts";
@@ -26,16 +26,16 @@ import { refuseCycle, type TaskLinks } from "./dependency-cycle.ts";
 import { DEPENDENT, newEntry, pairOf, SUBTASK, TASK, TASK_ORDER } from "./edges.ts";
 import { findTaskLedger, readTask, unknownTask } from "./read.ts";
 
-/** What is said of a task besides what any handoff says. */
+/** The fields of a task beyond those of any handoff. */
 export const QueueSchema = z.object({
   task: Name,
-  /** The task it is part of: it inherits that one's ledger, and that one is not done before it. */
+  /** The task it is part of. It inherits the ledger of that task, which is not done before this one. */
   parent: Name.optional(),
-  /** Tasks that must be done before it begins; it has their results then. */
+  /** Tasks that must be done before it starts. It then carries their results. */
   after: EnvelopeSchema.shape.after.unwrap().default([]),
-  /** Whether the end of its line closes it, or somebody does. */
+  /** "itself": the end of its line closes it (default). "told": an agent closes it with `tasks.close()`. */
   closing: z.enum(["itself", "told"]).default("itself"),
-  /** When it must be done: a time, or so many milliseconds from now. */
+  /** When it must be done: a time, or a number of milliseconds from now. */
   deadline: TimeInput.optional(),
   deadlineMs: z.int().positive().optional(),
 });
@@ -43,9 +43,13 @@ type QueueInput = Omit<z.input<typeof QueueSchema>, "after"> & {
   readonly after?: readonly string[] | undefined;
 };
 
-/** A task for the queue: a handoff, with its name, and what it is part of and waits for. */
+/** The input of `tasks.add()`: a handoff with the name of the task, its parent and its dependencies. */
 export type NewTask<T = object> = Omit<DraftOf<T>, "task"> & QueueInput;
 
+/**
+ * Sends a handoff that adds a task to the queue. Throws `task_open` or `task_closed` if the name is taken,
+ * `unknown_task`, and `invalid_input` if the task would wait for itself.
+ */
 export async function addTask<T extends object>(
   workspace: Workspace,
   sender: Sender,
@@ -71,7 +75,7 @@ export async function addTask<T extends object>(
     );
   const outcome = await add().catch((error: unknown) => {
     if (draft.key === undefined || !isTaskNameTaken(error)) throw error;
-    return add(); // It may have been this very task, added at the same moment: its key is there now.
+    return add(); // It may be this same task, added at the same moment: the retry finds its key.
   });
   if (outcome.kind !== "sent") throw new Error("a task outside a lease cannot lose one");
   if (outcome.joined !== "repeated") {
@@ -83,7 +87,7 @@ export async function addTask<T extends object>(
 const isTaskNameTaken = (error: unknown): boolean =>
   isBatonError(error) && (error.code === "task_open" || error.code === "task_closed");
 
-/** What it waits for may be done by now. */
+/** Opens the delivery if the tasks it waits for were done meanwhile. */
 async function openIfReady<T>(
   workspace: Workspace,
   { deliveries }: SentHandoff<T>,
@@ -96,7 +100,7 @@ async function openIfReady<T>(
   }
 }
 
-/** A deadline said beside the policy is the policy's. */
+/** Moves a deadline that was passed beside the policy into the policy. */
 function policyOf(
   { deadline, deadlineMs }: Pick<QueueInput, "deadline" | "deadlineMs">,
   policy: unknown,
@@ -112,11 +116,14 @@ function policyOf(
   return { policy: { ...said, ...due } };
 }
 
-/** Everything that must hold for it, looked at again whenever somebody has changed any of it. */
+/**
+ * Returns the entries to write with the task, after checking its preconditions. Runs again whenever one of
+ * them changed meanwhile.
+ */
 async function entriesFor(workspace: Workspace, wanted: TaskLinks): Promise<readonly PutEntry[]> {
   const { task, parent, after } = wanted;
   const isInOrder = parent !== undefined && after.length > 0;
-  const order = isInOrder ? [await taskOrderGuard(workspace)] : []; // Read before what it stands for.
+  const order = isInOrder ? [await taskOrderGuard(workspace)] : []; // Read before the tasks it guards.
   await refuseTaken(workspace, task);
   await refuseCycle(workspace, wanted);
   for (const [i, name] of after.entries()) await refuseUnfulfillableDependency(workspace, name, i);
@@ -128,22 +135,22 @@ async function entriesFor(workspace: Workspace, wanted: TaskLinks): Promise<read
   ];
 }
 
-/** A name means one task: what was handed over before is another. */
+/** Throws if the name is taken: a name stands for one task. */
 async function refuseTaken(workspace: Workspace, task: string): Promise<void> {
   const found = await readTask(workspace, task);
   if (found === undefined) return;
   refuseClosed(found);
   const { kept } = found;
-  const queued = kept.queue === undefined ? "was begun" : "was added to the queue";
+  const queued = kept.queue === undefined ? "was started" : "was queued";
   throw new BatonError("task_open", {
-    message: `"${task}" ${queued} by ${kept.queue?.by ?? kept.begun.by} before.`,
+    message: `Task "${task}" already exists; it ${queued} by ${kept.queue?.by ?? kept.begun.by}.`,
     path: "task",
-    hint: "Choose another name, hand over what is new (agent.handoff), or send a key to add it once however often you try.",
+    hint: "Choose another name, send more work with agent.handoff(), or pass a key to make retries of tasks.add() safe.",
     details: { task, by: kept.queue?.by ?? kept.begun.by },
   });
 }
 
-/** What failed or was cancelled is never done. */
+/** Throws if a dependency can never be done, because it failed or was cancelled. */
 async function refuseUnfulfillableDependency(
   workspace: Workspace,
   task: string,
@@ -154,14 +161,17 @@ async function refuseUnfulfillableDependency(
   const { closed } = found.kept;
   if (closed === undefined || closed.as === "done") return;
   throw new BatonError("task_closed", {
-    message: `after[${i}]: "${task}" was closed as ${closed.as} by ${closed.by}, and will not be done: ${closed.reason}`,
+    message: `after[${i}]: task "${task}" cannot be waited for: ${closed.by} closed it as ${closed.as}: ${closed.reason}`,
     path: `after[${i}]`,
-    hint: "Leave it out, or reopen it first.",
+    hint: "Remove it from after, or reopen it first with agent.tasks.reopen().",
     details: { task, as: closed.as, by: closed.by, reason: closed.reason },
   });
 }
 
-/** The parent is in the queue and open, and who is about to close it looks again. */
+/**
+ * Returns the entries of a part. Its parent must be queued and open; a concurrent close of the parent is
+ * forced to check again.
+ */
 async function subtaskEntries(
   workspace: Workspace,
   task: string,
@@ -174,7 +184,10 @@ async function subtaskEntries(
   return [newEntry(SUBTASK, pairOf(parent, task)), above.put];
 }
 
-/** Of two tasks that could each wait for what the other holds up, the second looks again. */
+/**
+ * Returns the entry that both of two concurrent additions change, so that the second checks again for a
+ * cycle.
+ */
 async function taskOrderGuard({ store, name }: Workspace): Promise<PutEntry> {
   const { kind, name: all } = TASK_ORDER;
   const entry = await store.findEntry(name, kind, all);
@@ -183,25 +196,26 @@ async function taskOrderGuard({ store, name }: Workspace): Promise<PutEntry> {
 
 function notQueued(parent: string): BatonError {
   return new BatonError("invalid_input", {
-    message: `parent: "${parent}" is not in the queue, so it cannot have parts.`,
+    message: `parent: task "${parent}" is not in the queue, so it cannot have parts.`,
     path: "parent",
-    hint: "Add it with agent.tasks.add, or hand over the part as a task of its own.",
+    hint: "Queue the parent with agent.tasks.add(), or add this task without parent.",
     details: { parent },
   });
 }
 
 function delayWithDependencies(): BatonError {
   return new BatonError("invalid_input", {
-    message: "delayMs: a task that waits for others begins when they are done, not at a time.",
+    message:
+      "delayMs: cannot be combined with after; the task starts when the tasks in after are done.",
     path: "delayMs",
-    hint: "Say either after or delayMs.",
+    hint: "Pass either after or delayMs.",
   });
 }
 
 function deadlineWithDirectPolicy(): BatonError {
   return new BatonError("invalid_input", {
-    message: 'deadline: the policy "direct" has none.',
+    message: 'deadline: cannot be combined with the policy "direct".',
     path: "deadline",
-    hint: "Say the policy in full: { acceptMs, attempts, deadlineMs }.",
+    hint: "Pass the policy as an object: { acceptMs, attempts, deadlineMs }.",
   });
 }

@@ -1,8 +1,8 @@
 /**
- * A task that closes itself: when its last open delivery completes and no part of it is open, it is done,
- * for the reason its last holder gave. Then its parent may be done, and what waited for either begins.
- * Whoever completes the delivery sees to it; if that process dies in between, whoever looks does: a task
- * that waits for this one, a board, anybody who asks how it stands.
+ * Closes tasks that close themselves: when the last open delivery of a task completes and no part of it is
+ * open, the task is done, with the summary of its last holder as the reason. Then its parent may be done, and
+ * tasks that waited for either start. The process that completes the delivery does this; if it dies in
+ * between, the next reader does: a task that waits for this one, a board, or a call that reads its state.
  */
 
 import { memoryOf } from "../../memory/record.ts";
@@ -15,12 +15,12 @@ import { childrenOf } from "./edges.ts";
 import { closingOf, lastSettledDelivery, readTask, type TaskSnapshot } from "./read.ts";
 import { openDependents, writeClosing } from "./write-closing.ts";
 
-/** The duty of whoever ends a delivery: its task may be over with it. */
+/** Follow-up of every settled delivery: closes its task if that has ended. */
 export async function onDeliveryEnded(workspace: Workspace, { task }: DeliveryRow): Promise<void> {
   await closeIfEnded(onMainBranch(workspace), task);
 }
 
-/** True: it was closed by this. */
+/** Closes a task if it has ended. Returns true if this call closed it. */
 export async function closeIfEnded(workspace: Workspace, task: string): Promise<boolean> {
   const closed = await tryWrite(async () => {
     const found = await readTask(workspace, task);
@@ -30,10 +30,10 @@ export async function closeIfEnded(workspace: Workspace, task: string): Promise<
     await afterClosing(workspace, task, found?.kept.queue?.parent);
     return true;
   });
-  return closed === true; // It is in constant change, so it is not over.
+  return closed === true; // It keeps changing, so it has not ended.
 }
 
-/** Those who waited for it, and its parent. */
+/** Opens the tasks that waited for a closed task, and closes its parent if that has ended. */
 export async function afterClosing(
   workspace: Workspace,
   task: string,
@@ -69,7 +69,9 @@ async function closeEnded(
   return closed ? "closed" : "changed";
 }
 
-/** The completion that ends it; undefined while it is not over, or is to be closed by somebody. */
+/**
+ * Returns the completion that ends a task; undefined while it has not ended, or if an agent has to close it.
+ */
 export function finalCompletionOf({ parts, kept }: TaskSnapshot): DeliveryRow | undefined {
   const isOthers = (kept.closed ?? kept.ending) !== undefined;
   if (kept.queue?.closing !== "itself" || isOthers) return undefined;
@@ -81,6 +83,6 @@ export function finalCompletionOf({ parts, kept }: TaskSnapshot): DeliveryRow | 
 
 async function summaryOf({ store, name }: Workspace, last: DeliveryRow): Promise<string> {
   const [row] = await store.readMemories(name, [last.settledBy]);
-  // Where that was redacted, there is none.
-  return (row && memoryOf(row).content) || `${last.holder} completed it.`;
+  // A redacted record has no content.
+  return (row && memoryOf(row).content) || `${last.holder} completed the task.`;
 }

@@ -1,4 +1,7 @@
-/** The board: every task of the queue that is not closed. Its cost does not grow with closed tasks. */
+/**
+ * Lists the board: every queued task that is not closed. Its cost does not grow with the number of closed
+ * tasks.
+ */
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
 import type { Page } from "../../base/page.ts";
@@ -11,15 +14,16 @@ import { type TaskDelivery, type TaskInfo, taskInfoOf } from "./info.ts";
 import { readTask } from "./read.ts";
 import { OPEN_TASK_STATES, TASK_STATES } from "./state.ts";
 
+/** The query of `tasks.board()`. All filters are optional and combined with "and". */
 export const BoardSchema = z.strictObject({
   states: z.array(z.enum(OPEN_TASK_STATES)).optional(),
-  /** Only what was given to this receiver: an agent, `role:…`, `channel:…`. */
+  /** Only tasks sent to this receiver: an agent, `role:…` or `channel:…`. */
   to: z.string().optional(),
-  /** Only what was given to this role. */
+  /** Only tasks sent to this role. */
   role: Name.optional(),
   /** Only parts of this task. */
   parent: Name.optional(),
-  /** Only what this agent has, or could take from its own inbox. */
+  /** Only tasks that this agent holds or has in its inbox. */
   agent: Name.optional(),
   limit: z.int().positive().optional(),
   /** The `next` of the page before. */
@@ -28,12 +32,12 @@ export const BoardSchema = z.strictObject({
 export type BoardQuery = z.input<typeof BoardSchema>;
 type CheckedBoardQuery = z.output<typeof BoardSchema>;
 
-/** Tasks read in one go. */
+/** Tasks read per store query. */
 const BATCH = 50;
 
 /**
- * Pages go through the tasks in the order of their names. Within a page, tasks are sorted by state, then
- * priority, then deadline, then age.
+ * Returns a page of open tasks. Pages go through the tasks in the order of their names; within a page, tasks
+ * are sorted by state, then priority, deadline and age. Default limit: `limits.taskTree`.
  */
 export async function listBoardTasks(
   workspace: Workspace,

@@ -1,6 +1,7 @@
 /**
- * Closing by hand: a task with nothing open is said to be done, failed or cancelled, and why. Of two who
- * close it, one does; the other is told who did, and why.
+ * Closes a task by hand as done, failed or cancelled, and cancels a task with everything open in it. Of two
+ * concurrent closings one succeeds; the other throws `task_closed` with the agent and the reason of the
+ * first.
  */
 
 import * as z from "zod";
@@ -21,12 +22,17 @@ import { requireTaskPermission } from "./permissions.ts";
 import { filterOpenTasks, requireTask, type TaskSnapshot } from "./read.ts";
 import { writeClosing } from "./write-closing.ts";
 
+/** The options of `tasks.close()`. Default of `as`: "done". */
 export const CloseSchema = z.strictObject({
   as: z.enum(["done", "failed", "cancelled"]).default("done"),
   reason: Reason,
 });
 export type CloseOptions = z.input<typeof CloseSchema>;
 
+/**
+ * Closes a task. Throws `task_closed` if it is closed, `not_permitted`, and `task_open` while a delivery or a
+ * part of it is open.
+ */
 export async function closeTask(
   workspace: Workspace,
   by: Author,
@@ -37,7 +43,7 @@ export async function closeTask(
   const how = { code: "invalid_input", what: "The closing" } as const;
   const { as, reason } = await redactSecrets(workspace, parseOrThrow(CloseSchema, options, how));
   const trunk = onMainBranch(workspace);
-  return retryWrite({ what: `The closing of "${task}" was overtaken`, attempts: 50 }, async () => {
+  return retryWrite({ what: `Task "${task}" was changed`, attempts: 50 }, async () => {
     const found = await requireTask(trunk, task);
     refuseClosed(found);
     await requireTaskPermission(trunk, by, found, "closed");
@@ -55,12 +61,12 @@ async function refuseOpen(workspace: Workspace, { task, parts }: TaskSnapshot): 
   if (open.length === 0 && children.length === 0) return;
   const what = [
     ...open.map(({ id, state, holder, receiver }) => `${id} (${state}, ${holder || receiver})`),
-    ...children.map((child) => `its part "${child}"`),
+    ...children.map((child) => `part "${child}"`),
   ];
   throw new BatonError("task_open", {
-    message: `"${task}" cannot be closed: open is ${what.join(", ")}.`,
+    message: `Task "${task}" cannot be closed while it has open work: ${what.join(", ")}.`,
     path: "task",
-    hint: "Let them end, or cancel the task: that takes back all of it.",
+    hint: "Wait until they end, or cancel the task and everything open in it with agent.tasks.cancel().",
     details: {
       task,
       children,
@@ -69,7 +75,10 @@ async function refuseOpen(workspace: Workspace, { task, parts }: TaskSnapshot): 
   });
 }
 
-/** Takes back everything open of a task and of its parts, and closes them as cancelled. */
+/**
+ * Cancels everything open in a task and its parts, and closes them as cancelled. Throws `task_closed`,
+ * `not_permitted`.
+ */
 export async function cancelTaskTree(
   workspace: Workspace,
   by: Author,

@@ -1,4 +1,4 @@
-/** Tasks that were closed, the last first, page by page. One that was reopened is not among them. */
+/** Lists closed tasks, the most recently closed first, page by page. A reopened task is not among them. */
 
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
@@ -13,6 +13,7 @@ import { type TaskInfo, taskInfoOf } from "./info.ts";
 import { readTask } from "./read.ts";
 import { CLOSED_TAG } from "./write-closing.ts";
 
+/** The query of `tasks.closed()`. */
 export const ClosedTasksSchema = z.strictObject({
   states: z.array(z.enum(["done", "failed", "cancelled"])).optional(),
   /** Only parts of this task. */
@@ -23,8 +24,10 @@ export const ClosedTasksSchema = z.strictObject({
 });
 export type ClosedTasksQuery = z.input<typeof ClosedTasksSchema>;
 
+/** The default page size, and the number of records read per store query. */
 const USUAL = 50;
 
+/** Returns a page of closed tasks. Default limit: 50. */
 export async function listClosedTasks(
   workspace: Workspace,
   query: ClosedTasksQuery,
@@ -64,7 +67,10 @@ export async function listClosedTasks(
   }
 }
 
-/** Undefined: that closing no longer stands, or is somebody's own record with the same tag. */
+/**
+ * Returns the task of a closing record; undefined if the task was reopened since, or if an agent wrote the
+ * record with the same tag.
+ */
 async function taskInfoOfClosing(
   workspace: Workspace,
   row: MemoryRow,

@@ -1,7 +1,7 @@
 /**
- * Circles: a task that could never begin, because what it waits for cannot be done before it is. A task is
- * done after its parts; so whatever it waits for must not wait for it, for a task it is part of, or for
- * something that does.
+ * Detects dependency cycles: a task that could never start, because what it waits for cannot be done before
+ * it. A task is done after its parts, so a task it waits for must not wait, directly or indirectly, for it or
+ * for a task it is part of.
  */
 import { BatonError } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
@@ -9,19 +9,20 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { childrenOf } from "./edges.ts";
 import { findTaskLedger } from "./read.ts";
 
-/** A task that is about to be added. */
+/** A task that is about to be added, with its parent and dependencies. */
 export interface TaskLinks {
   readonly task: string;
   readonly parent?: string | undefined;
   readonly after: readonly string[];
 }
 
+/** Throws `invalid_input` if adding a task would create a cycle. Visits at most `limits.taskTree` tasks. */
 export async function refuseCycle(workspace: Workspace, wanted: TaskLinks): Promise<void> {
   const { task, after } = wanted;
   if (after.includes(task)) throw dependencyCycle(task, [task, task]);
   if (after.length === 0) return;
   const needIt = new Set([task, ...(await ancestorsOf(workspace, wanted))]);
-  if (needIt.size === 1) return; // Nobody knows it yet, so nobody waits for it.
+  if (needIt.size === 1) return; // The task is new, so nothing waits for it yet.
   const cameFrom = new Map<string, string>();
   let next = [...after];
   for (const name of next) cameFrom.set(name, task);
@@ -36,7 +37,7 @@ export async function refuseCycle(workspace: Workspace, wanted: TaskLinks): Prom
   }
 }
 
-/** The tasks that are not done before this one is. */
+/** Returns the tasks that contain this one and so are not done before it. */
 async function ancestorsOf(workspace: Workspace, { parent }: TaskLinks): Promise<string[]> {
   const above: string[] = [];
   for (let at = parent; at !== undefined && !above.includes(at); ) {
@@ -47,7 +48,7 @@ async function ancestorsOf(workspace: Workspace, { parent }: TaskLinks): Promise
   return above;
 }
 
-/** What has to be done before a task is. */
+/** Returns the tasks that must be done before a task is done. */
 async function prerequisitesOf(workspace: Workspace, task: string): Promise<readonly string[]> {
   const { kept } = (await findTaskLedger(workspace, task)) ?? {};
   if (kept?.closed !== undefined) return [];
@@ -63,9 +64,9 @@ function wayTo(end: string, cameFrom: ReadonlyMap<string, string>): string[] {
 function dependencyCycle(task: string, way: readonly string[]): BatonError {
   const names = way.map((name) => `"${name}"`).join(" → ");
   return new BatonError("invalid_input", {
-    message: `after: "${task}" would wait for ever: ${names} cannot be done before it is.`,
+    message: `after: task "${task}" would wait for itself: ${names}.`,
     path: "after",
-    hint: "Leave out what it is part of, and what waits for it.",
+    hint: "Remove from after the tasks that it is part of and the tasks that wait for it.",
     details: { task, way },
   });
 }

@@ -1,22 +1,25 @@
 /**
- * What is kept of the queue besides the ledgers: which tasks are in it and not closed, whose part each
- * is, and who waits for whom. Entries that are written with the handoff that adds a task, or not at all.
+ * Store entries of the task queue beside the ledgers: which tasks are open, which task each is part of, and
+ * which tasks wait for which. They are written in the same operation as the handoff that adds a task.
  */
 import { canonicalJson } from "../../base/digest.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { entriesOf } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** A task that is in the queue and not closed; its name is the task's. */
+/** The entry kind of a queued task that is not closed; the entry name is the name of the task. */
 export const TASK = "task";
-/** Named `["parent","child"]`. */
+/** The entry kind of a part; the entry name is `["parent","child"]`. */
 export const SUBTASK = "subtask";
-/** Named `["dependency","task"]`. */
+/** The entry kind of a dependency; the entry name is `["dependency","task"]`. */
 export const DEPENDENT = "dependent";
-/** One for all: of two tasks that could come to wait for each other, the second looks again. */
+/**
+ * One entry for the workspace: of two concurrent additions that could create a cycle, the second checks
+ * again.
+ */
 export const TASK_ORDER = { kind: "task-order", name: "all" } as const;
 
-/** An entry that says all by being there. */
+/** Returns a new entry without a value; its existence is the information. */
 export const newEntry = (kind: string, name: string): PutEntry => ({
   kind,
   name,
@@ -24,14 +27,15 @@ export const newEntry = (kind: string, name: string): PutEntry => ({
   basedOn: 0,
 });
 
+/** Returns the entry name of a pair of tasks. */
 export const pairOf = (first: string, second: string): string =>
   canonicalJson([first, second], "invalid_input");
 
-/** Tasks that are part of this one, in the order of their names. */
+/** Returns the parts of a task, in the order of their names. */
 export const childrenOf = (workspace: Workspace, task: string): Promise<string[]> =>
   listPairedTasks(workspace, SUBTASK, task);
 
-/** Tasks that wait for this one, or have. */
+/** Returns the tasks that wait for a task, or have waited for it. */
 export const dependentsOf = (workspace: Workspace, task: string): Promise<string[]> =>
   listPairedTasks(workspace, DEPENDENT, task);
 

@@ -1,9 +1,9 @@
 /**
- * Ending a task from above: its ledger says so first, and from then on nothing is handed over for it.
- * Everything open of it is taken back (whoever holds something is told), its open parts are ended as
- * cancelled, then it is closed, and what waits for it hears of that. Nothing is ever open below a closed
- * task. Whoever finds it half done, by running it again or by looking (finish.ts), does the rest; what is
- * closed stays as it was closed first.
+ * Ends a task together with everything open in it. First the ledger is marked as ending, which stops new
+ * handoffs of the task. Then open deliveries are cancelled (holders are notified), open parts are ended as
+ * cancelled, the task is closed, and tasks that wait for it are updated. Nothing is ever open below a closed
+ * task. A process that finds a task half ended, by calling this again or by reading it (finish-task.ts),
+ * completes the remaining steps. The first closing stands.
  */
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
@@ -19,18 +19,19 @@ import { childrenOf } from "./edges.ts";
 import { filterOpenTasks, requireTask, type TaskSnapshot } from "./read.ts";
 import { openDependents, writeClosing } from "./write-closing.ts";
 
+/** How a task is ended. */
 export interface EndTaskOptions {
   readonly as: StoredClosing["as"];
   readonly reason: string;
-  /** Who decided so, where somebody else carries it out. */
+  /** The agent that decided it, if another one carries it out. Default: the caller. */
   readonly by?: string;
-  /** Deliveries that stay open: the one that asks for this very decision. */
+  /** Deliveries that stay open: the one that asks for this decision. */
   readonly except?: readonly string[] | undefined;
-  /** The record of what it came of. */
+  /** The id of the record that caused it. */
   readonly causedBy?: string | undefined;
 }
 
-/** How it is closed now: by this, or as somebody did before. */
+/** Ends a task and its parts. Returns how it is closed: by this call, or as it was closed before. */
 export async function endTask(
   workspace: Workspace,
   by: Author,
@@ -55,7 +56,7 @@ async function endSingleTask(
   wanted: EndTaskOptions,
 ): Promise<EndTaskResult> {
   return retryWrite<EndTaskResult>(
-    { what: `The end of "${task}" was overtaken`, attempts: 50 },
+    { what: `Task "${task}" was changed`, attempts: 50 },
     async () => {
       const found = await requireTask(workspace, task);
       const { closed, ending, queue } = found.kept;
@@ -79,7 +80,7 @@ async function endSingleTask(
       }
       const { lastRecord: continues } = found;
       await writeClosing(workspace, found, { ...ending, author: by, continues });
-      return RETRY; // Each step is seen to be done before the next.
+      return RETRY; // Each step is read back before the next.
     },
   );
 }
@@ -89,7 +90,7 @@ const mustCancel = (
   except: readonly string[],
 ): boolean => isOpen(delivery.state) && !except.includes(delivery.id);
 
-/** Says so on the ledger, unless somebody was quicker to change it. */
+/** Marks the ledger as ending, unless it was changed meanwhile. */
 async function markEnding(
   { store, name: workspace }: Workspace,
   { task, kept, revision: basedOn }: TaskSnapshot,
@@ -105,7 +106,7 @@ async function endChild(
   child: string,
   { as, reason, causedBy, task }: StoredEnding & { readonly task: string },
 ): Promise<void> {
-  const why = `"${task}", of which it is a part, ${CLOSING_PHRASES[as]}: ${reason}`;
+  const why = `Its parent task "${task}" ${CLOSING_PHRASES[as]}: ${reason}`;
   const shown = clip(why, FORMAT_LIMITS.lineLength);
   await endSingleTask(workspace, by, child, { as: "cancelled", reason: shown, causedBy });
   await openDependents(workspace, child);

@@ -1,7 +1,7 @@
 /**
- * What a process that died has left of the end of a task is finished by whoever looks: a task that is over
- * is closed, one that was being ended is ended, one of which nothing is left but what was given up for good
- * has failed, and one that waits for nothing any more begins.
+ * Completes what a crashed process left undone at the end of a task; every reader of a task calls it. It
+ * closes a task that has ended, completes an interrupted ending, fails a task of which only given-up
+ * deliveries are left, and opens a task that no longer waits for anything.
  */
 import { findDecision, type StoredFailureDecision } from "../../history/failure-decisions.ts";
 import { systemAuthor } from "../../memory/system-author.ts";
@@ -12,7 +12,7 @@ import { childrenOf } from "./edges.ts";
 import { endTask } from "./end-task.ts";
 import { filterOpenTasks, readTask, type TaskSnapshot, waitsForTasks } from "./read.ts";
 
-/** The task as it is then. */
+/** Completes the pending step of a task, if any, and returns the task as it is then. */
 export async function finishTask(workspace: Workspace, found: TaskSnapshot): Promise<TaskSnapshot> {
   const left =
     found.kept.closed === undefined
@@ -23,7 +23,7 @@ export async function finishTask(workspace: Workspace, found: TaskSnapshot): Pro
   return (await readTask(workspace, found.task)) ?? found;
 }
 
-/** The same of its parts first: one that is over and not closed holds up what it is part of. */
+/** Does the same for its parts first: a part that has ended and is not closed blocks its parent. */
 export async function finishTaskTree(
   workspace: Workspace,
   found: TaskSnapshot,
@@ -37,7 +37,7 @@ export async function finishTaskTree(
   return finishTask(workspace, found);
 }
 
-/** What is still to be done about it; nothing, as a rule. */
+/** Returns the step that is still to be done; usually undefined. */
 async function pendingStepOf(
   workspace: Workspace,
   found: TaskSnapshot,
@@ -71,7 +71,9 @@ async function pendingStepOf(
   };
 }
 
-/** The decision that ends it, where nothing of it is left but what was given up. */
+/**
+ * Returns the decision that ends a task, if only given-up deliveries are left and all of them were decided.
+ */
 async function findEndingDecision(
   workspace: Workspace,
   { kept, parts }: TaskSnapshot,

@@ -1,4 +1,7 @@
-/** A task as it is told: how it stands and why, in words, whose it is, and everything handed over for it. */
+/**
+ * `TaskInfo`: a task as callers see it, with its state, the reason for it in words, its holder and its
+ * deliveries.
+ */
 import { addressOf, type Priority } from "../../envelope/schema.ts";
 import type { Delivery } from "../../history/delivery.ts";
 import { parseTaskName } from "../../ledger/release.ts";
@@ -16,50 +19,57 @@ import {
 } from "./read.ts";
 import { stateOf, type TaskState, type TaskStateReason } from "./state.ts";
 
+/** One delivery of a task. */
 export interface TaskDelivery
   extends Pick<Delivery, "id" | "state" | "receiver" | "holder" | "attempt"> {
-  /** It reports a failure, and asks for a decision. */
+  /** True if the delivery reports a failure and asks for a decision. */
   readonly failure: boolean;
 }
 
+/** The state of a task. Times are in milliseconds since 1970. */
 export interface TaskInfo {
   readonly task: string;
   readonly state: TaskState;
-  /** Why it is in that state, for people. */
+  /** Why the task is in that state, for people. */
   readonly why: string;
-  /** What was wanted when it began. */
+  /** The intent of its first handoff. */
   readonly intent: string;
-  /** Its first receiver: an agent, `role:…`, `channel:…`; absent if that envelope cannot be read. */
+  /** Its first receiver: an agent, `role:…` or `channel:…`. Absent if that envelope cannot be read. */
   readonly to?: string;
-  /** Who has it now. */
+  /** The agent that holds it now; absent if none does. */
   readonly holder?: string;
   readonly priority: Priority;
-  /** By when what is open of it must be settled. */
+  /** When what is open of it must be settled; absent if there is no deadline. */
   readonly deadline?: number;
+  /** The task it is part of; absent if it is none. */
   readonly parent?: string;
-  /** The tasks that must be done before it begins. */
+  /** The tasks that must be done before it starts. */
   readonly after: readonly string[];
   /** Those of them that are not done. */
   readonly waitsFor: readonly string[];
-  /** How many parts it has, and how many of them are not closed. */
+  /** The number of parts, and how many of them are not closed. */
   readonly children: number;
   readonly openChildren: number;
   /** In the order they were sent. */
   readonly deliveries: readonly TaskDelivery[];
+  /** "itself" if the end of its line closes it, "told" if an agent has to. */
   readonly closing: StoredQueueState["closing"];
+  /** How it was closed; absent while it is open. */
   readonly closed?: StoredClosing;
-  /** False: it was handed over, and never put into the queue. Somebody has to close it. */
+  /** False if it was sent with a handoff and never queued; an agent has to close it. */
   readonly queued: boolean;
+  /** When it was queued, or its first handoff sent. */
   readonly queuedAt: number;
-  /** Who added it. */
+  /** The agent that added it. */
   readonly by: string;
 }
 
-/** How a task stands. One that is over and not closed yet is closed by this. */
+/** Returns a task. A task that has ended and is not closed yet is closed by this. Throws `unknown_task`. */
 export async function getTask(workspace: Workspace, name: string): Promise<TaskInfo> {
   return taskInfoOf(workspace, await requireTask(workspace, parseTaskName(name)));
 }
 
+/** Returns the information about a task that was read, after completing its pending step. */
 export async function taskInfoOf(workspace: Workspace, read: TaskSnapshot): Promise<TaskInfo> {
   const found = await finishTask(workspace, read);
   const { task, kept, parts, first } = found;
@@ -97,7 +107,10 @@ export async function taskInfoOf(workspace: Workspace, read: TaskSnapshot): Prom
   };
 }
 
-/** The delivery that says where it stands: the first that stands so, else what is open, else the last. */
+/**
+ * Returns the delivery that explains the state: the first with the status that decided it, else an open one,
+ * else the last.
+ */
 function currentOf(
   parts: readonly LineDelivery[],
   ground: TaskStateReason,
@@ -122,7 +135,7 @@ const deliveryOf = ({ delivery, says }: LineDelivery): TaskDelivery => {
   };
 };
 
-/** Of a task that waits: what for. */
+/** Returns the dependencies of a waiting task that are not done. */
 async function listOpenDependencies(
   workspace: Workspace,
   { kept, parts }: TaskSnapshot,
@@ -144,11 +157,11 @@ function explainState(ground: TaskStateReason, known: StateExplanationInput): st
     case "held":
       return `held by ${now?.holder} since ${instant(heldSince(now))}`;
     case "asked":
-      return `${now?.holder} asked ${now?.sender} about it, and waits for the answer`;
+      return `${now?.holder} asked ${now?.sender} a question and waits for the answer`;
     case "offered":
       return now?.state === "scheduled"
         ? `waits until ${instant(now.readyAt)} for ${now.receiver}`
-        : `waits for ${now?.receiver} to take it`;
+        : `waits for ${now?.receiver} to accept it`;
     case "waits":
       return waitsFor.length === 0
         ? "waits for other handoffs"
@@ -156,9 +169,9 @@ function explainState(ground: TaskStateReason, known: StateExplanationInput): st
     case "failure":
       return `waits for a decision about a failure${whoDecides(parts)}`;
     case "parts":
-      return `its own work has ended; waits for its ${openParts.length === 1 ? "part" : "parts"} ${joinNames(openParts)}`;
+      return `its deliveries have ended; waits for its ${openParts.length === 1 ? "part" : "parts"} ${joinNames(openParts)}`;
     case "ended":
-      return "everything handed over has ended; close it";
+      return "all deliveries have ended; close the task";
   }
 }
 
@@ -170,6 +183,7 @@ const heldSince = (now: DeliveryRow | undefined): number =>
 
 const instant = (at: number): string => new Date(at).toISOString();
 
+/** Names listed before "and … more". */
 const SHOWN = 5;
 
 function joinNames(names: readonly string[]): string {

@@ -1,6 +1,6 @@
 /**
- * Who may close, reopen or cancel a task: who added it or handed over something of it, who has held work
- * of it, and agents with a role that may (the coordinator's, and those that release from ledgers).
+ * Checks which agents may close, reopen or cancel a task: the agents that added it, sent a handoff of it or
+ * held work of it, and agents with the role coordinator or a role in `settings.releasers`.
  */
 import { BatonError } from "../../base/errors.ts";
 import { readReleasers } from "../../ledger/releasers.ts";
@@ -10,6 +10,7 @@ import type { TaskSnapshot } from "./read.ts";
 
 const COORDINATOR = "coordinator";
 
+/** Throws `not_permitted` if the agent may not do this to the task. */
 export async function requireTaskPermission(
   workspace: Workspace,
   { agent }: Author,
@@ -23,15 +24,15 @@ export async function requireTaskPermission(
   ]);
   if (named.has(agent)) return;
   const roles = new Set([COORDINATOR, ...(await readReleasers(workspace))]);
-  // The role it has now, not the one it had when it began.
+  // The current role of the agent, not the one at the start of its session.
   const registered = await workspace.store.findAgent(workspace.name, agent);
   if (registered !== undefined && roles.has(registered.role)) return;
   const may = [...named].filter(Boolean).sort();
   const allowed = [...may, ...[...roles].map((role) => `role:${role}`)];
   throw new BatonError("not_permitted", {
-    message: `"${task}" may be ${verb} by ${allowed.join(", ")}.`,
+    message: `${agent} may not do this: task "${task}" may be ${verb} only by ${allowed.join(", ")}.`,
     path: "task",
-    hint: "Ask one of them; hub.settings.get() names the roles.",
+    hint: "Ask one of these agents; hub.settings.get() names the roles.",
     details: { task, may: allowed },
   });
 }

@@ -1,4 +1,6 @@
-/** Reading a task: what is kept of it, and everything that was handed over for it, with where that stands. */
+/**
+ * Reads a task from the store: its ledger and every delivery of it, with the status each has for the task.
+ */
 
 import { BatonError } from "../../base/errors.ts";
 import { nearestNames } from "../../base/nearest-names.ts";
@@ -16,28 +18,29 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { TASK } from "./edges.ts";
 import { type TaskDeliveryStatus, taskDeliveryStatusOf } from "./state.ts";
 
-/** A delivery, what the task needs to know of its envelope, and how it stands for the task. */
+/** A delivery with its envelope, the envelope fields a task needs, and its status for the task. */
 export interface LineDelivery extends DeliveryWithEnvelopeRow {
   readonly stand: TaskDeliveryStatus;
   readonly says: Pick<Envelope, "after" | "failure" | "joins" | "results">;
 }
 
+/** A task as it was read. Writes based on it succeed only while `revision` is current. */
 export interface TaskSnapshot {
   readonly task: string;
   readonly kept: StoredLedger;
-  /** Of the ledger. */
+  /** The revision of the ledger. */
   readonly revision: number;
   /** In the order in which their envelopes were sent. */
   readonly parts: readonly LineDelivery[];
-  /** The handoff it began with; undefined where that cannot be read here. */
+  /** The first handoff; undefined if it cannot be read here. */
   readonly first: Envelope | undefined;
-  /** The record of the last handoff. */
+  /** The id of the record of the last handoff. */
   readonly lastRecord: string;
 }
 
 /**
- * Undefined: nobody has handed over anything of it. The ledger is read first: what is decided by the
- * rest is written only while the ledger is as it was.
+ * Reads a task. Returns undefined if it has no handoffs. The ledger is read first, and a write that depends
+ * on the rest succeeds only while the ledger is unchanged.
  */
 export async function readTask(
   workspace: Workspace,
@@ -67,18 +70,22 @@ export async function readTask(
   };
 }
 
-/** Whether it was given up before the task was reopened, and not tried again since. */
+/** Returns true if the delivery was given up before the task was reopened, and not retried since. */
 const wasGivenUp = ({ reopened }: StoredLedger, { id, attempt, state }: DeliveryRow): boolean =>
   !isOpen(state) &&
   reopened?.givenUp?.some((each) => each.delivery === id && each.attempt === attempt) === true;
 
+/** Reads a task. Throws `unknown_task`. */
 export async function requireTask(workspace: Workspace, task: string): Promise<TaskSnapshot> {
   const found = await readTask(workspace, task);
   if (found === undefined) throw await unknownTask(workspace, task, "task");
   return found;
 }
 
-/** What is kept of a task alone: enough to know whether it is closed. */
+/**
+ * Reads only the ledger of a task, which is enough to know whether it is closed. `put` writes it back
+ * unchanged, as a guard against concurrent changes.
+ */
 export async function findTaskLedger(
   { store, name }: Workspace,
   task: string,
@@ -89,6 +96,7 @@ export async function findTaskLedger(
   return { kept: storedLedgerOf(entry), put: { kind, name: task, value, basedOn } };
 }
 
+/** Returns how a task was closed; undefined if it is open or does not exist. */
 export async function closingOf(
   workspace: Workspace,
   task: string,
@@ -96,7 +104,7 @@ export async function closingOf(
   return (await findTaskLedger(workspace, task))?.kept.closed;
 }
 
-/** Those of the tasks that are not closed. */
+/** Returns those of the tasks that are not closed. */
 export async function filterOpenTasks(
   workspace: Workspace,
   tasks: readonly string[],
@@ -105,7 +113,7 @@ export async function filterOpenTasks(
   return tasks.filter((_, i) => closings[i] === undefined);
 }
 
-/** The last settlement of work, in time; of one moment, what was sent last. */
+/** Returns the delivery that was settled last; of several at the same time, the one sent last. */
 export function lastSettledDelivery(parts: readonly LineDelivery[]): DeliveryRow | undefined {
   const ended = parts.filter(
     ({ delivery, says }) =>
@@ -119,13 +127,14 @@ export function lastSettledDelivery(parts: readonly LineDelivery[]): DeliveryRow
   return last?.delivery;
 }
 
-/** Whether it waits for tasks to be done. */
+/** Returns true if the delivery waits for other tasks to be done. */
 export const waitsForTasks = ({ stand, says }: LineDelivery): boolean =>
   says.after !== undefined && stand === "waits";
 
-/** Names that are looked at for what somebody may have meant. */
+/** Names that are searched for suggestions. */
 const NAMES = 1_000;
 
+/** Returns the error for a task that does not exist, with similar names as suggestions. */
 export async function unknownTask(
   { store, name: workspace }: Workspace,
   task: string,
@@ -137,12 +146,12 @@ export async function unknownTask(
   const names = [...new Set(kinds.flat().map(({ name }) => name))];
   const nearest = nearestNames(task, names);
   return new BatonError("unknown_task", {
-    message: `${path}: nobody has handed over anything of "${task}".`,
+    message: `${path}: task "${task}" not found.`,
     path,
     hint:
       nearest.length > 0
         ? `Did you mean ${nearest.map((each) => `"${each}"`).join(" or ")}?`
-        : "baton task list shows what is open.",
+        : "List the open tasks with hub.tasks.board() (command line: baton task list).",
     details: { task, nearest },
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Reopening: the closing is taken off, with a record that says why. What had ended stays so, and does not
- * close the task again; what began because it was done goes on.
+ * Reopens a closed task, with a record that states why. Deliveries that ended stay ended and do not close the
+ * task again; tasks that started because it was done continue.
  */
 
 import { BatonError } from "../../base/errors.ts";
@@ -16,6 +16,10 @@ import { requireTaskPermission } from "./permissions.ts";
 import { findTaskLedger, lastSettledDelivery, requireTask, type TaskSnapshot } from "./read.ts";
 import { writeLedger } from "./write-closing.ts";
 
+/**
+ * Reopens a task. Throws `task_open` if it is not closed, `not_permitted`, and `task_closed` if its parent is
+ * closed.
+ */
 export async function reopenTask(
   workspace: Workspace,
   by: Author,
@@ -25,7 +29,7 @@ export async function reopenTask(
   const task = parseTaskName(name);
   const { reason } = await redactSecrets(workspace, { reason: checkReason(given) });
   const trunk = onMainBranch(workspace);
-  await retryWrite({ what: `The reopening of "${task}" was overtaken`, attempts: 50 }, async () => {
+  await retryWrite({ what: `Task "${task}" was changed`, attempts: 50 }, async () => {
     const found = await requireTask(trunk, task);
     const { closed, ...kept } = found.kept;
     if (closed === undefined) throw notClosed(task);
@@ -50,14 +54,17 @@ export async function reopenTask(
   });
 }
 
-/** How its failures ended was decided when it was closed. */
+/** Returns the failures that were decided by closing the task, including those of earlier closings. */
 const givenUpOf = ({ parts, kept }: TaskSnapshot): NonNullable<StoredReopening["givenUp"]> => {
   const now = parts.filter(({ stand }) => stand === "given_up");
   const anew = now.map(({ delivery: { id: delivery, attempt } }) => ({ attempt, delivery }));
   return [...(kept.reopened?.givenUp ?? []), ...anew];
 };
 
-/** Nothing is open below a task that is closed: whoever is about to close that one looks again. */
+/**
+ * Throws if the parent is closed, because nothing may be open below a closed task. The returned entry forces
+ * a concurrent close of the parent to check again.
+ */
 async function openParentGuard(
   workspace: Workspace,
   { task, kept }: TaskSnapshot,
@@ -68,18 +75,18 @@ async function openParentGuard(
   const closed = above.kept.closed ?? above.kept.ending;
   if (closed === undefined) return [above.put];
   throw new BatonError("task_closed", {
-    message: `"${task}" is a part of "${parent}", which was closed as ${closed.as} by ${closed.by}.`,
+    message: `Task "${task}" is a part of "${parent}", which ${closed.by} closed as ${closed.as}.`,
     path: "task",
-    hint: `Reopen "${parent}" first.`,
+    hint: `Reopen "${parent}" first with agent.tasks.reopen().`,
     details: { task, parent, as: closed.as, by: closed.by },
   });
 }
 
 function notClosed(task: string): BatonError {
   return new BatonError("task_open", {
-    message: `"${task}" is not closed.`,
+    message: `Task "${task}" is open; only a closed task can be reopened.`,
     path: "task",
-    hint: "Hand over what is to be done: it is open.",
+    hint: "Send more work for it with agent.handoff().",
     details: { task },
   });
 }

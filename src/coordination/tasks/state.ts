@@ -1,6 +1,6 @@
 /**
- * How a task stands, by what there is of it: its closing, its deliveries, its parts. Never stored, so it
- * cannot come to differ. The first line of this table that fits counts:
+ * Derives the state of a task from its closing, its deliveries and its parts. The state is never stored, so
+ * it cannot become inconsistent. The first matching row of this table applies:
  *
  * | closed | of its deliveries, any is             | open parts | state                         |
  * |--------|---------------------------------------|------------|-------------------------------|
@@ -10,7 +10,7 @@
  * |        | waits                                 |            | blocked, by other tasks       |
  * |        | undecided, given_up                   |            | blocked, by a failure         |
  * |        |                                       | yes        | in_progress, by its parts     |
- * |        |                                       |            | open: it is to be closed      |
+ * |        |                                       |            | open: an agent must close it  |
  */
 
 import { isForever } from "../../delivery/settings/policy.ts";
@@ -18,31 +18,33 @@ import type { Envelope } from "../../envelope/schema.ts";
 import type { StoredClosing } from "../../memory/stored-ledger.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 
-/** A task that is not closed has one of these. */
+/** The states of a task that is not closed. */
 export const OPEN_TASK_STATES = ["open", "blocked", "in_progress"] as const;
+/** Every state of a task, in the order of the board. */
 export const TASK_STATES = [...OPEN_TASK_STATES, "done", "failed", "cancelled"] as const;
 export type OpenTaskState = (typeof OPEN_TASK_STATES)[number];
 export type TaskState = (typeof TASK_STATES)[number];
 
-/** How one delivery stands, as far as its task goes. */
+/** The status of one delivery, as far as its task is concerned. */
 export const TASK_DELIVERY_STATUSES = [
-  /** Somebody has it. */
+  /** An agent holds it. */
   "held",
-  /** Its holder asked back. */
+  /** Its holder asked a question. */
   "asked",
-  /** Somebody can take it, now or after a pause. */
+  /** It can be claimed, now or after a delay. */
   "offered",
-  /** For other tasks or handoffs. */
+  /** It waits for other tasks or handoffs. */
   "waits",
-  /** A failure that somebody is to decide about. */
+  /** It reports a failure that waits for a decision. */
   "undecided",
-  /** Every try of it was in vain, and nobody has decided yet. */
+  /** Every attempt failed, and no decision was made yet. */
   "given_up",
-  /** Completed, taken back or replaced; or a failure that was decided about. */
+  /** Completed, cancelled or replaced; or a failure that was decided. */
   "over",
 ] as const;
 export type TaskDeliveryStatus = (typeof TASK_DELIVERY_STATUSES)[number];
 
+/** Returns the status that a delivery has for its task. */
 export function taskDeliveryStatusOf(
   { state, readyAt }: Pick<DeliveryRow, "state" | "readyAt">,
   { failure, after, joins, results }: Pick<Envelope, "after" | "failure" | "joins" | "results">,
@@ -70,14 +72,15 @@ export function taskDeliveryStatusOf(
   }
 }
 
+/** What the state of a task is derived from. */
 export interface TaskStateInput {
   readonly closed: StoredClosing["as"] | undefined;
   readonly stands: readonly TaskDeliveryStatus[];
-  /** Whether a part of it is not closed. */
+  /** True if a part of it is not closed. */
   readonly hasOpenParts: boolean;
 }
 
-/** Why it is as it is: which line of the table. */
+/** Why a task has its state: one per row of the table. */
 export type TaskStateReason =
   | "closed"
   | "held"
@@ -98,9 +101,10 @@ const STATE_PRECEDENCE: readonly (readonly [TaskDeliveryStatus, TaskStateReason,
     ["given_up", "failure", "blocked"],
   ];
 
-/** Work that somebody does, or will do unless it is taken back. */
+/** Statuses of work that is in progress, or will be unless it is cancelled. */
 const ACTIVE_STATUSES: readonly TaskDeliveryStatus[] = ["held", "asked", "offered", "waits"];
 
+/** Returns the state of a task and the row of the table that decided it. */
 export function stateOf({ closed, stands, hasOpenParts }: TaskStateInput): {
   readonly state: TaskState;
   readonly ground: TaskStateReason;

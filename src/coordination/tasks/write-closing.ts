@@ -1,7 +1,7 @@
 /**
- * Writing down that a task is closed: one record that says who closed it and why, the task's ledger, and
- * its place in the queue, together or not at all, and only while the ledger is as it was seen. Afterwards
- * what waited for it is told. If that is lost with its process, it is found by whoever looks (ended.ts).
+ * Writes that a task is closed: a record with the agent and the reason, the ledger of the task and its queue
+ * entry, in one operation that succeeds only if the ledger is unchanged. Afterwards the tasks that waited for
+ * it are opened. If the process dies before that, the next reader does it (finish-task.ts).
  */
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
@@ -15,20 +15,21 @@ import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
 import { dependentsOf, newEntry, TASK } from "./edges.ts";
 import { closingOf, readTask, type TaskSnapshot, waitsForTasks } from "./read.ts";
 
-/** Marks the record of a closing: `closed()` pages over them. */
+/** The tag of closing records; `tasks.closed()` pages over them. */
 export const CLOSED_TAG = "task-closed";
 
+/** How a task is closed. */
 export interface TaskClosing extends Pick<StoredClosing, "as" | "reason" | "repeats"> {
-  /** Who closed it: not always who writes it down. */
+  /** The agent that closed it; not always the author of the record. */
   readonly by: string;
   readonly author: Author;
-  /** The record it continues from. */
+  /** The id of the record that the closing continues from. */
   readonly continues: string;
-  /** What it came of. */
+  /** The id of the record that caused it. */
   readonly causedBy?: string | undefined;
 }
 
-/** False: somebody has changed the ledger meanwhile, and nothing was written. */
+/** Closes a task. Returns false if the ledger was changed meanwhile; then nothing was written. */
 export function writeClosing(
   workspace: Workspace,
   found: TaskSnapshot,
@@ -52,6 +53,7 @@ export function writeClosing(
   });
 }
 
+/** A change of a ledger, with the record that states it. */
 export interface LedgerChange {
   readonly author: Author;
   readonly content: string;
@@ -60,12 +62,16 @@ export interface LedgerChange {
   readonly continues: string;
   readonly causedBy?: string | undefined;
   readonly next: (record: string, at: number) => StoredLedger;
-  /** Whether it is on the board from now on. */
+  /** Whether the task is on the board afterwards. */
   readonly place: "on" | "off";
-  /** Written with it, or nothing is. */
+  /** Entries that are written in the same operation. */
   readonly entries?: readonly PutEntry[];
 }
 
+/**
+ * Writes a record and the changed ledger in one operation. Returns false if the ledger or another entry was
+ * changed meanwhile; then nothing was written.
+ */
 export async function writeLedger(
   workspace: Workspace,
   { task, kept, revision }: TaskSnapshot,
@@ -99,13 +105,13 @@ export async function writeLedger(
       return false;
     case "lease_lost":
     case "tip_moved":
-      throw new Error(`a closing was refused: ${outcome.kind}`);
+      throw new Error(`unexpected outcome of writing a ledger: ${outcome.kind}`);
     default:
       throw await refusalError(workspace, outcome);
   }
 }
 
-/** Nothing, where it is there already, or gone. */
+/** Returns the change of the queue entry; none if it exists (or is gone) already. */
 async function boardEntryChange(
   { store, name }: Workspace,
   task: string,
@@ -117,7 +123,7 @@ async function boardEntryChange(
   return [entry === undefined ? put : { ...put, value: undefined, basedOn: entry.revision }];
 }
 
-/** What waited for it may begin, or never will. */
+/** Opens or fails the tasks that wait for a closed task. */
 export async function openDependents(workspace: Workspace, task: string): Promise<void> {
   for (const dependent of await dependentsOf(workspace, task)) {
     await runFollowUp(`after ${task}: ${dependent}`, () => openDependent(workspace, dependent));
@@ -134,8 +140,8 @@ async function openDependent(workspace: Workspace, task: string): Promise<void> 
 }
 
 /**
- * Whether it is known by now what comes of a task that waits for these. Whoever closes one of many looks
- * no further: what is over and not closed is found by the look after a while.
+ * Returns true if a task that waits for these can start, or never will. Closing one of many does not check
+ * the others further: the periodic check finds tasks that have ended and are not closed.
  */
 async function isDecided(workspace: Workspace, after: readonly string[]): Promise<boolean> {
   const closings = await Promise.all(after.map((each) => closingOf(workspace, each)));

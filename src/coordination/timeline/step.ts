@@ -1,6 +1,6 @@
 /**
- * One step of a timeline, made from a record on the chain: who did what, with whom, and why. What a
- * record did to a delivery stands in its trail; a record without one is something that was noted.
+ * Builds one step of a timeline from a record on the chain: which agent did what, with whom and why. The
+ * trail of a record states what it did to a delivery; a record without a trail is a note.
  */
 
 import { addressOf, type Envelope } from "../../envelope/schema.ts";
@@ -12,7 +12,7 @@ import type { DeliveryStep, EnvelopeRow, TrailStep } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { CLOSED_TAG } from "../tasks/write-closing.ts";
 
-/** What a record did, by the verb in its trail. */
+/** The kind of a step, by the verb in the trail of its record. */
 const BY_VERB = {
   send: "handed_over",
   publish: "handed_over",
@@ -32,59 +32,62 @@ const BY_VERB = {
   open: "opened",
 } as const satisfies Record<TrailStep["verb"], string>;
 
-/** What leaves no record of its own. */
+/** Steps that leave no record. */
 export type UnrecordedKind = "silent" | "not_accepted" | "stopped" | "deadline_passed" | "released";
 
+/** The kind of a step. */
 export type TimelineKind =
   | (typeof BY_VERB)[TrailStep["verb"]]
   | UnrecordedKind
-  /** A failure on its way to whoever decides about it. */
+  /** A failure was reported to the agent that decides about it. */
   | "reported"
-  /** What was decided about a failure. */
+  /** A decision about a failure. */
   | "decided"
   | "closed"
   | "noted";
 
-/** What was decided about a failure, and by whom: "policy" is the handoff's own. */
+/** A decision about a failure, and the agent that made it; "policy" is the policy of the handoff. */
 export interface TimelineDecision {
   readonly decision: DecisionKind;
   readonly by: string;
   readonly reason?: string | undefined;
-  /** Who has it tried from then on, where that is another. */
+  /** The new receiver; absent if it did not change. */
   readonly to?: string | undefined;
 }
 
+/** One step of a timeline. Times are in milliseconds since 1970. */
 export interface TimelineStep {
   /** When it was stored. */
   readonly at: number;
   readonly kind: TimelineKind;
   readonly agent: string;
-  /** Who gets it, and what the sender did, in a word of its own: needs_review. */
+  /** The receiver, and the action of the handoff, such as "needs_review". */
   readonly to?: string | undefined;
   readonly action?: string | undefined;
   readonly task: string;
   readonly text: string;
   readonly why?: string | undefined;
-  /** The record that says so, and its type; none of what only the store noticed. */
+  /** The record and its type; absent for steps that left no record. */
   readonly memory?: string | undefined;
   readonly type?: string | undefined;
-  /** The delivery it is about; of a report or a decision, the one that failed. */
+  /** The delivery it is about; for a report or a decision, the delivery that failed. */
   readonly delivery?: string | undefined;
   readonly attempt?: number | undefined;
   readonly failure?: AttemptFailure | undefined;
   readonly decision?: TimelineDecision | undefined;
-  /** It is about the report of a failure, not about the work. */
+  /** True if the step is about the report of a failure, not about the work. */
   readonly report?: true | undefined;
 }
 
-/** What is known of the tasks it is about. */
+/** What is known about the tasks of the timeline. */
 export interface TimelineContext {
-  /** By their ids. */
+  /** Envelopes by id. */
   readonly envelopes: ReadonlyMap<string, EnvelopeRow>;
-  /** Deliveries of reports. */
+  /** The ids of deliveries of failure reports. */
   readonly reports: ReadonlySet<string>;
 }
 
+/** Returns the step of a record. */
 export function timelineStepOf(
   workspace: Workspace,
   memory: Memory,
@@ -119,14 +122,14 @@ function kindOf({ trail: [did] = [], tags = [], type, data }: Memory): TimelineK
 const isDecision = (word: unknown): word is DecisionKind =>
   DECISION_KINDS.some((decision) => decision === word);
 
-/** Who closed a task is not always who wrote that down. */
+/** Returns the agent that closed a task, which is not always the author of the record. */
 function closerOf({ tags = [], data }: Memory): string | undefined {
   const by = data?.["by"];
   return tags.includes(CLOSED_TAG) && typeof by === "string" ? by : undefined;
 }
 
 function textFieldsOf({ content, data, redacted }: Memory): Pick<TimelineStep, "text" | "why"> {
-  if (redacted !== undefined) return { text: `(taken away: ${redacted.reason})` };
+  if (redacted !== undefined) return { text: `(redacted: ${redacted.reason})` };
   const reason = data?.["reason"];
   return { text: content, ...(typeof reason === "string" ? { why: reason } : {}) };
 }
@@ -137,7 +140,10 @@ function deliveryFieldsOf(did: TrailStep): Partial<TimelineStep> {
   return { delivery, attempt, ...(to === undefined ? {} : { to }) };
 }
 
-/** What whoever gets it reads first: how things stand, else what is wanted. */
+/**
+ * Returns the fields of a handoff. Its text is what the receiver reads first: the state, otherwise the
+ * intent.
+ */
 function handoffFieldsOf(memory: Memory, envelope: Envelope): Partial<TimelineStep> {
   const { failure } = envelope;
   const [did] = memory.trail ?? [];
@@ -146,7 +152,7 @@ function handoffFieldsOf(memory: Memory, envelope: Envelope): Partial<TimelineSt
     const { delivery, attempt, retries: _, ...told } = failure;
     return { kind: "reported", to, text: failure.message, delivery, attempt, failure: told };
   }
-  // What the hub made of it says so itself.
+  // Records that the hub wrote have their own text.
   if (did?.verb === "reconstruct" || did?.verb === "reroute" || did?.verb === "open") return { to };
   const summary = memory.data?.["summary"];
   const text = typeof summary === "string" ? summary : (envelope.state ?? envelope.intent);
@@ -166,7 +172,7 @@ function failureFieldsOf({
 
 type DecisionData = Partial<TimelineDecision & Pick<TimelineStep, "attempt" | "delivery">>;
 
-/** Of a failed try the handoff's own policy; of a decision, whoever made it. */
+/** Returns the decision: of the policy after a failed attempt, otherwise of the agent that made it. */
 function decisionFieldsOf({ agent, data, type }: Memory): Partial<TimelineStep> {
   const told = data?.["decision"];
   if (isDecision(told) && type === "decision") {
@@ -178,6 +184,6 @@ function decisionFieldsOf({ agent, data, type }: Memory): Partial<TimelineStep> 
   }
   const policy = (told ?? {}) as { decision?: unknown; attempt?: number; of?: number };
   if (!isDecision(policy.decision)) return {};
-  const reason = `this was try ${(policy.attempt ?? 1) - 1} of ${policy.of}`;
+  const reason = `attempt ${(policy.attempt ?? 1) - 1} of ${policy.of} failed`;
   return { decision: { decision: policy.decision, by: "policy", reason } };
 }

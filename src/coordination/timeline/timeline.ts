@@ -1,6 +1,6 @@
 /**
- * The timeline of a task: what happened, in order, who did it and why. Made from the records on the
- * chain, and from the tries where nobody wrote anything down. Nothing is kept for it.
+ * Builds the timeline of a task: what happened, in order, by which agent and why. It is derived from the
+ * records on the chain and from attempts that left no record. Nothing is stored for it.
  */
 
 import * as z from "zod";
@@ -19,25 +19,27 @@ import { childrenOf } from "../tasks/edges.ts";
 import { type TimelineKind, type TimelineStep, timelineStepOf } from "./step.ts";
 import { readUnrecordedSteps } from "./unrecorded-steps.ts";
 
+/** The query of `tasks.timeline()`. */
 export const TimelineSchema = z.strictObject({
-  /** The `next` of the page before: goes further back. */
+  /** The `next` of the page before; it continues with older steps. */
   after: MemoryId.optional(),
-  /** Also what happened to the tasks that are part of it. */
+  /** True: include the parts of the task. Default: false. */
   children: z.boolean().default(false),
-  /** So many records; the newest, when there are more. */
+  /** The maximum number of records; the newest if there are more. Default: `limits.pageSize`. */
   limit: z.int().positive().optional(),
 });
 export type TimelineQuery = z.input<typeof TimelineSchema>;
 
-/** A page of a timeline: the newest first page, `next` goes back in time. */
+/** A page of a timeline: the first page has the newest steps, `next` continues with older ones. */
 export interface Timeline extends Page<TimelineStep> {
   readonly task: string;
-  /** The task, and its parts where they were asked for. */
+  /** The task, and its parts if they were requested. */
   readonly tasks: readonly string[];
   /** Within a page, oldest first. */
   readonly items: readonly TimelineStep[];
 }
 
+/** Returns a page of the timeline of a task. */
 export async function timelineOf(
   workspace: Workspace,
   name: string,
@@ -74,7 +76,7 @@ const isReport = ({ envelope }: LineEntry): boolean =>
   stableFieldsOf(envelope).failure !== undefined;
 const idOf = ({ id }: DeliveryRow): string => id;
 
-/** The task and all its parts, each once. */
+/** Returns the task and all its parts, each once. */
 async function withParts(workspace: Workspace, task: string): Promise<readonly string[]> {
   const found = new Set([task]);
   for (const each of found) {
@@ -87,13 +89,13 @@ async function withParts(workspace: Workspace, task: string): Promise<readonly s
 interface RecordPage {
   /** Oldest first. */
   readonly memories: readonly Memory[];
-  /** The store's time it begins at, and before which it ends. */
+  /** The time at which the page starts, and before which it ends, in the store's time. */
   readonly from: number;
   readonly until: number;
   readonly earlier: string | undefined;
 }
 
-/** The newest records of all these tasks before one. */
+/** Returns the newest records of these tasks, before a record if one is passed. */
 async function recordsOf(
   workspace: Workspace,
   tasks: readonly string[],
@@ -116,13 +118,16 @@ async function recordsOf(
   };
 }
 
-/** Order of storing: within a line its places, between two lines the time. */
+/** Compares by order of storing: within a branch by sequence number, between branches by time. */
 function byPlace(a: Memory, b: Memory): number {
   if (a.branch === b.branch) return a.seq - b.seq;
   return a.storedAt - b.storedAt || (a.id < b.id ? -1 : 1);
 }
 
-/** Each after all that was before it; of the same moment, before what came of it. */
+/**
+ * Merges the two lists by time; a step without a record precedes records of the same moment that result from
+ * it.
+ */
 function mergeUnrecordedSteps(
   recorded: readonly TimelineStep[],
   silent: readonly TimelineStep[],

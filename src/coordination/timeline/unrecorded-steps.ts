@@ -1,6 +1,7 @@
 /**
- * What happened to a task's deliveries and left no record, because nobody did anything: a holder fell
- * silent, nobody accepted in time, a deadline passed. Read from the tries, which outlive the events.
+ * Finds what happened to the deliveries of a task and left no record, because no agent acted: a holder
+ * stopped responding, no agent accepted in time, a deadline passed. Read from the attempts, which are kept
+ * longer than events.
  */
 import { failureOf } from "../../history/failure.ts";
 import { SYSTEM } from "../../memory/agents.ts";
@@ -9,7 +10,7 @@ import type { LineEntry } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { TimelineStep, UnrecordedKind } from "./step.ts";
 
-/** Tries that end by a record of their own are told by that. */
+/** The kind of step by the outcome of an attempt; undefined if a record states the outcome. */
 const KINDS: Readonly<Record<AttemptRow["outcome"], UnrecordedKind | undefined>> = {
   failed: undefined,
   declined: undefined,
@@ -21,6 +22,7 @@ const KINDS: Readonly<Record<AttemptRow["outcome"], UnrecordedKind | undefined>>
   stopped: "stopped",
 };
 
+/** Returns the steps without a record of a line. */
 export async function readUnrecordedSteps(
   { store, name }: Workspace,
   line: readonly LineEntry[],
@@ -38,7 +40,10 @@ export async function readUnrecordedSteps(
   return steps.flat();
 }
 
-/** Most are completed at the first try, and need no look. */
+/**
+ * Returns false for deliveries that cannot have such attempts: most complete at the first attempt and need no
+ * query.
+ */
 function mayHaveAttempts({ attempt, state }: DeliveryRow): boolean {
   const isFirst = attempt <= 1 && (state === "accepted" || state === "completed");
   return !isFirst && !(attempt === 0 && state === "ready");
@@ -62,7 +67,7 @@ function unrecordedStepsOf(delivery: DeliveryRow, ended: AttemptRow): TimelineSt
   ];
 }
 
-/** Its deadline passed, whether somebody held it then or not. */
+/** Returns the step of a passed deadline, whether an agent held the delivery or not. */
 function deadlineStepsOf(delivery: DeliveryRow, tries: readonly AttemptRow[]): TimelineStep[] {
   if (delivery.state !== "expired") return [];
   const { settledAt: at, attempt } = delivery;
@@ -82,7 +87,7 @@ function deadlineStepsOf(delivery: DeliveryRow, tries: readonly AttemptRow[]): T
   ];
 }
 
-/** The try that the deadline itself ended. */
+/** Returns true for the attempt that the deadline ended. */
 const isEndedByDeadline = (
   { state, settledAt }: DeliveryRow,
   { outcome, endedAt }: AttemptRow,
