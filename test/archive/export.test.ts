@@ -393,7 +393,7 @@ describe("memories alone", () => {
     const text = (await Array.fromAsync(ada.memories.export())).join("");
     expect(JSON.parse(linesOf(text)[0] ?? "")).toMatchObject({ lossy: true, reader: "ada" });
     const target = await openFresh("memory");
-    expect((await refusal(target.archive.import([text]))).message).toContain("for reading");
+    expect((await refusal(target.archive.import([text]))).message).toContain("only memories");
   });
 
   it.each(STORES)(

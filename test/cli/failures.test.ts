@@ -58,7 +58,7 @@ describe("baton failure", () => {
     expect(nowhere.code).toBe(64);
     expect(nowhere.stderr).toContain("Say --to <agent> or --to role:<role>.");
     const paused = await decide("abort", "--delay", "5m", "--as", "carl");
-    expect(paused.stderr).toContain("delayMs: goes with retry and reroute only");
+    expect(paused.stderr).toContain("delayMs: is allowed only with retry and reroute");
     const to = ["--to", "dora", "--as", "carl"];
     const done = await store.baton("failure", "decide", id, "reroute", ...why, ...to);
     expect(done.stdout).toContain(`reroute  ${id} is ready`);

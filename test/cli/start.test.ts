@@ -78,7 +78,7 @@ describe("baton start", { timeout: 240_000 }, () => {
     await using hub = await startHub(store.address, "--require-tokens");
     const refused = await baton(["agents"], { env: { BATON_STORE: hub.address } });
     expect(refused.code).toBe(77);
-    expect(refused.stderr).toContain("asks for a token");
+    expect(refused.stderr).toContain("requires a token");
     const run = at(hub.address, { BATON_TOKEN: token });
     expect(await run("agents")).toContain("ada");
     const admin = await baton(["export", "x.jsonl"], {
@@ -86,7 +86,7 @@ describe("baton start", { timeout: 240_000 }, () => {
       cwd: folderFor(store.file),
     });
     expect(admin.code).toBe(77);
-    expect(admin.stderr).toContain('takes access "admin"');
+    expect(admin.stderr).toContain('requires the access level "admin"');
     expect(`${admin.stdout}${admin.stderr}${refused.stderr}`).not.toContain(token);
   });
 

@@ -215,7 +215,7 @@ describe.each(STORES)("after the migration period on %s", (store) => {
       });
     }
     const told = await late.catchUp();
-    expect(told.text).toContain("It cannot be read here.");
+    expect(told.text).toContain("This version of Baton cannot read it.");
     const report = await late.memories.redact({ text: "Make logins safe" }, "no");
     expect(report.left).toContainEqual({
       kind: "envelope",

@@ -131,7 +131,7 @@ describe("a session that starts", () => {
     const { shown } = await here.claude("SessionStart");
     expect(count(shown)).toBeLessThanOrEqual(2_000);
     expect(shown.length).toBeLessThanOrEqual(10_000);
-    expect(shown).toMatch(/More wait: see your inbox|left out for want of room/);
+    expect(shown).toMatch(/More handoffs wait; see your inbox|omitted to fit the token budget/);
     const small = await here.claude("SessionStart", {}, ["--tokens", "200", "--strict"]);
     expect(small.shown).toContain("25 handoffs wait");
     const prompt = await here.claude("UserPromptSubmit", { session_id: "other" });

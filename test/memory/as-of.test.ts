@@ -75,8 +75,8 @@ describe.each(STORES)("as of, on %s:", (store) => {
     expect((await ada.memories.pins({ asOf: pinned })).map(({ id }) => id)).toEqual([known.id]);
     expect(await ada.memories.pins()).toEqual([]);
     expect(await ada.memories.pins({ asOf: pinned - 1 })).toEqual([]);
-    expect((await ada.catchUp({ asOf: pinned })).text).toContain("Always holds");
-    expect((await ada.catchUp()).text).not.toContain("Always holds");
+    expect((await ada.catchUp({ asOf: pinned })).text).toContain("## Pinned");
+    expect((await ada.catchUp()).text).not.toContain("## Pinned");
   });
 
   it("the moment a handoff was accepted is exact, also when time stands still [MEM-15]", async () => {

@@ -39,7 +39,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     await lead.memories.pin(id);
     await coder.memories.unpin(id);
     expect(await pinned()).toEqual([]);
-    expect((await coder.catchUp()).text).not.toContain("Always holds");
+    expect((await coder.catchUp()).text).not.toContain("## Pinned");
     await coder.memories.unpin(id);
     await coder.memories.pin(id);
     expect(await pinned()).toEqual(["Freeze until Friday"]);

@@ -303,6 +303,6 @@ describe.each(STORES)("proposals on %s", (store) => {
     expect((await keeper.context.adopt(work)).kind).toBe("adopted");
     await coder.handoff({ to: "keeper", intent: "Something else" });
     const other = await refusal(keeper.context.adopt(await take(keeper)));
-    expect(other.message).toContain("proposes no change");
+    expect(other.message).toContain("is not a proposal");
   });
 });

@@ -101,7 +101,7 @@ describe("wentThrough", () => {
     expect(expected).toBe("planner");
     expect(message).toBe(
       [
-        'The line of "auth" did not go through these hands.',
+        'The line of "auth" did not go through these agents.',
         "  expected  planner",
         "  was       planner → coder → critic",
         "",
@@ -131,7 +131,7 @@ describe("keptConstraint", () => {
       ],
     });
     expect((await complaint(hub, (line) => line.keptConstraint("Be kind"))).actual).toBe(
-      "no handoff ever said it",
+      "no handoff has it",
     );
     expect((await complaint(hub, (line) => line.keptConstraint(RULE))).actual).toBe(
       "missing in the handoff by coder, hop 1",
@@ -165,7 +165,7 @@ describe("ended and waitsFor", () => {
     const { hub: empty } = memoryHub();
     onTestFinished(() => empty.close());
     const { message } = await complaint(empty, (line) => line.ended("completed"));
-    expect(message).toContain("nothing was handed over");
+    expect(message).toContain("there are no handoffs");
   });
 });
 
@@ -192,11 +192,11 @@ describe("nothingLost", () => {
           ...hub.deliveries,
           totals: async () => ({ ...books, deliveries: 3 }),
         }),
-        /count 3 .*and 2 by/,
+        /3 deliveries, 2 by state/,
       ],
-      [withLine(line.slice(1)), /was sent, and is gone/],
-      [withLine([...line, ...line.slice(1)]), /is there twice/],
-      [lying(hub, "events", { list: async () => ({ items: [] }) }), /is there, and nobody sent it/],
+      [withLine(line.slice(1)), /was sent and does not exist/],
+      [withLine([...line, ...line.slice(1)]), /exists twice/],
+      [lying(hub, "events", { list: async () => ({ items: [] }) }), /exists and was never sent/],
       [
         lying(hub, "verify", async () => ({ ...report, problems: [problem] })),
         /mem_1: was changed/,
@@ -226,7 +226,7 @@ describe("neverRedid", () => {
       (await complaint(hub, (line) => line.neverRedid(what))).actual;
     expect(await says(TESTS)).toBe(`done again: critic: ${TESTS} again.`);
     expect(await says("Choosing a library")).toBe("done again: coder: Choosing a library: jose");
-    expect(await says(/deployed/i)).toBe("nobody ever spoke of it");
+    expect(await says(/deployed/i)).toBe("it was never mentioned");
   });
 });
 
@@ -271,13 +271,13 @@ describe("lineText", () => {
     expect(await lineText(hub, "auth")).toBe(
       `auth: completed by critic
       0 ms  planner → coder  handed over    Refactor auth
-      0 ms  coder            accepted       try 1
+      0 ms  coder            accepted       attempt 1
       0 ms  coder            noted          half of it
-  60000 ms  coder            silent         try 1: the holder stopped responding: its lease expired
+  60000 ms  coder            silent         attempt 1: the holder stopped responding: its lease expired
   60000 ms  baton → coder    reconstructed  Reconstructed from the notes of coder, which stopped responding at "auth".
-  60000 ms  coder            accepted       try 2
+  60000 ms  coder            accepted       attempt 2
   60000 ms  coder → critic   handed over    Refactor auth
-  60000 ms  critic           accepted       try 1
+  60000 ms  critic           accepted       attempt 1
   60000 ms  critic           completed      critic completed "auth".`,
     );
   });

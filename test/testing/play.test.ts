@@ -263,6 +263,6 @@ it("agents that hand work to each other for ever are stopped, and said so [OPS-1
   );
   await planner.handoff({ ...TASK, to: "ping" });
   const playing = play(hub, clock, [ping], { rounds: 40 });
-  await expect(playing).rejects.toThrow(/did not come to rest within 40 rounds/);
+  await expect(playing).rejects.toThrow(/were not idle after 40 rounds/);
   expect((await hub.deliveries.totals()).byState).toMatchObject({ completed: 40, ready: 1 });
 });

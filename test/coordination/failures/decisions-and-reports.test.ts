@@ -284,7 +284,7 @@ describe.each(STORES)("a report on %s", (store) => {
       delivery: part.sent.id,
       decision: { decision: "abort", by: "carl" },
     });
-    expect(decided?.decision?.reason).toContain('"t", of which it is a part, failed: No budget');
+    expect(decided?.decision?.reason).toContain('Its parent task "t" failed: No budget');
     expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
     expect(await hub.tasks.get("t/part")).toMatchObject({ state: "cancelled" });
     expect(await ben.accept()).toBeUndefined();

@@ -148,7 +148,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect(decided?.decision?.reason).toContain("to nobody");
     await fails(await hub.agent("dora"));
     expect((await hub.failures.list({ task: "t" })).items[1]).toMatchObject({
-      decision: { decision: "abort", reason: 'The rule "any" says so.' },
+      decision: { decision: "abort", reason: 'Decided by the rule "any".' },
     });
     await hub.failures.deleteRule("any");
     expect(await hub.failures.rules()).toHaveLength(3);
@@ -176,7 +176,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect((await sent.status()).state).toBe("ready");
     await fails(ben);
     const [, second] = (await hub.failures.list({ task: "t" })).items;
-    expect(second?.decision?.reason).toMatch(/passed over: function: .*decision/s);
+    expect(second?.decision?.reason).toMatch(/skipped: function: .*decision/s);
     for (const task of ["u", "v"]) {
       await ada.tasks.add({ task, to: "ben", intent: "x" });
       await fails(ben);
@@ -196,7 +196,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     for (let n = 0; n < 3; n++) await fails(ben);
     const decided = (await hub.failures.list({ task: "t" })).items;
     expect(decided.map(({ decision }) => decision?.decision)).toEqual(["retry", "retry", "abort"]);
-    expect(decided[2]?.decision?.reason).toContain("as often as it may be");
+    expect(decided[2]?.decision?.reason).toContain("maximum number of redrives");
     expect((await sent.status()).state).toBe("dead");
   });
 

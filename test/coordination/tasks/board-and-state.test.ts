@@ -64,7 +64,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await work.clarify("On which machine?");
       expect(await hub.tasks.get("api")).toMatchObject({
         state: "in_progress",
-        why: "tester asked lead about it, and waits for the answer",
+        why: "tester asked lead a question and waits for the answer",
       });
       await (await take(coder)).fail({ message: "No network" });
       await lead.questions.answer(work.id, "Any");

@@ -21,7 +21,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await work.complete();
       expect(await hub.tasks.get("feature")).toMatchObject({
         state: "open",
-        why: "everything handed over has ended; close it",
+        why: "all deliveries have ended; close the task",
       });
       const closed = await lead.tasks.close("feature", { reason: "Shown to the customer" });
       expect(closed).toMatchObject({
@@ -94,7 +94,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await finish(coder, "plain");
       expect(await hub.tasks.get("plain")).toMatchObject({
         state: "open",
-        why: "everything handed over has ended; close it",
+        why: "all deliveries have ended; close the task",
       });
       expect(await onBoard(hub)).toEqual({ open: [], blocked: [], in_progress: [] });
       await coder.tasks.close("plain", { reason: "Done" });
@@ -158,7 +158,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await hub.deliveries.runDue();
       expect((await hub.tasks.get("api")).state).toBe("failed");
       const again = await lead.tasks.reopen("api", "There is one now");
-      expect(again).toMatchObject({ state: "open", why: expect.stringContaining("close it") });
+      expect(again).toMatchObject({ state: "open", why: expect.stringContaining("close the task") });
       await lead.handoff({ task: "api", to: "role:coder", intent: "Use the table" });
       await finish(coder, "api", "Written");
       expect(await hub.tasks.get("api")).toMatchObject({
@@ -188,7 +188,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await finish(coder, "api");
       await finish(coder, "feature");
       const refused = await refusal(lead.tasks.reopen("api", "A fault"));
-      expect(refused).toMatchObject({ code: "task_closed", hint: 'Reopen "feature" first.' });
+      expect(refused).toMatchObject({ code: "task_closed", hint: 'Reopen "feature" first with agent.tasks.reopen().' });
       await lead.tasks.reopen("feature", "A fault below");
       await lead.tasks.reopen("api", "A fault");
       await lead.handoff({ task: "api", to: "coder", intent: "Mend it" });
@@ -216,7 +216,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       ] as const) {
         const info = await hub.tasks.get(name);
         expect([name, info.state]).toEqual([name, "cancelled"]);
-        expect(info.why).toContain(`"${part}", of which it is a part, was cancelled`);
+        expect(info.why).toContain(`Its parent task "${part}" was cancelled`);
       }
       for (const work of [api, route]) {
         expect((await refusal(work.complete())).code).toBe("cancelled");

@@ -80,14 +80,14 @@ describe.each(STORES)("the task queue on %s", (store) => {
       const { state, why } = await hub.tasks.get("api");
       return [state, why];
     };
-    expect(await stands()).toEqual(["open", "waits for role:coder to take it"]);
+    expect(await stands()).toEqual(["open", "waits for role:coder to accept it"]);
     const at = new Date(clock.now()).toISOString();
     const work = await take(coder);
     expect(await stands()).toEqual(["in_progress", `held by coder since ${at}`]);
     await work.clarify("REST or GraphQL?");
     expect(await stands()).toEqual([
       "in_progress",
-      "coder asked lead about it, and waits for the answer",
+      "coder asked lead a question and waits for the answer",
     ]);
     await lead.questions.answer(work.id, "REST");
     expect((await stands())[0]).toBe("open");
@@ -153,7 +153,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     await api.complete({ summary: "Split further" });
     expect(await hub.tasks.get("api")).toMatchObject({
       state: "in_progress",
-      why: "its own work has ended; waits for its parts route, schema",
+      why: "its deliveries have ended; waits for its parts route, schema",
       children: 2,
       openChildren: 2,
     });

@@ -357,7 +357,7 @@ describe.each(STORES)("a policy on %s", (store) => {
       from: { agent: "baton" },
       parents: [sent.envelope.id],
     });
-    expect(told.envelope.state).toContain("every try of ben was used up");
+    expect(told.envelope.state).toContain("all attempts of ben were used up");
     expect(told.envelope.next[0]).toContain(sent.id);
     expect(await boss.accept(), "told once, and of nothing else").toBeUndefined();
     expect(await ben.accept()).toBeUndefined();
