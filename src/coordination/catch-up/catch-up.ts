@@ -331,7 +331,7 @@ function tooSmall(
   return new BatonError("limit_exceeded", {
     message: `Open handoffs, pins and team rules alone need ${taken} tokens; the budget is ${tokens}${kept}.`,
     path: "tokens",
-    hint: `Pass tokens: ${atLeast} or more, or unpin memories and retire items that are not always needed.`,
+    hint: `Pass at least ${atLeast} tokens, or unpin memories and retire items that are not always needed.`,
     details: { limit: "tokens", max: tokens, actual: atLeast },
   });
 }

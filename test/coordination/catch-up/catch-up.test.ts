@@ -186,7 +186,7 @@ describe.each(STORES)("catching up on %s", (store) => {
     for (const said of ["Keep v1", "do not redo: No new parser", "done: Wrote the handler"]) {
       expect(held).toContain(said);
     }
-    for (const said of ["Plain words", "to be decided", "Which tool?"]) {
+    for (const said of ["Plain words", "open decision", "Which tool?"]) {
       expect(waiting).toContain(said);
     }
   });

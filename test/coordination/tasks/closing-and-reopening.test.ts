@@ -158,7 +158,10 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await hub.deliveries.runDue();
       expect((await hub.tasks.get("api")).state).toBe("failed");
       const again = await lead.tasks.reopen("api", "There is one now");
-      expect(again).toMatchObject({ state: "open", why: expect.stringContaining("close the task") });
+      expect(again).toMatchObject({
+        state: "open",
+        why: expect.stringContaining("close the task"),
+      });
       await lead.handoff({ task: "api", to: "role:coder", intent: "Use the table" });
       await finish(coder, "api", "Written");
       expect(await hub.tasks.get("api")).toMatchObject({
@@ -188,7 +191,10 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await finish(coder, "api");
       await finish(coder, "feature");
       const refused = await refusal(lead.tasks.reopen("api", "A fault"));
-      expect(refused).toMatchObject({ code: "task_closed", hint: 'Reopen "feature" first with agent.tasks.reopen().' });
+      expect(refused).toMatchObject({
+        code: "task_closed",
+        hint: 'Reopen "feature" first with agent.tasks.reopen().',
+      });
       await lead.tasks.reopen("feature", "A fault below");
       await lead.tasks.reopen("api", "A fault");
       await lead.handoff({ task: "api", to: "coder", intent: "Mend it" });

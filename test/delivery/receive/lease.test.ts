@@ -59,7 +59,7 @@ describe.each(STORES)("work on %s", (store) => {
     }
     expect(await warnings()).toMatchObject([{ name: "BatonWarning", code: "BATON_UNSETTLED" }]);
     const [{ message = "" } = {}] = await warnings();
-    expect(message).toContain("counted attempt");
+    expect(message).toContain("counts as an attempt");
     expect(message).toContain("complete(), fail(), decline(), clarify(), release() or handoff()");
     expect(await sent.status()).toMatchObject({ state: "ready", attempt: 1 });
     expect((await take(second)).delivery.attempt).toBe(2);
