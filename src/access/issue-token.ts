@@ -38,7 +38,9 @@ export const BearerName = z.union([AgentName, z.literal(ANY_AGENT)], {
 export const TokenSchema = z.strictObject({
   access: z.enum(ACCESS_LEVELS),
   agent: BearerName,
+  /** Milliseconds until it expires, at most one year. Default: never. */
   expiresInMs: z.int().positive().max(FORMAT_LIMITS.durationMs).optional(),
+  /** What the token is for, as shown by `tokens.list()`. */
   label: z.string().min(1).max(FORMAT_LIMITS.nameLength).optional(),
 });
 

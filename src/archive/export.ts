@@ -38,10 +38,12 @@ export type ExportToOptions = z.input<typeof ExportToSchema>;
 export interface ExportReport {
   readonly file: string;
   readonly workspace: string;
+  /** The number of lines, including header and footer. */
   readonly lines: number;
   readonly bytes: number;
   /** The SHA-256 of everything before the footer. */
   readonly sha256: string;
+  /** The number of rows of each kind. */
   readonly counts: RowCounts;
 }
 

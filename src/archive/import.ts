@@ -33,6 +33,7 @@ export interface ImportReport {
   /** `already_there`: the workspace has the same history, possibly with more after it. */
   readonly kind: "imported" | "already_there";
   readonly workspace: string;
+  /** When the export was made, in milliseconds since 1970. */
   readonly exportedAt: number;
   readonly counts: RowCounts;
   /**

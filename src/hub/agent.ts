@@ -146,7 +146,7 @@ export interface Agent {
   readonly failures: AgentFailures;
   /** The shared context: constraints, conventions, decisions and project facts of the team. */
   readonly context: SharedContext;
-  /** Runs side effects exactly once per key. */
+  /** Runs side effects at most once per key. */
   readonly effects: Effects;
 }
 

@@ -76,8 +76,8 @@ export interface Sent<T = unknown> {
   /** Returns all of the above as plain data. */
   toJSON(): SerializedSent;
   /**
-   * Returns the current state of the delivery. Throws `invalid_input` if there are several receivers; use
-   * `each`.
+   * Returns the current state of the delivery, with the times at which it was stored, seen, accepted and
+   * settled. Throws `invalid_input` if there are several receivers; use `each`.
    */
   status(): Promise<Delivery>;
   /** Yields the delivery now and after every change, until it is settled or the wait ends. */

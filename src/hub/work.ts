@@ -139,6 +139,7 @@ type NextDraft<Next> = Omit<DraftOf<Next>, "task" | "intent"> &
  *
  * ```ts
  * await using work = await agent.accept({ wait: true });
+ * if (work === undefined) return; // The signal aborted or the hub closed.
  * const view = await work.view();
  * await work.note("Read the spec; two open points.");
  * await work.complete({ summary: "Report written." });

@@ -10,7 +10,6 @@ import { seededIds, seededRandom } from "./seeded-ids.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
 /** The options of a hub, except those that the test kit sets. */
-/** A hub in memory, and its clock. */
 export interface MemoryHubOptions
   extends Omit<HubOptions, "clock" | "create" | "ids" | "processes" | "random"> {
   /** The same seed gives the same ids and the same jitter. Default: 1. */
@@ -19,6 +18,7 @@ export interface MemoryHubOptions
   readonly start?: number;
 }
 
+/** A hub in memory, and its clock. */
 export interface MemoryHub extends AsyncDisposable {
   readonly hub: Hub;
   readonly clock: VirtualClock;

@@ -32,6 +32,7 @@ import { renderRecentHandoffs } from "./recent-handoffs.ts";
 
 /** The query of `agent.catchUp()`. */
 export const CatchUpSchema = z.strictObject({
+  /** Only records of this agent. */
   agent: AgentName.optional(),
   /** Shows records and pins as of this time. Open handoffs are always shown as they are now. */
   asOf: AsOfSchema.optional(),
@@ -41,8 +42,11 @@ export const CatchUpSchema = z.strictObject({
    * True: estimate tokens instead of loading the table that counts them, which takes longer. Default: false.
    */
   rough: z.boolean().default(false),
+  /** Only records of this session. */
   session: z.string().min(1).optional(),
+  /** Only records with this tag. */
   tag: z.string().min(1).optional(),
+  /** Only handoffs, records and open items of this task. */
   task: Name.optional(),
   /** The token budget. Default: 2,000. */
   tokens: z.int().positive().default(2_000),
@@ -52,6 +56,7 @@ export type CatchUpQuery = z.input<typeof CatchUpSchema>;
 
 /** The result of `agent.catchUp()`. */
 export interface CatchUp {
+  /** The text for the agent. */
   readonly text: string;
   /** The tokens of the text. */
   readonly tokens: number;

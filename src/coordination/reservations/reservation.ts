@@ -19,17 +19,22 @@ export type ReservationMode = (typeof MODES)[number];
 
 /** The stored value of the entry. */
 export interface StoredReservation {
+  /** The agent that holds the work. */
   readonly agent: string;
+  /** The fence of the lease under which it was made. */
   readonly fence: number;
   readonly globs: readonly string[];
+  /** The session of the agent. */
   readonly instance: string;
   readonly mode: ReservationMode;
+  /** What the holder noted about it; absent if nothing. */
   readonly note?: string | undefined;
   readonly task: string;
 }
 
 /** An active reservation. */
 export interface Reservation extends Omit<StoredReservation, "fence"> {
+  /** The id of the delivery that holds it. */
   readonly delivery: string;
   /** When it was made, and until when it lasts unless the lease is renewed, in the store's time. */
   readonly since: number;

@@ -31,12 +31,14 @@ import {
 export const ReserveSchema = z.strictObject({
   /** "shared" does not conflict with other shared reservations. Default: "exclusive". */
   mode: z.enum(MODES).default("exclusive"),
+  /** What other agents should know about it. */
   note: z.string().min(1).max(FORMAT_LIMITS.lineLength).optional(),
 });
 export type ReserveOptions = z.input<typeof ReserveSchema>;
 
 /** The result of `work.reservations.set()`. */
 export interface ReserveResult {
+  /** The reservation that was made. */
   readonly reserved: Reservation;
   /** Overlapping reservations of other agents. They do not prevent the reservation. */
   readonly conflicts: readonly ReservationConflict[];

@@ -16,6 +16,7 @@ import { OPEN_TASK_STATES, TASK_STATES } from "./state.ts";
 
 /** The query of `tasks.board()`. All filters are optional and combined with "and". */
 export const BoardSchema = z.strictObject({
+  /** Only tasks in these states. */
   states: z.array(z.enum(OPEN_TASK_STATES)).optional(),
   /** Only tasks sent to this receiver: an agent, `role:…` or `channel:…`. */
   to: z.string().optional(),

@@ -15,6 +15,7 @@ import { CLOSED_TAG } from "./write-closing.ts";
 
 /** The query of `tasks.closed()`. */
 export const ClosedTasksSchema = z.strictObject({
+  /** Only tasks that were closed as one of these. */
   states: z.array(z.enum(["done", "failed", "cancelled"])).optional(),
   /** Only parts of this task. */
   parent: Name.optional(),

@@ -65,15 +65,20 @@ export interface TimelineStep {
   readonly to?: string | undefined;
   readonly action?: string | undefined;
   readonly task: string;
+  /** What happened, for people. */
   readonly text: string;
+  /** The reason; absent if none was recorded. */
   readonly why?: string | undefined;
   /** The record and its type; absent for steps that left no record. */
   readonly memory?: string | undefined;
   readonly type?: string | undefined;
   /** The delivery it is about; for a report or a decision, the delivery that failed. */
   readonly delivery?: string | undefined;
+  /** The number of the attempt; absent for steps without a delivery. */
   readonly attempt?: number | undefined;
+  /** What went wrong; absent unless the step is about a failure. */
   readonly failure?: AttemptFailure | undefined;
+  /** What was decided about the failure; absent if nothing. */
   readonly decision?: TimelineDecision | undefined;
   /** True if the step is about the report of a failure, not about the work. */
   readonly report?: true | undefined;

@@ -39,7 +39,7 @@ export interface Settings {
   readonly handoffs: HandoffRules;
   /** Roles that may release ledger items set by other agents. */
   readonly releasers: readonly string[];
-  /** Roles that may change the shared context, in the order in which proposals are sent to them. */
+  /** Roles that may change the shared context; proposals go to the first of them that has an agent. */
   readonly keepers: readonly string[];
   /** What the views of each role prefer. `changed`: true if it differs from the default of that role. */
   readonly profiles: Readonly<Record<string, FullProfile & { readonly changed: boolean }>>;

@@ -101,7 +101,7 @@ export interface HubContext {
   item(section: ContextSection, key: string): Promise<ContextItem | undefined>;
   /** Returns what changed after a version, oldest first, a page at a time. */
   changes(query?: ContextChangesQuery): Promise<ContextChanges>;
-  /** Returns every version of an item, newest first, also of a retired one. */
+  /** Returns every version of an item, newest first, also of a retired one. Throws `not_in_context`. */
   history(
     section: ContextSection,
     key: string,
@@ -137,7 +137,7 @@ export interface SharedContext extends HubContext {
    * are not written.
    */
   project(from?: string | readonly ProjectItem[]): Promise<readonly ContextItem[]>;
-  /** Sends a change as a handoff to an agent that may make it. */
+  /** Sends a change as a handoff to an agent that may make it. Throws `unknown_role` if there is none. */
   propose(change: ContextProposal, options: ProposeOptions): Promise<ProposeResult>;
   /** Makes the change that accepted work proposes, and completes that work. */
   adopt(work: Work, options?: AdoptOptions): Promise<AdoptResult>;
