@@ -27,7 +27,7 @@ const TokenId = z
   .regex(idPattern("token"), { error: "must be the id of a token (tok_…)" });
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength).optional();
 
-/** `hub.tokens`. Requires access admin. */
+/** `hub.tokens`: issues, lists and revokes tokens. Over HTTP, requires access admin. */
 export interface Tokens {
   /**
    * Issues a token. Its text is in the result and never available again. `by`: the caller, if the interface

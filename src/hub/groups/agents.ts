@@ -17,7 +17,7 @@ export interface WhoAmI {
   readonly leaseMs: number;
 }
 
-/** `hub.agents`. */
+/** `hub.agents`: lists, pauses and unpauses agents, and resets circuit breakers. */
 export interface HubAgents {
   /** Returns the identity and access level of the caller. In this process: access "admin", no agent. */
   me(): Promise<WhoAmI>;

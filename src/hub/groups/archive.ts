@@ -15,7 +15,7 @@ import {
 } from "../../archive/import.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** `hub.archive`. */
+/** `hub.archive`: exports, imports and backs up the workspace. Over HTTP, requires access admin. */
 export interface Archive {
   /** Yields everything in the workspace at one moment as lines of JSON, including private records. */
   export(options?: ExportOptions): AsyncGenerator<string, unknown, undefined>;

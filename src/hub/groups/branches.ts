@@ -16,7 +16,7 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import type { Agent } from "../agent.ts";
 import type { Call } from "./call.ts";
 
-/** `hub.branches`. */
+/** `hub.branches`: lists and compares branches. */
 export interface HubBranches {
   /** Returns branches in the order of their names. */
   list(query?: BranchesQuery): Promise<Page<BranchInfo>>;
@@ -27,7 +27,7 @@ export interface HubBranches {
   diff(branch: string, query?: DiffQuery): Promise<BranchDiff>;
 }
 
-/** `agent.branches`. */
+/** `agent.branches`: also creates, merges and abandons branches. */
 export interface AgentBranches extends HubBranches {
   /** Creates a branch from the current state of its base and returns this agent on it. */
   create(name: string, options?: BeginOptions): Promise<Agent>;

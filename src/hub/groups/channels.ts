@@ -28,7 +28,7 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import type { Sent } from "../sent.ts";
 import type { Call } from "./call.ts";
 
-/** `hub.channels`. */
+/** `hub.channels`: creates, pauses and closes channels. */
 export interface HubChannels {
   /** Returns every channel. */
   list(): Promise<ChannelInfo[]>;
@@ -38,7 +38,7 @@ export interface HubChannels {
   subscribers(name: string): Promise<string[]>;
 }
 
-/** `agent.channels`. */
+/** `agent.channels`: publishes to channels and subscribes to them. */
 export interface AgentChannels {
   /**
    * Sends a handoff to the subscribers of a channel, or only to the `receivers` among them. Throws
@@ -58,7 +58,7 @@ export interface AgentChannels {
   unsubscribe(channel: string): Promise<void>;
 }
 
-/** `hub.routes`. */
+/** `hub.routes`: rules that choose the receiver of handoffs that name none. */
 export interface HubRoutes {
   /** Returns every route. */
   list(): Promise<RouteInfo[]>;

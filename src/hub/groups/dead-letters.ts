@@ -14,13 +14,13 @@ import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
 
-/** `hub.deadLetters`. */
+/** `hub.deadLetters`: lists deliveries that were given up. */
 export interface HubDeadLetters {
   /** Returns dead letters, each with every attempt. */
   list(query?: DeadLetterQuery): Promise<Page<DeadLetter>>;
 }
 
-/** `agent.deadLetters`. */
+/** `agent.deadLetters`: redrives or discards deliveries that were given up. */
 export interface AgentDeadLetters {
   /**
    * Delivers a dead letter again: unchanged, to another receiver, or with a changed envelope. Throws

@@ -40,7 +40,7 @@ import type { DeliveryTotals } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
 
-/** `hub.deliveries`. */
+/** `hub.deliveries`: reads, lists and watches deliveries of all receivers. */
 export interface HubDeliveries {
   /** Returns one delivery with its envelope, every attempt and its result. Throws `unknown_delivery`. */
   get(id: string): Promise<DeliveryDetails>;
@@ -81,7 +81,7 @@ export interface HubDeliveries {
   runDue(): Promise<void>;
 }
 
-/** `agent.deliveries`. */
+/** `agent.deliveries`: lists the inbox of this agent, cancels handoffs, writes notes by handle. */
 export interface AgentDeliveries {
   /**
    * Returns the handoffs that wait for this agent or are in progress, in order, without claiming any. Default

@@ -13,7 +13,7 @@ import { deliveryIdOf, resumeWork } from "../../delivery/work/work-handle.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
 
-/** `agent.effects`. */
+/** `agent.effects`: runs side effects at most once per key. */
 export interface Effects {
   /**
    * Runs a side effect once per key in this workspace. Later calls return the stored result with `again:

@@ -17,7 +17,7 @@ export const EventsQuerySchema = z.strictObject({
 
 export type EventsQuery = z.input<typeof EventsQuerySchema>;
 
-/** `hub.events`. */
+/** `hub.events`: the numbered log of the workspace. */
 export interface Events {
   /**
    * Returns events after a number, oldest first. `next` is the number of the last event returned; pass it as

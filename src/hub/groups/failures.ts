@@ -24,15 +24,21 @@ import type { Work } from "../work.ts";
 import { type Call, plainCall } from "./call.ts";
 
 interface Failures {
-  /** Returns failures that wait for a decision, then decided ones. */
+  /**
+   * Returns failures that wait for a decision, then decided ones. Default limit: `limits.pageSize`. For the
+   * next page, pass `next` as `after`.
+   */
   list(query?: FailuresQuery): Promise<Page<ListedFailure>>;
-  /** Returns one failure, by the delivery that was given up or by the delivery of its report. */
+  /**
+   * Returns one failure, by the delivery that was given up or by the delivery of its report. Throws
+   * `unknown_delivery`.
+   */
   get(delivery: string): Promise<ListedFailure>;
   /** Returns the rules by which the hub decides when no coordinator does. */
   rules(): Promise<FailureRuleInfo[]>;
 }
 
-/** `hub.failures`. */
+/** `hub.failures`: also sets the rules by which the hub decides. */
 export interface HubFailures extends Failures {
   /** Creates or replaces a failure rule. */
   setRule(name: string, rule: FailureRule): Promise<void>;
@@ -40,12 +46,13 @@ export interface HubFailures extends Failures {
   deleteRule(name: string): Promise<void>;
 }
 
-/** `agent.failures`. */
+/** `agent.failures`: also decides about failures. */
 export interface AgentFailures extends Failures {
   /**
    * Decides about a failure: retry, reroute, ask or abort. Pass the delivery that was given up, the delivery
    * of its report, or the accepted work of the report. If it was decided before, that decision stands and is
-   * returned.
+   * returned with `kind: "already"`. Throws `not_permitted`, `unknown_delivery`, and `not_open` if the
+   * delivery was not given up.
    */
   decide<T>(failure: string | Work<T>, decision: Decision): Promise<DecideResult>;
 }

@@ -12,7 +12,7 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import { LocalSent, type Sent } from "../sent.ts";
 import type { Call } from "./call.ts";
 
-/** `hub.handoffs`. */
+/** `hub.handoffs`: lints sent handoffs and creates file artifacts. */
 export interface HubHandoffs {
   /**
    * Lints a handoff that was sent, by the id of its envelope, against the current records. Throws
@@ -23,7 +23,7 @@ export interface HubHandoffs {
   artifact(path: string): Promise<FileArtifact>;
 }
 
-/** `agent.handoffs`. */
+/** `agent.handoffs`: lints and previews drafts, and sends joins. */
 export interface AgentHandoffs {
   /** Lints a draft and returns the findings, each with a hint. Sends nothing. */
   lint<T extends object = object>(draft: DraftOf<T>): Promise<LintReport>;

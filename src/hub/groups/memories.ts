@@ -92,13 +92,13 @@ export interface Memories {
   exportMarkdown(query?: MemoryExportQuery): Promise<string>;
 }
 
-/** `hub.memories`. */
+/** `hub.memories`: also reports where secrets were removed. */
 export interface HubMemories extends Memories {
   /** Returns where secrets were removed before storing: their kind, the time and the agent that sent them. */
   secretsFound(query?: SecretsQuery): Promise<SecretsReport>;
 }
 
-/** `agent.memories`. */
+/** `agent.memories`: also relates, pins, quarantines, redacts and imports memories. */
 export interface AgentMemories extends Memories {
   /** Returns records that state the same as this input, or contradict it. Writes nothing. */
   similar(input: MemoryInput): Promise<readonly SimilarMemory[]>;

@@ -14,7 +14,7 @@ import type { StandardSchemaV1 } from "../../envelope/standard-schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** `hub.payloadTypes`. */
+/** `hub.payloadTypes`: schemas that payloads must match. */
 export interface HubPayloadTypes {
   /**
    * Parses payloads of a type in this process with any Standard Schema, including defaults, transforms and

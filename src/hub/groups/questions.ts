@@ -19,7 +19,7 @@ import type { Sent } from "../sent.ts";
 import { LocalWork } from "../work.ts";
 import type { Call } from "./call.ts";
 
-/** `agent.questions`. */
+/** `agent.questions`: questions that receivers ask about handoffs of this agent. */
 export interface Questions {
   /** Returns the open questions of receivers about handoffs that this agent sent. */
   list(): Promise<OpenQuestion[]>;

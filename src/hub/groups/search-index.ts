@@ -5,7 +5,7 @@ import { parseOrThrow } from "../../envelope/violations.ts";
 import type { IndexState, ModelState } from "../../store/search.ts";
 import type { EmbedProgress, Workspace } from "../../workspace/workspace.ts";
 
-/** `hub.index`. */
+/** `hub.index`: the state of the search index and of the vectors. */
 export interface SearchIndex {
   /** Returns how far the index has progressed. Records beyond it are scanned, so searches always see them. */
   state(): Promise<IndexState>;

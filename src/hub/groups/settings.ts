@@ -62,7 +62,7 @@ export const SettingsInputSchema = z.strictObject({
 
 export type SettingsInput = z.input<typeof SettingsInputSchema>;
 
-/** `hub.settings`. */
+/** `hub.settings`: reads and changes the settings of the workspace. */
 export interface HubSettings {
   /** Returns the settings of the workspace, defaults included. */
   get(): Promise<Settings>;

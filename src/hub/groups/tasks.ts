@@ -61,7 +61,7 @@ export interface AddedTask<T = unknown> {
   readonly sent: Sent<T>;
 }
 
-/** `agent.tasks`. */
+/** `agent.tasks`: also queues, closes, reopens and cancels tasks. */
 export interface AgentTasks extends HubTasks {
   /**
    * Queues a task: hands it to an agent or a role, as a part of `parent`, to start when the tasks in `after`

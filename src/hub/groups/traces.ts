@@ -15,7 +15,7 @@ import {
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "./call.ts";
 
-/** `hub.traces`. */
+/** `hub.traces`: reads what agents did, step by step. */
 export interface HubTraces {
   /** Returns the newest steps of a session, a task or an agent, in order. */
   list(query?: TracesQuery): Promise<Page<Memory>>;
@@ -25,7 +25,7 @@ export interface HubTraces {
   counts(): Promise<TraceCounts>;
 }
 
-/** `agent.traces`. */
+/** `agent.traces`: reads traces and waits until all steps are stored. */
 export interface AgentTraces {
   /** Returns the newest steps of a session, a task or an agent, in order. */
   list(query?: TracesQuery): Promise<Page<Memory>>;
