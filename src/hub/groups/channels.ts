@@ -64,7 +64,7 @@ export interface HubRoutes {
   list(): Promise<RouteInfo[]>;
   /** Sets the receiver of handoffs that name none and match this rule. */
   set(name: string, route: Route): Promise<void>;
-  /** Deletes a route. */
+  /** Deletes a route. Does nothing if it does not exist. */
   delete(name: string): Promise<void>;
 }
 

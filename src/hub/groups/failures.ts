@@ -42,7 +42,7 @@ interface Failures {
 export interface HubFailures extends Failures {
   /** Creates or replaces a failure rule. */
   setRule(name: string, rule: FailureRule): Promise<void>;
-  /** Deletes a failure rule. */
+  /** Deletes a failure rule. Does nothing if it does not exist. */
   deleteRule(name: string): Promise<void>;
 }
 

@@ -26,11 +26,14 @@ export interface HubPayloadTypes {
    * handoff with a payload that does not match. A changed schema becomes a new version.
    */
   set(name: string, schema: JsonSchema, options?: RegisterOptions): Promise<PayloadTypeInfo>;
-  /** Removes a payload type. Its versions stay readable. Throws `unknown_payload_type`. */
+  /** Removes a payload type. Its versions stay readable. Does nothing if it does not exist. */
   delete(name: string, options?: RegisterOptions): Promise<void>;
   /** Returns the registered payload types, each with the schema that is enforced. */
   list(): Promise<PayloadTypeInfo[]>;
-  /** Returns every version of a payload type, oldest first, also after it was removed. */
+  /**
+   * Returns every version of a payload type, oldest first, also after it was removed. Throws
+   * `unknown_payload_type`.
+   */
   versions(name: string): Promise<PayloadTypeVersion[]>;
 }
 
