@@ -1,7 +1,7 @@
 /**
- * A brief that is too long to travel: the whole of it is stored as a record first, and the handoff has
- * its beginning, says so, and names the record. Nothing of what was wanted is cut away. The same brief
- * again is the same record.
+ * Stores an intent that is too long for an envelope as a memory of type `brief`. The handoff then has the
+ * beginning of the text, a note that it is cut, and the id of the memory, so nothing of the intent is lost.
+ * The same text is stored only once per task.
  */
 
 import { FORMAT_LIMITS } from "../base/limits.ts";
@@ -13,17 +13,22 @@ import { remember } from "../memory/remember.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { LedgerIntent } from "./ledger.ts";
 
-/** The type of such a record. */
+/** The memory type of a brief. */
 const BRIEF = "brief";
 
-/** An intent as it travels, and the record that has all of it. */
+/** An intent as the envelope carries it, and the memory with the full text. */
 export interface IntentWithBrief {
   readonly intent: string;
+  /** The memory id of the full text; absent if no brief belongs to the intent. */
   readonly brief?: string;
-  /** The records of this and of what was wanted in the first place, pinned. */
+  /** The briefs of this intent and of the original intents, with their digests. */
   readonly refs: Envelope["refs"];
 }
 
+/**
+ * Shortens an intent longer than `FORMAT_LIMITS.intentLength` and stores the full text, unless it is stored
+ * already. Returns a shorter intent unchanged, with the briefs of the task's original intents.
+ */
 export async function storeLongIntent(
   workspace: Workspace,
   sender: Author,
@@ -55,7 +60,7 @@ export async function storeLongIntent(
 const refsOf = (memories: readonly Memory[]): Envelope["refs"] =>
   memories.map(({ id, digest }) => ({ digest, id }));
 
-/** Those that can be shown: one that was quarantined goes no further. */
+/** Reads the briefs that may be shown; quarantined ones are left out. */
 async function readBriefs(
   workspace: Workspace,
   ids: readonly string[],
@@ -65,7 +70,7 @@ async function readBriefs(
   return withoutQuarantined(workspace, rows.map(memoryOf));
 }
 
-/** Stored for a handoff that was refused then. */
+/** Finds a brief that was stored for a handoff which was refused afterwards. */
 async function findStoredBrief(
   workspace: Workspace,
   task: string,
@@ -85,15 +90,15 @@ async function store(
   return memory as Memory;
 }
 
-/** Where a sentence ends, and where a word does: the last before the end counts. */
+/** The ends of sentences and of words; the text is cut at the last match. */
 const SENTENCE_END = /[.!?。！？](?=\s|$)|\n/gu;
 const WORD_END = /\s/gu;
-/** Cut at a sentence only where that leaves so much of it. */
+/** The smallest share of the available length that a cut at a sentence or word may leave. */
 const MIN_CUT_SHARE = 0.6;
 
-/** As much as travels, to the end of a sentence or at least of a word, and where the rest is. */
+/** Cuts the text at the end of a sentence, or at least of a word, and appends where the full text is. */
 export function beginningOf(text: string, record: string): string {
-  const mark = `\n[The beginning of ${text.length} characters; the whole brief is ${record}.]`;
+  const mark = `\n[The first part of ${text.length} characters; the full brief is ${record}.]`;
   const most = FORMAT_LIMITS.intentLength - mark.length;
   const room = text.slice(0, most);
   const end =

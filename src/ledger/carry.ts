@@ -1,7 +1,8 @@
 /**
- * What a handoff carries of its task's ledger, and what it adds to it. The hop's own comes first, in the
- * order it was written; then whatever it left out. What it says in other words travels as it was set,
- * and what it copies from before a release stays off. Pure: who may release was looked at before.
+ * Merges a handoff's constraints, decisions and progress with its task's ledger: computes what the envelope
+ * carries and what the ledger gets. The hop's items come first, in their order; then the ledger items it
+ * left out. An item that the hop rewords travels as it was set, and an item copied from before its release
+ * stays released. Pure: permissions to release are checked before.
  */
 import { clip } from "../base/clip.ts";
 import { BatonError } from "../base/errors.ts";
@@ -16,7 +17,7 @@ type Constraint = Envelope["constraints"][number];
 type Decision = Envelope["decisions"][number];
 type Flag = NonNullable<Envelope["flags"]>[number];
 
-/** What a hop says itself. */
+/** The items that a hop states itself. */
 export interface HopItems {
   readonly constraints: CheckedDraft["constraints"];
   readonly decisions: CheckedDraft["decisions"];
@@ -26,28 +27,29 @@ export interface HopItems {
   readonly done?: CheckedDraft["done"];
 }
 
-/** A release that was found to be of something on the ledger. */
+/** A release that was checked: the item is on the ledger, and the agent may release it. */
 export interface CheckedRelease extends Omit<StoredRelease, "at" | "by" | "record"> {}
 
-/** Something the ledger gets; with its own saying where an envelope has it and the ledger has not. */
+/** A new ledger item; `said` is set if an earlier envelope has the item and the ledger does not. */
 export type AddedItem<Item> = Item & { readonly said?: Provenance };
 
+/** The result of merging a hop with the ledger. */
 export interface CarriedItems {
   readonly constraints: Constraint[];
   readonly decisions: Decision[];
-  /** Where the hop says something in other words. */
+  /** Items that the hop rewords, weakens or repeats after their release. */
   readonly flags: readonly Flag[];
-  /** New to the ledger: nothing, in most hops. */
+  /** New to the ledger; empty in most hops. */
   readonly added: {
     readonly constraints: readonly AddedItem<Constraint>[];
     readonly decisions: readonly AddedItem<Decision>[];
     readonly progress: readonly NewProgress[];
-    /** Of decisions that the ledger has: with options it had not. */
+    /** Decisions on the ledger that get additional options. */
     readonly widened: readonly Decision[];
   };
 }
 
-/** `before`: the envelope that is continued. What it carries counts, also where no ledger was kept. */
+/** Merges a hop with the ledger. `before`: the continued envelope; its items count even without a ledger. */
 export function carry(
   family: ResolvedLedger,
   own: HopItems,
@@ -105,20 +107,20 @@ const provenanceOf = ({ id: envelope, from, metadata }: Envelope): Provenance =>
   envelope,
 });
 
-/** How constraints and decisions are told apart, and compared. */
+/** How constraints and decisions differ in being read and compared. */
 interface Kind<Item, Given> {
   readonly kind: StoredRelease["kind"];
   readonly path: "constraints" | "decisions";
   read(given: Given): Item;
-  /** What it says, word for word. */
+  /** Returns the text that identifies the item. */
   textOf(item: Item): string;
-  /** The id that follows from what it says. */
+  /** Returns the id derived from the text. */
   idOf(item: Item): string;
-  /** Whether it follows the line. */
+  /** Returns whether the item stays on the ledger. */
   travels(item: Item): boolean;
-  /** Whether the ledger has to learn it anew. */
+  /** Returns whether the item has something new for the ledger. */
   isWider(item: Item, kept: Item): boolean;
-  /** What becomes of one that the ledger has when a hop says it again, and what is odd about that. */
+  /** Merges an item of the ledger with a hop's repetition of it; `why` says what differs, if anything. */
   again(kept: Item, said: Item): { readonly item: Item; readonly why?: string };
 }
 
@@ -133,7 +135,7 @@ const CONSTRAINTS: Kind<Constraint, CheckedDraft["constraints"][number]> = {
   again: (kept, said) => {
     if (said.rule !== kept.rule) return { item: kept, why: rewordedNote(said.rule) };
     if (said.level === "must") return { item: { ...said, ...kept } };
-    return { item: kept, why: `says ${said.level} where the line says must` };
+    return { item: kept, why: `has the level ${said.level} here; on the ledger it is a must` };
   },
 };
 
@@ -155,10 +157,10 @@ const DECISIONS: Kind<Decision, CheckedDraft["decisions"][number]> = {
 };
 
 const rewordedNote = (said: string): string =>
-  clip(`the line keeps it as it was set; here it says: ${said}`, FORMAT_LIMITS.lineLength);
+  clip(`the ledger keeps the original wording; here it reads: ${said}`, FORMAT_LIMITS.lineLength);
 
 interface MergeInput<Item, Given> {
-  /** What the ledger has. */
+  /** The items on the ledger. */
   readonly live: readonly Item[];
   readonly before: readonly AddedItem<Item>[];
   readonly given: readonly Given[];
@@ -201,14 +203,14 @@ function merge<Item extends { readonly id: string }, Given>(
     if (kept !== undefined) {
       const { item, why } = how.again(all.get(kept.id) ?? kept, said);
       all.set(item.id, item);
-      if (releaseOf(said) !== undefined) continue; // Copied from before it was released, and set anew.
+      if (releaseOf(said) !== undefined) continue; // A copy from before its release; it was set again since.
       if (how.isWider(item, kept)) widened.push(item);
       if (why !== undefined) flags.push({ about: kept.id, path, why });
       continue;
     }
     const release = how.travels(said) ? (releaseOf(said) ?? releaseSince(said.id)) : undefined;
     if (release !== undefined) {
-      // A copy of what was handed over stays off; who sets it again is told how.
+      // A copy of a received item stays released without a flag; setting it again gets a flag that says how.
       if (copyIn(said) === undefined)
         flags.push({ about: said.id, path, why: releasedNote(release) });
       continue;
@@ -220,7 +222,7 @@ function merge<Item extends { readonly id: string }, Given>(
   for (const item of carried.values()) if (!all.has(item.id)) all.set(item.id, item);
   return { all: [...all.values()], added: [...added, ...mine.values()], widened, flags };
 
-  /** Two that a hop calls by one id stay two; said twice it is one, with all that was said. */
+  /** Gives different items with one id separate ids, and merges an item that the hop states twice. */
   function besides(said: Item): Item {
     let item = said;
     for (let n = 1; ; n++) {
@@ -234,7 +236,7 @@ function merge<Item extends { readonly id: string }, Given>(
     }
   }
 
-  /** What it was handed under this id was released since: in other words it is still a copy. */
+  /** Finds the release of the received item with this id: a reworded copy of it stays released as well. */
   function releaseSince(id: string) {
     const handed = before.filter((each) => each.id === id).map(how.textOf);
     return released.findLast(
@@ -246,7 +248,7 @@ function merge<Item extends { readonly id: string }, Given>(
     return before.find((each) => each.id === item.id && how.textOf(each) === how.textOf(item));
   }
 
-  /** With what a later version says of it, and nobody here knows. */
+  /** Returns fields of the received copy that only a later version of the format knows, to pass them on. */
   function asBefore(item: Item): object {
     const { said: _, ...known } = copyIn(item) ?? {};
     return known;
@@ -259,14 +261,14 @@ function merge<Item extends { readonly id: string }, Given>(
 
 const releasedNote = ({ reason }: Pick<StoredRelease, "reason">): string =>
   clip(
-    `left out: it was released; under a new id it holds again. ${reason}`,
+    `omitted because it was released; use a new id to set it again. Reason: ${reason}`,
     FORMAT_LIMITS.lineLength,
   );
 
 const isNamed = (given: unknown): boolean =>
   typeof given === "object" && given !== null && "id" in given && given.id !== undefined;
 
-/** More than an envelope has room for is said, never cut. */
+/** Throws `limit_exceeded` if a list is longer than an envelope allows; nothing is dropped silently. */
 export function refuseTooMany(
   { constraints, decisions }: CarriedItems,
   family: ResolvedLedger,
@@ -279,9 +281,9 @@ function refuseOver(path: "constraints" | "decisions", actual: number, carried: 
   const max = FORMAT_LIMITS.listItems;
   if (actual <= max) return;
   throw new BatonError("limit_exceeded", {
-    message: `${path} has ${actual} with the ${carried} that the line carries; the limit is ${max}.`,
+    message: `${path} has ${actual} items including ${carried} from the ledger; the limit is ${max}.`,
     path,
-    hint: "Release what is settled, or put several into one.",
+    hint: "Release settled items, or combine several into one.",
     details: { limit: "listItems", max, actual, carried },
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Closed tasks: nothing more is handed over for one. A task in the queue is closed only while its ledger
- * is as it was seen, and whatever opens work of it leaves a mark there in the same operation: of closing
- * and handing over at the same moment one comes first, and the other is told.
+ * Refuses new handoffs for closed tasks. A queued task is closed only if its ledger entry is unchanged since
+ * it was read, and every operation that opens work of the task rewrites that entry. If a close and a handoff
+ * happen at the same time, one commits first and the other one fails its check.
  */
 import { BatonError } from "../base/errors.ts";
 import { LEDGER, type StoredClosing, storedLedgerOf } from "../memory/stored-ledger.ts";
@@ -10,11 +10,13 @@ import type { PutEntry } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { ResolvedLedger } from "./ledger.ts";
 
+/** Throws `task_closed` if the task is closed or about to be closed. */
 export function refuseClosed({ task, kept }: Pick<ResolvedLedger, "kept" | "task">): void {
   const ending = kept?.closed ?? kept?.ending;
   if (ending !== undefined) throw taskClosed(task, ending);
 }
 
+/** Builds `task_closed` with the outcome, the agent that closed the task and its reason. */
 export function taskClosed(
   task: string,
   { as, by, reason }: Pick<StoredClosing, "as" | "by" | "reason">,
@@ -22,17 +24,18 @@ export function taskClosed(
   return new BatonError("task_closed", {
     message: `"${task}" was closed as ${as} by ${by}: ${reason}`,
     path: "task",
-    hint: "Begin a task of its own that continues it, or reopen it first.",
+    hint: "Reopen the task first, or start a new task that continues it.",
     details: { task, as, by, reason },
   });
 }
 
+/** Returns whether the task is closed. */
 export async function isClosed({ store, name }: Workspace, task: string): Promise<boolean> {
   const entry = await store.findEntry(name, LEDGER, task);
   return entry !== undefined && storedLedgerOf(entry).closed !== undefined;
 }
 
-/** Leaves the entry as it is, and says that somebody was here: whoever saw it before must look again. */
+/** Rewrites an entry unchanged, so that a concurrent compare-and-set on it fails and is retried. */
 export const touchEntry = ({ kind, name, value, revision }: EntryRow): PutEntry => ({
   kind,
   name,
@@ -40,7 +43,10 @@ export const touchEntry = ({ kind, name, value, revision }: EntryRow): PutEntry 
   basedOn: revision,
 });
 
-/** What is written with a move that opens work of a task again. Refused when the task was closed. */
+/**
+ * Returns the entries to write together with a move that reopens work of a task. Throws `task_closed` if the
+ * task is closed.
+ */
 export async function entriesForReopening(
   workspace: Workspace,
   task: string,

@@ -1,10 +1,13 @@
-/** What a task in the queue waits for: the tasks it was added after that are not done yet. */
+/** Finds the tasks that a queued task waits for: those it was added after that are not done yet. */
 import type { Envelope } from "../envelope/schema.ts";
 import { LEDGER, storedLedgerOf } from "../memory/stored-ledger.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { ResolvedLedger } from "./ledger.ts";
 
-/** Empty of a task that has begun: whoever holds work of it hands it on. */
+/**
+ * Returns the tasks that must be done before this one starts; all of them until every one is done. Empty if
+ * the sender already holds work of the task, because a task that has started is not held up again.
+ */
 export async function openDependencies(
   { store, name }: Workspace,
   { work }: { readonly work?: { readonly envelope: Pick<Envelope, "task"> } },

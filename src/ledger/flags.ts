@@ -1,7 +1,8 @@
 /**
- * What a hop says against what its line carries: nothing is refused, since the judge of likeness can be
- * wrong and the hop may be right, but the next receiver is told. Only what the hop says anew is looked
- * at, and only beside what shares words with it: a line without musts and decisions costs nothing.
+ * Flags statements of a handoff that conflict with its task's ledger: a must-constraint, a settled decision,
+ * or an open decision presented as settled. Nothing is refused, since the comparison can be wrong and the
+ * sender can be right, but the next receiver sees the flags. Only new statements are compared, and only with
+ * ledger items that share words with them, so a line without musts and decisions costs nothing.
  */
 import { clip } from "../base/clip.ts";
 import { GenerationalCache } from "../base/generational-cache.ts";
@@ -17,25 +18,26 @@ type Flag = NonNullable<Envelope["flags"]>[number];
 interface HopStatement {
   readonly path: string;
   readonly text: string;
-  /** It says that something was decided. */
+  /** Whether the statement presents something as decided. */
   readonly decides?: boolean;
 }
 
-/** Something that holds: a must, or what a decision came to. */
+/** A statement in force: a must-constraint, or the result of a decision. */
 interface BindingStatement {
   readonly about: string;
   readonly text: string;
   readonly keys: ReadonlySet<string>;
 }
 
-/** Texts of one hop that are looked at, and flags it gets: what is more is no more use to a reader. */
+/** Statements of one handoff that are compared, and flags it gets; more would not help a reader. */
 const MAX_STATEMENTS = 100;
 const MAX_FLAGS = 50;
-/** Pairs of a hop that are judged, some fifty microseconds each. */
+/** Pairs of statements compared per handoff, about 50 microseconds each. */
 const MAX_JUDGED_PAIRS = 200;
-/** Of the words of what holds, so much must be there for it to be about the same. */
+/** The share of a binding statement's words that must occur in the other for both to be on one subject. */
 const MIN_OVERLAP = 0.3;
 
+/** Returns the flags of a handoff, at most `MAX_FLAGS`. `before`: the envelope that it continues. */
 export function flagsOf(
   family: ResolvedLedger,
   carried: CarriedItems,
@@ -53,7 +55,7 @@ export function flagsOf(
   return flags.filter(isFirst).slice(0, MAX_FLAGS);
 }
 
-/** Those that share most are judged: of very many pairs, the rest is no more than alike. */
+/** Compares the pairs with the largest overlap first; beyond the limit, the remaining pairs share little. */
 function contradictions(
   said: readonly HopStatement[],
   holding: readonly BindingStatement[],
@@ -77,18 +79,18 @@ function contradictions(
 const orderOf = (said: readonly HopStatement[], path: string): number =>
   said.findIndex((each) => each.path === path);
 
-/** How much of what holds is spoken of. */
+/** Returns the share of the binding statement's words that the other statement mentions, from 0 to 1. */
 const shareOf = ({ keys }: BindingStatement, said: ReadonlySet<string>): number =>
   keys.size === 0 ? 0 : [...keys].filter((key) => said.has(key)).length / keys.size;
 
-/** What is said to be decided, and is open. */
+/** Flags statements that present an option of an open decision as decided. */
 function undecided(said: readonly HopStatement[], open: ResolvedLedger["decisions"]): Flag[] {
   return said
     .filter(({ decides }) => decides)
     .flatMap(({ path, text }) =>
       open.flatMap(({ id, options }) => {
         const chosen = options.find((option) => mentions(text, option));
-        const why = `speaks of "${chosen}" as decided, and the decision is open`;
+        const why = `presents "${chosen}" as decided, but the decision is open`;
         return chosen === undefined ? [] : [{ about: id, path, why: line(why) }];
       }),
     );
@@ -99,7 +101,7 @@ const isFirst = ({ about, path }: Flag, i: number, flags: readonly Flag[]): bool
 
 const line = (text: string): string => clip(text, FORMAT_LIMITS.lineLength);
 
-/** What the hop releases itself holds no more. */
+/** Returns the statements in force; items that the handoff itself releases are not among them. */
 function bindingStatementsIn(
   { constraints, released }: ResolvedLedger,
   carried: CarriedItems,
@@ -112,7 +114,7 @@ function bindingStatementsIn(
   return [...musts, ...settled].map((each) => ({ ...each, keys: keysOf(each.text) }));
 }
 
-/** The same rules come with every hop of a task; taking one apart takes some twenty microseconds. */
+/** The same rules come with every hop of a task, and parsing one takes about 20 microseconds. */
 const keyCache = new GenerationalCache<string, ReadonlySet<string>>(2_000);
 
 function keysOf(text: string): ReadonlySet<string> {
@@ -124,7 +126,7 @@ function keysOf(text: string): ReadonlySet<string> {
   return keys;
 }
 
-/** What the hop says itself: neither what it was handed nor what the ledger says word for word. */
+/** Returns statements that occur word for word neither in the previous envelope nor on the ledger. */
 function newStatementsIn(
   own: HopTexts,
   family: ResolvedLedger,
@@ -168,18 +170,18 @@ function hopStatementsOf({
   ];
 }
 
-/** One by one: of a long text, only a sentence can speak against another. */
+/** Splits a text into sentences, because only single sentences can be compared for contradiction. */
 const sentencesOf = (text = ""): string[] =>
   text.split(/(?<=[.!?;])\s+|\n+/u).filter((sentence) => sentence.trim() !== "");
 
 function contradictionOf({ text: holds }: BindingStatement, text: string): string | undefined {
   const { verdict, why } = judgeRecords({ content: holds }, { content: text });
   return verdict === "contradicts"
-    ? line(`speaks against "${clip(holds, 400)}": ${why}`)
+    ? line(`conflicts with "${clip(holds, 400)}": ${why}`)
     : undefined;
 }
 
-/** As a word of its own: "Go" is not in "Going". */
+/** Matches whole words only: "Go" is not in "Going". */
 function mentions(text: string, option: string): boolean {
   const [said, wanted] = [text.toLowerCase(), option.toLowerCase()];
   for (let at = said.indexOf(wanted); at >= 0; at = said.indexOf(wanted, at + 1)) {

@@ -1,6 +1,7 @@
 /**
- * The ledger and one handoff: what the handoff has to know of it before it is sealed, and what it then
- * says and adds. Read again whenever somebody else on the task was quicker to change it.
+ * Connects one handoff with its task's ledger: reads what the handoff needs before it is sealed, then
+ * computes what the envelope carries and what is written back. A caller that loses the compare-and-set to
+ * another writer of the same task starts again from the read.
  */
 
 import { FORMAT_LIMITS } from "../base/limits.ts";
@@ -16,23 +17,23 @@ import type { LedgerIntent, ResolvedLedger } from "./ledger.ts";
 import { intentsOf, ledgerEntry, originOf } from "./ledger-entry.ts";
 import { checkReleases } from "./release-check.ts";
 
-/** Who hands over, and the work it continues. */
+/** The sending agent, and the work it continues, if any. */
 interface HandoffSender extends Author {
   readonly role?: string | undefined;
   readonly work?: { readonly envelope: Envelope };
 }
 
-/** A handoff before it is sealed, as far as the ledger is concerned. */
+/** The parts of an unsealed handoff that concern the ledger. */
 interface PlannedHandoff {
   readonly draft: CheckedDraft;
   readonly task: string;
   readonly family: ResolvedLedger;
   readonly refs: Envelope["refs"];
-  /** `bare`: it says nothing of what the ledger holds. */
+  /** `bare`: the envelope carries nothing from the ledger. */
   readonly sending: { readonly bare?: boolean | undefined };
 }
 
-/** What a handoff knows of its task's ledger. */
+/** What a handoff needs from its task's ledger. */
 export interface HandoffLedger {
   readonly family: ResolvedLedger;
   readonly intents: readonly LedgerIntent[];
@@ -40,6 +41,7 @@ export interface HandoffLedger {
   readonly briefed: IntentWithBrief;
 }
 
+/** Reads the intents, checks the releases and stores a long intent. Throws what checkReleases() throws. */
 export async function readHandoffLedger(
   workspace: Workspace,
   sender: HandoffSender,
@@ -64,7 +66,7 @@ export async function readHandoffLedger(
   };
 }
 
-/** What a handoff says, with what it carries. */
+/** The draft as it is sealed: with carried items, references and ledger notes. */
 export interface HandoffContent {
   readonly draft: CheckedDraft;
   readonly refs: Envelope["refs"];
@@ -72,7 +74,10 @@ export interface HandoffContent {
   readonly carried: CarriedItems;
 }
 
-/** `before`: the envelope that is continued or added to. */
+/**
+ * Merges the draft with the ledger. `before`: the envelope that is continued or added to. Throws
+ * `limit_exceeded` if a list becomes longer than an envelope allows.
+ */
 export function handoffContentOf(
   { family, intents, releases, briefed: { intent, brief, refs } }: HandoffLedger,
   { draft, refs: own, sending }: Pick<PlannedHandoff, "draft" | "refs" | "sending">,
@@ -105,7 +110,7 @@ export function handoffContentOf(
   };
 }
 
-/** What the ledger gets of a handoff; undefined when nothing changes. */
+/** Returns the ledger entry to write with a handoff; undefined if nothing changes. */
 export function handoffLedgerEntry(
   { family, releases, briefed: { intent, brief } }: HandoffLedger,
   { carried }: HandoffContent,

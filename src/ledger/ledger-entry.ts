@@ -1,6 +1,6 @@
 /**
- * Keeping the ledger: what is read of it when a handoff is planned, and what is written of it with the
- * handoff. Only what changes is written, so a hop that adds nothing and releases nothing writes nothing.
+ * Builds the stored ledger entry of a task from a handoff's additions and releases. Only changes are
+ * written: a hop that adds and releases nothing writes no entry.
  */
 
 import { BatonError } from "../base/errors.ts";
@@ -20,17 +20,20 @@ import type { AddedItem, CarriedItems, CheckedRelease } from "./carry.ts";
 import type { LedgerIntent, ResolvedLedger } from "./ledger.ts";
 import type { NewProgress } from "./progress.ts";
 
-/** What a task began with. */
+/** The fields that a new ledger starts with. */
 type Beginning = Pick<StoredLedger, "begun" | "brief" | "intent">;
 
-/** The intents a handoff owes: of the tops of its family, then of its own task. */
+/** Returns the original intents of a handoff: of the topmost parent tasks, then of the task itself. */
 export function intentsOf({ origins, kept, task }: ResolvedLedger): LedgerIntent[] {
   const { intent, brief } = kept ?? {};
   const own = intent === undefined ? [] : [{ task, intent, ...(brief && { brief }) }];
   return [...origins, ...own];
 }
 
-/** The original intents that a handoff says in other words, word for word, one below the other. */
+/**
+ * Returns the original intents that differ from the handoff's intent, verbatim and separated by blank lines;
+ * undefined if there are none. Ends with a note if not all of them fit into `FORMAT_LIMITS.textLength`.
+ */
 export function originOf(intents: readonly LedgerIntent[], said: string): string | undefined {
   const others = [...new Map(intents.map((each) => [each.intent, each])).values()].filter(
     ({ intent }) => intent !== said && intent !== "",
@@ -45,20 +48,24 @@ export function originOf(intents: readonly LedgerIntent[], said: string): string
   return first.length > room ? first : `${first}${MORE_ORIGINS_NOTE}`;
 }
 
-/** Where there is no room for all of them. */
-const MORE_ORIGINS_NOTE = "\n\n(There are more: see `origins` of the task's ledger.)";
+/** Appended when not all original intents fit. */
+const MORE_ORIGINS_NOTE = "\n\n(There are more: see `origins` in the task's ledger.)";
 
+/** A change to the ledger of a task. */
 export interface LedgerUpdate {
   readonly family: ResolvedLedger;
-  /** What it begins with, where it begins now. */
+  /** The initial fields, used if the task has no ledger yet. */
   readonly beginning: Beginning;
   readonly carried: CarriedItems;
   readonly releases: readonly CheckedRelease[];
-  /** It goes into the queue with this. */
+  /** The queue state; set when the task is put into the queue. */
   readonly queue?: StoredQueueState | undefined;
 }
 
-/** What is written of it; undefined when nothing changes. */
+/**
+ * Returns the entry to write; undefined if nothing changes. Throws `limit_exceeded` if the ledger would have
+ * more than `FORMAT_LIMITS.ledgerItems` items.
+ */
 export function ledgerEntry(
   { family, beginning, carried, releases, queue }: LedgerUpdate,
   said: Provenance & { readonly record: string },
@@ -70,7 +77,7 @@ export function ledgerEntry(
   const widened = added.widened.filter(({ id }) => own.has(id));
   const isSame =
     kept !== undefined &&
-    // Of a task in the queue it is always written: it may be about to be closed.
+    // The entry of a queued task is always written, so that a concurrent close of the task is detected.
     (queue ?? kept.queue) === undefined &&
     kept.from.length === family.from.length &&
     [added.constraints, added.decisions, added.progress, widened, releases].every(
@@ -102,7 +109,7 @@ export function ledgerEntry(
   return { kind: LEDGER, name: task, value: toEntryText(next), basedOn: revision };
 }
 
-/** Nothing where there is none: most ledgers of short tasks have no progress to keep. */
+/** Returns the progress after additions and releases; no field if empty, as in most short tasks. */
 function progressOf(
   { progress = [] }: Pick<StoredLedger, "progress">,
   {
@@ -152,7 +159,7 @@ function refuseTooLong(
   throw new BatonError("limit_exceeded", {
     message: `The ledger of "${task}" would have ${actual} items; the limit is ${max}.`,
     path: progress.length > actual / 2 ? "done" : "constraints",
-    hint: "Release items that are settled, or continue in a child task: it inherits the ledger.",
+    hint: "Release settled items, or continue in a child task, which inherits the ledger.",
     details: { limit: "ledgerItems", max, actual },
   });
 }

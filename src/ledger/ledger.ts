@@ -1,8 +1,8 @@
 /**
- * The ledger of a task: what follows it to its end, whatever a hop leaves out. It belongs to the task,
- * so that all its lines have the same, and it is read anew for every handoff: one look, and one more
- * for each task it is a child of. A child has what its parents have now, but for what it was released
- * from itself; what it adds is its own.
+ * Reads the ledger of a task: original intent, binding constraints, open decisions and progress, which follow
+ * the task to its end whatever a hop leaves out. The ledger belongs to the task, so all lines of the task
+ * share it. Each handoff reads it again: one query, plus one for each task it inherits from. A child task
+ * has the current items of its parents, except those it was released from; its additions stay on the child.
  */
 
 import { clip } from "../base/clip.ts";
@@ -22,7 +22,7 @@ import {
 } from "../memory/stored-ledger.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
-/** Kept in the ledger of this task: the one that was asked for, or one it inherits from. */
+/** Names the task that has the item on its ledger: the requested task or one it inherits from. */
 interface TaskOwned {
   readonly task: string;
 }
@@ -32,44 +32,50 @@ export type LedgerDecision = StoredDecision & TaskOwned;
 export type LedgerProgress = StoredProgress & TaskOwned;
 export type LedgerRelease = StoredRelease & TaskOwned;
 
-/** What was wanted in the first place, of the task itself or of one at the top of its family. */
+/** The original intent of the task itself or of a topmost parent task. */
 export interface LedgerIntent extends TaskOwned {
   readonly intent: string;
+  /** The memory id of the full text, if the intent was too long for an envelope. */
   readonly brief?: string | undefined;
 }
 
+/** The ledger of a task, including inherited items. */
 export interface Ledger {
   readonly task: string;
-  /** What was wanted when the task began, word for word; its beginning, where `brief` has all of it. */
+  /** The original intent, verbatim; its first part if `brief` has the full text. */
   readonly intent: string;
+  /** The memory id of the full intent; absent if `intent` is complete. */
   readonly brief?: string | undefined;
+  /** The handoff that started the task. */
   readonly begun: Provenance;
-  /** What the tasks at the top of the family were begun for; empty of one that is no child. */
+  /** The original intents of the topmost parent tasks; empty if the task has no parents. */
   readonly origins: readonly LedgerIntent[];
-  /** Every must-constraint that holds. */
+  /** The must-constraints in force. */
   readonly constraints: readonly LedgerConstraint[];
-  /** Every decision that is open. */
+  /** The open decisions. */
   readonly decisions: readonly LedgerDecision[];
-  /** What is done, not to be redone, or blocked, until it is released. */
+  /** What is done, must not be redone or is blocked, until it is released. */
   readonly progress: readonly LedgerProgress[];
-  /** What was taken off, by whom and why, oldest first. */
+  /** The released items with agent and reason, oldest first. */
   readonly released: readonly LedgerRelease[];
-  /** The tasks it inherits from. */
+  /** The tasks it inherits from directly. */
   readonly from: readonly string[];
 }
 
-/** What holds for a task, and the entry it is kept in. */
+/** The items in force for a task, and the entry that stores the task's own part. */
 export interface ResolvedLedger
   extends Pick<Ledger, "constraints" | "decisions" | "origins" | "progress" | "released"> {
   readonly task: string;
-  /** What is stored of the task itself, and its revision; nothing yet at its beginning. */
+  /** The stored ledger of the task itself; undefined before the task starts. */
   readonly kept: StoredLedger | undefined;
+  /** The revision of that entry; 0 if there is none. */
   readonly revision: number;
   readonly from: readonly string[];
-  /** All tasks above it, the eldest first. */
+  /** All tasks it inherits from, directly or not; ancestors before descendants. */
   readonly inherited: readonly string[];
 }
 
+/** Returns the ledger of a task; undefined if the task has none. */
 export async function ledgerOf(workspace: Workspace, task: string): Promise<Ledger | undefined> {
   const { kept, revision: _, inherited: __, ...family } = await resolveLedger(workspace, task);
   if (kept === undefined) return undefined;
@@ -77,7 +83,7 @@ export async function ledgerOf(workspace: Workspace, task: string): Promise<Ledg
   return { ...family, intent, ...(brief === undefined ? {} : { brief }), begun };
 }
 
-/** Of a task that nobody can have heard of yet. */
+/** Returns the empty ledger of a task that was just created, without a query. */
 export const newLedger = (task: string): ResolvedLedger => ({
   ...NO_ITEMS,
   task,
@@ -87,10 +93,13 @@ export const newLedger = (task: string): ResolvedLedger => ({
   inherited: [],
 });
 
-/** Tasks of one family that are looked at: more parents than anybody can follow. */
+/** The most tasks that one ledger reads; more parents than that cannot be followed by a reader either. */
 const MAX_TASKS = 256;
 
-/** What holds for a task, with what it inherits; `parents`: tasks it is about to inherit from as well. */
+/**
+ * Returns the items in force for a task, including inherited ones. `parents`: tasks that it is about to
+ * inherit from in addition. Throws `limit_exceeded` above `MAX_TASKS` tasks.
+ */
 export async function resolveLedger(
   workspace: Workspace,
   task: string,
@@ -123,7 +132,7 @@ export async function resolveLedger(
   return { task, kept, revision, from, inherited: ancestorsOf(kin), ...resolveItems(kin) };
 }
 
-/** A task, and what is kept of it and of those it inherits from. */
+/** A task with the stored ledgers of itself and of the tasks it inherits from. */
 interface LedgerLineage {
   readonly task: string;
   readonly ledgerOf: (task: string) => StoredLedger | undefined;
@@ -143,7 +152,7 @@ const NO_ITEMS: LedgerItems = {
   released: [],
 };
 
-/** What holds for a task. Each one above it is looked at once, however many ways lead there. */
+/** Returns the items in force. Each ancestor is read once, however many paths lead to it. */
 function resolveItems(kin: LedgerLineage): LedgerItems {
   const all = [...ancestorsOf(kin), kin.task].map((task) => ({ task, kept: kin.ledgerOf(task) }));
   const each = <T>(pick: (kept: StoredLedger) => readonly T[]): (T & TaskOwned)[] =>
@@ -180,7 +189,7 @@ function resolveItems(kin: LedgerLineage): LedgerItems {
   };
 }
 
-/** The tasks it inherits from, the eldest first; a circle ends where it comes round. */
+/** Returns the tasks it inherits from, ancestors before descendants; cycles are cut. */
 function ancestorsOf({ task, parentsOf }: LedgerLineage): readonly string[] {
   const seen = new Set([task]);
   const order: string[] = [];
@@ -194,7 +203,7 @@ function ancestorsOf({ task, parentsOf }: LedgerLineage): readonly string[] {
   return order;
 }
 
-/** Whether it comes down to the task on some way on which nobody was released from it. */
+/** Returns whether the item reaches the task on at least one path without a release of it. */
 function isInEffect(
   { task, parentsOf }: LedgerLineage,
   { task: setIn }: TaskOwned,
@@ -211,7 +220,7 @@ function isInEffect(
   return off.size === 0 || leads(task);
 }
 
-/** The tops of the family: who inherits from nobody, or only from who was begun below it. */
+/** Returns the intents of the topmost tasks: those without parents, or with parents only in a cycle. */
 function originsOf({ task, ledgerOf: keptOf, parentsOf }: LedgerLineage): LedgerIntent[] {
   const found = new Map<string, readonly string[]>([[task, []]]);
   const topsOf = (name: string): readonly string[] => {
@@ -230,8 +239,8 @@ function originsOf({ task, ledgerOf: keptOf, parentsOf }: LedgerLineage): Ledger
 }
 
 /**
- * One of each: two parents may have one from the same grandparent. Where two mean different things by
- * one id, the one that is not the task's own, or comes later, goes by another: neither may be lost.
+ * Removes duplicates, since two parents can inherit an item from the same grandparent. If two different items
+ * share an id, the one that is inherited or comes later gets another id, so that neither is lost.
  */
 function withUniqueIds<T extends TaskOwned & { readonly id: string }>(
   items: readonly T[],
@@ -257,11 +266,11 @@ function withUniqueIds<T extends TaskOwned & { readonly id: string }>(
 const otherName = (id: string, text: string, length: number): string =>
   `${id.slice(0, 100)}-${sha256(text).slice(0, length)}`;
 
-/** Whether something that says the same goes by this name for the other, here or further down. */
+/** Returns whether `name` is the id, or one that withUniqueIds() made from it here or in a child task. */
 const isIdOrAlternative = (id: string, name: string): boolean =>
   name === id || name.startsWith(`${id.slice(0, 100)}-`);
 
-/** What was redacted can have become too long, or no id any more; it travels all the same. */
+/** Makes redacted fields valid again: a redacted text can be too long, and a redacted id can be invalid. */
 function normalizeRedacted(kept: StoredLedger): StoredLedger {
   if (!JSON.stringify(kept).includes("[redacted]")) return kept;
   const line = (text: string): string => clip(text, FORMAT_LIMITS.lineLength);
@@ -302,7 +311,7 @@ function tooManyParents(task: string): BatonError {
   return new BatonError("limit_exceeded", {
     message: `"${task}" would inherit from more than ${MAX_TASKS} tasks.`,
     path: "parents",
-    hint: "Name fewer tasks as its parents, or begin a task of its own.",
+    hint: "Name fewer parent tasks, or start a task without parents.",
     details: { max: MAX_TASKS, task },
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Progress on a task's ledger: what is done, what must not be redone, what is blocked. Every later receiver
- * of the task gets it, whatever the hops between leave out; an item ends only when it is released with a
- * reason.
+ * Adds progress to a task's ledger: what is done, what must not be redone, what is blocked. Every later
+ * receiver of the task gets these items, whatever the hops in between leave out, until they are released
+ * with a reason.
  */
 
 import { sha256 } from "../base/digest.ts";
@@ -10,12 +10,12 @@ import { blockedOf } from "../envelope/seal.ts";
 import type { Provenance, StoredProgress } from "../memory/stored-ledger.ts";
 import type { ResolvedLedger } from "./ledger.ts";
 
-/** An item that a handoff adds. */
+/** A progress item that a handoff adds. */
 export type NewProgress = Omit<StoredProgress, keyof Provenance>;
 
 type ReportedProgress = Partial<Pick<CheckedDraft, "blocked" | "doNotRedo" | "done">>;
 
-/** Returns what a handoff reports and the ledger does not have yet. */
+/** Returns the items that a handoff reports and the ledger does not contain yet. */
 export function addedProgress(
   { progress, task }: Pick<ResolvedLedger, "progress" | "task">,
   { blocked = [], doNotRedo = [], done = [] }: ReportedProgress,
@@ -59,7 +59,7 @@ const PREFIX: Readonly<Record<StoredProgress["kind"], string>> = {
   done: "done",
 };
 
-/** Short enough to be named in a view, longer only where two would be the same. */
+/** Returns an id short enough to appear in a view; longer only if two items would get the same id. */
 function freeId({ kind, text }: ProgressWithoutId, taken: ReadonlySet<string>): string {
   const digest = sha256(text);
   let length = 6;

@@ -1,7 +1,7 @@
 /**
- * Whether something may be taken off a line: it must be on the ledger, and whoever takes it off must be
- * the one who set it (of a decision: who is to decide it), or have a role that may. A decision that is
- * nobody's may be settled by anybody on the line. A reason is always given.
+ * Checks whether an agent may release items from a task's ledger. The item must be on the ledger, and the
+ * agent must have set it (for a decision: own it) or have a releaser role. A decision without an owner and
+ * progress can be released by any agent that has sent or received the task. A reason is always required.
  */
 import { BatonError } from "../base/errors.ts";
 import { nearestNames } from "../base/nearest-names.ts";
@@ -12,18 +12,20 @@ import type { CheckedRelease } from "./carry.ts";
 import type { LedgerConstraint, LedgerDecision, LedgerProgress, ResolvedLedger } from "./ledger.ts";
 import { readReleasers } from "./releasers.ts";
 
-/** What somebody wants to take off, and where that is said. */
+/** A requested release, as the caller wrote it. */
 export interface ReleaseInput {
+  /** The id of the constraint, decision or progress item on the ledger. */
   readonly id: string;
   readonly reason: string;
+  /** The choice that was made; only for a decision. */
   readonly decided?: string | undefined;
 }
-
+/** The agent that asks for a release. */
 export interface Releaser {
   readonly agent: string;
-  /** It is handing on work of this task. */
+  /** Whether the agent holds work of this task and hands it on. */
   readonly isOnLine: boolean;
-  /** Where a release is said. */
+  /** Returns the input path of the release at index `i`, for error messages. */
   readonly pathOf: (i: number) => string;
 }
 
@@ -32,6 +34,11 @@ type Item =
   | { readonly kind: "decision"; readonly of: LedgerDecision }
   | { readonly kind: StoredProgress["kind"]; readonly of: LedgerProgress };
 
+/**
+ * Returns the releases with the kind, text and author of each item. Throws `not_on_ledger` for an unknown or
+ * repeated id, `not_permitted` if the agent may not release the item, and `invalid_input` if `decided` is
+ * given for anything but a decision.
+ */
 export async function checkReleases(
   workspace: Workspace,
   releaser: Releaser,
@@ -64,7 +71,7 @@ function textOf(item: Item): string {
   }
 }
 
-/** Where both have the id, what was decided tells which is meant. */
+/** Finds the item by id. If a constraint and a decision share the id, `decided` selects the decision. */
 function itemOf(
   { constraints, decisions, progress }: ResolvedLedger,
   { id, decided }: ReleaseInput,
@@ -88,7 +95,7 @@ async function requireRight(
   const entitled = entitledTo(item);
   if (entitled !== undefined && (await isSame(workspace, releaser.agent, entitled))) return;
   const roles = await readReleasers(workspace);
-  // The role it has now, not the one it had when it began.
+  // The agent's current role counts, not the one it had when its session started.
   const registered = await workspace.store.findAgent(workspace.name, releaser.agent);
   if (registered !== undefined && roles.includes(registered.role)) return;
   if (entitled === undefined) {
@@ -99,7 +106,10 @@ async function requireRight(
   throw notPermitted(item, path, entitled, roles);
 }
 
-/** Every agent that has had the task may release progress, because any of them can find out that it no longer holds. */
+/**
+ * Returns the agent entitled to release the item, or undefined for any agent that had the task. Progress is
+ * open to all of these, because any of them can find out that it is no longer true.
+ */
 function entitledTo(item: Item): string | undefined {
   switch (item.kind) {
     case "constraint":
@@ -115,7 +125,7 @@ async function isSame(workspace: Workspace, agent: string, named: string): Promi
   return agent === named || (await findAddressee(workspace, named))?.id === agent;
 }
 
-/** Whether it has sent the task to somebody, or was sent it. */
+/** Returns whether the agent sent, received or held a handoff of the task. */
 async function hasSentOrReceived(
   workspace: Workspace,
   task: string,
@@ -137,9 +147,9 @@ function notPermitted(
 ): BatonError {
   const may = [entitled, ...roles.map((role) => `role:${role}`)];
   return new BatonError("not_permitted", {
-    message: `${path}: the ${kind} "${of.id}" may be released by ${may.join(", ")}.`,
+    message: `${path}: the ${kind} "${of.id}" can only be released by ${may.join(", ")}.`,
     path,
-    hint: "Ask one of them, and let them release it; hub.settings.get() names the roles.",
+    hint: "Ask one of them to release it; hub.settings.get() names the roles.",
     details: { id: of.id, kind, may },
   });
 }
@@ -147,26 +157,27 @@ function notPermitted(
 function undecidable({ kind, of }: Item, path: string): BatonError {
   const what = kind === "constraint" ? "a constraint" : `listed as ${kind}`;
   return new BatonError("invalid_input", {
-    message: `${path}.decided: "${of.id}" is ${what}, and nothing about it is to be decided.`,
+    message: `${path}.decided: "${of.id}" is ${what}; only a decision takes "decided".`,
     path: `${path}.decided`,
-    hint: "Leave it out: the reason says why it no longer holds.",
+    hint: "Remove decided; the reason is enough to release it.",
   });
 }
 
+/** Builds `not_on_ledger`, with similar ids and, if the item was released earlier, by which agent and why. */
 export function notOnLedger(family: ResolvedLedger, id: string, path: string): BatonError {
   const live = [...family.constraints, ...family.decisions, ...family.progress].map(
     (each) => each.id,
   );
   const before = family.released.findLast((each) => each.id === id);
   const nearest = nearestNames(id, live);
-  const released = before && ` ${before.by} released it before: ${before.reason}`;
+  const released = before && ` ${before.by} already released it: ${before.reason}`;
   return new BatonError("not_on_ledger", {
-    message: `${path}: nothing on the ledger of "${family.task}" has the id "${id}".${released ?? ""}`,
+    message: `${path}: no item with the id "${id}" is on the ledger of "${family.task}".${released ?? ""}`,
     path: `${path}.id`,
     hint:
       nearest.length > 0
         ? `Did you mean ${nearest.join(" or ")}?`
-        : `baton ledger ${JSON.stringify(family.task)} shows what holds.`,
+        : `Run baton ledger ${JSON.stringify(family.task)} to list its items.`,
     details: { id, task: family.task, nearest },
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Releasing: a constraint that holds no more, a decision that was made, or progress that no longer stands is
- * taken off a task's ledger without a handoff. A record says who did it and why, linked to the handoff that set it; record and
- * ledger are written together.
+ * Releases one item from a task's ledger without a handoff: a constraint that no longer applies, a decision
+ * that was made, or progress that is no longer true. A memory of type `decision` states the agent and the
+ * reason and links to the handoff that set the item; memory and ledger are written together.
  */
 
 import { DraftSchema, Name } from "../envelope/schema.ts";
@@ -26,10 +26,14 @@ const NOTHING_CARRIED: CarriedItems = {
   added: { constraints: [], decisions: [], progress: [], widened: [] },
 };
 
+/** Returns the task name if it is valid; throws `invalid_input` otherwise. */
 export const parseTaskName = (task: unknown): string =>
   parseOrThrow(Name, task, { code: "invalid_input", what: "The task", prefix: "task" });
 
-/** The ledger as it is afterwards. */
+/**
+ * Releases an item and returns the ledger afterwards. Throws what checkReleases() throws. Retries up to 100
+ * times if another writer changes the ledger at the same time.
+ */
 export async function release(
   workspace: Workspace,
   by: Author,
@@ -73,7 +77,7 @@ async function releaseOnce(
   return rememberWithEntries(workspace, by, [input], entry === undefined ? [] : [entry]);
 }
 
-/** To the handoff that set it, where that is known and nobody has taken it out of sight. */
+/** Returns relations to the handoff that set the item, if it is known and not quarantined. */
 async function linksTo(
   workspace: Workspace,
   { constraints, decisions, progress }: ResolvedLedger,

@@ -1,6 +1,6 @@
 /**
- * Who may take a constraint off a line that somebody else set: agents of these roles. Shared by the
- * workspace; whoever set a constraint may always release it.
+ * The workspace setting with the roles that may release a constraint set by another agent. The agent that
+ * set a constraint may always release it.
  */
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../base/limits.ts";
@@ -13,15 +13,17 @@ const RELEASERS = { kind: "setting", name: "releasers" } as const;
 
 const DEFAULT_ROLES = ["coordinator", "planner", "lead"] as const;
 
+/** Role names; an empty list allows only the agent that set an item to release it. */
 export const ReleasersSchema = z.array(Name).max(FORMAT_LIMITS.listItems);
 
+/** Returns the releaser roles. Default: coordinator, planner and lead. */
 export async function readReleasers(workspace: Workspace): Promise<readonly string[]> {
   const { kind, name } = RELEASERS;
   const entry = await workspace.store.findEntry(workspace.name, kind, name);
   return entryValue<{ readonly roles: string[] }>(entry)?.roles ?? DEFAULT_ROLES;
 }
 
-/** Sets the roles; none: only whoever set a constraint may release it. */
+/** Sets the releaser roles and returns them, sorted and without duplicates. */
 export async function setReleasers(
   workspace: Workspace,
   roles: readonly string[],

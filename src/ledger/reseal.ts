@@ -1,7 +1,7 @@
 /**
- * The ledger and an envelope that is sealed again by the hub or a person: an answer, a join that opens, a
- * copy for a late subscriber, what a holder left behind, a dead letter that is tried again. It gets what
- * its task carries now; what was released since is off, and it says so.
+ * Updates the ledger fields of an envelope that the hub or a person seals again: an answer, a join that
+ * opens, a copy for a late subscriber, unfinished work of a lost holder, a redriven dead letter. The new
+ * envelope gets the task's current ledger. Items released since are removed and listed in `released`.
  */
 
 import { FORMAT_LIMITS } from "../base/limits.ts";
@@ -18,7 +18,10 @@ type CarriedFields = Partial<
   Pick<Envelope, "constraints" | "decisions" | "flags" | "origin" | "released">
 >;
 
-/** What an envelope says instead; `parents`: tasks whose work goes on in it. */
+/**
+ * Returns the envelope fields to replace; empty if the envelope is redacted or the task has no ledger.
+ * `parents`: further tasks that the envelope continues and inherits from.
+ */
 export async function refreshCarriedFields(
   workspace: Workspace,
   envelope: Envelope,
@@ -29,7 +32,7 @@ export async function refreshCarriedFields(
   if (family.kept === undefined && family.from.length === 0) return {};
   const { constraints, decisions } = envelope;
   const carried = carry(family, { constraints, decisions, releases: [] }, undefined);
-  // Nobody is here to choose: with more than it has room for, it stays as it was sent, and says so.
+  // No sender can choose what to drop: above the list limit the envelope keeps its items and gets a flag.
   const flags = (["constraints", "decisions"] as const).flatMap((path) =>
     omissionFlags(carried[path], envelope, path),
   );
@@ -45,7 +48,7 @@ export async function refreshCarriedFields(
   };
 }
 
-/** Of more than a list has room for: the first that the envelope has not, and how many there are. */
+/** Flags a list that exceeds the limit: names the first missing item and the number of missing items. */
 function omissionFlags(
   carried: readonly { readonly id: string }[],
   envelope: Envelope,
@@ -54,10 +57,11 @@ function omissionFlags(
   if (carried.length <= FORMAT_LIMITS.listItems) return [];
   const said = new Set(envelope[path].map(({ id }) => id));
   const missing = carried.filter(({ id }) => !said.has(id));
-  const why = `no room for ${missing.length} that the line carries: see the ledger of "${envelope.task}"`;
+  const why = `${missing.length} more on the ledger of "${envelope.task}" exceed the limit of the list`;
   return missing.slice(0, 1).map(({ id: about }) => ({ about, path, why }));
 }
 
+/** Returns `released`, extended by the envelope's items that were released after it was sealed. */
 function releasedSince(
   { constraints, decisions, released = [] }: Envelope,
   family: ResolvedLedger,
@@ -80,14 +84,17 @@ function releasedSince(
   return all.length === 0 ? {} : { released: all.slice(-FORMAT_LIMITS.listItems) };
 }
 
-/** What somebody changes in an envelope, besides what does not concern the ledger. */
+/** The edits of an envelope that concern the ledger. */
 interface Edits {
   readonly constraints?: CheckedDraft["constraints"] | undefined;
   readonly next?: string[] | undefined;
   readonly state?: string | undefined;
 }
 
-/** The same where somebody edits it: what they add is added to the ledger, and nothing goes. */
+/**
+ * Like refreshCarriedFields(), for an envelope that is edited: added items are added to the ledger, and none
+ * are removed. `entry` builds the ledger entry to write with the edit; undefined if nothing changes.
+ */
 export async function carryEdits(
   workspace: Workspace,
   envelope: Envelope,

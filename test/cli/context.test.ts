@@ -119,7 +119,7 @@ describe("baton handoff send --preview", () => {
     const shown = await store.baton(...words, "--next", "Review it", "--preview");
     expect(shown.stdout).toContain(`Missing: ${missing}, no record has this id`);
     const sent = await store.baton(...words, "--next", "Touch the test fixtures");
-    expect(sent.stdout).toMatch(/next\[0\]: speaks against "Do not touch .*\(fixtures\)/);
+    expect(sent.stdout).toMatch(/next\[0\]: conflicts with "Do not touch .*\(fixtures\)/);
     expect(sent.stdout).toContain(`Missing: ${missing}`);
   });
 

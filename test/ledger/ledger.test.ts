@@ -219,7 +219,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     await reviewer.tasks.releaseItem("auth", { id: "who-signs", reason, decided: "The lead" });
     await coder.tasks.releaseItem("auth", { id: "which-cache", reason, decided: "Redis" });
     const twice = await refusal(coder.tasks.releaseItem("auth", { id: "which-cache", reason }));
-    expect(twice.message).toContain("coder released it before: Done with it");
+    expect(twice.message).toContain("coder already released it: Done with it");
     // Roles that may are shared by the workspace.
     expect((await hub.settings.get()).releasers).toEqual(["coordinator", "planner", "lead"]);
     expect((await hub.settings.update({ releasers: ["tester"] })).releasers).toEqual(["tester"]);
@@ -327,6 +327,6 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const { envelope } = await planner.handoffs.join(await Promise.all(parts), whole);
     expect(envelope.origin?.length).toBeLessThanOrEqual(FORMAT_LIMITS.textLength);
     expect(envelope.origin).toContain("2".repeat(3_999));
-    expect(envelope.origin).toMatch(/There are more: see `origins` of the task's ledger\.\)$/);
+    expect(envelope.origin).toMatch(/There are more: see `origins` in the task's ledger\.\)$/);
   });
 });
