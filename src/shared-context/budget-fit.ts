@@ -1,7 +1,7 @@
 /**
- * What of the shared context fits: musts whatever they take, or a refusal that names them; then the
- * weightiest that still fits, one after the other, with the headings they bring along. Blocks are counted
- * one by one, which is exact (render.ts), and only once each.
+ * Selects the items of the shared context that fit a token budget. All musts are included, or the call is
+ * refused with their names; then the other items by weight, each with the heading it needs, as long as they
+ * fit. Tokens are counted once per block and added up, which is exact (see render.ts).
  */
 import { clip } from "../base/clip.ts";
 import { BatonError } from "../base/errors.ts";
@@ -15,35 +15,44 @@ import {
 } from "./items.ts";
 import { footOf, headingOf, lineOf, lineTokens, tokensOf } from "./render.ts";
 
+/** An item and the tokens its line takes. */
 export interface PricedLine {
   readonly item: ContextItem;
   readonly tokens: number;
 }
 
+/** Counts the tokens of an item's line. */
 export function pricedLine(item: ContextItem, tokenizer: Tokenizer): PricedLine {
   return { item, tokens: lineTokens(tokenizer, item) };
 }
 
+/** What to fit, and into how much. */
 export interface FitInput {
   readonly head: string;
-  /** How many cannot be shown to anybody. */
+  /** The number of items that are redacted or quarantined. */
   readonly gone: number;
-  /** The weightiest first. */
+  /** The candidates, heaviest first. */
   readonly lines: readonly PricedLine[];
   readonly tokenizer: Tokenizer;
+  /** In tokens, after the margin. */
   readonly budget: number;
-  /** The share of what was asked for that is kept free already. */
+  /** The share of the requested tokens that was already subtracted as a margin, from 0 to 1. */
   readonly margin: number;
 }
 
+/** The rendered text and the items in it. */
 export interface FitResult {
   readonly text: string;
   readonly tokens: number;
   readonly items: readonly ContextItem[];
+  /** The items that did not fit. */
   readonly left: readonly PricedLine[];
 }
 
-/** All of it where that fits; else the weightiest that still does, one after the other. */
+/**
+ * Includes all items if they fit; otherwise the musts, then the heaviest items that still fit. Throws
+ * `budget_too_small` if the musts alone exceed the budget.
+ */
 export function fitToBudget({ head, gone, lines, tokenizer, budget, margin }: FitInput): FitResult {
   const count = (text: string): number => (text === "" ? 0 : tokensOf(tokenizer, text));
   const frame = (shown: number): number =>
@@ -57,7 +66,7 @@ export function fitToBudget({ head, gone, lines, tokenizer, budget, margin }: Fi
   const room =
     all + frame(lines.length) <= budget ? all : budget - Math.max(frame(0), frame(musts.length));
   for (const each of lines) if (page.taken + page.costOf(each) <= room) page.take(each);
-  // A foot with another number in it may take a token more.
+  // A footer with another number in it can take one token more.
   while (page.taken + frame(page.size) > budget && page.size > musts.length) page.drop();
   const left = lines.filter((each) => !page.has(each));
   const blocks = [head, page.text, footOf({ unshown: left.length, gone })];
@@ -69,10 +78,10 @@ export function fitToBudget({ head, gone, lines, tokenizer, budget, margin }: Fi
   };
 }
 
-/** What is shown, and what it takes with its headings. */
+/** Collects the chosen lines and counts their tokens, including headings. */
 class PageBuilder {
   readonly #chosen = new Set<PricedLine>();
-  /** How many of each section. */
+  /** The number of chosen lines per section. */
   readonly #shown = new Map<ContextSection, number>();
   readonly #heading: ReadonlyMap<ContextSection, number>;
   #taken = 0;
@@ -95,7 +104,7 @@ class PageBuilder {
     return this.#chosen.has(line);
   }
 
-  /** Nothing, of what is shown already. */
+  /** Returns the tokens that the line would add; 0 if it is already chosen. */
   costOf(line: PricedLine): number {
     if (this.#chosen.has(line)) return 0;
     const { section } = line.item;
@@ -115,7 +124,7 @@ class PageBuilder {
     this.#chosen.add(line);
   }
 
-  /** The one that was taken last. */
+  /** Removes the line that was added last. */
   drop(): void {
     const last = [...this.#chosen].at(-1);
     if (last === undefined) return;
@@ -137,7 +146,7 @@ class PageBuilder {
       .join("");
   }
 
-  /** In the order of sections; in each, what binds most first, then by key. */
+  /** Returns the lines by section; within a section, by level (must, should, may), then by key. */
   #sections(): [ContextSection, PricedLine[]][] {
     return CONTEXT_SECTIONS.flatMap((section): [ContextSection, PricedLine[]][] => {
       const own = [...this.#chosen].filter(({ item }) => item.section === section);
@@ -151,7 +160,7 @@ const LEVELS: readonly string[] = ["must", "should", "may"];
 const levelOf = (item: ContextItem): number =>
   item.section === "constraints" ? LEVELS.indexOf(item.level) : 0;
 
-/** Of a rule that must travel, enough to know which it is. */
+/** The characters of a must-rule that identify it in the error. */
 const EXCERPT = 80;
 
 function tooSmall(
@@ -165,13 +174,13 @@ function tooSmall(
     text: clip(item.section === "constraints" ? item.rule : "", EXCERPT),
   }));
   const free =
-    margin === 0 ? "" : ` after ${margin * 100} % kept free for a model nobody can count for`;
-  const what = items.length === 0 ? "The heading alone" : "What must be known";
+    margin === 0 ? "" : ` after a ${margin * 100} % margin for a model with an unknown tokenizer`;
+  const what = items.length === 0 ? "The heading alone needs" : "The must-constraints need";
   const named = items.length === 0 ? "" : ` Must: ${items.map(({ name }) => name).join(", ")}.`;
   return new BatonError("budget_too_small", {
-    message: `${what} takes ${needed} tokens, ${needed - budget} more than the budget of ${budget}${free}.${named}`,
+    message: `${what} ${needed} tokens, ${needed - budget} more than the budget of ${budget}${free}.${named}`,
     path: "tokens",
-    hint: `Give it at least ${atLeast} tokens${items.length === 0 ? "" : ", or retire or shorten musts"}.`,
+    hint: `Pass at least ${atLeast} tokens${items.length === 0 ? "" : ", or retire or shorten musts"}.`,
     details: { budget, needed, over: needed - budget, atLeast, items },
   });
 }

@@ -1,6 +1,6 @@
 /**
- * What changed in the shared context since a version, and every version one item had. Told in order; of
- * what was redacted or quarantined since, that it was.
+ * Lists the changes of the shared context since a version, and all versions of one item. A change whose
+ * memory was redacted or quarantined since is listed without its content.
  */
 
 import * as z from "zod";
@@ -22,9 +22,11 @@ import {
   type StoredChange,
 } from "./stored-items.ts";
 
+/** Input of contextChanges(). */
 export const ChangesQuerySchema = z.strictObject({
-  /** A version of the whole: the `next` or `version` of an earlier answer. Default: 0. */
+  /** A version of the whole context: `next` or `version` of an earlier result. Default: 0. */
   after: z.int().min(0).optional(),
+  /** Default: 100; at most `pageSize`. */
   limit: z.int().positive().default(100),
 });
 
@@ -36,26 +38,29 @@ export interface ContextChange extends ItemName {
   readonly version: number;
   /** The version the item had before; absent for a new item. */
   readonly was?: number;
+  /** The id of the memory that stores the change. */
   readonly memory: string;
   readonly by: string;
   readonly at: number;
-  /** What it says since, unless it was retired or taken away. */
+  /** The item after the change; absent if it was retired, redacted or quarantined. */
   readonly item?: ContextBody;
-  /** Why it was retired, or what a proposal gave as its reason. */
+  /** Why it was retired, or the reason of the proposal. */
   readonly reason?: string;
-  /** A decision that was retired with it, because this one takes its place. */
+  /** The key of the decision that was retired because this one supersedes it. */
   readonly replaced?: string;
-  /** Decisions it was written in spite of. */
+  /** Keys of conflicting decisions that the writer accepted. */
   readonly despite?: readonly string[];
+  /** Why the content is missing. */
   readonly hidden?: "redacted" | "quarantined";
 }
 
-/** Changes, oldest first. */
+/** A page of changes, oldest first. */
 export interface ContextChanges extends Page<ContextChange, number> {
-  /** The version these changes lead to: pass it as `after` later to get what changed since. */
+  /** The version after these changes; pass it as `after` to get later ones. */
   readonly version: number;
 }
 
+/** Returns the changes after a version, oldest first. Throws `invalid_input` for a future version. */
 export async function contextChanges(
   workspace: Workspace,
   query: ContextChangesQuery = {},
@@ -73,25 +78,29 @@ export async function contextChanges(
   return { items, version, ...(version < now && { next: version }) };
 }
 
-/** Another store's, or one from before a backup was restored: nothing can be told since then. */
+/** The version is from another store, or from before a backup was restored: changes since are unknown. */
 function unknownVersion(after: number, now: number): BatonError {
   return new BatonError("invalid_input", {
-    message: `after: the shared context is at version ${now}, and never was at ${after}.`,
+    message: `Invalid after ${after}: the shared context is only at version ${now}.`,
     path: "after",
-    hint: "Read it anew, and go on from the version that tells.",
+    hint: "Read the shared context again, and continue from its version.",
     details: { after, version: now },
   });
 }
 
+/** Input of itemHistory(). */
 export const HistorySchema = z.strictObject({
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: z.int().positive().optional(),
-  /** Default: `pageSize`. */
+  /** Default and maximum: `pageSize`. */
   limit: z.int().positive().optional(),
 });
 export type ContextHistoryQuery = z.input<typeof HistorySchema>;
 
-/** Every version of an item, newest first; also before it was retired. */
+/**
+ * Returns the versions of an item, newest first, including those before a retirement. Throws
+ * `not_in_context` if the item never existed.
+ */
 export async function itemHistory(
   workspace: Workspace,
   item: ItemName,
@@ -109,7 +118,7 @@ export async function itemHistory(
     if (change === undefined) break;
     const own = change.key === item.key && change.section === item.section;
     const { was, retired = 0 } = own ? change : { was: change.replaced?.was ?? 0 };
-    // It went because another took its place.
+    // The item was retired because another decision superseded it.
     const said = own ? {} : { kind: "retired" as const, key: item.key, was };
     kept.push({ ...change, ...said, version: at });
     at = was === 0 ? retired : was;
@@ -155,7 +164,7 @@ async function describeChanges(
         ...(kind === "set" && item !== undefined && { item }),
         ...(reason !== undefined && { reason }),
         ...(despite !== undefined && { despite }),
-        ...(kind === "retired" && item !== undefined && { reason: `${item.key} takes its place` }),
+        ...(kind === "retired" && item !== undefined && { reason: `superseded by ${item.key}` }),
       },
     ];
   });

@@ -1,8 +1,7 @@
 /**
- * Whether a decision can stand beside one that holds: not when it answers the same question otherwise,
- * chooses what the other rejected, rejects what the other chose, or says the opposite. Judged by words
- * alone, like all likeness here, so it can be wrong either way: whoever decides is told before anything
- * is written, and has the last word.
+ * Finds active decisions that a new decision conflicts with: it answers the same question differently,
+ * chooses what the other rejected, rejects what the other chose, or states the opposite. Only words count,
+ * so this can be wrong either way: the writer gets the conflicts before the write and can accept them.
  */
 import { GenerationalCache } from "../base/generational-cache.ts";
 import { judgeRecords, nearness } from "../memory/recall/similar-memories.ts";
@@ -10,21 +9,25 @@ import { compareStatements, type StatementComparison } from "../search/compare-s
 import { LIGHT_WEIGHT, type Statement, statementOf } from "../search/statement.ts";
 import type { ContextItem, DecisionBody } from "./items.ts";
 
+/** A current decision. */
 export type LiveDecision = Extract<ContextItem, { readonly section: "decisions" }>;
 
-/** A decision that holds, and why the new one speaks against it. */
+/** An active decision, and why the new one conflicts with it. */
 export interface Contradiction {
   readonly key: string;
   readonly version: number;
   readonly memory: string;
   readonly question: string;
   readonly choice: string;
+  /** The agent that wrote it. */
   readonly by: string;
+  /** The reason of the conflict, as a clause whose subject is the new decision. */
   readonly why: string;
 }
 
 type DecisionContent = Pick<DecisionBody, "question" | "choice" | "rejected">;
 
+/** Returns the conflicts of a decision, ignoring the one with the same key and the one it supersedes. */
 export function contradictionsOf(
   said: DecisionBody,
   live: readonly LiveDecision[],
@@ -38,7 +41,7 @@ export function contradictionsOf(
   });
 }
 
-/** Why the second cannot stand beside the first; undefined where it can. */
+/** Returns why `said` conflicts with `live`; undefined if it does not. */
 export function contradictionReasonOf(
   live: DecisionContent,
   said: DecisionContent,
@@ -48,19 +51,19 @@ export function contradictionReasonOf(
   if (agree(choices) && !differInSigns(live.choice, said.choice)) return undefined;
   const questions = compare(live.question, said.question);
   const isAskedAlike = normalizeText(live.question) === normalizeText(said.question);
-  if (isAskedAlike || isSameQuestion(questions)) return "answers the same question otherwise";
+  if (isAskedAlike || isSameQuestion(questions)) return "answers the same question differently";
   const near = countSharedTokens(questions) > 0;
   const rejects = ({ rejected }: DecisionContent, choice: string): string | undefined =>
     rejected.find(({ option }) => isChosen(option, choice) && (near || isProperName(option)))
       ?.option;
   const chosen = rejects(live, said.choice);
-  if (chosen !== undefined) return `chooses "${chosen}", which was rejected there`;
+  if (chosen !== undefined) return `chooses "${chosen}", which that decision rejected`;
   const dropped = rejects(said, live.choice);
-  if (dropped !== undefined) return `rejects "${dropped}", which was chosen there`;
+  if (dropped !== undefined) return `rejects "${dropped}", which that decision chose`;
   return oppositeReasonOf(live.choice, said.choice, choices);
 }
 
-/** But for case, spaces and the full stop. */
+/** Normalizes case, white space and final punctuation. */
 const normalizeText = (text: string): string =>
   text
     .normalize("NFKC")
@@ -68,7 +71,7 @@ const normalizeText = (text: string): string =>
     .replace(/\s+/gu, " ")
     .replace(/[\s.!?]+$/u, "");
 
-/** C# is not C++, though the words are the same. */
+/** Returns whether two texts differ only in signs: C# is not C++, though the words are the same. */
 function differInSigns(a: string, b: string): boolean {
   const words = (text: string): string => cachedStatementOf(text).words.join(" ");
   const signs = (text: string): string =>
@@ -79,7 +82,7 @@ function differInSigns(a: string, b: string): boolean {
 const compare = (a: string, b: string): StatementComparison =>
   compareStatements(cachedStatementOf(a), cachedStatementOf(b), nearness);
 
-/** The same decisions are compared with each new one; taking a sentence apart takes twenty microseconds. */
+/** The same decisions are compared with each new one, and parsing a sentence takes about 20 microseconds. */
 const statementCache = new GenerationalCache<string, Statement>(2_000);
 
 function cachedStatementOf(text: string): Statement {
@@ -93,14 +96,14 @@ function cachedStatementOf(text: string): Statement {
 const significantTokensOf = ({ tokens }: Statement): Statement["tokens"] =>
   tokens.filter(({ weight }) => weight > LIGHT_WEIGHT);
 
-/** How many words that tell something both have. */
+/** Returns how many significant words both have in common. */
 const countSharedTokens = ({ a, pairing }: StatementComparison): number =>
   a.tokens.filter(({ weight }, i) => weight > LIGHT_WEIGHT && pairing.partner[i] !== -1).length;
 
-/** In common, where one of two questions says more. */
+/** The words two statements must share where one of them says more than the other. */
 const MIN_SHARED_TOKENS = 2;
 
-/** Nothing is asked in one that is not in the other, but for what kind of thing is asked for. */
+/** Returns whether two questions ask the same, apart from the kind of thing that one of them names. */
 function isSameQuestion(questions: StatementComparison): boolean {
   const { a, b, onlyA, onlyB } = questions;
   const shared = countSharedTokens(questions);
@@ -110,11 +113,11 @@ function isSameQuestion(questions: StatementComparison): boolean {
   return more.length === 1 && (shared >= MIN_SHARED_TOKENS || more[0]?.word === askedFor(longer));
 }
 
-/** "Which engine do we use?" asks for an engine. */
+/** Returns the kind of thing asked for: "Which engine do we use?" asks for an engine. */
 const askedFor = ({ words }: Statement): string | undefined =>
   /^(which|what)$/.test(words[0] ?? "") ? words[1] : undefined;
 
-/** One of them says no more than the other, and neither denies what the other says. */
+/** Returns whether one choice adds nothing to the other and neither denies the other. */
 function agree(choices: StatementComparison): boolean {
   const { a, b, onlyA, onlyB } = choices;
   const [yes, no] = [polarityOf(a), polarityOf(b)];
@@ -129,7 +132,7 @@ function agree(choices: StatementComparison): boolean {
 const polarityOf = ({ words }: Statement): "yes" | "no" | undefined =>
   words[0] === "yes" || words[0] === "no" ? words[0] : undefined;
 
-/** What both speak of is denied, or turned to its opposite, on one side alone. */
+/** Returns whether a shared word is negated, or replaced by its opposite, on one side only. */
 function isNegated({ a, b, pairing }: StatementComparison): boolean {
   const denials =
     a.denied.filter((place) => pairing.partner[place] !== -1).length +
@@ -137,7 +140,7 @@ function isNegated({ a, b, pairing }: StatementComparison): boolean {
   return (denials + pairing.opposed.length) % 2 === 1;
 }
 
-/** Whether a choice is this option: all that it says, and not denied. */
+/** Returns whether a choice includes the whole option and does not deny it. */
 function isChosen(option: string, choice: string): boolean {
   const both = compare(option, choice);
   if (significantTokensOf(both.a).length === 0 || both.onlyA.length > 0 || isNegated(both))
@@ -147,15 +150,15 @@ function isChosen(option: string, choice: string): boolean {
   );
 }
 
-/** "PostgreSQL instead of MongoDB" does not choose MongoDB. */
+/** Words before a rejected option: "PostgreSQL instead of MongoDB" does not choose MongoDB. */
 const REJECTING_WORDS: ReadonlySet<string> = new Set(["instead", "over", "than"]);
 
-/** A name says what is meant wherever it stands; "in a header" only beside its question. */
+/** Returns whether an option is a name, which is clear on its own; "in a header" needs its question. */
 const isProperName = (option: string): boolean =>
   option.split(/\s+/).every((word) => /^[^\p{L}]*\p{Lu}/u.test(word)) &&
   !/^(yes|no)\b/i.test(option);
 
-/** Choices that are whole sentences say what they are about themselves. */
+/** Compares choices that are whole sentences, which state their subject themselves. */
 function oppositeReasonOf(
   live: string,
   said: string,

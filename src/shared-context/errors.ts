@@ -1,4 +1,4 @@
-/** What a writer of the shared context is refused with: always with what is there now. */
+/** Builds the errors for refused writes to the shared context; each contains the current state. */
 import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { nearestNames } from "../base/nearest-names.ts";
@@ -7,6 +7,7 @@ import type { Contradiction } from "./contradictions.ts";
 import { type DecisionBody, nameOf } from "./items.ts";
 import { type ItemName, liveItem, liveItems, readItemSnapshot } from "./stored-items.ts";
 
+/** Builds `context_conflict`, or `not_in_context` if the item never existed. `now`: its current version. */
 export async function contextConflict(
   workspace: Workspace,
   item: ItemName,
@@ -21,21 +22,22 @@ export async function contextConflict(
   const by = live?.kind === "item" ? ` (by ${live.item.by})` : "";
   const said =
     basedOn === undefined
-      ? `${name} is there already, at version ${now}${by}.`
+      ? `${name} already exists at version ${now}${by}.`
       : now === undefined
-        ? `${name} was changed from version ${basedOn} and holds no more.`
-        : `${name} is at version ${now}${by}, and the change is based on ${basedOn}.`;
+        ? `${name} was retired; the change is based on version ${basedOn}.`
+        : `${name} is at version ${now}${by}; the change is based on version ${basedOn}.`;
   return new BatonError("context_conflict", {
     message: said,
     path: "basedOn",
     hint:
       now === undefined
-        ? "Look at its history; without basedOn it is written anew."
-        : `Look at what is there now, then write again with basedOn: ${now}.`,
+        ? "Check its history, then write it without basedOn to create it again."
+        : `Read the current version, then write again with basedOn: ${now}.`,
     details: { ...item, basedOn: basedOn ?? null, version: now ?? null, now: there ?? null },
   });
 }
 
+/** Builds `contradiction`: the decision conflicts with active decisions. */
 export function contradictionError(
   item: DecisionBody,
   found: readonly Contradiction[],
@@ -45,13 +47,14 @@ export function contradictionError(
   );
   const keys = found.map(({ key }) => key);
   return new BatonError("contradiction", {
-    message: `${nameOf(item)} speaks against ${told.join("; ")}. Nothing was written.`,
+    message: `${nameOf(item)} conflicts with ${told.join("; ")}. Nothing was written.`,
     path: "choice",
-    hint: `Let it take the place of that one (supersedes: "${keys[0]}"), or write it all the same (despite: ${JSON.stringify(keys)}).`,
+    hint: `Replace that decision (supersedes: "${keys[0]}"), or keep both (despite: ${JSON.stringify(keys)}).`,
     details: { key: item.key, contradictions: found },
   });
 }
 
+/** Builds `not_in_context`, with similar keys and the version of the retirement, if any. */
 export async function notInContext(workspace: Workspace, item: ItemName): Promise<BatonError> {
   const { retired } = await readItemSnapshot(workspace, item);
   const live = await liveItems(workspace, [item.section]);
@@ -60,21 +63,22 @@ export async function notInContext(workspace: Workspace, item: ItemName): Promis
   const gone = retired.kept;
   const before = gone === undefined ? "" : ` It was retired at version ${gone.version}.`;
   return new BatonError("not_in_context", {
-    message: `Nothing in the shared context is called ${nameOf(item)}.${before}`,
+    message: `The shared context has no item ${nameOf(item)}.${before}`,
     path: "key",
     hint:
       near.length > 0
         ? `Did you mean ${near.join(" or ")}?`
-        : `baton context shows what holds${gone === undefined ? "" : `; baton context history ${item.section} ${item.key} what was`}.`,
+        : `Run baton context to list the items${gone === undefined ? "" : `, or baton context history ${item.section} ${item.key} to see its versions`}.`,
     details: { ...item, near },
   });
 }
 
+/** Builds `limit_exceeded` for a new item. */
 export function tooMany(live: number): BatonError {
   return new BatonError("limit_exceeded", {
-    message: `The shared context holds ${live} items, the limit is ${FORMAT_LIMITS.contextItems}.`,
+    message: `The shared context has ${live} items; the limit is ${FORMAT_LIMITS.contextItems}.`,
     path: "key",
-    hint: "Retire what holds no more: it is read at the start of every session.",
+    hint: "Retire items that no longer apply; the shared context is read at the start of every session.",
     details: { limit: "contextItems", max: FORMAT_LIMITS.contextItems, actual: live + 1 },
   });
 }

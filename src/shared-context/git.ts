@@ -1,6 +1,6 @@
 /**
- * The state of a project as git knows it: the branch that is worked on, the files there are, and what was
- * changed of late. Read with the git that is installed; nothing is changed.
+ * Reads project items from a git repository: the current branch, the tracked files and the latest changes.
+ * Runs the installed git; changes nothing.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -9,19 +9,21 @@ import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import type { ContextBody } from "./items.ts";
 
+/** An item of the `project` section. */
 export type ProjectItem = Extract<ContextBody, { readonly section: "project" }>;
 
 const run = promisify(execFile);
 
-/** Names of files of a large project. */
+/** Enough for the file names of a large project. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 const GIT_MS = 30_000;
-/** Told one by one; of more, how many there are. */
+/** How many are listed by name; beyond that only their number is given. */
 const COMMITS = 10;
 const FOLDERS = 12;
 const TOUCHED = 20;
 const LINE = 120;
 
+/** Returns the items `branch`, `files` and `changes`. Throws `file_unusable` without git or a repository. */
 export async function projectFromGit(folder = "."): Promise<readonly ProjectItem[]> {
   const [branch, head, files, log, status] = await Promise.all([
     git(folder, ["branch", "--show-current"]),
@@ -62,7 +64,7 @@ function filesItem(files: readonly string[]): ProjectItem {
   }
   const largest = [...folders].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
   const named = largest.slice(0, FOLDERS).map(([folder, n]) => `${clip(folder, LINE)} ${n}`);
-  const more = largest.length > FOLDERS ? `, and ${largest.length - FOLDERS} folders more` : "";
+  const more = largest.length > FOLDERS ? `, and ${largest.length - FOLDERS} more folders` : "";
   const said =
     files.length === 0 ? "no files yet" : `${files.length} files: ${named.join(", ")}${more}`;
   return item("files", said, {
@@ -81,7 +83,7 @@ function changesItem(commits: readonly string[], touched: readonly string[]): Pr
   return item("changes", `${now}; ${log}`, { commits: last, uncommitted: touched.length });
 }
 
-/** Two letters, a space and a path; after a rename also the path before. */
+/** Parses `git status -z`: two letters, a space and a path; after a rename, also the previous path. */
 function parseChangedPaths(status: string): string[] {
   const parts = status.split("\0").filter((part) => part !== "");
   const touched: string[] = [];
@@ -93,7 +95,7 @@ function parseChangedPaths(status: string): string[] {
   return touched;
 }
 
-/** `otherwise` is the answer where git has none: a repository without a commit. */
+/** Runs git. `otherwise` is returned if git exits with an error, as in a repository without a commit. */
 async function git(folder: string, args: readonly string[], otherwise?: string): Promise<string> {
   try {
     const limits = { maxBuffer: MAX_OUTPUT_BYTES, timeout: GIT_MS, windowsHide: true };
@@ -126,12 +128,12 @@ function unusable(
   const missing = code === "ENOENT";
   return new BatonError("file_unusable", {
     message: missing
-      ? "git is not installed, or not on the path."
-      : `git cannot tell about ${folder}: ${said === "" ? String(code) : said}.`,
+      ? "git was not found on the PATH."
+      : `git failed in the folder ${folder}: ${said === "" ? String(code) : said}.`,
     path: "folder",
     hint: missing
-      ? "Install git, or write the project's items by hand: baton context set project branch …"
-      : "Name a folder of a git repository, or write the project's items by hand.",
+      ? "Install git, or set the project items yourself: baton context set project branch …"
+      : "Pass a folder of a git repository, or set the project items yourself.",
     cause,
   });
 }

@@ -1,6 +1,6 @@
 /**
- * What the shared context adds to what somebody is shown anyway: a receiver's view, and the text an agent
- * wakes up to. Where there is no shared context, that is one look at one entry.
+ * Selects the items of the shared context for a role, to be included in a receiver's view and in an agent's
+ * catch-up. Costs one query of one entry if there is no shared context.
  */
 
 import { type Memory, memoryOf } from "../memory/record.ts";
@@ -11,15 +11,16 @@ import { rankItems } from "./read.ts";
 import { lineOf } from "./render.ts";
 import { liveItems, readContextVersion } from "./stored-items.ts";
 
-/** Besides what must be known: a view draws on much else. */
+/** The most items besides musts; a view has many other sources. */
 const MAX_OTHER_ITEMS = 30;
 
+/** The memory of an item, and whether it is a must. */
 export interface ContextMemory {
   readonly memory: Memory;
   readonly must: boolean;
 }
 
-/** For a view: every must, and of the rest what binds first, then what is newest. */
+/** Returns the items for a view: all musts, then the others by section (binding first) and newest first. */
 export async function listContextMemories(
   workspace: Workspace,
   role: string | undefined,
@@ -38,21 +39,22 @@ export async function listContextMemories(
   ].map(({ row, must }) => ({ memory: memoryOf(row), must }));
 }
 
-/** A line of the shared context, and the memory it tells. */
+/** A line of the shared context, and the id of the memory it renders. */
 export interface ContextLine {
   readonly id: string;
   readonly text: string;
 }
 
+/** The shared context as lines, for one role. */
 export interface ContextLines {
-  /** 0: there is no shared context. */
+  /** The version of the whole context; 0 if there is none. */
   readonly version: number;
   readonly musts: readonly ContextLine[];
-  /** The weightiest for the role first. */
+  /** The other items, heaviest for the role first. */
   readonly rest: readonly ContextLine[];
 }
 
-/** For an agent that wakes up. */
+/** Returns the lines for an agent's catch-up. */
 export async function readContextLines(
   workspace: Workspace,
   role: string | undefined,

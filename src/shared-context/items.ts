@@ -1,32 +1,33 @@
 /**
- * What the shared context holds: the state of the project, decisions, constraints and conventions, each
- * item under a section and a key. Types, the published JSON Schema and the check of what is written all
- * come from here. Each item is also a memory, with a text that reads well wherever memories are read.
+ * The schemas of the shared context's items: project facts, decisions, constraints and conventions, each
+ * identified by section and key. Types, the published JSON Schema and input validation derive from them.
+ * Each item is also stored as a memory with a readable text, so that recall and other readers can use it.
  */
 import * as z from "zod";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { CONSTRAINT_LEVELS, FreeForm, Name, Slug } from "../envelope/schema.ts";
 
-/** In the order they are shown: what binds first. */
+/** The sections in the order they are shown: binding ones first. */
 export const CONTEXT_SECTIONS = ["constraints", "conventions", "decisions", "project"] as const;
 export type ContextSection = (typeof CONTEXT_SECTIONS)[number];
 
-/** What every item of the shared context is tagged with. */
+/** The tag on the memory of every item. */
 export const SHARED_TAG = "shared-context";
 
 const Line = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
-/** Sixteen reasons and sixteen rejected options of this length fit into one memory. */
+/** Short enough that 16 reasons and 16 rejected options fit into one memory. */
 const Reason = z.string().min(1).max(1_000);
 const MAX_REASONS = 16;
 
+/** The key of an item: a slug of at most 64 characters. */
 export const ContextKey = Slug.max(64).meta({
-  description: "A lower-case word that stays the same: database, no-fixtures",
+  description: "A lower-case identifier that does not change, such as database or no-fixtures.",
 });
 
-/** For whom it matters; without it, for everybody. */
+/** The roles that the item applies to; absent: all roles. */
 const roles = z.array(Name).min(1).max(FORMAT_LIMITS.tags).optional().meta({
-  description: "The roles it matters to; without any, everybody",
+  description: "The roles it applies to. Default: all roles.",
 });
 
 const RejectedOption = z.strictObject({ option: Line, why: Reason });
@@ -39,8 +40,9 @@ const ProjectItem = z
     data: FreeForm.optional(),
     roles,
   })
-  .meta({ description: "How the project stands; commonly branch, files and changes" });
+  .meta({ description: "A fact about the project; usual keys are branch, files and changes." });
 
+/** A decision of the team. */
 export const DecisionItem = z
   .strictObject({
     section: z.literal("decisions"),
@@ -49,13 +51,13 @@ export const DecisionItem = z
     choice: Line,
     reasons: z.array(Reason).max(MAX_REASONS).default([]),
     rejected: z.array(RejectedOption).max(MAX_REASONS).default([]),
-    task: Name.optional().meta({ description: "The task it was made for" }),
+    task: Name.optional().meta({ description: "The task the decision was made for." }),
     supersedes: ContextKey.optional().meta({
-      description: "The decision that it takes the place of; that one is retired with it",
+      description: "The key of the decision that this one replaces; that decision is retired.",
     }),
     roles,
   })
-  .meta({ description: "What was asked, what was chosen and why, and what was not chosen" });
+  .meta({ description: "A question, the choice with its reasons, and the rejected options." });
 
 const ConstraintItem = z
   .strictObject({
@@ -64,10 +66,10 @@ const ConstraintItem = z
     rule: Line,
     level: z.enum(CONSTRAINT_LEVELS).default("must"),
     why: Reason.optional(),
-    source: Line.optional().meta({ description: "Who or what demands it" }),
+    source: Line.optional().meta({ description: "The person, document or law that requires it." }),
     roles,
   })
-  .meta({ description: "What must, should or may be done" });
+  .meta({ description: "A rule that must, should or may be followed." });
 
 const ConventionItem = z
   .strictObject({
@@ -77,8 +79,9 @@ const ConventionItem = z
     why: Reason.optional(),
     roles,
   })
-  .meta({ description: "How things are done here" });
+  .meta({ description: "How things are done in this project." });
 
+/** Any item, by its section. */
 export const ContextItemSchema = z.discriminatedUnion("section", [
   ProjectItem,
   DecisionItem,
@@ -86,28 +89,33 @@ export const ContextItemSchema = z.discriminatedUnion("section", [
   ConventionItem,
 ]);
 
-/** Takes constants as they are. */
+/** Makes a type readonly at every level, so that constants (`as const`) are accepted as input. */
 type DeepReadonly<T> = T extends readonly (infer Each)[]
   ? readonly DeepReadonly<Each>[]
   : T extends object
     ? { readonly [Field in keyof T]: DeepReadonly<T[Field]> }
     : T;
 
-/** An item as its writer gives it. */
+/** An item as a caller passes it, with optional fields. */
 export type ContextInput = DeepReadonly<z.input<typeof ContextItemSchema>>;
+/** An item after validation, with defaults filled in. */
 export type ContextBody = z.output<typeof ContextItemSchema>;
+/** A decision after validation. */
 export type DecisionBody = z.output<typeof DecisionItem>;
 
-/** An item as it holds: what was written, by whom, when, and as of which version of the whole. */
+/** A current item with its version, memory, author and time. */
 export type ContextItem = ContextBody & {
-  /** Of the whole context when it was written: orders all changes, and is what a change is based on. */
+  /** The version of the whole context that wrote it; a change names it as `basedOn`. */
   readonly version: number;
+  /** The id of the memory that stores it. */
   readonly memory: string;
+  /** The agent that wrote it. */
   readonly by: string;
+  /** When it was written, in ms since the epoch. */
   readonly at: number;
 };
 
-/** The published form of an item: JSON Schema (draft 2020-12), generated, never written. */
+/** Returns the JSON Schema (draft 2020-12) of an item, generated from the zod schema. */
 export function contextJsonSchema(): Record<string, unknown> {
   return {
     $id: "https://batonpass.dev/schemas/shared-context-item-1.0.json",
@@ -115,7 +123,7 @@ export function contextJsonSchema(): Record<string, unknown> {
   };
 }
 
-/** The type of memory an item is. */
+/** The memory type of each section's items. */
 export const MEMORY_TYPE = {
   constraints: "constraint",
   conventions: "convention",
@@ -123,7 +131,7 @@ export const MEMORY_TYPE = {
   project: "fact",
 } as const satisfies Record<ContextSection, string>;
 
-/** An item in words, as a memory has it. */
+/** Returns the text of an item as its memory stores it. */
 export function itemTextOf(item: ContextBody): string {
   switch (item.section) {
     case "project":
@@ -136,7 +144,7 @@ export function itemTextOf(item: ContextBody): string {
     }
     case "constraints": {
       const why = item.why === undefined ? "" : `\nBecause: ${item.why}`;
-      const source = item.source === undefined ? "" : `\nDemanded by: ${item.source}`;
+      const source = item.source === undefined ? "" : `\nRequired by: ${item.source}`;
       return `${item.level}: ${item.rule}${why}${source}`;
     }
     case "conventions":
@@ -144,7 +152,7 @@ export function itemTextOf(item: ContextBody): string {
   }
 }
 
-/** How an item is called wherever it is named. */
+/** Returns the name of an item in texts and errors: `section/key`. */
 export const nameOf = ({
   section,
   key,
@@ -153,9 +161,10 @@ export const nameOf = ({
   readonly key: string;
 }): string => `${section}/${key}`;
 
-/** Whether it matters to a role; nobody's role is everybody's. */
+/** Returns whether the item applies to a role; without a role, every item applies. */
 export const isFor = ({ roles: of }: ContextBody, role: string | undefined): boolean =>
   of === undefined || role === undefined || of.includes(role);
 
+/** Returns whether the item is a must-constraint. */
 export const isMust = (item: ContextBody): boolean =>
   item.section === "constraints" && item.level === "must";

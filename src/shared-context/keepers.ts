@@ -1,6 +1,6 @@
 /**
- * Who may change the shared context: agents of these roles, in the order they are asked. Everybody else
- * proposes. Shared by the workspace.
+ * The workspace setting with the roles that may change the shared context (keepers), in the order in which
+ * proposals are sent to them. Agents of other roles propose changes.
  */
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
@@ -14,14 +14,16 @@ const KEEPERS = { kind: "setting", name: "keepers" } as const;
 
 const DEFAULT_ROLES = ["coordinator", "memory-keeper"] as const;
 
+/** Role names, at least one. */
 export const KeepersSchema = z.array(Name).min(1).max(FORMAT_LIMITS.tags);
 
+/** Returns the keeper roles. Default: coordinator, then memory-keeper. */
 export async function readKeepers(workspace: Workspace): Promise<readonly string[]> {
   const entry = await workspace.store.findEntry(workspace.name, KEEPERS.kind, KEEPERS.name);
   return entryValue<{ readonly roles: string[] }>(entry)?.roles ?? DEFAULT_ROLES;
 }
 
-/** Sets the roles; who stands first is asked first. */
+/** Sets the keeper roles and returns them without duplicates. Proposals go to the first that has an agent. */
 export async function setKeepers(
   workspace: Workspace,
   roles: readonly string[],
@@ -32,7 +34,7 @@ export async function setKeepers(
   return value.roles;
 }
 
-/** By the role the agent has now, not the one it had when it began. */
+/** Throws `not_permitted` unless the agent's current role (not that at session start) is a keeper role. */
 export async function requireKeeper(workspace: Workspace, agent: string): Promise<void> {
   const [roles, registered] = await Promise.all([
     readKeepers(workspace),
@@ -42,14 +44,17 @@ export async function requireKeeper(workspace: Workspace, agent: string): Promis
   const may = roles.map((role) => `role:${role}`);
   const own = registered?.role ? `has the role "${registered.role}"` : "has no role";
   throw new BatonError("not_permitted", {
-    message: `The shared context is changed by ${may.join(" and ")}; ${agent} ${own}.`,
+    message: `Only ${may.join(" and ")} can change the shared context; ${agent} ${own}.`,
     path: "as",
-    hint: "Propose the change (agent.context.propose, baton context propose): it reaches one of them.",
+    hint: "Propose the change (agent.context.propose, baton context propose); it is sent to one of these roles.",
     details: { agent, may },
   });
 }
 
-/** The role a proposal goes to: the first of them that somebody can take it up for. */
+/**
+ * Returns the role that a proposal goes to: the first keeper role with an active agent, else with a paused
+ * one. Throws `unknown_role` if no agent has a keeper role.
+ */
 export async function keeperRole(workspace: Workspace): Promise<string> {
   const [roles, agents] = await Promise.all([
     readKeepers(workspace),
@@ -60,9 +65,9 @@ export async function keeperRole(workspace: Workspace): Promise<string> {
   const role = having("active") ?? having("paused");
   if (role !== undefined) return role;
   throw new BatonError("unknown_role", {
-    message: `Nobody in workspace "${workspace.name}" keeps the shared context: it takes ${roles.join(" or ")}.`,
+    message: `No agent in workspace "${workspace.name}" can change the shared context; it requires the role ${roles.join(" or ")}.`,
     path: "to",
-    hint: `Register somebody: hub.agent("…", { role: "${roles[0]}" }), or baton agent add … --role ${roles[0]}.`,
+    hint: `Register one: hub.agent("…", { role: "${roles[0]}" }), or baton agent add … --role ${roles[0]}.`,
     details: { roles },
   });
 }

@@ -1,6 +1,6 @@
 /**
- * Bringing the project's items up to date with what somebody has just looked at: a hook, a person, git.
- * What is as it was is not written again; of two who look at the same time the later one counts.
+ * Updates the project items of the shared context from a fresh reading of the project, by a hook, a person
+ * or git. Unchanged items are not written again; of two concurrent updates the later one wins.
  */
 import { canonicalJson } from "../base/digest.ts";
 import { isBatonError } from "../base/errors.ts";
@@ -12,7 +12,7 @@ import type { ContextItem } from "./items.ts";
 import { liveItem } from "./stored-items.ts";
 import { itemOf, writeItemChange } from "./write.ts";
 
-/** The items that were written; none where nothing has changed. */
+/** Writes the changed items and returns them; empty if nothing changed. */
 export async function updateProject(
   workspace: Workspace,
   by: Author,

@@ -1,8 +1,8 @@
 /**
- * Reading the shared context: for a role, within a number of tokens. Must-constraints come always, or the
- * call is refused and names them; the rest by what the role looks for, what was written last first, as
- * far as it fits. Read from the store each time, so that nothing is told that was redacted or quarantined
- * a moment ago; only counts of tokens are remembered. The same from the same, whenever it is asked.
+ * Reads the shared context as text for a role, within a token budget. Must-constraints are always included,
+ * or the call is refused with their names; the other items follow by their weight for the role and by age,
+ * newest first, as far as they fit. Items are read from the store each time, so that a redaction or
+ * quarantine takes effect at once; only token counts are cached. The same state always gives the same text.
  */
 import * as z from "zod";
 import { Name } from "../envelope/schema.ts";
@@ -24,40 +24,45 @@ import {
 import { headOf } from "./render.ts";
 import { type LiveItem, liveItems, readContextVersion } from "./stored-items.ts";
 
+/** Input of readContext(). */
 export const ContextQuerySchema = z.strictObject({
-  /** Counts as this model does, instead of the one the agent is registered with. */
+  /** The model to count tokens for. Default: the model the agent is registered with. */
   model: z.string().min(1).optional(),
-  /** As for this role, instead of the agent's own. */
+  /** The role to select items for. Default: the agent's role. */
   role: Name.optional(),
+  /** Default: all sections. */
   sections: z.array(z.enum(CONTEXT_SECTIONS)).min(1).optional(),
+  /** The token budget. Default: 2000. */
   tokens: z.int().positive().default(2_000),
 });
 
 export type ContextQuery = z.input<typeof ContextQuerySchema>;
 
-/** Why an item is not shown: no room, for other roles, of no weight to this one, or taken away. */
+/** Why an item is omitted: over budget, for other roles, weight 0 for this role, redacted or quarantined. */
 export type ContextOmissionReason = "budget" | "role" | "weight" | "redacted" | "quarantined";
 
+/** An item that is not in the text. */
 export interface ContextOmission {
   readonly section: ContextSection;
   readonly key: string;
   readonly why: ContextOmissionReason;
-  /** What it would take to show it; 0 of what nobody can be shown. */
+  /** The tokens its line would take; 0 if it is redacted or quarantined. */
   readonly tokens: number;
 }
 
+/** The rendered shared context. */
 export interface SharedContextText {
-  /** How many changes there were: what comes after it is asked for with `changes`. */
+  /** The version of the whole context; pass it to `changes` as `after` to get later changes. */
   readonly version: number;
-  /** To paste; empty where there is no shared context. */
+  /** The text for the model; empty if there is no shared context. */
   readonly text: string;
   readonly tokens: number;
-  /** What is shown, in order. */
+  /** The items in the text, in order. */
   readonly items: readonly ContextItem[];
   readonly omitted: readonly ContextOmission[];
 }
 
-/** Who reads, where the query does not say. */
+/** The reading agent's role and model, used if the query does not name them. */
 export interface ContextReader {
   readonly role?: string | undefined;
   readonly model?: string | undefined;
@@ -65,6 +70,7 @@ export interface ContextReader {
 
 const EMPTY_CONTEXT = { text: "", tokens: 0, items: [], omitted: [] } as const;
 
+/** Returns the shared context for a reader. Throws `budget_too_small` if the musts exceed the budget. */
 export async function readContext(
   workspace: Workspace,
   reader: ContextReader,
@@ -76,7 +82,7 @@ export async function readContext(
   });
   const role = asked.role ?? reader.role;
   const model = asked.model ?? reader.model;
-  // First: what is written meanwhile is told again as a change, never missed.
+  // Read first: what is written meanwhile is reported again as a change, never missed.
   const { version } = await readContextVersion(workspace);
   if (version === 0) return { version, ...EMPTY_CONTEXT };
   const [live, profile, tokenizer] = await Promise.all([
@@ -84,7 +90,7 @@ export async function readContext(
     roleProfile(workspace, role),
     tokenizerFor(model),
   ]);
-  // Without a model nobody knows how it counts: then the budget is one of o200k.
+  // Without a model the budget counts o200k tokens, and no margin is needed.
   const margin = model === undefined ? 0 : tokenizer.margin;
   const budget = Math.floor(asked.tokens * (1 - margin));
   const { told, weightless, others, gone } = partitionItems(live, { role, profile });
@@ -125,7 +131,7 @@ const placeOf = ({ section, key }: ContextBody): Pick<ContextOmission, "section"
 
 type UnavailableItem = Exclude<LiveItem, { kind: "item" }>;
 
-/** What may be shown to a role, and what may not. */
+/** Splits live items into those to show, those without weight, those for other roles and unavailable ones. */
 function partitionItems(
   live: readonly LiveItem[],
   { role, profile }: { readonly role: string | undefined; readonly profile: FullProfile },
@@ -141,7 +147,7 @@ function partitionItems(
   };
 }
 
-/** Of a constraint that only may be kept, less than of one that should. */
+/** The factor on the weight of a may-constraint, compared with a should. */
 const MAY = 0.5;
 
 function weightOf(item: ContextItem, { types }: FullProfile): number {
@@ -150,7 +156,10 @@ function weightOf(item: ContextItem, { types }: FullProfile): number {
   return item.section === "constraints" && item.level === "may" ? MAY * weight : weight;
 }
 
-/** Musts first; then by what the role looks for, of which the newest counts half as much again as the oldest. */
+/**
+ * Sorts items: musts first, then by the role's weight times an age factor that is 1 for the oldest item and
+ * almost 1.5 for the newest.
+ */
 export function rankItems(items: readonly ContextItem[], profile: FullProfile): ContextItem[] {
   const byAge = items.toSorted((a, b) => a.version - b.version);
   const worth = new Map(

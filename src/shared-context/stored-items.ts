@@ -1,9 +1,10 @@
 /**
- * How the shared context is kept. An item is a memory; which memory holds is an entry, changed by
- * compare-and-set. Live items are exactly the entries of kind `context`; one entry counts the versions of
- * the whole and is put with every write, so that of two writers who looked at the same moment one looks
- * again. Each version leaves an entry that says what changed: memories can be redacted or tagged like
- * these by anybody, so the order of changes does not depend on them. No entry holds anybody's words.
+ * How the shared context is stored. Each item is a memory; an entry of kind `context` names the memory that
+ * is current and is changed by compare-and-set, so the live items are exactly these entries. One more entry
+ * holds the version of the whole context and is rewritten with every change, so of two concurrent writers
+ * one has to read again. Each version also leaves an entry that describes the change: the order of changes
+ * does not depend on memories, which can be redacted, and which any agent can tag the same way. Entries hold
+ * names and versions only, no text written by agents.
  */
 import { canonicalJson } from "../base/digest.ts";
 import { marksOf, QUARANTINE } from "../memory/quarantine/quarantine-mark.ts";
@@ -19,49 +20,53 @@ const RETIRED = "context-retired";
 const CHANGE = "context-change";
 const VERSION_ENTRY = { kind: "context-version", name: "all" } as const;
 
-/** Where an item is. */
+/** The section and key that identify an item. */
 export interface ItemName {
   readonly section: ContextSection;
   readonly key: string;
 }
 
-/** Which memory holds, or said that nothing does any more. */
+/** The memory of the current version of an item, or of its retirement. */
 export interface StoredItemRef {
   readonly memory: string;
   readonly version: number;
 }
 
-/** The whole: how many changes there were, and how many items are live. */
+/** The state of the whole context: its version and the number of live items. */
 export interface ContextVersion {
+  /** The number of changes so far. */
   readonly version: number;
   readonly live: number;
-  /** Of its entry. */
+  /** The revision of the entry, for compare-and-set. */
   readonly revision: number;
 }
 
-/** What one version changed. */
+/** What one version changed, as stored. */
 export interface StoredChange extends ItemName {
   readonly kind: "set" | "retired";
   readonly memory: string;
-  /** The version of the item before; 0: there was none. */
+  /** The item's previous version; 0 if it is new. */
   readonly was: number;
-  /** The version it was retired at, where it is written anew. */
+  /** The version at which the item was retired, if it is set again after that. */
   readonly retired?: number;
-  /** A decision that went with it, because this one takes its place. */
+  /** The decision that was retired because this one supersedes it. */
   readonly replaced?: { readonly key: string; readonly was: number };
 }
 
+/** Returns the entry name of an item. */
 export const entryName = ({ section, key }: ItemName): string =>
   canonicalJson([section, key], "invalid_input");
 
+/** Parses an entry name back into section and key. */
 export function itemName({ name }: EntryRow): ItemName {
   const [section, key] = JSON.parse(name) as [ContextSection, string];
   return { section, key };
 }
 
-/** By code point as by number. */
+/** Pads a version so that entry names sort by number. */
 const versionName = (version: number): string => String(version).padStart(16, "0");
 
+/** Reads the version of the whole context; 0 if nothing was ever written. */
 export async function readContextVersion({ store, name }: Workspace): Promise<ContextVersion> {
   const entry = await store.findEntry(name, VERSION_ENTRY.kind, VERSION_ENTRY.name);
   const { version, live } = entryValue<Omit<ContextVersion, "revision">>(entry) ?? {
@@ -71,13 +76,14 @@ export async function readContextVersion({ store, name }: Workspace): Promise<Co
   return { version, live, revision: entry?.revision ?? 0 };
 }
 
+/** Builds the write of the version entry; fails if its revision has changed. */
 export const putContextVersion = ({ version, live, revision }: ContextVersion): PutEntry => ({
   ...VERSION_ENTRY,
   value: toEntryText({ live, version }),
   basedOn: revision,
 });
 
-/** An entry as it was seen: undefined where there is none. */
+/** An entry as it was read; `kept` is undefined if it does not exist. */
 export interface EntrySnapshot {
   readonly kept: StoredItemRef | undefined;
   readonly revision: number;
@@ -88,11 +94,13 @@ const entrySnapshotOf = (entry: EntryRow | undefined): EntrySnapshot => ({
   revision: entry?.revision ?? 0,
 });
 
+/** The entries of an item as they were read: live and retired. */
 export interface ItemSnapshot {
   readonly live: EntrySnapshot;
   readonly retired: EntrySnapshot;
 }
 
+/** Reads both entries of an item. */
 export async function readItemSnapshot(
   { store, name }: Workspace,
   item: ItemName,
@@ -104,13 +112,13 @@ export async function readItemSnapshot(
   return { live: entrySnapshotOf(live), retired: entrySnapshotOf(retired) };
 }
 
-/** The item holds as this memory says; it is not retired, whatever it was. */
+/** Builds the writes that make this memory the current version and remove a retirement, if any. */
 export const putLive = (item: ItemName, seen: ItemSnapshot, kept: StoredItemRef): PutEntry[] => [
   put(LIVE, item, seen.live, kept),
   ...(seen.retired.kept === undefined ? [] : [put(RETIRED, item, seen.retired, undefined)]),
 ];
 
-/** The item holds no more; this memory says why. */
+/** Builds the writes that retire an item; the memory contains the reason. */
 export const putRetired = (item: ItemName, seen: ItemSnapshot, kept: StoredItemRef): PutEntry[] => [
   put(LIVE, item, seen.live, undefined),
   put(RETIRED, item, seen.retired, kept),
@@ -128,6 +136,7 @@ const put = (
   basedOn: revision,
 });
 
+/** Builds the write of a version's change. */
 export const putChange = (version: number, change: StoredChange): PutEntry => ({
   kind: CHANGE,
   name: versionName(version),
@@ -135,6 +144,7 @@ export const putChange = (version: number, change: StoredChange): PutEntry => ({
   basedOn: 0,
 });
 
+/** Returns the change of one version; undefined if there is none. */
 export async function changeOf(
   { store, name }: Workspace,
   version: number,
@@ -142,7 +152,7 @@ export async function changeOf(
   return entryValue<StoredChange>(await store.findEntry(name, CHANGE, versionName(version)));
 }
 
-/** What changed after a version, oldest first. */
+/** Returns the changes after a version, oldest first, at most `limit`. */
 export async function changesAfter(
   { store, name: workspace }: Workspace,
   since: number,
@@ -156,16 +166,16 @@ export async function changesAfter(
   });
 }
 
-/** The memory an item is, with what the writer wrote as its data. */
+/** The memory of an item; its data contains the item as it was written. */
 type ItemRecord = AuthoredRecord &
   Pick<Memory, "redacted"> & { readonly data?: { readonly item?: ContextBody } };
 
-/** A live item as it can be told: not what was redacted or quarantined meanwhile. */
+/** A live item, or only its name if its memory was redacted or quarantined. */
 export type LiveItem =
   | { readonly kind: "item"; readonly item: ContextItem; readonly row: MemoryRow }
   | (ItemName & StoredItemRef & { readonly kind: "redacted" | "quarantined" });
 
-/** Every live item, read anew: what was taken out of sight a moment ago is not told. */
+/** Reads all live items from the store, so that a redaction or quarantine takes effect at once. */
 export async function liveItems(
   workspace: Workspace,
   sections?: readonly ContextSection[],
@@ -188,7 +198,7 @@ export async function liveItems(
   return entries.map((entry) => liveItemOf(entry, byId.get(entry.memory), hidden));
 }
 
-/** One item as it can be told; undefined where there is none. */
+/** Reads one live item; undefined if it does not exist. */
 export async function liveItem(
   workspace: Workspace,
   item: ItemName,
@@ -199,7 +209,7 @@ export async function liveItem(
   return readItemVersion(workspace, { ...item, ...kept });
 }
 
-/** A version of an item as it can be told. */
+/** Reads the given version of an item. */
 export async function readItemVersion(
   workspace: Workspace,
   kept: ItemName & StoredItemRef,
@@ -219,7 +229,8 @@ function liveItemOf(
 ): LiveItem {
   const gone = { section, key, memory, version };
   if (hidden.has(memory)) return { kind: "quarantined", ...gone };
-  if (row === undefined) throw new Error(`${memory} is an item's, and there is no such memory`);
+  if (row === undefined)
+    throw new Error(`memory ${memory} of a shared context item does not exist`);
   const { data, redacted, agent, createdAt } = parseText<ItemRecord>(row);
   if (redacted !== undefined || data?.item === undefined) return { kind: "redacted", ...gone };
   const item = { ...data.item, version, memory, by: agent, at: createdAt };
@@ -227,8 +238,8 @@ function liveItemOf(
 }
 
 /**
- * Those that are quarantined. Most workspaces have few marks or none: one look at them all is cheaper than
- * one for each item; where there are many, each is asked for.
+ * Returns the ids that are quarantined. Most workspaces have few marks, so one query for all of them is
+ * cheaper than one per item; if there are more than a page of marks, each item is looked up.
  */
 async function quarantinedAmong(
   workspace: Workspace,

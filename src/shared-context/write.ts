@@ -1,8 +1,8 @@
 /**
- * Writing an item of the shared context: one memory, with the entries that make it hold, in one write. It
- * is based on what its writer saw: changed meanwhile, it is refused and told what is there. Two writers
- * of different items both succeed; the second looks again first, so that a decision is always held
- * against every decision that was there before it.
+ * Writes a change to the shared context: one memory plus the entries that make it current, in one write. A
+ * change names the version it is based on; if the item has changed since, the write is refused with the
+ * current version. Concurrent writers of different items both succeed: the second reads again first, so
+ * that every decision is checked against all decisions written before it.
  */
 
 import { clip } from "../base/clip.ts";
@@ -39,48 +39,54 @@ import {
   type StoredChange,
 } from "./stored-items.ts";
 
-/** What a writer says besides the item. */
+/** Options of a write, besides the item. */
 export interface WriteOptions {
-  /** The version of the item its writer saw; nothing where there was none. */
+  /** The version of the item that the writer read; absent for a new item. */
   readonly basedOn?: number | undefined;
-  /** Decisions it is written in spite of, by their keys. */
+  /** Keys of conflicting decisions that the writer accepts. */
   readonly despite?: readonly string[] | undefined;
-  /** Why an item is retired, or what was proposed; told on the record. */
+  /** Why the item is retired, or the reason of a proposal; stored with the memory. */
   readonly reason?: string | undefined;
-  /** Written under the lease of the work that proposed it, with what marks it as done. */
+  /** The lease of the work that proposed the change, and the entry that marks the proposal as applied. */
   readonly under?: {
     readonly lease: Lease;
     readonly entry: (kept: { readonly memory: string; readonly version: number }) => PutEntry;
   };
 }
 
+/** Sets an item, or retires it with a reason. */
 export type ItemChange =
   | { readonly kind: "set"; readonly item: ContextBody }
   | { readonly kind: "retired"; readonly item: ItemName; readonly reason: string };
 
-/** The version it became. */
+/** The new version, its memory and its time (ms since the epoch). */
 export interface WriteResult {
   readonly version: number;
   readonly memory: string;
   readonly at: number;
 }
 
-/** One round's look at the context, all of it as of one version. */
+/** The state that one attempt is based on, all of it read at one version. */
 interface ContextSnapshot {
   readonly whole: ContextVersion;
   readonly seen: ItemSnapshot;
-  /** The decision it takes the place of. */
+  /** The decision that this change supersedes. */
   readonly replaced?: { readonly key: string; readonly seen: ItemSnapshot };
+  /** Conflicting decisions that the writer accepted. */
   readonly despite: readonly Contradiction[];
 }
 
+/**
+ * Writes a change and returns its version. Throws `context_conflict`, `not_in_context`, `contradiction`,
+ * `limit_exceeded` or `lease_lost`; retries up to 200 times if other items change at the same time.
+ */
 export async function writeItemChange(
   workspace: Workspace,
   by: Author,
   change: ItemChange,
   writing: WriteOptions = {},
 ): Promise<WriteResult> {
-  // Everybody's: whatever branch its writer works on.
+  // The shared context is always on the main branch, whichever branch its writer works on.
   const trunk = onMainBranch(workspace);
   return retryWrite({ what: "The shared context was changed", attempts: 200 }, async () => {
     const looked = await readContextSnapshot(trunk, by, change, writing);
@@ -96,7 +102,7 @@ async function readContextSnapshot(
   change: ItemChange,
   writing: WriteOptions,
 ): Promise<ContextSnapshot | { readonly written: WriteResult }> {
-  // First: whatever is looked at afterwards is as new, or the write is refused.
+  // Read first: everything read after it is at least as new, or the write is refused.
   const whole = await readContextVersion(workspace);
   const { item } = change;
   const seen = await readItemSnapshot(workspace, item);
@@ -119,7 +125,10 @@ async function readContextSnapshot(
   return { whole, seen, despite, ...(replaced && { replaced }) };
 }
 
-/** The decision that a change takes the place of, where that one still holds. */
+/**
+ * Returns the decision that a change supersedes; undefined if that one is already retired. Throws
+ * `not_in_context` if it never existed.
+ */
 export async function findReplacedDecision(
   workspace: Workspace,
   change: ItemChange,
@@ -130,12 +139,12 @@ export async function findReplacedDecision(
   const other = { section: "decisions", key } as const;
   const seen = await readItemSnapshot(workspace, other);
   if (seen.live.kept !== undefined) return { key, seen };
-  // What went before is gone already; what never was cannot be taken the place of.
+  // A retired decision needs no replacement; one that never existed cannot be superseded.
   if (seen.retired.kept === undefined) throw await notInContext(workspace, other);
   return undefined;
 }
 
-/** What it contradicts and was said to be written in spite of; anything else is refused. */
+/** Returns the conflicts that the writer accepted; throws `contradiction` for any other. */
 async function checkContradictions(
   workspace: Workspace,
   { kind, item }: ItemChange,
@@ -148,6 +157,7 @@ async function checkContradictions(
   return found;
 }
 
+/** Returns the active decisions. */
 export async function liveDecisions(workspace: Workspace): Promise<readonly LiveDecision[]> {
   const live = await liveItems(workspace, ["decisions"]);
   return live.flatMap((each) =>
@@ -156,8 +166,8 @@ export async function liveDecisions(workspace: Workspace): Promise<readonly Live
 }
 
 /**
- * A writer that could not know what came of its write may send it again: the same item, by the same
- * agent, over the same version, is the one that was written.
+ * Finds the result of the same write sent earlier, for a writer that never got the answer: the same item,
+ * by the same agent, based on the same version.
  */
 async function findEarlierWrite(
   workspace: Workspace,
@@ -181,7 +191,7 @@ interface Writes {
   readonly look: ContextSnapshot;
 }
 
-/** Undefined when somebody was quicker: nothing is written. */
+/** Writes memory and entries; returns undefined, with nothing written, if another writer was first. */
 async function append(
   workspace: Workspace,
   by: Author,
@@ -207,7 +217,7 @@ async function append(
     case "lease_lost":
       throw leaseLost(writing.under?.lease.delivery ?? "", outcome.delivery);
     case "tip_moved":
-      throw new Error("an item was refused: tip_moved");
+      throw new Error("unexpected outcome of writing a shared context item: tip_moved");
     default:
       throw await refusalError(workspace, outcome);
   }
@@ -284,7 +294,7 @@ function recordOf(
   };
 }
 
-/** The item that was written, as it is read back. */
+/** Returns the written item as later reads return it. */
 export const itemOf = (item: ContextBody, by: Author, written: WriteResult): ContextItem => ({
   ...item,
   ...written,

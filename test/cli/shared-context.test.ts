@@ -26,7 +26,7 @@ describe("baton context", () => {
     await store.baton("context", "set", ...named, ...AS_LEAD);
     const again = await store.baton("context", "set", ...rule, "--level", "should", ...AS_LEAD);
     expect(again.code).toBe(65);
-    expect(again.stderr).toContain("is there already, at version 1 (by lead)");
+    expect(again.stderr).toContain("already exists at version 1 (by lead)");
     expect(again.stderr).toContain("write again with --based-on 1");
     const shown = await store.baton("context", "show", "--role", "tester");
     expect(shown.stdout).toContain(

@@ -36,7 +36,7 @@ describe.each(STORES)("decisions on %s", (store) => {
       choice: "MongoDB",
     };
     expect((await refusal(keeper.context.decide(rejected))).message).toContain(
-      "was rejected there",
+      "which that decision rejected",
     );
     expect(await hub.context.changes()).toMatchObject({ version: 1 });
     expect((await hub.memories.recent({ tag: "shared-context" })).items.length).toBe(1);
@@ -64,7 +64,7 @@ describe.each(STORES)("decisions on %s", (store) => {
       { kind: "supersedes", target: first.memory },
     ]);
     expect((await hub.context.history("decisions", "database")).items).toMatchObject([
-      { kind: "retired", version: 2, was: 1, reason: "store takes its place" },
+      { kind: "retired", version: 2, was: 1, reason: "superseded by store" },
       { kind: "set", version: 1 },
     ]);
     expect(await hub.context.changes({ after: 1 })).toMatchObject({
@@ -127,7 +127,7 @@ describe("the judge of decisions", () => {
       contradictionReasonOf(a, b),
       contradictionReasonOf(b, a),
     ];
-    const against = "answers the same question otherwise";
+    const against = "answers the same question differently";
     const languages = judged(said("Which language?", "C#"), said("Which language?", "C++"));
     expect(languages).toEqual([against, against]);
     expect(judged(said("🎨?", "🔴"), said("🎨?", "🔵"))).toEqual([against, against]);

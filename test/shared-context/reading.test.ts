@@ -67,12 +67,12 @@ describe.each(STORES)("reading the shared context on %s", (store) => {
     expect(read.items).toHaveLength(12);
     expect(read.tokens).toBeLessThanOrEqual(atLeast);
     expect(read.omitted.filter(({ why }) => why === "budget")).toHaveLength(12);
-    expect(read.text).toContain("(12 more left out for want of room.)");
+    expect(read.text).toContain("(12 more omitted: they exceed the token budget.)");
     expect((await refusal(coder.context.text({ tokens: atLeast - 1 }))).code).toBe(
       "budget_too_small",
     );
     const head = await refusal(coder.context.text({ tokens: 5, sections: ["conventions"] }));
-    expect(head.message).toMatch(/^The heading alone takes \d+ tokens, \d+ more than .* 5\.$/);
+    expect(head.message).toMatch(/^The heading alone needs \d+ tokens, \d+ more than .* 5\.$/);
     expect(head.hint).not.toContain("must");
   });
 });
