@@ -1,7 +1,6 @@
 /**
- * The registry of agents: a canonical id that never changes, names it is also known by, and what is
- * known about it. Registration is durable and says nothing about being alive. Asking for an agent
- * without describing it never creates one.
+ * The registry of agents: a canonical id that never changes, aliases and a profile. A registration is durable
+ * and does not mean that the agent is running. Looking up an agent without a profile never creates one.
  */
 
 import type { KeyObject } from "node:crypto";
@@ -21,18 +20,19 @@ import { redactSecrets } from "./redaction/secret-policy.ts";
 
 const Description = z.string().max(FORMAT_LIMITS.lineLength);
 
+/** The profile that an agent is registered with. */
 export const AgentProfileSchema = z.strictObject({
   aliases: z.array(AgentName).max(FORMAT_LIMITS.tags).optional(),
   capabilities: z.array(Name).max(FORMAT_LIMITS.listItems).optional(),
   description: Description.optional(),
-  /** Ed25519 private key: PEM or KeyObject. Kept by the caller; the registry gets the public half. */
+  /** Ed25519 private key: PEM or KeyObject. Stays with the caller; the registry stores the public key. */
   key: z.custom<string | KeyObject>((value) => value !== undefined).optional(),
   model: Description.optional(),
-  /** A person answers when it suits; an agent runs. Told apart so that people are shown to people. */
+  /** A person answers in its own time, an agent runs; shown as such in lists. Default: agent. */
   kind: z.enum(["agent", "person"]).optional(),
   name: Description.optional(),
   owner: Description.optional(),
-  /** How handoffs to it are tried, unless they say otherwise. */
+  /** The default policy of handoffs to this agent. */
   policy: PolicyDraft.optional(),
   role: Name.optional(),
   status: z.enum(AGENT_STATUSES).optional(),
@@ -40,37 +40,39 @@ export const AgentProfileSchema = z.strictObject({
   window: z.int().positive().optional(),
 });
 
+/** The profile as a caller passes it. */
 export type AgentProfile = z.input<typeof AgentProfileSchema>;
 type ProfileFields = Omit<
   z.output<typeof AgentProfileSchema>,
   "aliases" | "key" | "role" | "status"
 >;
 
-/** An agent as the registry knows it. */
+/** A registered agent. */
 export interface AgentInfo extends ProfileFields {
   readonly id: string;
   readonly role?: string;
   readonly status: AgentRow["status"];
   readonly aliases: readonly string[];
-  /** Ed25519, SPKI in hex; absent for an agent that does not sign. */
+  /** Ed25519, SPKI in hex; absent if the agent does not sign. */
   readonly publicKey?: string;
 }
 
-/** Who acts: a registered agent, and its key when the caller has it. */
+/** An acting agent, with its signer if the caller passed its key. */
 export interface Identity {
   readonly agent: AgentInfo;
   readonly signer: Signer | undefined;
 }
 
 /**
- * Who looks, when this agent does in a session. One that has a key and was opened without it has not
- * shown who it is, and sees what everybody sees.
+ * Returns the reader for an agent's session. An agent that has a key but was opened without it has not proven
+ * its identity, and sees only what every agent sees.
  */
 export function readerOf({ agent, signer }: Identity, session: string): Reader {
   const isProven = agent.publicKey === undefined || agent.publicKey === signer?.publicKey;
   return isProven ? { agent: agent.id, session, user: agent.owner ?? "" } : ANONYMOUS_READER;
 }
 
+/** Converts a stored row into an AgentInfo. */
 export function agentInfo(row: AgentRow): AgentInfo {
   const described = profileFieldsOf(row);
   const { id, role, status, aliases, publicKey } = row;
@@ -88,7 +90,7 @@ function profileFieldsOf({ id, profile }: AgentRow): ProfileFields {
   return parseText({ id: `agent ${id}`, text: profile });
 }
 
-/** Finds an agent by canonical id or alias; without one, says which names are near. */
+/** Returns an agent by id or alias. Throws `unknown_agent`, with similar names. */
 export async function requireAgent(workspace: Workspace, name: string): Promise<AgentRow> {
   const checked = parseOrThrow(AgentName, name, {
     code: "invalid_input",
@@ -99,10 +101,10 @@ export async function requireAgent(workspace: Workspace, name: string): Promise<
   return row ?? Promise.reject(await unknownAgent(workspace, checked));
 }
 
-/** An agent as a receiver: what of it matters to whoever sends. */
+/** A receiver, with what its senders need. */
 export interface Addressee {
   readonly id: string;
-  /** The person it belongs to, or empty. */
+  /** The person the agent belongs to; empty if none. */
   readonly owner: string;
   readonly policy: PolicyInput | undefined;
 }
@@ -112,13 +114,13 @@ interface CachedAddressee {
   readonly at: number;
 }
 
-/** Names are never given back, so what one means can be remembered; so many of them at most. */
+/** The most cached names. Names are never reassigned, so a cached name stays valid. */
 const MAX_CACHED_NAMES = 10_000;
-/** How long what an agent's profile says is believed. */
+/** How long a cached profile is used. */
 const PROFILE_CACHE_MS = 1_000;
 const addresseeCaches = new WeakMap<object, Map<string, CachedAddressee>>();
 
-/** The agent behind a name; undefined when nobody has it. */
+/** Returns the agent with this name or alias; undefined if there is none. Cached for up to 1 s. */
 export async function findAddressee(
   workspace: Workspace,
   name: string,
@@ -137,6 +139,7 @@ export async function findAddressee(
   return addressee;
 }
 
+/** Builds `unknown_agent`, with similar names. */
 export async function unknownAgent(
   workspace: Workspace,
   name: string,
@@ -146,7 +149,7 @@ export async function unknownAgent(
   const names = agents.flatMap((agent) => [agent.id, ...agent.aliases]);
   const near = nearestNames(name, names);
   return new BatonError("unknown_agent", {
-    message: `No agent is registered as "${name}" in workspace "${workspace.name}".`,
+    message: `No agent named "${name}" is registered in workspace "${workspace.name}".`,
     path,
     hint:
       near.length > 0
@@ -156,7 +159,10 @@ export async function unknownAgent(
   });
 }
 
-/** Registers an agent, or adds to what is known of it. */
+/**
+ * Registers an agent, or updates its profile. Throws `alias_taken` if a name belongs to another agent,
+ * `identity_mismatch` without the agent's key, and `invalid_input` for an invalid profile.
+ */
 export async function registerAgent(
   workspace: Workspace,
   given: string,
@@ -178,7 +184,7 @@ export async function registerAgent(
   return register(workspace, name, checked);
 }
 
-/** A key is for signing here, and is not kept. */
+/** Redacts secrets in the profile, except the signing key, which is not stored. */
 async function redactProfile(workspace: Workspace, agent: string, profile: AgentProfile) {
   const isDescribed = typeof profile === "object" && profile !== null && !Array.isArray(profile);
   if (!isDescribed) return { agent, profile };
@@ -187,16 +193,17 @@ async function redactProfile(workspace: Workspace, agent: string, profile: Agent
   return { ...said, profile: { ...said.profile, ...(key === undefined ? {} : { key }) } };
 }
 
-/** What policy decides is written in this name, and nobody else's. */
+/** The reserved agent id of the hub, the author of what policy decides. */
 export const SYSTEM = "baton";
 
+/** Registers the hub's agent. */
 export async function registerSystem(workspace: Workspace): Promise<void> {
   await register(workspace, SYSTEM, { description: "The hub itself, carrying out policies." });
 }
 
 function reserved(): BatonError {
   return new BatonError("alias_taken", {
-    message: `"${SYSTEM}" is the hub itself.`,
+    message: `The name "${SYSTEM}" is reserved for the hub.`,
     path: "agent",
     hint: "Choose another name.",
     details: { name: SYSTEM, by: SYSTEM },
@@ -229,7 +236,7 @@ async function register(
   );
 }
 
-/** Pauses or resumes an agent: whoever runs the team may, key or not. */
+/** Pauses, disables or activates an agent. Does not require the agent's key. */
 export async function setStatus(
   workspace: Workspace,
   name: string,
@@ -246,14 +253,14 @@ export async function setStatus(
   });
 }
 
-/** Nobody changes a keyed agent, or writes as it, without its key. */
+/** Throws `identity_mismatch` if the agent has a key and the signer is not that key. */
 export function requireAgentKey(
   agent: Pick<AgentRow, "id" | "publicKey">,
   signer: Signer | undefined,
 ): void {
   if (agent.publicKey === "" || agent.publicKey === signer?.publicKey) return;
   throw new BatonError("identity_mismatch", {
-    message: `Agent "${agent.id}" is registered with a key, and this is not its key.`,
+    message: `Agent "${agent.id}" has a key, and it was opened without it or with another key.`,
     path: "profile.key",
     hint: `Open it with its private key: hub.agent("${agent.id}", { key }).`,
   });
@@ -261,7 +268,7 @@ export function requireAgentKey(
 
 type AgentRowInput = Omit<AgentRow, "revision" | "keyedAt" | "digest">;
 
-/** What was said now, over what was known before; aliases are only ever added. */
+/** Merges the given fields into the current row; aliases are only ever added. */
 function mergeProfile(
   name: string,
   current: AgentRow | undefined,
@@ -296,7 +303,7 @@ function aliasTaken(outcome: { readonly name: string; readonly by: string }): Ba
   return new BatonError("alias_taken", {
     message: `The name "${outcome.name}" already belongs to agent "${outcome.by}".`,
     path: "profile.aliases",
-    hint: "Choose another alias; a name means one agent.",
+    hint: "Choose another alias; a name belongs to one agent only.",
     details: { name: outcome.name, by: outcome.by },
   });
 }

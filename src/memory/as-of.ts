@@ -1,6 +1,6 @@
 /**
- * As of: a moment in the past, said as a time or as what happened then. What a receiver knew is asked by
- * the delivery it accepted: exact to the record, also within one millisecond.
+ * Parses `asOf`, a moment in the past: a time, or the acceptance of a delivery or envelope. A delivery
+ * gives what its receiver could know, exact to the record even within one millisecond.
  */
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
@@ -10,6 +10,7 @@ import type { DeliveryRow } from "../store/rows.ts";
 import type { Moment } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
+/** Input schema of AsOf. */
 export const AsOfSchema = z.union([
   z.int().min(0),
   z.iso.datetime({ offset: true, error: "must be a time such as 2026-03-01T12:00:00Z" }),
@@ -17,9 +18,13 @@ export const AsOfSchema = z.union([
   z.strictObject({ envelope: EnvelopeId }),
 ]);
 
-/** A time (milliseconds, or ISO 8601), or when a delivery or an envelope was accepted. */
+/** A time (ms since the epoch, or ISO 8601), or the moment a delivery or an envelope was accepted. */
 export type AsOf = z.input<typeof AsOfSchema>;
 
+/**
+ * Resolves a moment. Throws `unknown_delivery` or `unknown_envelope` for an unknown id, and `invalid_input`
+ * if the delivery or envelope was not accepted.
+ */
 export async function momentOf(workspace: Workspace, asOf: AsOf): Promise<Moment> {
   const checked = parseOrThrow(AsOfSchema, asOf, {
     code: "invalid_input",
@@ -43,7 +48,7 @@ async function requireDelivery({ store, name }: Workspace, id: string): Promise<
   });
 }
 
-/** Of an envelope that went to many, the one that was accepted first. */
+/** Returns the delivery of the envelope that was accepted first; undefined if none was. */
 async function firstAccepted(
   { store, name }: Workspace,
   id: string,
@@ -66,8 +71,8 @@ function acceptance(delivery: DeliveryRow | undefined, of: string): Moment {
     return { kind: "memory", id: delivery.acceptedBy };
   }
   throw new BatonError("invalid_input", {
-    message: `Nobody has accepted ${of} yet.`,
+    message: `${of} has not been accepted yet.`,
     path: "asOf",
-    hint: "Name a time, or a delivery that was accepted.",
+    hint: "Pass a time, or a delivery that was accepted.",
   });
 }

@@ -1,7 +1,7 @@
 /**
- * All that one agent or one session wrote, newest first, back to a time: on every branch, and step by
- * step in its traces. Also what is private to it: who is not trusted any more is not trusted in private
- * either.
+ * Lists everything that one agent or session wrote, for quarantine: newest first, back to a given time, on
+ * all branches and in traces. Includes private memories, because an author that is no longer trusted is not
+ * trusted in private either.
  */
 
 import type { MemoryFilter } from "../store/memory-filter.ts";
@@ -18,11 +18,12 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { agentInfo, requireAgent } from "./agents.ts";
 import { BRANCH } from "./branches/branch.ts";
 
-/** Whose output. */
+/** The author whose memories are listed. `since`: only those stored at or after this time (ms). */
 export type RecordSource =
   | { readonly agent: string; readonly since?: number | undefined }
   | { readonly session: string; readonly since?: number | undefined };
 
+/** Returns the ids of all memories of an author, newest first. */
 export async function listAuthoredIds(
   workspace: Workspace,
   source: RecordSource,

@@ -1,10 +1,10 @@
-/** What a memory builds on, as its author says it: its references, and relations of these kinds. */
+/** Lists the memories that an input builds on: its references, and its relations of certain kinds. */
 import type { Citation } from "./quarantine/quarantine-mark.ts";
 import type { MemoryInput, RelationKind } from "./record.ts";
 
 /**
- * Kinds by which one record comes of another. Who supersedes, corrects or contradicts a record, or
- * branches from it, does not build on it.
+ * The relation kinds by which one memory builds on another. A memory that supersedes, corrects, contradicts
+ * or branches from another does not build on it.
  */
 export const DOWNSTREAM_KINDS: readonly RelationKind[] = [
   "derived-from",
@@ -15,6 +15,7 @@ export const DOWNSTREAM_KINDS: readonly RelationKind[] = [
   "caused-by",
 ];
 
+/** Returns the cited ids with their input paths. `prefix`: the path of the input in a list, such as `[2]`. */
 export function citationsOf({ refs = [], relations = [] }: MemoryInput, prefix = ""): Citation[] {
   const at = prefix === "" ? "" : `${prefix}.`;
   return [

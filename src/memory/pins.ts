@@ -1,10 +1,10 @@
 /**
- * Pins: facts that always travel. A pin is a memory like any other, of type `pin`, that points to
- * what it pins; taking it off is another memory that supersedes it. So it is known who pinned what
- * and when, and nothing has a table of its own.
+ * Pins memories, so that they are included in every handoff and catch-up. A pin is a memory of type `pin`
+ * that references its target; unpinning writes another memory that supersedes it. So the history shows which
+ * agent pinned what and when, without a table for pins.
  *
- * What is pinned is the fact, not its wording: when the record was superseded or corrected, the newest
- * that holds instead travels. A pin is seen by whoever may see what it pins, and by nobody else.
+ * A pin applies to the fact, not its wording: if the target was superseded or corrected, its newest
+ * replacement is included instead. A pin is visible to exactly those readers who may see its target.
  */
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
@@ -22,22 +22,25 @@ import { visibilityOf } from "./visibility.ts";
 const PIN = "pin";
 const UNPIN = "unpin";
 
-/** A fact that travels. */
+/** A pinned memory, or its newest replacement. */
 export interface PinnedMemory extends Memory {
-  /** The record that was pinned, where this one has superseded or corrected it. */
+  /** The id of the memory that was pinned, if this one superseded or corrected it. */
   readonly insteadOf?: string;
 }
 
-/** Pins a memory. Pinning what is pinned already changes nothing. */
+/**
+ * Pins a memory; does nothing if it is already pinned. Throws `limit_exceeded` above
+ * `FORMAT_LIMITS.listItems` pins and `unknown_memory` if the memory is not visible.
+ */
 export async function pin(workspace: Workspace, author: Author, memory: string): Promise<void> {
   const target = await readMemory(workspace, memory);
   const pinned = await activePins(workspace, await visibilityOf(workspace));
   if (pinned.some((each) => isAbout(each, target.id))) return;
   if (pinned.length >= FORMAT_LIMITS.listItems) {
     throw new BatonError("limit_exceeded", {
-      message: `There are ${pinned.length} pins already; they travel with every handoff.`,
+      message: `The workspace already has ${pinned.length} pins; the limit is ${FORMAT_LIMITS.listItems}.`,
       path: "pin",
-      hint: "Unpin what no longer has to be known by everybody.",
+      hint: "Unpin memories that not every receiver needs; pins are included in every handoff.",
       details: { limit: "listItems", max: FORMAT_LIMITS.listItems, actual: pinned.length + 1 },
     });
   }
@@ -52,7 +55,7 @@ export async function pin(workspace: Workspace, author: Author, memory: string):
   ]);
 }
 
-/** Takes a pin off. Unpinning what is not pinned changes nothing. */
+/** Unpins a memory; does nothing if it is not pinned. */
 export async function unpin(workspace: Workspace, author: Author, memory: string): Promise<void> {
   const target = await readMemory(workspace, memory);
   const pinned = await activePins(workspace, await visibilityOf(workspace));
@@ -63,7 +66,7 @@ export async function unpin(workspace: Workspace, author: Author, memory: string
     author,
     active.map((each) => ({
       type: UNPIN,
-      // Named by the pin alone: what was quarantined can be unpinned, and nothing may refer to it.
+      // Relates to the pin only: a quarantined memory can be unpinned, but no new memory may reference it.
       content: `${author.agent} unpinned ${each.pins}.`,
       relations: [{ kind: "supersedes" as const, to: each.pin.id }],
       ...scopeOf(each.pin),
@@ -71,27 +74,28 @@ export async function unpin(workspace: Workspace, author: Author, memory: string
   );
 }
 
-/** For the same readers. */
+/** Returns the scope of a memory, so that its pin has the same readers. */
 function scopeOf({ scope, session }: Memory): Pick<MemoryInput, "scope" | "session"> {
   if (scope === undefined) return {};
   return scope === "session" ? { scope, session } : { scope };
 }
 
+/** Input of pinnedMemories(). */
 export const PinsSchema = z.strictObject({
-  /** What was pinned then. */
+  /** Returns the pins as of this moment. Default: now. */
   asOf: AsOfSchema.optional(),
 });
 
 export type PinsQuery = z.input<typeof PinsSchema>;
 
-/** Everything that is pinned and may be seen, as it holds now, in the order it was pinned. */
+/** Returns the pinned memories that the reader may see, or their replacements, in the order of pinning. */
 export async function pinnedMemories(
   workspace: Workspace,
   query: PinsQuery = {},
 ): Promise<PinnedMemory[]> {
   const { asOf } = parseOrThrow(PinsSchema, query, { code: "invalid_input", what: "The query" });
   const sight = await visibilityOf(workspace, { asOf });
-  // Two agents may pin the same thing at the same moment: it is pinned, once.
+  // Two agents can pin the same memory at the same moment; it is listed once.
   const pinned = new Map<string, string>();
   for (const { holds, pins } of await activePins(workspace, sight)) {
     if (holds !== undefined && !pinned.has(holds)) pinned.set(holds, pins);
@@ -99,7 +103,7 @@ export async function pinnedMemories(
   const wanted = [...pinned.keys()].filter((id) => !isQuarantined(id, sight));
   const memories = (await readVisible(workspace, wanted)).map(memoryOf);
   return memories
-    .filter(({ redacted }) => redacted === undefined) // Nothing is left to travel.
+    .filter(({ redacted }) => redacted === undefined) // Its content was erased.
     .map((memory) => {
       const pins = pinned.get(memory.id);
       return pins === undefined || pins === memory.id ? memory : { ...memory, insteadOf: pins };
@@ -107,9 +111,11 @@ export async function pinnedMemories(
 }
 
 interface ActivePin {
+  /** The memory of type `pin`. */
   readonly pin: Memory;
+  /** The id of its target. */
   readonly pins: string;
-  /** What holds of it: itself, or the newest that replaced it; undefined when nothing took its place. */
+  /** The target or its newest replacement; undefined if it was replaced by nothing visible. */
   readonly holds: string | undefined;
 }
 
@@ -117,12 +123,12 @@ const isAbout = ({ pins, holds }: ActivePin, id: string): boolean => pins === id
 
 async function activePins(workspace: Workspace, sight: Visibility): Promise<ActivePin[]> {
   const ended = new Set<string>();
-  // Taken off is taken off: what quarantines an unpin does not pin anew.
+  // An unpin stays effective even if it was quarantined.
   for (const record of await listByType(workspace, UNPIN, { ...sight, quarantined: [] })) {
     for (const relation of record.relations ?? []) ended.add(relation.to);
   }
   const left = (await listByType(workspace, PIN, sight)).filter((record) => !ended.has(record.id));
-  // Anybody may call a memory a pin; one that names nothing pins nothing.
+  // Any agent can write a memory of type `pin`; one without a reference pins nothing.
   const named = left.reverse().flatMap((record) => {
     const [pins] = record.refs ?? [];
     return pins === undefined ? [] : [{ pin: record, pins }];

@@ -1,7 +1,7 @@
 /**
- * Reading back: one record, the most recent ones, and the edges around one. By its id a record is read
- * on whatever branch it is, since ids are handed on; across scopes never: what is private to others is
- * not there.
+ * Reads memories: one by id, the most recent ones, and the relations of one. A read by id works on every
+ * branch, since ids are passed around, but never across scopes: a memory private to others does not exist
+ * for the reader.
  */
 
 import * as z from "zod";
@@ -23,12 +23,13 @@ import { findSupersessions } from "./supersession.ts";
 import { visibilityOf } from "./visibility.ts";
 
 const ReadSchema = z.strictObject({
-  /** As it was then: what was written later is not there yet. */
+  /** Reads as of this moment: memories written later do not exist yet. */
   asOf: AsOfSchema.optional(),
 });
 
 type ReadOptions = z.input<typeof ReadSchema>;
 
+/** Returns a memory by id. Throws `unknown_memory` if it does not exist or is not visible. */
 export async function readMemory(
   workspace: Workspace,
   id: string,
@@ -50,6 +51,7 @@ export async function readMemory(
   throw unknownMemory(workspace, checked, "id");
 }
 
+/** Builds `unknown_memory`. */
 export function unknownMemory({ name }: Workspace, id: string, path: string): BatonError {
   return new BatonError("unknown_memory", {
     message: `No memory has the id ${id} in workspace "${name}".`,
@@ -58,7 +60,7 @@ export function unknownMemory({ name }: Workspace, id: string, path: string): Ba
   });
 }
 
-/** The records with these ids that the reader may see, in the order asked for. */
+/** Returns the rows with these ids that the reader may see, in the given order. */
 export async function readVisible(
   { store, name, reader }: Workspace,
   ids: readonly string[],
@@ -79,7 +81,7 @@ async function existedAt(
   return seq <= (tip?.seq ?? 0);
 }
 
-/** By its id a record is read whatever became of it, and says so. */
+/** Adds the quarantine mark: a read by id returns a quarantined memory, with the mark. */
 async function withQuarantineMark(workspace: Workspace, memory: Memory): Promise<Memory> {
   const quarantined = await markOf(workspace, memory.id);
   return quarantined === undefined ? memory : { ...memory, quarantined };
@@ -87,12 +89,14 @@ async function withQuarantineMark(workspace: Workspace, memory: Memory): Promise
 
 const Label = z.string().min(1);
 
+/** Input of recentMemories(). */
 export const RecentSchema = z.strictObject({
   agent: AgentName.optional(),
-  /** What was seen then. */
+  /** The moment to look back to. Default: now. */
   asOf: AsOfSchema.optional(),
-  /** The `next` of the page before: the memory to go back from. */
+  /** The `next` of the previous page: returns memories older than this one. */
   after: MemoryId.optional(),
+  /** Default: 20; at most `pageSize`. */
   limit: z.int().positive().default(20),
   session: Label.optional(),
   tag: Label.optional(),
@@ -102,13 +106,13 @@ export const RecentSchema = z.strictObject({
 
 export type RecentQuery = z.input<typeof RecentSchema>;
 
-/** A record, and what became of it. */
+/** A memory, and whether it was replaced. */
 export interface RecentMemory extends Memory {
-  /** It was superseded or corrected: by the record that holds now, where there is one. */
+  /** Present if it was superseded or corrected; `by` is the current version, if one is visible. */
   readonly superseded?: { readonly by?: string };
 }
 
-/** Returns the newest memories that fit; those that are no longer current are marked. */
+/** Returns the newest matching memories; those that are no longer current are marked. */
 export async function recentMemories(
   workspace: Workspace,
   query: RecentQuery,
@@ -117,7 +121,7 @@ export async function recentMemories(
   return { ...page, items: await withState(workspace, sight, page.items) };
 }
 
-/** Returns the same without asking what became of each. */
+/** Returns the newest matching memories without checking whether they are current. */
 export const recentRecords = async (
   workspace: Workspace,
   query: RecentQuery,
@@ -155,7 +159,7 @@ async function findRecent(
   return { page: pageOf(found, limit, ({ id }) => id), sight: look.sight };
 }
 
-/** Records of what moved work are never replaced: only the others are looked up. */
+/** Adds `superseded`. Records with a trail are never replaced, so only the others are looked up. */
 async function withState(
   workspace: Workspace,
   sight: Visibility,
@@ -174,7 +178,7 @@ async function withState(
 const beforeCursor = (before: string | undefined): { readonly before?: string } =>
   before === undefined ? {} : { before };
 
-/** Without what was only shown to somebody: that is no news of its own, and found when it is asked for. */
+/** Reads recent memories except views, which only repeat other memories; `type` still finds them. */
 async function readRecentWithoutViews(
   { store }: Workspace,
   look: RecentMemories,
@@ -189,19 +193,21 @@ async function readRecentWithoutViews(
   }
 }
 
+/** Input of relationsOf(). */
 export const RelationsSchema = z.strictObject({
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: z
     .string()
     .regex(/^\d{1,9}$/)
     .optional(),
-  /** What was seen then: edges that were drawn later are not there yet. */
+  /** The moment to look back to: relations stated later are not included. Default: now. */
   asOf: AsOfSchema.optional(),
-  /** Only edges valid at this time, in milliseconds. */
+  /** Only relations valid at this time, in ms since the epoch. */
   at: z.int().min(0).optional(),
-  /** "in": who points here; "out": where this points. */
+  /** "in": relations that point to the memory; "out": its own relations. Default: "out". */
   direction: z.enum(["in", "out"]).default("out"),
   kinds: z.array(z.enum(RELATION_KINDS)).optional(),
+  /** Default: 100; at most `pageSize`. */
   limit: z.int().positive().default(100),
 });
 
@@ -213,9 +219,9 @@ export interface Relation {
   /** The memory that states it. */
   readonly source: string;
   readonly target: string;
-  /** When it begins; absent: open. */
+  /** When it starts to be valid, in ms since the epoch; absent if unlimited. */
   readonly validFrom?: number;
-  /** When it ends; absent: open. */
+  /** When it ends to be valid, in ms since the epoch; absent if unlimited. */
   readonly validUntil?: number;
 }
 
@@ -237,7 +243,7 @@ export async function relationsOf(
   });
   const { id } = await readMemory(workspace, memory, { asOf });
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
-  // Edges are only ever added, in order: a number of them says where a page begins.
+  // Relations are only ever appended in order, so an offset is a stable cursor.
   const passed = Number(after);
   const edges = await workspace.store.findRelations({
     workspace: workspace.name,
@@ -261,7 +267,7 @@ const relationOf = ({ kind, source, target, validFrom, validUntil }: RelationEdg
 
 type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> };
 
-/** Leaves out what was not asked for: an absent filter is no filter. */
+/** Removes undefined fields, so that they are not used as filters. */
 function defined<T extends object>(value: T): Partial<Defined<T>> {
   return Object.fromEntries(
     Object.entries(value).filter(([, each]) => each !== undefined),

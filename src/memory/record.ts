@@ -1,9 +1,9 @@
 /**
- * A memory as agents write it, and the digest that fixes every field of it.
+ * Defines a memory as agents write it, and turns an input into a record with a digest over all its fields.
  *
- * The author's side makes id, salt, time and digest (and signs the digest when the agent has a
- * key); the store adds place, time of storing and link. Nothing an author said can change without
- * the digest changing, and nothing can be moved without the link changing.
+ * The author's side creates id, salt, time and digest (and signs the digest if the agent has a key); the
+ * store adds position, time of storing and link. Changing any author field changes the digest, and moving a
+ * record changes the link.
  */
 import * as z from "zod";
 import { canonicalJson, sha256 } from "../base/digest.ts";
@@ -20,7 +20,7 @@ import { type MemoryRow, type NewMemory, parseText, type TrailStep } from "../st
 import type { ChainPosition } from "../store/store.ts";
 import type { QuarantineMark } from "./quarantine/quarantine-mark.ts";
 
-/** The types agents really use. Any other lower-case word is fine too. */
+/** The common memory types. Any other lower-case word is valid too. */
 export const MEMORY_TYPES = [
   "finding",
   "fact",
@@ -39,6 +39,7 @@ export const MEMORY_TYPES = [
   "artifact",
 ] as const;
 
+/** The kinds of relations between memories. */
 export const RELATION_KINDS = [
   "continues-from",
   "summarizes",
@@ -66,7 +67,7 @@ const Relation = z
     until: Instant.optional(),
   })
   .refine((relation) => (relation.from ?? 0) <= (relation.until ?? Number.MAX_SAFE_INTEGER), {
-    error: "ends before it begins",
+    error: "must not be before from",
     path: ["until"],
   });
 
@@ -75,97 +76,106 @@ const TypeName = z
   .max(FORMAT_LIMITS.nameLength)
   .regex(/^[a-z][a-z0-9_-]*$/, { error: "must be a lower-case word such as finding" });
 
-/** What `remember` takes. Keys in sorted order: they are written as they stand. */
+/** Input of remember(). Keys are in sorted order, because records are written in this order. */
 export const MemoryInputSchema = z.strictObject({
   concepts: z.array(Label).max(FORMAT_LIMITS.tags).optional(),
   confidence: Fraction.optional(),
   content: z.string().min(1).max(FORMAT_LIMITS.contentLength),
   data: FreeForm.optional(),
-  /** Given by callers that retry, or whose records of one call mention each other. */
+  /** Set by callers that retry, or that write several memories at once which reference each other. */
   id: MemoryId.optional(),
   importance: Fraction.optional(),
   refs: z.array(MemoryId).max(FORMAT_LIMITS.references).optional(),
   relations: z.array(Relation).max(FORMAT_LIMITS.relations).optional(),
   run: Name.optional(),
-  /** Who may see it; everybody in the workspace when nothing is said. */
+  /** Who may see the memory. Default: every agent of the workspace. */
   scope: z.enum(["agent", "session", "user", "team"]).optional(),
   session: Name.optional(),
   tags: z.array(Label).max(FORMAT_LIMITS.tags).optional(),
   task: Name.optional(),
   type: TypeName.default("fact"),
-  /** When it is true, as opposed to when it was written down. */
+  /** When the statement is true (ms since the epoch), as opposed to when it was written. */
   validFrom: Instant.optional(),
   validUntil: Instant.optional(),
 });
 
+/** A memory as a caller passes it. */
 export type MemoryInput = z.input<typeof MemoryInputSchema>;
 
-/** The same schema, compiled: 0.7 µs a record instead of 2. */
+/** The same schema, compiled: 0.7 µs per record instead of 2. */
 const CompiledInput = compileLazily(MemoryInputSchema);
 type CheckedInput = z.output<typeof MemoryInputSchema>;
 
-/** Every author field: exactly what the digest covers. Without a session, it is the instance. */
+/** All author fields: exactly what the digest covers. `session` is absent if it equals `instance`. */
 export type AuthoredRecord = Omit<CheckedInput, "id"> & {
   readonly agent: string;
   readonly createdAt: number;
-  /** The envelope a handoff record vouches for. */
+  /** The envelope of a handoff record; its digest is covered by the record's. */
   readonly envelope?: { readonly digest: string; readonly id: string } | undefined;
   readonly id: string;
   readonly instance: string;
-  /** The public key of its signature; a record without one is unsigned, and stays so. */
+  /** The public key of the signature; absent if the record is unsigned. */
   readonly key?: string | undefined;
-  /** The bodies a redaction record took away. */
+  /** The bodies that a redaction record erased. */
   readonly redacts?: readonly RedactedItem[] | undefined;
   readonly salt: string;
-  /** What it did to which deliveries. */
+  /** The steps that this record caused in deliveries. */
   readonly trail?: readonly TrailStep[] | undefined;
-  /** The person its author belonged to when it was written; there when the scope is `user`. */
+  /** The owner of the author when it was written; only if the scope is `user`. */
   readonly user?: string | undefined;
 };
 
-/** What only the hub writes into a record. */
+/** The fields that only the hub sets. */
 export type HubFields = Pick<AuthoredRecord, "envelope" | "redacts" | "trail">;
 
-/** A memory as it is read back: the author's fields and its place on the chain. */
+/** A memory as it is read: the author's fields and its position on the chain. */
 export interface Memory extends Omit<AuthoredRecord, "salt"> {
-  /** Absent in a redacted memory: without it the digest does not confirm a guess. */
+  /** Absent in a redacted memory, so that its digest cannot confirm a guess. */
   readonly salt?: string;
   readonly session: string;
   readonly branch: string;
+  /** Its position on the branch. */
   readonly seq: number;
+  /** When it was stored, in ms since the epoch. */
   readonly storedAt: number;
+  /** SHA-256 over the author's fields. */
   readonly digest: string;
+  /** The hash that links it to the previous record of the branch. */
   readonly link: string;
-  /** Absent if its author has no key. */
+  /** Absent if the author has no key. */
   readonly signature?: string;
-  /** Its body was taken away: by whom, when and why. What is left of it has no content. */
+  /** Present if the body was erased: by which agent, when and why. Such a memory has no content. */
   readonly redacted?: Redaction | undefined;
-  /** There when it was taken out of sight: read by its id, it says so. */
+  /** Present if it is quarantined; only a read by id returns such a memory. */
   readonly quarantined?: QuarantineMark;
 }
 
+/** The agent and session that write a memory. */
 export interface Author {
   readonly agent: string;
   readonly instance: string;
-  /** The person it belongs to: the owner in its profile. */
+  /** The person the agent belongs to: the owner in its profile. */
   readonly owner?: string | undefined;
   readonly signer?: Signer | undefined;
 }
 
+/** What writeRecord() needs besides author and input. */
 export interface RecordContext {
   readonly ids: IdGenerator;
+  /** In ms since the epoch. */
   readonly now: number;
   readonly limits: Limits;
+  /** Fields set by the hub. */
   readonly hallmark?: HubFields;
 }
 
-/** A record ready to be stored, and the same as its author will read it back. */
+/** A record to store, and the same record as fields. */
 export interface WrittenRecord {
   readonly record: NewMemory;
   readonly authored: AuthoredRecord;
 }
 
-/** Checks an input and turns it into a record. */
+/** Validates an input and creates a record. Throws `invalid_memory` or `limit_exceeded` (memoryBytes). */
 export function writeRecord(
   author: Author,
   input: unknown,
@@ -177,7 +187,7 @@ export function writeRecord(
     what: "The memory",
     prefix: path,
   });
-  // In sorted order, as canonical text wants it. Field by field: rest and spread cost 1 µs here.
+  // In sorted order, as canonical JSON requires. Field by field, because rest and spread cost 1 µs here.
   const authored: AuthoredRecord = {
     agent: author.agent,
     concepts: checked.concepts,
@@ -213,9 +223,9 @@ export function writeRecord(
 function ownerOf({ agent, owner }: Author, path: string): string {
   if (owner !== undefined && owner !== "") return owner;
   throw new BatonError("invalid_memory", {
-    message: `scope: "user" means the owner of ${agent}, and it has none.`,
+    message: `Invalid scope "user": agent "${agent}" has no owner.`,
     path: path === "" ? "scope" : `${path}.scope`,
-    hint: `Say whose agent it is: hub.agent("${agent}", { owner: "…" }); or choose another scope.`,
+    hint: `Set its owner with hub.agent("${agent}", { owner: "…" }), or choose another scope.`,
   });
 }
 
@@ -234,7 +244,7 @@ function recordOf(author: Author, authored: AuthoredRecord, text: string): NewMe
   };
 }
 
-/** Reads a stored row back. Of one that was redacted, what is left. */
+/** Converts a stored row into a memory; a redacted one has only its remaining fields. */
 export function memoryOf(row: MemoryRow): Memory {
   const authored = parseText<AuthoredRecord & Pick<Memory, "redacted">>(row);
   const { branch, seq, storedAt, link, signature } = row;
@@ -243,7 +253,7 @@ export function memoryOf(row: MemoryRow): Memory {
   return { ...authored, ...placed, digest: authored.redacted?.digest ?? sha256(row.text) };
 }
 
-/** The memory that was just appended, without reading it again. */
+/** Converts a record that was just appended into a memory, without reading it again. */
 export function placedMemory(written: WrittenRecord, place: ChainPosition, branch: string): Memory {
   const { authored, record } = written;
   const { digest, signature } = record;

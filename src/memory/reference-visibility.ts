@@ -1,9 +1,8 @@
 /**
- * What an author mentions must be there for it: a record that is private to others is refused exactly as
- * one that does not exist. And it must be there for whoever reads the mention: a record may not be seen
- * more widely than what it names, or its text would tell of what is private. A record for its author
- * alone may name whatever its author sees. Scopes never change, so this can be asked before anything is
- * written.
+ * Checks that a new memory only references memories that its author and all its readers can access. A memory
+ * private to others is refused like one that does not exist. A memory must not have a wider audience than
+ * what it references, or its text would reveal what is private; with scope `agent` it may reference anything
+ * its author sees. Scopes never change, so the check can run before the write.
  */
 import { BatonError } from "../base/errors.ts";
 import { parseText } from "../store/rows.ts";
@@ -12,11 +11,16 @@ import type { Workspace } from "../workspace/workspace.ts";
 import type { AuthoredRecord, WrittenRecord } from "./record.ts";
 import { refusalError } from "./refusals.ts";
 
+/** Options of refuseInvisibleReferences(). */
 export interface ReferenceCheckOptions {
-  /** Relations that stand before those the author gave: not counted in the path of an error. */
+  /** The number of relations the hub put before the author's; subtracted from indexes in error paths. */
   readonly ahead?: number;
 }
 
+/**
+ * Throws `dangling_reference` if a referenced memory is not visible to the author, and `invisible_reference`
+ * if some readers of the new memory cannot access it.
+ */
 export async function refuseInvisibleReferences(
   workspace: Workspace,
   written: readonly WrittenRecord[],
@@ -47,7 +51,7 @@ export async function refuseInvisibleReferences(
 const rowsOf = ({ store, name }: Workspace, ids: readonly string[]) =>
   ids.length === 0 ? [] : store.readMemories(name, [...new Set(ids)]);
 
-/** Most records have no scope, and a text without the word needs no parsing. */
+/** Avoids parsing: most records have no scope, and then the text does not contain the key. */
 const hasScope = ({ text }: { readonly text: string }): boolean => text.includes('"scope":');
 
 const scopedOf = (row: { readonly id: string; readonly text: string }): [string, ScopedRecord] => [
@@ -75,14 +79,14 @@ function refuseWider(
 
 function invisibleReference(reference: string, path: string, { scope }: ScopedRecord): BatonError {
   return new BatonError("invisible_reference", {
-    message: `${path}: ${reference} is for the ${scope} only, and would be named to others.`,
+    message: `${path}: some readers of this memory cannot access ${reference}, which has the scope "${scope}".`,
     path,
-    hint: `Write it with scope: "agent" or with that of what it names, or say what matters without naming it.`,
+    hint: `Write it with scope: "agent" or the scope of the referenced memory, or remove the reference.`,
     details: { reference },
   });
 }
 
-/** Those of the records that are there, and not for the reader to see. */
+/** Returns the ids of existing memories that the reader may not see. */
 export async function findHiddenIds(
   workspace: Workspace,
   ids: readonly string[],

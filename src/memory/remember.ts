@@ -1,4 +1,4 @@
-/** Remembering: one record or many, all or none. */
+/** Writes memories: one or many, all or none. */
 import { BatonError } from "../base/errors.ts";
 import { checkLimit } from "../base/limits.ts";
 import type { PutEntry } from "../store/store.ts";
@@ -18,17 +18,19 @@ import {
 import { refuseInvisibleReferences } from "./reference-visibility.ts";
 import { refusalError } from "./refusals.ts";
 
+/** Writes memories and returns them. Throws if any of them is refused; then none is written. */
 export async function remember(
   workspace: Workspace,
   author: Author,
   inputs: readonly MemoryInput[],
 ): Promise<Memory[]> {
   const memories = await rememberWithEntries(workspace, author, inputs, []);
-  if (memories === undefined) throw new Error("a record without entries met a changed one");
+  if (memories === undefined)
+    throw new Error("unexpected entry_changed for a write without entries");
   return memories;
 }
 
-/** Records and entries in one write; undefined when an entry had been changed: nothing is written. */
+/** Writes memories and entries together; returns undefined, with nothing written, if an entry has changed. */
 export async function rememberWithEntries(
   workspace: Workspace,
   author: Author,
@@ -37,7 +39,7 @@ export async function rememberWithEntries(
 ): Promise<Memory[] | undefined> {
   const written = writeAll(workspace, author, inputs);
   const single = inputs.length === 1;
-  // What cites nothing is not looked into: writes of one turn keep their order.
+  // Memories without references skip these checks, so that writes of one turn keep their order.
   if (written.some(({ record }) => record.mentions.length > 0)) {
     await refuseInvisibleReferences(workspace, written);
     const cited = inputs.flatMap((input, i) => citationsOf(input, single ? "" : `[${i}]`));
@@ -63,12 +65,13 @@ export async function rememberWithEntries(
       return undefined;
     case "lease_lost":
     case "tip_moved":
-      throw new Error(`a plain record was refused: ${outcome.kind}`);
+      throw new Error(`unexpected outcome of writing memories: ${outcome.kind}`);
     default:
       throw await refusalError(workspace, outcome);
   }
 }
 
+/** Creates records from inputs. Throws `invalid_input` for an empty list, `limit_exceeded` (appendBatch). */
 export function writeAll(
   workspace: Workspace,
   author: Author,
@@ -76,7 +79,7 @@ export function writeAll(
 ): WrittenRecord[] {
   if (inputs.length === 0) {
     throw new BatonError("invalid_input", {
-      message: "There is nothing to remember: the list is empty.",
+      message: "The list of memories is empty.",
       hint: "Pass at least one memory.",
     });
   }
@@ -87,8 +90,8 @@ export function writeAll(
 }
 
 /**
- * A caller that gives its own ids may retry after a failure whose outcome it could not know: the
- * same records again are the same records, and it gets what was stored the first time.
+ * Finds the result of an earlier write with the same ids and content, so that a caller with its own ids can
+ * retry when it does not know whether its write succeeded. Undefined if ids or content differ.
  */
 export async function findEarlierWrite(
   workspace: Workspace,
@@ -104,7 +107,7 @@ export async function findEarlierWrite(
   return same ? stored.map(memoryOf) : undefined;
 }
 
-/** Everything an author means; not the salt, the clock and the session of the second try. */
+/** Returns what the author wrote, without salt, time and session, which differ in a retry. */
 function essence(text: string): string {
   const { salt: _salt, createdAt: _at, instance: _i, session: _s, ...meant } = JSON.parse(text);
   return JSON.stringify(meant);

@@ -1,7 +1,7 @@
 /**
- * The SQL door: one read-only question over the views of a workspace, in the words of its engine.
- * Here it is checked and bounded, and texts to compare with become vectors; the store sees to it
- * that nothing but the views is read, and nothing the reader may not see.
+ * Runs a read-only SQL query over the views of a workspace, in the dialect of its engine. This file validates
+ * the query, applies limits and converts texts to vectors; the store ensures that only the views are read,
+ * and only what the reader may see.
  */
 import * as z from "zod";
 import { assertNever, BatonError } from "../base/errors.ts";
@@ -11,33 +11,36 @@ import type { QueryBounds, QueryOutcome, RunQuery, SqlValue } from "../store/sql
 import type { Workspace } from "../workspace/workspace.ts";
 import { visibilityOf } from "./visibility.ts";
 
-/** Makes a vector of a text, to compare others with. */
+/** Returns the vector of a text, for comparison with stored vectors. */
 export type Embed = (text: string) => Promise<Float32Array>;
 
 const Bytes = z.instanceof(Uint8Array);
 const Vector = z.union([z.instanceof(Float32Array), z.array(z.number()).min(1)]);
-/** A text to be compared by meaning: bound as its vector. */
+/** A text to compare by meaning; bound as its vector. */
 const TextParam = z.strictObject({ text: z.string().min(1).max(FORMAT_LIMITS.contentLength) });
 const Param = z.union([z.string(), z.number(), z.boolean(), z.null(), Bytes, Vector, TextParam], {
-  error: "must be a text, a number, true, false, null, bytes, a vector or { text }",
+  error: "must be a string, number, boolean, null, bytes, a vector or { text }",
 });
 
+/** Options of runSql(). */
 export const SqlSchema = z.strictObject({
-  /** Makes vectors of `{ text }` parameters, to compare with those that authors attached. */
+  /** Converts `{ text }` parameters to vectors, to compare with vectors that authors attached. */
   embed: z.custom<Embed>((value) => typeof value === "function", "must be a function").optional(),
-  /** The most rows the answer may have; with more it is an error. */
+  /** The most rows; a result with more is an error. Default and maximum: the limit `sqlRows`. */
   limit: z.int().positive().optional(),
-  /** For each placeholder of the query its value, in order. */
+  /** The values of the placeholders, in order. */
   params: z.array(Param).default([]),
+  /** Default and maximum: the limit `sqlMs`. */
   timeoutMs: z.int().positive().optional(),
-  /** Also the steps of sessions' traces. */
+  /** Whether to include the steps of traces. Default: false. */
   traces: z.boolean().default(false),
 });
 
 export type SqlOptions = z.input<typeof SqlSchema>;
 
+/** The rows of a query. */
 export interface SqlResult {
-  /** In the order of the query; a name that comes again has a number: `id`, `id_2`. */
+  /** In the order of the query; repeated names are numbered: `id`, `id_2`. */
   readonly columns: readonly string[];
   readonly rows: readonly Readonly<Record<string, SqlValue>>[];
 }
@@ -46,8 +49,12 @@ const QueryText = z
   .string()
   .min(1)
   .max(FORMAT_LIMITS.textLength)
-  .refine((text) => !text.includes("\0"), { error: "must not contain a zero character" });
+  .refine((text) => !text.includes("\0"), { error: "must not contain a null character" });
 
+/**
+ * Runs a query. Throws `sql_refused`, `sql_failed`, `sql_timeout`, `limit_exceeded`, or `invalid_input` for
+ * invalid options or a wrong number of parameters.
+ */
 export async function runSql(
   workspace: Workspace,
   query: string,
@@ -88,7 +95,7 @@ type Parameter = z.output<typeof Param>;
 
 interface BoundParam {
   readonly value: SqlValue;
-  /** The model that made a vector of a text. */
+  /** The model of the vector; absent for other values. */
   readonly model?: string;
 }
 
@@ -104,7 +111,7 @@ async function bindParam(
   const { meant, state } = await workspace.meaning.ask(workspace, param.text, true);
   if (meant !== undefined) return { value: vectorText(meant.vector), model: meant.model };
   throw new BatonError("invalid_input", {
-    message: `${path} is a text to compare with, and no vector could be made of it: ${state}.`,
+    message: `${path} is a text to compare by meaning, but no vector could be computed: ${state}.`,
     path,
     hint: "Pass the vector itself or an embed function, or open the hub with an embedder.",
   });
@@ -112,7 +119,10 @@ async function bindParam(
 
 const vectorText = (vector: Iterable<number>): string => JSON.stringify([...vector]);
 
-/** A text is compared with vectors of the model it was read with; a vector with whatever there is. */
+/**
+ * Chooses the vectors to compare with: for a text those of the model that embedded it, for a vector the
+ * attached ones and those of the most used model.
+ */
 async function vectorsFor(
   { store, name }: Workspace,
   bound: readonly BoundParam[],
@@ -149,15 +159,15 @@ function answerOf(outcome: QueryOutcome, bounds: QueryBounds): SqlResult {
       });
     case "failed":
       throw new BatonError("sql_failed", {
-        message: `The database says: ${outcome.message}.`,
+        message: `The database reported: ${outcome.message}.`,
         path: "query",
-        hint: "Correct the query; docs/SQL.md lists views, columns and functions.",
+        hint: "Fix the query; docs/SQL.md lists views, columns and functions.",
       });
     case "timeout":
       throw new BatonError("sql_timeout", {
-        message: `The query was ended after ${bounds.ms} ms.`,
+        message: `The query was cancelled after ${bounds.ms} ms.`,
         path: "query",
-        hint: "Ask for less, or pass timeoutMs up to the hub's limit sqlMs.",
+        hint: "Narrow the query, or pass a larger timeoutMs (at most the limit sqlMs).",
         details: { ms: bounds.ms },
       });
     case "too_large":
@@ -170,9 +180,9 @@ function answerOf(outcome: QueryOutcome, bounds: QueryBounds): SqlResult {
 function tooLarge(bound: "rows" | "bytes" | "memory", bounds: QueryBounds): BatonError {
   const limit = (name: LimitName, max: number, what: string): BatonError =>
     new BatonError("limit_exceeded", {
-      message: `The answer has more than ${max} ${what}.`,
+      message: `The result has more than ${max} ${what}.`,
       path: "query",
-      hint: `Ask for less, with a LIMIT for instance, or open the hub with limits: { ${name}: … }.`,
+      hint: `Narrow the query, for example with LIMIT, or open the hub with limits: { ${name}: … }.`,
       details: { limit: name, max },
     });
   switch (bound) {
@@ -182,15 +192,15 @@ function tooLarge(bound: "rows" | "bytes" | "memory", bounds: QueryBounds): Bato
       return limit("sqlBytes", bounds.bytes, "bytes");
     case "memory":
       return new BatonError("limit_exceeded", {
-        message: "The query needs more memory than one may have.",
+        message: "The query exceeds the memory limit for queries.",
         path: "query",
-        hint: "Ask for less: fewer rows to sort, shorter texts to build.",
+        hint: "Narrow the query: sort fewer rows, build shorter texts.",
         details: { limit: "memory" },
       });
   }
 }
 
-/** Two columns of one name are two columns. */
+/** Numbers repeated column names, so that no column is lost. */
 function distinct(names: readonly string[]): string[] {
   const taken = new Set<string>();
   return names.map((name) => {

@@ -1,7 +1,7 @@
 /**
- * What is stored of a task's ledger: an entry under the task's name. It holds what was wanted in the
- * first place, word for word, what must be kept to, which questions are open, what was taken off and
- * why, and whose child the task is. What it inherits stands in the ledgers of its parents.
+ * The stored form of a task's ledger: one entry per task, named after it. Contains the original intent
+ * verbatim, the must-constraints, open decisions, progress, releases with their reasons, and the parent
+ * tasks. Inherited items are stored in the ledgers of the parents only.
  */
 import type { EntryRow } from "../store/rows.ts";
 import { parseText } from "../store/rows.ts";
@@ -9,112 +9,127 @@ import { parseText } from "../store/rows.ts";
 /** The kind of entry. */
 export const LEDGER = "ledger";
 
-/** Who said something, when, and where it stands. */
+/** Which agent stated something, when (ms since the epoch), and in which envelope. */
 export interface Provenance {
   readonly at: number;
   readonly by: string;
   readonly envelope: string;
-  /** The handoff record; not known of an item that was taken from the envelope that is continued. */
+  /** The handoff record; absent for an item taken from the envelope that is continued. */
   readonly record?: string | undefined;
 }
 
+/** A must-constraint. */
 export interface StoredConstraint extends Provenance {
   readonly id: string;
   readonly rule: string;
   readonly source?: string | undefined;
 }
 
+/** An open decision. */
 export interface StoredDecision extends Provenance {
   readonly id: string;
   readonly options: readonly string[];
+  /** The agent that decides; absent if any agent of the task may. */
   readonly owner?: string | undefined;
   readonly question: string;
 }
 
-/** What a handoff reported as done, not to be redone, or blocked: it holds until it is released. */
+/** Reported progress: done, not to be redone, or blocked. Stays until it is released. */
 export interface StoredProgress extends Provenance {
   readonly id: string;
   readonly kind: "blocked" | "doNotRedo" | "done";
-  /** Of a blocker: what it waits for. */
+  /** What a blocked item waits for; absent for other kinds. */
   readonly on?: string | undefined;
-  /** Where the envelope says it, such as `done[2]`. */
+  /** The path in the envelope, such as `done[2]`. */
   readonly path: string;
   readonly text: string;
 }
 
-/** What was taken off: it stays, so that nobody brings it back by copying what is old. */
+/** A released item. It is kept, so that an old copy of the item does not bring it back. */
 export interface StoredRelease {
   readonly at: number;
   readonly by: string;
+  /** The choice that was made; only for a decision. */
   readonly decided?: string | undefined;
   readonly id: string;
   readonly kind: "constraint" | "decision" | StoredProgress["kind"];
   readonly reason: string;
-  /** The record that says so. */
+  /** The id of the memory that records the release. */
   readonly record: string;
-  /** The rule, the question or the item, as it was. */
+  /** The text of the rule, question or progress item. */
   readonly said: string;
+  /** The agent that set the item. */
   readonly setBy: string;
 }
 
-/** A task in the queue: what it waits for, whose part it is, and whether the end of its line closes it. */
+/** The state of a queued task. */
 export interface StoredQueueState {
+  /** The tasks it waits for. */
   readonly after: readonly string[];
   readonly at: number;
   readonly by: string;
+  /** What closes the task: the end of its line ("itself"), or a separate call. */
   readonly closing: "itself" | "told";
+  /** The task it is a part of, if any. */
   readonly parent?: string | undefined;
 }
 
-/** How a task ended, and why: the reason stands in the record too. */
+/** How and why a task was closed; the record contains the reason too. */
 export interface StoredClosing {
   readonly as: "done" | "failed" | "cancelled";
   readonly at: number;
   readonly by: string;
   readonly reason: string;
   readonly record: string;
-  /** The record whose words the reason has, where nobody gave another. */
+  /** The id of the record that the reason was copied from; absent if the reason was given. */
   readonly repeats?: string | undefined;
 }
 
-/** It is being ended from above: whoever finds it so goes on with that, and nothing is handed over for it. */
+/**
+ * A cancellation of the task that is in progress. Any process that finds it continues it, and the task takes
+ * no new handoffs.
+ */
 export interface StoredEnding extends Pick<StoredClosing, "as" | "by" | "reason"> {
-  /** The record of what it came of. */
+  /** The id of the record that caused it. */
   readonly causedBy?: string | undefined;
-  /** Deliveries that stay open. */
+  /** Ids of deliveries that stay open. */
   readonly except: readonly string[];
 }
 
-/** Its closing was taken off. What had ended by then does not close it again. */
+/** A reopened task. Deliveries that had ended before do not close it again. */
 export interface StoredReopening {
   readonly at: number;
   readonly by: string;
-  /** What had been given up by then, after which try: that was decided, and nobody is asked again. */
+  /** Deliveries given up before, with their last attempt; they are already decided and not reported again. */
   readonly givenUp?: readonly { readonly attempt: number; readonly delivery: string }[] | undefined;
-  /** The record of the last settlement then; empty: there was none. */
+  /** The record of the last settlement before; empty if there was none. */
   readonly past: string;
   readonly reason: string;
   readonly record: string;
 }
 
+/** The ledger of one task, without inherited items. */
 export interface StoredLedger {
+  /** The handoff that started the task. */
   readonly begun: Provenance;
-  /** The record that holds all of an intent that was too long to travel. */
+  /** The id of the memory with the full intent; absent if `intent` is complete. */
   readonly brief?: string | undefined;
   readonly closed?: StoredClosing | undefined;
   readonly constraints: readonly StoredConstraint[];
   readonly decisions: readonly StoredDecision[];
+  /** Present while the task is being cancelled. */
   readonly ending?: StoredEnding | undefined;
-  /** The tasks it inherits from. */
+  /** The tasks it inherits from directly. */
   readonly from: readonly string[];
   readonly intent: string;
-  /** Missing where there is none. */
+  /** Absent if there is none. */
   readonly progress?: readonly StoredProgress[] | undefined;
-  /** Of a task that was put into the queue. */
+  /** Present if the task was put into the queue. */
   readonly queue?: StoredQueueState | undefined;
   readonly released: readonly StoredRelease[];
   readonly reopened?: StoredReopening | undefined;
 }
 
+/** Parses a ledger entry. */
 export const storedLedgerOf = (entry: EntryRow): StoredLedger =>
   parseText<StoredLedger>({ id: `${entry.kind} ${entry.name}`, text: entry.value });

@@ -1,7 +1,7 @@
 /**
- * What holds now of records that may have been superseded or corrected: the record itself, or the newest
- * that stands in its place, by way of however many. Asked for many at once: each step of all the walks
- * together is one look at who points at them and one at what those are.
+ * Finds the current version of memories that may have been superseded or corrected: the memory itself or its
+ * newest replacement, over any number of steps. Works on many memories at once: each step of all walks costs
+ * one query for inbound relations and one for the related memories.
  */
 import * as z from "zod";
 import type { MemoryRow } from "../store/rows.ts";
@@ -11,20 +11,20 @@ import { chunksOf } from "./quarantine/downstream.ts";
 import { type Memory, memoryOf } from "./record.ts";
 
 const REPLACING = ["supersedes", "corrects"] as const;
-/** More than anybody replaces one record by. */
+/** More replacements than one memory ever has in practice. */
 const MAX_EDGES = 1_000;
-/** Asked about at once: with ten edges each, an answer is whole. */
+/** Memories per query: with 10 relations each, the result is still complete. */
 const BATCH_SIZE = 100;
 
-/** What became of a record. */
+/** Whether and by what a memory was replaced. */
 export interface SupersessionStatus {
-  /** Whether something is seen to have superseded or corrected it. */
+  /** Whether a visible memory superseded or corrected it. */
   readonly replaced: boolean;
-  /** The newest that stands in its place; undefined when nothing has replaced it, or nothing took its place. */
+  /** The newest replacement; undefined if it was not replaced, or no visible memory took its place. */
   readonly by: Memory | undefined;
 }
 
-/** What the reader sees to have become of each of these records. */
+/** Returns the status of each memory, as the reader sees it. */
 export async function findSupersessions(
   workspace: Workspace,
   sight: Visibility,
@@ -40,10 +40,10 @@ export async function findSupersessions(
   return new Map(facts.map((fact) => [fact, followReplacements(steps, fact)]));
 }
 
-/** Where one record leads. */
+/** The direct replacements of one memory. */
 interface Step {
   readonly replaced: boolean;
-  /** What stands in its place. */
+  /** Its direct replacements. */
   readonly places: readonly Memory[];
 }
 
@@ -78,7 +78,7 @@ async function stepsFrom(
     const records = [...new Set(by.get(id)?.map(({ source }) => source))].flatMap(
       (source) => replacing.get(source) ?? [],
     );
-    // A merge takes nothing's place: what it kept does.
+    // A merge record replaces nothing itself; the memory that the merge kept does.
     const keeps = records
       .filter(({ type }) => type === "merge")
       .flatMap(({ data }) => mergeWinnersOver(id, data));
@@ -101,7 +101,7 @@ interface Edge {
   readonly target: string;
 }
 
-/** Who supersedes or corrects any of these. One that is replaced by a crowd is asked about alone. */
+/** Finds relations that supersede or correct these. Above MAX_EDGES, each memory is queried alone. */
 async function replacingEdges(
   { store, name: workspace }: Workspace,
   sight: Visibility,
@@ -134,7 +134,7 @@ const ResolvedSchema = z.object({
   resolved: z.array(z.object({ keep: z.string(), over: z.string() })),
 });
 
-/** Anybody may call a memory a merge: what it says of it may be anything. */
+/** Returns what a merge kept instead of a memory. Any agent can write a `merge`, so `data` is validated. */
 function mergeWinnersOver(fact: string, data: unknown): string[] {
   const { resolved = [] } = ResolvedSchema.safeParse(data).data ?? {};
   return resolved.flatMap(({ keep, over }) => (over === fact ? [keep] : []));

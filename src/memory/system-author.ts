@@ -1,6 +1,6 @@
 /**
- * The hub itself as an author: what policy decides leaves records too, and somebody must have
- * written them. An agent like any other, registered when it is first needed, that nobody else can be.
+ * Provides the hub itself as an author, for records of what policy decides. It is an agent named `baton`,
+ * registered on first use; the name is reserved.
  */
 
 import type { Workspace } from "../workspace/workspace.ts";
@@ -9,12 +9,13 @@ import type { Author } from "./record.ts";
 
 const systemAuthors = new WeakMap<object, Promise<Author>>();
 
+/** Returns the hub's author for a workspace; registers it once per open hub. */
 export function systemAuthor(workspace: Workspace): Promise<Author> {
   const before = systemAuthors.get(workspace.root);
   if (before !== undefined) return before;
   const author = register(workspace);
   systemAuthors.set(workspace.root, author);
-  author.catch(() => systemAuthors.delete(workspace.root)); // The next who needs it tries again.
+  author.catch(() => systemAuthors.delete(workspace.root)); // The next call retries.
   return author;
 }
 

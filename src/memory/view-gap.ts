@@ -1,4 +1,4 @@
-/** A reference to a record that cannot be shown. */
+/** A reference in a view to a memory that cannot be shown, and why. */
 export interface ViewGap {
   readonly id: string;
   readonly reason: string;

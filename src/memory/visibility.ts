@@ -1,7 +1,6 @@
 /**
- * What somebody sees of a workspace: the branch it is on, over its base up to where it left it, with all
- * that was merged into either; less what is private to others, and what was taken out of sight. Every way
- * of finding records asks for this first.
+ * Computes what a reader sees of a workspace: its branch, the base up to the fork, everything merged into
+ * either, minus records private to others and quarantined ones. Every query for records starts with this.
  */
 import { BatonError } from "../base/errors.ts";
 import { parseText } from "../store/rows.ts";
@@ -12,13 +11,15 @@ import { type AsOf, momentOf } from "./as-of.ts";
 import { BRANCH, type BranchValue, type Merge } from "./branches/branch.ts";
 import { QUARANTINE } from "./quarantine/quarantine-mark.ts";
 
+/** Options of visibilityOf(). */
 export interface VisibilityOptions {
-  /** What was seen then. */
+  /** The moment to look back to. Default: now. */
   readonly asOf?: AsOf | undefined;
-  /** Also what agents did, step by step. */
+  /** Whether to include traces (what agents did, step by step). Default: false. */
   readonly traces?: boolean | undefined;
 }
 
+/** Returns the visibility of the workspace's reader. Throws `invalid_input` for `asOf` with traces. */
 export async function visibilityOf(
   workspace: Workspace,
   options: VisibilityOptions = {},
@@ -34,9 +35,9 @@ export async function visibilityOf(
 
 function tracesNotHistorical(): BatonError {
   return new BatonError("invalid_input", {
-    message: "Traces are pruned, so what they were at a time cannot be told.",
+    message: "asOf cannot be combined with traces, because traces are pruned.",
     path: "asOf",
-    hint: "Ask without asOf, or without traces.",
+    hint: "Omit asOf or traces.",
   });
 }
 
@@ -53,7 +54,7 @@ async function linesAsOf(
   return lines.map((line, i) => ({ ...line, upTo: Math.min(line.upTo, tips[i]?.seq ?? 0) }));
 }
 
-/** The lines that are seen from a branch: its own, what was merged into it, and its base's. */
+/** Returns the branch ranges visible from a branch: its own, those merged into it, and those of its base. */
 export async function linesOf(
   workspace: Workspace,
   branch: string,
@@ -79,7 +80,7 @@ export async function linesOf(
   return distinct(seen);
 }
 
-/** Each branch once, as far as any of them goes. */
+/** Returns each branch once, with its largest range. */
 function distinct(lines: readonly BranchRange[]): BranchRange[] {
   const upTo = new Map<string, number>();
   for (const line of lines) {
@@ -88,7 +89,7 @@ function distinct(lines: readonly BranchRange[]): BranchRange[] {
   return [...upTo].map(([branch, most]) => ({ branch, upTo: most }));
 }
 
-/** The merges that had been made by then: each has a record on the chain it was merged into. */
+/** Returns the merges made by that moment; each has a record on the branch it was merged into. */
 async function mergesAsOf(
   { store, name }: Workspace,
   merges: readonly Merge[],
@@ -115,7 +116,7 @@ async function branchValue(
   return entry && parseText<BranchValue>({ id: `branch ${branch}`, text: entry.value });
 }
 
-/** The names of all that was taken out of sight, page by page. */
+/** Returns the ids of all quarantined memories. */
 async function listQuarantinedIds({ store, name, limits }: Workspace): Promise<readonly string[]> {
   const found: string[] = [];
   const limit = limits.pageSize;

@@ -1,7 +1,7 @@
 /**
- * What is stored of a piece of work: an entry named by the digest of its intent, with the handoff that
- * asked for it first. It says nothing of the intent itself, but lets a guess be checked: when an
- * envelope is redacted, the entry of its intent is deleted.
+ * Stores which handoff first asked for a piece of work, to detect the same intent sent twice: an entry named
+ * by the digest of the intent. The entry does not contain the intent, but a guess could be checked against
+ * it, so it is deleted when the envelope is redacted.
  */
 import { sha256 } from "../base/digest.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
@@ -10,22 +10,22 @@ import type { Workspace } from "../workspace/workspace.ts";
 /** The kind of entry. */
 export const WORK = "work";
 
-/** The handoff that stands for a piece of work. */
+/** The first handoff with an intent. */
 export interface FirstHandoff {
   readonly delivery: string;
   readonly task: string;
 }
 
-/** One intent in two wordings has the same letters and digits. Most are ASCII, and take half the time as such. */
+/** Intents are compared by letters and digits only. Most are ASCII, for which this takes half the time. */
 const BETWEEN_WORDS = /[^\p{L}\p{M}\p{N}]+/gu;
 const BETWEEN_ASCII_WORDS = /[^a-z0-9]+/g;
 const ASCII = /^[\0-\x7f]*$/;
-/** Also the beginning of an intent that is too long to travel. */
+/** The compared characters; for an intent too long for an envelope, its beginning. */
 const COMPARED = FORMAT_LIMITS.lineLength;
-/** 128 bits: no two intents meet by chance. */
+/** Hex digits, 128 bits: a collision of two intents by chance is negligible. */
 const NAME_LENGTH = 32;
 
-/** The name of a piece of work; undefined when its intent has no words. */
+/** Returns the entry name of an intent; undefined if the intent has no words. */
 export function workName(intent: string): string | undefined {
   const text = intent.slice(0, COMPARED);
   const words = ASCII.test(text)
@@ -34,6 +34,7 @@ export function workName(intent: string): string | undefined {
   return words === "" ? undefined : sha256(words).slice(0, NAME_LENGTH);
 }
 
+/** Deletes the entry of an intent, if there is one. */
 export async function deleteWorkEntry({ store, name }: Workspace, intent: string): Promise<void> {
   const work = workName(intent);
   const entry = work === undefined ? undefined : await store.findEntry(name, WORK, work);

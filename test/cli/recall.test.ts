@@ -39,7 +39,7 @@ describe("baton recall", () => {
     expect(lines[0]).toContain(now.id);
     expect(stdout).toContain(`superseded decision  planner on api, moments ago, ${old.id}`);
     expect(stdout).toContain(`was superseded by ${now.id}`);
-    expect(stdout).toContain('says "choose", "rest"');
+    expect(stdout).toContain('contains "choose", "rest"');
     expect(stdout).toMatch(/\d\.\d\d = \(.*words \d\.\d\d/);
     expect(stdout).not.toContain("password");
   });

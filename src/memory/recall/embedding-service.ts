@@ -1,7 +1,7 @@
 /**
- * Meaning: which embedder a hub uses, and how records get their vectors. They get them after they were
- * acknowledged, slice by slice, from where the last hub stopped; another model begins from the start.
- * Whatever is wrong with an embedder, everything is still found by its words.
+ * Manages the embedder of a hub and computes vectors for records. Vectors are computed after records are
+ * acknowledged, slice by slice, continuing where the last hub stopped; a new model starts from the beginning.
+ * If the embedder fails, recall still works by words.
  */
 import { setImmediate as immediate, setTimeout } from "node:timers/promises";
 import { BatonError, isBatonError } from "../../base/errors.ts";
@@ -18,20 +18,21 @@ import type {
   Workspace,
 } from "../../workspace/workspace.ts";
 
-/** Records per slice: one write of the store. */
+/** Records per slice; their vectors are stored in one write. */
 const SLICE = 128;
-/** Characters that are embedded before others have their turn: some milliseconds. */
+/** Characters embedded before the event loop is yielded, which takes some milliseconds. */
 const MAX_BATCH_CHARACTERS = 50_000;
-/** So long a question waits for what has no vector yet, and for its own. Words alone are an answer too. */
+/** How long a question waits for records without a vector, and for its own vector; then only words count. */
 const CATCH_UP_WAIT_MS = 1_000;
 const EMBED_TIMEOUT_MS = 5_000;
-/** After an embedder failed it is left alone for a while. */
+/** How long an embedder is not used after it failed. */
 const FAILURE_COOLDOWN_MS = 30_000;
 
 const sleep = (ms: number): Promise<void> => setTimeout(ms, undefined, { ref: false });
 
 const NOTHING_NEAR = (): readonly SimilarWord[] => [];
 
+/** The embedding service of an open hub; opens the embedder on first use. */
 export class WorkspaceEmbeddings implements EmbeddingService {
   readonly #open: () => Promise<Embedder | undefined>;
   #embedder: Promise<Embedder | undefined> | undefined;
@@ -45,10 +46,10 @@ export class WorkspaceEmbeddings implements EmbeddingService {
     this.#open = open;
   }
 
-  /** The question's vector, and the words near to those it uses. Brings records up to date. */
+  /** Returns the vector of a question and words similar to its words. Starts embedding missing records. */
   async ask(workspace: Workspace, question: string, wanted: boolean): Promise<QueryMeaning> {
     const none = (state: string): QueryMeaning => ({ meant: undefined, near: NOTHING_NEAR, state });
-    if (!wanted) return none("not asked for");
+    if (!wanted) return none("not requested");
     const sinceFailure = workspace.clock.now() - (this.#failure?.at ?? 0);
     if (this.#failure !== undefined && sinceFailure >= 0 && sinceFailure < FAILURE_COOLDOWN_MS) {
       return none(this.#failure.message);
@@ -61,7 +62,7 @@ export class WorkspaceEmbeddings implements EmbeddingService {
       if (embedder.isLocal) await Promise.race([caughtUp, sleep(CATCH_UP_WAIT_MS)]);
       const vector = await this.#vectorOf(embedder, question);
       if (vector.every((value) => value === 0)) {
-        return { ...none("the question has no word the model knows"), near };
+        return { ...none("the model knows no word of the question"), near };
       }
       const signature = this.#sign(embedder)(vector);
       return { meant: { model: embedder.model, vector, signature }, near, state: "" };
@@ -70,19 +71,19 @@ export class WorkspaceEmbeddings implements EmbeddingService {
     }
   }
 
-  /** Of a server that does not answer nobody waits for long. */
+  /** Embeds a question; times out slow embedding servers. */
   async #vectorOf(embedder: Embedder, question: string): Promise<Float32Array> {
     const impatient = AbortSignal.any([
       this.#closing.signal,
       AbortSignal.timeout(EMBED_TIMEOUT_MS),
     ]);
     const vectors = vectorsOf(embedder, [question], impatient);
-    vectors.catch(() => {}); // After the patience has ended nobody hears of it.
+    vectors.catch(() => {}); // After the timeout this error has no receiver.
     const [vector] = await Promise.race([vectors, rejectOnAbort(impatient)]);
     return vector as Float32Array;
   }
 
-  /** Gives every record its vector. Throws when the embedder does. */
+  /** Embeds all records without a vector. Throws if the embedder fails; undefined without an embedder. */
   async embedAll(
     workspace: Workspace,
     onProgress: (progress: EmbedProgress) => void = () => {},
@@ -97,7 +98,7 @@ export class WorkspaceEmbeddings implements EmbeddingService {
     }
   }
 
-  /** What is under way is given up: the next hub goes on from there. */
+  /** Aborts running work; the next hub continues it. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("The hub was closed."));
     await Promise.race([this.#running, sleep(CATCH_UP_WAIT_MS)]);
@@ -105,13 +106,13 @@ export class WorkspaceEmbeddings implements EmbeddingService {
 
   #load(): Promise<Embedder | undefined> {
     this.#embedder ??= this.#open().catch((error: unknown) => {
-      this.#embedder = undefined; // Whoever asks next tries again.
+      this.#embedder = undefined; // The next call retries.
       throw error;
     });
     return this.#embedder;
   }
 
-  /** Vectors of another length under the same name cannot be compared with any of these. */
+  /** Deletes stored vectors of another length under the same model name, which cannot be compared. */
   async #dropOther({ store, name }: Workspace, { model, dimensions }: Embedder): Promise<void> {
     if (this.#checked.has(name)) return;
     const known = (await store.listModels(name)).find((each) => each.model === model);
@@ -124,7 +125,7 @@ export class WorkspaceEmbeddings implements EmbeddingService {
     return this.#signer;
   }
 
-  /** Goes on behind whoever asks. What the store refuses meanwhile is tried again by the next one. */
+  /** Embeds missing records in the background. Store errors are ignored; the next question retries. */
   #catchUp(workspace: Workspace): Promise<void> {
     this.#running ??= this.embedAll(workspace)
       .then(() => {})
@@ -159,7 +160,7 @@ export class WorkspaceEmbeddings implements EmbeddingService {
         upTo: slice.upTo,
         vectors: slice.records.flatMap(({ pos }, n) => {
           const vector = vectors[n];
-          // One that says nothing the model knows is near to nothing.
+          // A vector of zeros (no word the model knows) is similar to nothing and is not stored.
           if (vector === undefined || vector.every((value) => value === 0)) return [];
           return [{ pos, vector, signature: sign(vector) }];
         }),
@@ -175,7 +176,7 @@ export class WorkspaceEmbeddings implements EmbeddingService {
   }
 }
 
-/** A text that is longer than the embedder takes is the mean of its parts. */
+/** Embeds texts; the vector of a text longer than the embedder's limit is the mean of its parts. */
 async function vectorsOf(
   embedder: Embedder,
   texts: readonly string[],
@@ -191,7 +192,7 @@ async function vectorsOf(
   });
 }
 
-/** So many at once as leave the event loop free. What a server refuses is found one by one. */
+/** Embeds in batches small enough to keep the event loop free; texts of a refused batch are embedded singly. */
 async function embedInBatches(
   embedder: Embedder,
   texts: readonly string[],
@@ -225,10 +226,10 @@ function batchesOf(texts: readonly string[]): string[][] {
   return batches;
 }
 
-/** What will be refused however often it is asked. */
+/** Whether an error is permanent, so that a retry does not help. */
 const isRefusal = (error: unknown): boolean => isBatonError(error) && !error.retryable;
 
-/** A text that no model takes is found by its words. */
+/** Embeds one text; returns zeros if the embedder refuses it, so that it is found by words only. */
 async function oneOrNothing(
   embedder: Embedder,
   text: string,
@@ -243,7 +244,7 @@ async function oneOrNothing(
   }
 }
 
-/** One for each, of the right length, of numbers: anything else would spoil every comparison. */
+/** Embeds and validates: one vector per text, of the right length, all finite; others break comparisons. */
 async function embedChecked(
   embedder: Embedder,
   texts: readonly string[],
@@ -257,9 +258,9 @@ async function embedChecked(
   throw new BatonError("embedder_unavailable", {
     message:
       wrong === undefined
-        ? `The embedder ${embedder.model} gave ${vectors.length} vectors for ${texts.length} texts.`
-        : `The embedder ${embedder.model} gave something that is no vector of ${embedder.dimensions} numbers.`,
-    hint: "Check the embedder; until then everything is found by its words.",
+        ? `The embedder ${embedder.model} returned ${vectors.length} vectors for ${texts.length} texts.`
+        : `The embedder ${embedder.model} returned an invalid vector; expected ${embedder.dimensions} finite numbers.`,
+    hint: "Check the embedder; until then recall uses words only.",
   });
 }
 
@@ -269,7 +270,7 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** Cut at a space where there is one, and never inside a character. */
+/** Splits a text at spaces where possible, and never inside a surrogate pair. */
 function partsOf(text: string, longest: number): string[] {
   const parts: string[] = [];
   for (let rest = text; rest !== ""; ) {

@@ -1,15 +1,16 @@
-/** Where a hit leads: the handoff that a memory sends, and the deliveries that it is about. */
+/** Finds the handoff of a recalled memory: the envelope it sends and the deliveries it concerns. */
 import type { TrailStep } from "../../store/rows.ts";
 import type { Memory } from "../record.ts";
 
+/** The handoff of a hit. */
 export interface HitHandoff {
-  /** The envelope, of a memory that sends one; of a result it is the one its delivery names. */
+  /** The envelope, if the memory sends one; for a result, read it from the delivery. */
   readonly envelope?: string | undefined;
-  /** What it sends first, then what it accepts, settles or decides. */
+  /** The deliveries that it sends first, then those that it accepts, settles or decides. */
   readonly deliveries: readonly string[];
 }
 
-/** Undefined for a memory that belongs to no handoff. */
+/** Returns the handoff of a memory; undefined if the memory belongs to none. */
 export function handoffOf({
   envelope,
   trail,

@@ -1,10 +1,11 @@
-/** Why a memory was found, in words: what its score is made of, the largest part first. */
+/** Explains in words why a memory matched: the parts of its score, the largest first. */
 import type { QueryTerm } from "../../search/query.ts";
 import type { SearchHit } from "../../store/search.ts";
 
-/** Parts smaller than this share of the score are not worth a word. */
+/** Parts below this share of the score are not mentioned. */
 const MIN_REASON_SHARE = 0.05;
 
+/** Returns the reasons of a hit, as clauses whose subject is the memory. */
 export function reasonsOf(hit: SearchHit, terms: readonly QueryTerm[]): string[] {
   const { parts, supersededBy } = hit;
   const quoted = (places: readonly number[], near: boolean): string =>
@@ -17,15 +18,15 @@ export function reasonsOf(hit: SearchHit, terms: readonly QueryTerm[]): string[]
   const alike = quoted(hit.said, true);
   const heard = quoted(hit.heard, false) || quoted(hit.heard, true);
   const reasons: [number, string][] = [
-    [parts.words + parts.pairs, said === "" ? `says ${alike}` : `says ${said}`],
-    [said === "" || alike === "" ? 0 : parts.words / 4, `and the like: ${alike}`],
-    [parts.author, "is by whom the question names"],
-    [parts.date, "is of the time the question names"],
-    [parts.time, "tells a time"],
-    [parts.near, `stands beside ${hit.nearest ?? "a record"}, which says ${heard}`],
-    [parts.session, "its session is about this"],
+    [parts.words + parts.pairs, said === "" ? `contains ${alike}` : `contains ${said}`],
+    [said === "" || alike === "" ? 0 : parts.words / 4, `contains similar words: ${alike}`],
+    [parts.author, "is by an agent the question names"],
+    [parts.date, "is from the time the question names"],
+    [parts.time, "states a time"],
+    [parts.near, `is next to ${hit.nearest ?? "a record"}, which contains ${heard}`],
+    [parts.session, "is from a session about this"],
     [parts.graph, connection(hit)],
-    [parts.meaning, `means something alike (${(hit.similarity ?? 0).toFixed(2)})`],
+    [parts.meaning, `similar meaning (${(hit.similarity ?? 0).toFixed(2)})`],
   ];
   const sum = reasons.reduce((all, [weight]) => all + weight, 0);
   const told = reasons
@@ -38,9 +39,9 @@ export function reasonsOf(hit: SearchHit, terms: readonly QueryTerm[]): string[]
 }
 
 function connection({ connected }: SearchHit): string {
-  if (connected === undefined) return "is connected";
+  if (connected === undefined) return "is related to another hit";
   const { kind, id } = connected;
   return kind === "supersedes" || kind === "corrects"
-    ? `${kind} ${id}, which was found`
-    : `is connected (${kind}) with ${id}`;
+    ? `${kind} ${id}, which also matched`
+    : `is related (${kind}) to ${id}`;
 }

@@ -1,7 +1,7 @@
 /**
- * Recalling: the memories that answer a question, best first, each with why. By words, by what is said
- * beside them, by connection and, where an embedder is at hand, by meaning; only what the reader may
- * see. What was superseded is left out, or marked and last.
+ * Recalls the memories that answer a question, best first, each with the reasons. Ranks by words, by
+ * neighbouring records, by relations and, with an embedder, by meaning; returns only what the reader may see.
+ * Superseded memories are left out, or marked and ranked last.
  */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
@@ -34,70 +34,77 @@ const Label = z.string().min(1).max(FORMAT_LIMITS.nameLength);
 const OneOrMany = <Of extends z.ZodType>(of: Of) =>
   z.union([of, z.array(of).min(1).max(FORMAT_LIMITS.tags).readonly()]).optional();
 
+/** Input of recall(). Several values of a filter match any of them; for tags and concepts, all of them. */
 export const RecallSchema = z.strictObject({
-  /** The `next` of the page before, for the same question and filters. */
+  /** The `next` of the previous page, for the same question and filters. */
   after: z.string().optional(),
-  /** By whom. Several values of a filter: any of them; of tags and concepts: all of them. */
+  /** The authors, by id or alias. */
   agent: OneOrMany(AgentName),
-  /** What was known then. */
+  /** The moment to look back to. Default: now. */
   asOf: AsOfSchema.optional(),
   branch: OneOrMany(Label),
   concept: OneOrMany(Label),
-  /** How far and how widely connections are followed. */
+  /** How many relations away from a hit related memories are considered. Default: 1. */
   depth: z.int().min(0).max(3).default(1),
+  /** Default: 10; at most `pageSize`. */
   limit: z.int().positive().default(10),
-  /** False: words and connections only. */
+  /** Whether to compare by meaning; false: words and relations only. Default: true. */
   meaning: z.boolean().default(true),
   minConfidence: Fraction.optional(),
   minImportance: Fraction.optional(),
   run: OneOrMany(Name),
   scope: OneOrMany(z.enum(["agent", "session", "user", "team"])),
   session: OneOrMany(Label),
-  /** Stored at or after. */
+  /** Only memories stored at or after this time, in ms since the epoch. */
   since: Instant.optional(),
-  /** What was superseded or corrected: left out, or marked and after everything else. */
+  /** Whether superseded and corrected memories are left out, or marked and ranked last. */
   superseded: z.enum(["left-out", "marked"]).default("left-out"),
   tag: OneOrMany(Label),
   task: OneOrMany(Name),
-  /** Also what agents did, step by step. */
+  /** Whether to include traces (what agents did, step by step). Default: false. */
   traces: z.boolean().default(false),
   type: OneOrMany(Label),
-  /** Stored before. */
+  /** Only memories stored before this time, in ms since the epoch. */
   until: Instant.optional(),
-  /** True at this time, as far as it says. */
+  /** Only memories valid at this time (ms since the epoch), according to validFrom and validUntil. */
   validAt: Instant.optional(),
+  /** The most related memories that are considered. Default: 200. */
   visits: z.int().min(0).max(2_000).default(200),
 });
 
+/** Options of recall() as a caller passes them. */
 export type RecallQuery = z.input<typeof RecallSchema>;
 type CheckedRecallQuery = z.output<typeof RecallSchema>;
 
-/** A memory that answers, and why it does. */
+/** A memory that matched, with the reasons. */
 export interface Hit {
   readonly memory: Memory;
   readonly score: number;
-  /** What the score is made of. */
+  /** The parts of the score. */
   readonly parts: ScoreParts;
-  /** The same in words, most important first. */
+  /** The reasons in words, most important first. */
   readonly why: readonly string[];
-  /** Words of the question that it says, and that are said right beside it. */
+  /** The words of the question that the memory contains. */
   readonly said: readonly string[];
+  /** The words of the question that a neighbouring record contains. */
   readonly heard: readonly string[];
-  /** The part of the handoff or result that answers, where that is not in the memory's content. */
+  /** The part of the handoff or result that matched, if it is not in the memory's content. */
   readonly passage?: string | undefined;
-  /** There when the memory sends a handoff, or is about one: its result, its failure. */
+  /** Present if the memory sends a handoff or concerns one, such as its result or failure. */
   readonly handoff?: HitHandoff | undefined;
-  /** Memories by which it was superseded or corrected. */
+  /** Ids of the memories that superseded or corrected it. */
   readonly supersededBy: readonly string[];
 }
 
+/** A page of hits. */
 export interface RecallResult extends Page<Hit> {
-  /** How far the index has come: what lies beyond is scanned. */
+  /** How far the index is; later records are scanned. */
   readonly index: IndexState;
   /** How meaning was compared, or why it was not. */
   readonly meaning: string;
 }
 
+/** Recalls memories. Throws `invalid_input` for a question without words, and `unknown_agent`. */
 export async function recall(
   workspace: Workspace,
   question: string,
@@ -158,9 +165,9 @@ function checkedQuestion(question: unknown): string {
   });
   if (/[\p{L}\p{N}]/u.test(text)) return text;
   throw new BatonError("invalid_input", {
-    message: "The question has no word in it.",
+    message: "The question contains no words.",
     path: "question",
-    hint: 'Ask in words, for instance "why did we choose REST?".',
+    hint: 'Ask in words, for example "why did we choose REST?".',
   });
 }
 
@@ -172,7 +179,7 @@ async function timeOf(workspace: Workspace, { asOf }: CheckedRecallQuery): Promi
   return row?.storedAt ?? workspace.clock.now();
 }
 
-/** Names of agents may be aliases. */
+/** Builds the filter; agents given by alias are resolved to their ids. */
 async function filterOf(workspace: Workspace, checked: CheckedRecallQuery): Promise<SearchFilter> {
   const { agent, branch, concept, run, scope, session, tag, task, type } = checked;
   const agents = await Promise.all(

@@ -1,8 +1,9 @@
 /**
- * Writing with a look first. "report" looks, writes and tells what was known; "refuse" writes nothing that
- * says what is known. The look asks the store, never an index that might lag: an append does not wait for
- * one. Strict writers of a branch take turns by an entry that each brings along and changes: of two
- * that say the same at the same moment, also in two processes, the second looks again and is refused.
+ * Writes memories after a search for similar ones. Mode "report" writes and returns what was known; "refuse"
+ * writes nothing that repeats what is known. The search reads the store, not an index that can lag behind,
+ * so no append waits for an index. Strict writers of a branch take turns through an entry that each of them
+ * changes: of two that say the same at the same moment, even in two processes, the second searches again
+ * and is refused.
  */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
@@ -23,27 +24,32 @@ import {
   searchSimilarMemories,
 } from "./similar-memories.ts";
 
+/** What remember() does about similar memories. */
 export const KnownModeSchema = z.enum(["ignore", "report", "refuse"]);
 
+/** Options of remember(). */
 export const RememberSchema = z.strictObject({
   /**
-   * What is done about what is known already: nothing, tell, or refuse what says the same (what speaks
-   * against it is told, and written). As the hub was opened unless said; else nothing.
+   * "ignore": does not search; "report": writes and returns similar memories; "refuse": throws
+   * `already_known` for a repetition (a contradiction is written and returned). Default: the option the hub
+   * was opened with, else "ignore".
    */
   known: KnownModeSchema.optional(),
 });
 
 export type RememberOptions = z.input<typeof RememberSchema>;
+/** Options of remember() as a caller passes them. */
 
 /**
- * A memory that was written; what was known before, where that was asked for; and which secrets were
- * taken out of it, where there were any.
+ * A written memory; `known` lists similar memories, if they were searched for; `secrets` lists what was
+ * removed, if anything.
  */
 export type RememberResult = WithSecrets<Memory & { readonly known?: readonly SimilarMemory[] }>;
 
-/** Inputs of a batch that are looked for at the same time. */
+/** Inputs of a batch that are searched for at the same time. */
 const MAX_CONCURRENT_SEARCHES = 8;
 
+/** Writes memories after redacting secrets. Throws `already_known` in mode "refuse". */
 export async function rememberChecked(
   workspace: Workspace,
   author: Author,
@@ -74,7 +80,7 @@ async function rememberRedacted(
   return withSimilar(inputs, { known, memories: await remember(workspace, author, inputs) });
 }
 
-/** What is known of something, without writing it. */
+/** Returns the memories similar to an input, without writing it. */
 export async function findSimilarMemories(
   workspace: Workspace,
   input: MemoryInput,
@@ -103,7 +109,7 @@ async function findSimilarToEach(
   return found;
 }
 
-/** Each with what was known before it, also by the records before it in the same call. */
+/** Adds the similar memories to each result, including those from earlier inputs of the same call. */
 function withSimilar(
   inputs: readonly MemoryInput[],
   { known, memories }: { readonly known: SimilarByInput; readonly memories: readonly Memory[] },
@@ -124,7 +130,7 @@ function withSimilar(
   });
 }
 
-/** It stands already: whoever takes an offer now replaces it as well, so that one record is left. */
+/** Makes suggestions replace the memory that is already written, so that only one memory remains. */
 function withReplacementOf(known: SimilarMemory, { id: written }: Memory): SimilarMemory {
   const offers = known.offers.map(({ relation, input: { id: _used, ...input } }) => ({
     relation,
@@ -136,9 +142,9 @@ function withReplacementOf(known: SimilarMemory, { id: written }: Memory): Simil
   return { ...known, offers };
 }
 
-// Strictly ----------------------------------------------------------------------------------------
+// Mode "refuse" -----------------------------------------------------------------------------------
 
-/** The entry that strict writers of a branch change, each in turn. */
+/** The kind of the entry that strict writers of a branch change in turn. */
 const STRICT = "strict";
 
 async function rememberStrictly(
@@ -170,7 +176,7 @@ async function strictWriteEntry(
   };
 }
 
-/** Writers of one hub need not find out from the store that they were in each other's way. */
+/** Runs strict writers of one hub one after the other, so that they do not conflict in the store. */
 const turns = new WeakMap<object, Promise<unknown>>();
 
 function runExclusive<T>({ root }: Workspace, run: () => Promise<T>): Promise<T> {
@@ -189,7 +195,7 @@ function refuseSimilar(inputs: readonly MemoryInput[], found: SimilarByInput): v
   throw new BatonError("already_known", {
     message: `${id} ${first.why}; nothing was written.`,
     path: inputs.length === 1 ? "content" : `[${first.input}].content`,
-    hint: `Go on from it with relations: [{ kind: "continues-from", to: "${id}" }] (or "supersedes", "corrects"), or write it anyway with known: "ignore".`,
+    hint: `Relate to it with relations: [{ kind: "continues-from", to: "${id}" }] (or "supersedes", "corrects"), or write it anyway with known: "ignore".`,
     details: {
       known: found.flatMap((known, input) =>
         known.map(({ memory, verdict, likeness }) => ({ id: memory.id, verdict, likeness, input })),
@@ -198,7 +204,7 @@ function refuseSimilar(inputs: readonly MemoryInput[], found: SimilarByInput): v
   });
 }
 
-/** Two of one call that say the same. */
+/** Throws `already_known` if two inputs of one call say the same. */
 function refuseDuplicates(inputs: readonly MemoryInput[]): void {
   const earlier = findEarlierCandidates(inputs.map(({ content }) => content));
   for (const [i, input] of inputs.entries()) {
@@ -212,7 +218,7 @@ function refuseDuplicates(inputs: readonly MemoryInput[]): void {
     throw new BatonError("already_known", {
       message: `[${i}] says the same as [${twin}]; nothing was written.`,
       path: `[${i}].content`,
-      hint: `Leave it out, or write both anyway with known: "ignore".`,
+      hint: `Omit it, or write both anyway with known: "ignore".`,
       details: { known: [{ verdict: "same", input: i, twin }] },
     });
   }

@@ -1,8 +1,8 @@
 /**
- * Search first: what is known already of something that is about to be written. Candidates come from the
- * same search as everything else, so what was acknowledged a moment ago is found too; whether one says
- * the same or speaks against it is for search/likeness.ts. Only what holds now counts: nothing that was
- * superseded, corrected, quarantined or has ended, no traces, and nothing the writer may not see.
+ * Finds memories that say the same as a new one or contradict it, before it is written. Candidates come from
+ * the same search as recall, so a memory acknowledged just before is found too; duplicate-detection.ts
+ * compares them. Only current memories count: not superseded, corrected, quarantined or expired ones, no
+ * traces, and nothing the writer may not see.
  */
 
 import type { WordSimilarity } from "../../search/compare-statements.ts";
@@ -13,32 +13,33 @@ import type { Workspace } from "../../workspace/workspace.ts";
 import type { Memory, MemoryInput } from "../record.ts";
 import { recall } from "./recall.ts";
 
-/** What can be done instead of leaving two records side by side, as the input that does it. */
+/** A relation to write instead of two unrelated memories, as the input that does so. */
 export interface RelationSuggestion {
   readonly relation: "continues-from" | "supersedes" | "corrects";
   readonly input: MemoryInput;
 }
 
-/** A record that holds, and what the new one is to it. */
+/** A current memory, and how the new one relates to it. */
 export interface SimilarMemory {
   readonly memory: Memory;
   readonly verdict: "same" | "contradicts";
-  /** How much of what both say is said by both, from 0 to 1. */
+  /** The share of the statements that both have in common, from 0 to 1. */
   readonly likeness: number;
+  /** The reason of the verdict, in words. */
   readonly why: string;
-  /** The fitting one first. */
+  /** The suggested relations, the best one first. */
   readonly offers: readonly RelationSuggestion[];
 }
 
-/** What is compared of two records. */
+/** The fields of a memory that are compared. */
 type Comparable = Pick<MemoryInput, "content" | "task" | "type" | "scope">;
 
-/** Records that are looked at closely. Of the labelled pairs, five lose none and three one in sixty. */
+/** Candidates compared closely. On the labelled pairs, 5 lose none and 3 lose one in 60. */
 const CANDIDATES = 12;
-/** Of a long text so many words are asked for: what says the same has most of them. */
+/** The most words of a long text that are searched for; a memory that says the same has most of them. */
 const MAX_QUERY_WORDS = 48;
 
-/** Best first: what says the same, then what speaks against it. Of these types, if any are named. */
+/** Returns similar memories: repetitions first, then contradictions. `types`: only these, if any are given. */
 export async function searchSimilarMemories(
   workspace: Workspace,
   input: MemoryInput,
@@ -46,7 +47,7 @@ export async function searchSimilarMemories(
 ): Promise<readonly SimilarMemory[]> {
   const question = searchTextOf(input.content);
   if (question === "") return [];
-  // By words alone: an append never waits for an embedding server, and what is judged is words.
+  // By words only: a write never waits for an embedding server, and the comparison uses words.
   const { items: hits } = await recall(workspace, question, {
     limit: Math.min(CANDIDATES, workspace.limits.pageSize),
     depth: 0,
@@ -64,21 +65,23 @@ export async function searchSimilarMemories(
     .sort(byImportance);
 }
 
-/** What an input is to one record: at most one entry. */
+/** Compares an input with one memory; returns at most one entry. */
 export function judgeMemory(memory: Memory, input: MemoryInput): readonly SimilarMemory[] {
   const { verdict, likeness, why } = judgeRecords(memory, input);
   if (verdict === "other") return [];
   return [{ memory, verdict, likeness, why, offers: suggestionsFor(memory, input, verdict) }];
 }
 
+/** Sorts: same before contradicts, then by likeness. */
 export function byImportance(a: SimilarMemory, b: SimilarMemory): number {
   if (a.verdict !== b.verdict) return a.verdict === "same" ? -1 : 1;
   return b.likeness - a.likeness;
 }
 
-/** A note so short says what it says of its task only: "Tests pass." */
+/** A statement with fewer significant words applies to its task only: "Tests pass." */
 const SHORT = 4;
 
+/** Compares two memories. A question and a statement, or short notes of two tasks, are never similar. */
 export function judgeRecords(known: Comparable, said: Comparable): ReturnType<typeof judge> {
   const judgement = judge(known.content, said.content, nearness);
   const isAsked = isQuestion(known) !== isQuestion(said);
@@ -88,21 +91,21 @@ export function judgeRecords(known: Comparable, said: Comparable): ReturnType<ty
   return isAsked || (isApart && isShort()) ? { ...judgement, verdict: "other" } : judgement;
 }
 
-/** Who asks whether something is so does not say that it is. */
+/** A question whether something is so does not state that it is. */
 const isQuestion = ({ type, content }: Comparable): boolean =>
   type === "question" || /[?？]\s*$/.test(content);
 
-/** Ended ones hold no more; what the hub itself wrote about a delivery is nobody's statement. */
+/** Expired memories are not current, and what the hub wrote about a delivery is not a statement. */
 function isLive({ validUntil = Number.MAX_SAFE_INTEGER, trail }: Memory, now: number): boolean {
   return validUntil > now && trail === undefined;
 }
 
-/** What only its writer can see is not known to those the new record is for. */
+/** A private memory does not count as known to the new memory's readers, unless the scopes are equal. */
 function isScopeAsWide({ scope = "team" }: Memory, input: Comparable): boolean {
   return scope === "team" || scope === input.scope;
 }
 
-/** Who names a record in one of these ways knows of it. */
+/** Relation kinds that show that the writer knows the related memory. */
 const ACKNOWLEDGING_KINDS: ReadonlySet<string> = new Set([
   "continues-from",
   "supersedes",
@@ -110,11 +113,12 @@ const ACKNOWLEDGING_KINDS: ReadonlySet<string> = new Set([
   "contradicts",
 ]);
 
+/** Returns the ids that an input relates to in one of these ways. */
 export function acknowledgedIdsOf({ relations = [] }: MemoryInput): ReadonlySet<string> {
   return new Set(relations.filter(({ kind }) => ACKNOWLEDGING_KINDS.has(kind)).map(({ to }) => to));
 }
 
-/** Something that was said twice goes on from the first; what speaks against it takes its place. */
+/** The suggested relations: a repetition continues the first memory, a contradiction supersedes it. */
 const RELATIONS = {
   same: ["continues-from", "supersedes", "corrects"],
   contradicts: ["supersedes", "corrects", "continues-from"],
@@ -131,10 +135,10 @@ function suggestionsFor(
   }));
 }
 
-/** Less in common than this, and they are neither the same nor against each other. */
+/** The share of words that two statements must have in common to be worth comparing. */
 const MIN_OVERLAP = 0.3;
 
-/** For each text of a list, the earlier ones worth judging: all pairs of a large batch would be slow. */
+/** Returns, for each text of a list, the earlier ones to compare with; comparing all pairs would be slow. */
 export function findEarlierCandidates(texts: readonly string[]): readonly (readonly number[])[] {
   const having = new Map<string, number[]>();
   return texts.map((text, i) => {
@@ -151,7 +155,7 @@ export function findEarlierCandidates(texts: readonly string[]): readonly (reado
   });
 }
 
-/** The words of a text that tell most, once each, in order; all of a short one. */
+/** Returns the most significant words of a text, once each, in order; all words of a short text. */
 function searchTextOf(content: string): string {
   const { tokens } = statementOf(content);
   const distinct = [...new Map(tokens.map((token) => [token.key, token])).values()];
@@ -165,7 +169,7 @@ function searchTextOf(content: string): string {
     .join(" ");
 }
 
-/** From the bundled table, whatever embedder the hub has: one word at a time, at once. */
+/** Compares two words by the bundled word vectors, synchronously, whichever embedder the hub uses. */
 export const nearness: WordSimilarity = (a, b) => {
   const words = bundledWordVectors();
   const [x, y] = [words.vectorOf(a), words.vectorOf(b)];

@@ -1,8 +1,8 @@
 /**
- * Carrying out the rules of retention. First it is found out what goes; then a record says so, with the
- * link each trace is left at, on a chain that verification reads; then it goes, slice by slice, among
- * the writes of everybody else. Whatever happens in between, what is missing is vouched for, and the
- * next pruning goes on from there.
+ * Prunes traces and events according to the retention rules. First it determines what to delete; then it
+ * writes a record with the link at which each trace is cut, on a chain that verification reads; then it
+ * deletes, slice by slice, between other writes. If it is interrupted, the record accounts for everything
+ * that is missing, and the next run continues.
  */
 import * as z from "zod";
 import { parseOrThrow } from "../../envelope/violations.ts";
@@ -17,16 +17,17 @@ import { type RetentionRules, retentionRules } from "./retention.ts";
 import { drainTraces } from "./trace.ts";
 import { allTraces, sessionOf } from "./traces.ts";
 
-/** Rows that go in one transaction: about a millisecond in which others wait. */
+/** Rows deleted per transaction; other writers wait about 1 ms for one. */
 const SLICE = 200;
-/** Traces that one record vouches for: far less than a record may have. */
+/** Traces listed in one record; well below the size limit of a record. */
 const MAX_TRACES_PER_RECORD = 100;
 const DAY_MS = 24 * 3_600_000;
 
+/** Options of prune(). */
 export const PruneSchema = z.strictObject({
-  /** Only tells what would go. */
+  /** Only returns what would be deleted. Default: false. */
   dryRun: z.boolean().default(false),
-  /** The time that days are counted from, in milliseconds; else now. */
+  /** The time that days are counted from, in ms since the epoch. Default: now. */
   now: z.int().min(0).optional(),
   onProgress: z
     .custom<(progress: PruneProgress) => void>((it) => typeof it === "function")
@@ -35,40 +36,44 @@ export const PruneSchema = z.strictObject({
 
 export type PruneOptions = z.input<typeof PruneSchema>;
 
+/** The progress of a run. */
 export interface PruneProgress {
-  /** Records and events that have gone, and how many there are to go. */
+  /** Trace steps and events deleted so far. */
   readonly done: number;
+  /** Trace steps and events to delete in this run. */
   readonly total: number;
 }
 
+/** What is pruned of one session's trace. */
 export interface PrunedSession {
   readonly session: string;
   readonly steps: number;
-  /** True when some of its steps stay because something refers to one of them. */
+  /** Whether some of its steps stay because another record references one of them. */
   readonly kept: boolean;
 }
 
+/** The result of a run, or with `dryRun` what would happen. */
 export interface PruneReport {
   readonly rules: RetentionRules;
   readonly dryRun: boolean;
-  /** Traces of which something goes, and those that stay whole although they are old enough. */
+  /** The traces due for pruning, including those that stay whole because they are referenced. */
   readonly sessions: readonly PrunedSession[];
   readonly steps: number;
   readonly events: number;
-  /** Of the steps' texts: room that the store uses again, before it grows. */
+  /** The size of the deleted steps' texts; the store reuses this space before it grows. */
   readonly bytes: number;
 }
 
 interface Plan {
   readonly trace: TraceBranch;
-  /** The last step that goes; 0: none. */
+  /** The last step to delete; 0 if none. */
   readonly upTo: number;
   readonly steps: number;
   readonly bytes: number;
   readonly kept: boolean;
 }
 
-/** `by` is who wants it so; else it is the hub itself, by the rules. */
+/** Applies the retention rules. `by`: the agent that asked for it. Default: the hub. */
 export async function prune(
   workspace: Workspace,
   by: Author | undefined,
@@ -103,14 +108,14 @@ export async function prune(
   return { ...planned, ...gone, events };
 }
 
-/** Also where no record is written that the store would refuse: events go without one. */
+/** Checks the agent here because the store does not: events are deleted without a record. */
 async function requireAuthor(workspace: Workspace, { agent, signer }: Author): Promise<void> {
   const known = await requireAgent(workspace, agent);
   if (known.status === "disabled") throw agentDisabled(known.id, "agent");
   requireAgentKey(known, signer);
 }
 
-/** What the rules say of each trace that is due, and what can go of it. */
+/** Returns the traces that are due, and how much of each can be deleted. */
 async function plansFor(
   workspace: Workspace,
   { traces: rule }: RetentionRules,
@@ -169,7 +174,7 @@ async function hubItself(workspace: Workspace): Promise<Author> {
   return { agent: SYSTEM, instance: workspace.ids.mint("session") };
 }
 
-/** Says, before anything goes, what may be gone from now on, by whom, and where each chain goes on. */
+/** Records, before anything is deleted, which steps may be missing from now on and where chains continue. */
 async function recordPruning(
   workspace: Workspace,
   plans: readonly Plan[],
@@ -182,7 +187,7 @@ async function recordPruning(
     by,
     {
       type: "pruning",
-      content: `${by.agent} had ${plans.length} traces pruned by the rules of retention.`,
+      content: `${by.agent} pruned ${plans.length} traces according to the retention rules.`,
       data: { by: by.agent, traces },
     },
     { ids, now: clock.now(), limits },
@@ -195,7 +200,7 @@ async function recordPruning(
     case "lease_lost":
     case "entry_changed":
     case "tip_moved":
-      throw new Error(`a plain record was refused: ${outcome.kind}`);
+      throw new Error(`unexpected outcome of writing a pruning record: ${outcome.kind}`);
     default:
       throw await refusalError(workspace, outcome);
   }
@@ -210,7 +215,7 @@ async function prunedOf(workspace: Workspace, { trace, upTo }: Plan): Promise<Pr
     filter: {},
     limit: 1,
   });
-  if (row?.seq !== upTo) throw new Error(`step ${upTo} of ${branch} is not there`);
+  if (row?.seq !== upTo) throw new Error(`step ${upTo} of ${branch} does not exist`);
   return { branch, seq: upTo, storedAt: row.storedAt, link: row.link };
 }
 

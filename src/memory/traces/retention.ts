@@ -1,7 +1,7 @@
 /**
- * Retention: how long traces and events are kept, as data of the workspace, and carrying it out. What a
- * team remembers is never touched; a step that something refers to stays, with all after it. Without
- * rules nothing is pruned, and nobody prunes by himself.
+ * The retention rules of a workspace: how long traces and events are kept. Memories are never pruned, and a
+ * step that another record references stays, with all steps after it. Without rules nothing is pruned, and
+ * pruning only runs when it is called (see prune.ts).
  */
 import * as z from "zod";
 import { parseOrThrow } from "../../envelope/violations.ts";
@@ -10,40 +10,43 @@ import { changeEntry } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 const RETENTION = "retention";
-/** One per workspace. */
+/** The name of the only entry of this kind. */
 const RULES = "rules";
 
 const Count = z.int().min(0).max(Number.MAX_SAFE_INTEGER);
-/** A century: longer is for ever, which is what no rule says. */
+/** A century; to keep something permanently, omit the rule. */
 const Days = z.number().min(0).max(36_525);
 
+/** The rules. A rule that is absent keeps everything. */
 export const RetentionSchema = z.strictObject({
   events: z
     .strictObject({
-      /** Older ones go. */
+      /** Prunes events older than this. */
       days: Days.optional(),
-      /** So many stay at most, the newest. */
+      /** Keeps at most this many events, the newest. */
       keep: Count.optional(),
     })
     .optional(),
   traces: z
     .strictObject({
-      /** Traces whose last step is older go. */
+      /** Prunes traces with a last step older than this. */
       days: Days.optional(),
-      /** The traces of so many sessions stay at most, those heard of last. */
+      /** Keeps at most this many sessions' traces, those with the latest steps. */
       sessions: Count.optional(),
     })
     .optional(),
 });
 
+/** Retention rules as a caller passes them. */
 export type RetentionRules = z.input<typeof RetentionSchema>;
 
+/** Returns the rules; empty if none are set. */
 export async function retentionRules({ store, name }: Workspace): Promise<RetentionRules> {
   const entry = await store.findEntry(name, RETENTION, RULES);
   return entry === undefined ? {} : parseText({ id: "the retention rules", text: entry.value });
 }
 
-/** Sets the rules, all of them: what is not named is kept for ever. */
+/** Replaces all rules; what is not named is kept permanently. */
 export async function setRetention(
   workspace: Workspace,
   rules: RetentionRules,

@@ -1,8 +1,8 @@
 /**
- * Steps on their way to the store: a bounded buffer, written in batches by count or after a few
- * milliseconds, one batch at a time, so that tracing takes its turn among the writes and never crowds
- * them out. Every step is answered: stored, or rejected and counted. The steps of one call are stored
- * together or not at all.
+ * Buffers trace steps on their way to the store. The buffer is bounded and written in batches, when it has
+ * enough steps or after a few milliseconds, one batch at a time, so that tracing shares the store with other
+ * writes and does not delay them. Every step is either stored, or rejected and counted; the steps of one
+ * call are stored together or not at all.
  */
 import { BatonError } from "../../base/errors.ts";
 import { traceBranch } from "../../store/visibility.ts";
@@ -11,39 +11,41 @@ import { type Author, type Memory, placedMemory, type WrittenRecord } from "../r
 import { refusalError } from "../refusals.ts";
 import { findEarlierWrite } from "../remember.ts";
 
-/** How long a step waits for company. */
+/** How long a step waits for others before it is written. */
 const FLUSH_DELAY_MS = 4;
-/** Steps of one batch: others who write wait for about a millisecond. */
+/** Steps per batch; other writers wait about 1 ms for one. */
 const BATCH = 64;
 
+/** A step ready to be stored. */
 export interface WrittenStep {
   readonly written: WrittenRecord;
   /**
-   * Throws when it refers to what its author may not see, or may not build on. Asked when its turn has
-   * come and not before: so steps keep their order.
+   * Throws if the step references a memory that its author may not see or that is quarantined. Called when
+   * the step is written, not before, so that steps keep their order.
    */
   readonly refuse?: () => Promise<void>;
 }
 
 interface QueuedStep extends WrittenStep {
   readonly author: Author;
-  /** The call it came with. */
+  /** Identifies the call that the step belongs to. */
   readonly call: object;
   resolve(memory: Memory): void;
   reject(error: unknown): void;
 }
 
-/** What came of all that was traced. */
+/** What became of the traced steps of an open hub. */
 export interface TraceCounts {
   readonly stored: number;
   readonly failed: number;
   readonly waiting: number;
 }
 
+/** The trace buffer of one workspace. */
 export class TraceLog {
   readonly #workspace: Workspace;
   readonly #waiting: QueuedStep[] = [];
-  /** By session: why its first step since the last flush was not stored. */
+  /** By session: the error of the first step since the last flush that was not stored. */
   readonly #failures = new Map<string, unknown>();
   readonly #expected = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -61,7 +63,7 @@ export class TraceLog {
     return { stored: this.#stored, failed: this.#failed, waiting };
   }
 
-  /** All of them go into the buffer, or none. */
+  /** Buffers all steps or none; resolves when they are stored. Throws `limit_exceeded` (traceBuffer). */
   add(author: Author, steps: readonly WrittenStep[]): Promise<Memory[]> {
     this.#refuseFull(steps.length);
     const call = {};
@@ -74,22 +76,23 @@ export class TraceLog {
     if (this.#waiting.length >= BATCH) this.#write();
     else this.#timer ??= setTimeout(() => this.#write(), FLUSH_DELAY_MS);
     const all = Promise.all(stored);
-    all.catch(() => {}); // Who does not wait is told by flush, not by the end of its process.
+    all.catch(() => {}); // A caller that does not wait gets the error from flush(), not a crash.
     return all;
   }
 
-  /** Steps that are about to be added, or refused. */
+  /** Makes drain() wait for steps that are about to be added or refused. */
   expect(arrival: Promise<void>): void {
     this.#expected.add(arrival);
     void arrival.then(() => this.#expected.delete(arrival));
   }
 
-  /** Steps that did not get as far as the buffer. */
+  /** Counts steps that were refused before they reached the buffer. */
   refused(author: Author, steps: number, error: unknown): void {
     this.#failed += steps;
     if (!this.#failures.has(author.instance)) this.#failures.set(author.instance, error);
   }
 
+  /** Waits until all steps are stored; throws the first error of this session's steps since the last call. */
   async flush({ instance }: Author): Promise<void> {
     await this.drain();
     if (!this.#failures.has(instance)) return;
@@ -98,6 +101,7 @@ export class TraceLog {
     throw error;
   }
 
+  /** Waits until no steps are left to store, whether they were stored or rejected. */
   async drain(): Promise<void> {
     while (this.#expected.size > 0 || this.#waiting.length > 0 || this.#writing !== undefined) {
       await Promise.all(this.#expected);
@@ -111,9 +115,9 @@ export class TraceLog {
     const actual = this.counts.waiting + more;
     if (actual <= max) return;
     throw new BatonError("limit_exceeded", {
-      message: `${actual} steps would wait to be stored, the limit traceBuffer is ${max}.`,
+      message: `The trace buffer would hold ${actual} steps; the limit traceBuffer is ${max}.`,
       path: "trace",
-      hint: "Wait for trace() now and then (await), or open the hub with limits: { traceBuffer: … }.",
+      hint: "Await trace() from time to time, or open the hub with limits: { traceBuffer: … }.",
       details: { limit: "traceBuffer", max, actual },
     });
   }
@@ -136,7 +140,7 @@ export class TraceLog {
     }
   }
 
-  /** As many as a batch has, and the rest of the call that its last step came with. */
+  /** Returns the length of a batch, extended to the end of the last step's call. */
   #batchLength(): number {
     let length = Math.min(BATCH, this.#waiting.length);
     const last = this.#waiting[length - 1]?.call;
@@ -168,7 +172,7 @@ export class TraceLog {
     }
   }
 
-  /** Of a call with ids that were used before: those of the same steps are answered, the others stored. */
+  /** Handles a call with used ids: steps stored earlier are answered from the store, the others stored. */
   async #appendNew(steps: readonly QueuedStep[], refusal: BatonError): Promise<void> {
     const before = await Promise.all(
       steps.map(async ({ written }) => (await findEarlierWrite(this.#workspace, [written]))?.[0]),
@@ -184,7 +188,7 @@ export class TraceLog {
     }
   }
 
-  /** In their order, all in one; or, when the store refuses one of them, each call by itself. */
+  /** Stores the steps in order in one write; if the store refuses one, each call separately. */
   async #append(steps: readonly QueuedStep[]): Promise<void> {
     const { store, name } = this.#workspace;
     const branch = traceBranch(steps[0]?.author.instance ?? "");
@@ -195,7 +199,8 @@ export class TraceLog {
         this.#stored += steps.length;
         for (const [i, { written, resolve }] of steps.entries()) {
           const place = outcome.places[i];
-          if (place === undefined) throw new Error("a step was appended, no place came back");
+          if (place === undefined)
+            throw new Error("the store returned no position for a stored step");
           resolve(placedMemory(written, place, branch));
         }
         return;
@@ -212,7 +217,7 @@ export class TraceLog {
         case "lease_lost":
         case "entry_changed":
         case "tip_moved":
-          throw new Error(`a plain record was refused: ${outcome.kind}`);
+          throw new Error(`unexpected outcome of writing trace steps: ${outcome.kind}`);
         default:
           throw await refusalError(this.#workspace, outcome);
       }

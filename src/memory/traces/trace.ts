@@ -1,7 +1,7 @@
 /**
- * A step of a trace: a tool call, a prompt, a result, whatever an agent did. A memory like any other,
- * of type `trace`, on the chain of its session, so that it can be pruned with it. What was done stands
- * in its data, as it was; its content is the same for reading and searching.
+ * Writes trace steps: a tool call, a prompt, a result, or anything else an agent did. A step is a memory of
+ * type `trace` on the chain of its session, so that it can be pruned with it. Its data contains the step as
+ * given; its content is a rendering for reading and search.
  */
 import * as z from "zod";
 import { clip } from "../../base/clip.ts";
@@ -18,28 +18,30 @@ import { runEachWithoutSecrets, type WithSecrets } from "../redaction/secret-pol
 import { refuseInvisibleReferences } from "../reference-visibility.ts";
 import { type TraceCounts, TraceLog, type WrittenStep } from "./trace-log.ts";
 
+/** The memory type of a step. */
 export const TRACE = "trace";
 
-/** The kinds agents really use. Any other lower-case word is fine too. */
+/** The common kinds of steps. Any other lower-case word is valid too. */
 export const STEP_KINDS = ["tool", "prompt", "result", "error"] as const;
 
-/** What of an input or output can be read and searched; all of it stands in the data. */
+/** The characters of an input or output in the content; the data contains all of it. */
 const MAX_RENDERED_LENGTH = 8_000;
 
 const Label = z.string().min(1).max(FORMAT_LIMITS.nameLength);
 
+/** Input of trace(). */
 export const StepSchema = z.strictObject({
   content: z.string().max(FORMAT_LIMITS.textLength).optional(),
-  /** Given by callers that retry: the same step again is the same step. */
+  /** Set by callers that retry: a step with the same id and content is stored once. */
   id: MemoryId.optional(),
   input: z.unknown().optional(),
   kind: z
     .string()
     .max(FORMAT_LIMITS.nameLength)
     .regex(/^[a-z][a-z0-9_-]*$/, { error: "must be a lower-case word such as tool" }),
-  /** How long it took, in milliseconds. */
+  /** The duration, in ms. */
   ms: z.number().min(0).optional(),
-  /** Of the tool, or the model. */
+  /** The name of the tool or model. */
   name: Label.optional(),
   ok: z.boolean().optional(),
   output: z.unknown().optional(),
@@ -49,24 +51,25 @@ export const StepSchema = z.strictObject({
   task: Name.optional(),
 });
 
+/** A step as a caller passes it. */
 export type TraceStep = z.input<typeof StepSchema>;
 type CheckedStep = z.output<typeof StepSchema>;
 
-/** What a step's record has as data. */
+/** The data of a step's record. */
 export type TraceData = Pick<
   CheckedStep,
   "content" | "input" | "kind" | "ms" | "name" | "ok" | "output"
 >;
 
-/** The same schema, compiled: checked on every call, also by those who trace a lot. */
+/** The same schema, compiled, because agents may trace very often. */
 const CompiledStep = compileLazily(StepSchema);
 
-/** By the workspace's root: all agents of a hub share one, which the hub empties when it closes. */
+/** By the workspace's root: all agents of a hub share one log, which the hub drains when it closes. */
 const logs = new WeakMap<object, TraceLog>();
 
 /**
- * Notes down what was done. Returns when it is stored; who does not wait for it goes on at once, and
- * learns from `flush` whether all of it was. Refused, and counted, when more waits than may.
+ * Traces steps. Resolves when they are stored. A caller that does not wait learns from flushTraces() whether
+ * all were stored. Rejects with `limit_exceeded` if the buffer is full; rejected steps are counted.
  */
 export function traceSteps(
   workspace: Workspace,
@@ -80,7 +83,7 @@ export function traceSteps(
   const traced = runEachWithoutSecrets(workspace, steps, async (heard) => {
     isHeard = true;
     try {
-      return log.add(author, writeSteps(workspace, author, heard)); // Told of by the log from here on.
+      return log.add(author, writeSteps(workspace, author, heard)); // From here on the log reports errors.
     } catch (error) {
       log.refused(author, steps.length, error);
       throw error;
@@ -93,21 +96,22 @@ export function traceSteps(
     log.refused(author, steps.length, error);
     arrive();
   });
-  // What is done about a secret in it is being asked: flushing and closing wait for that.
+  // The secret policy is still being read: flushing and closing wait for these steps.
   if (!isHeard) log.expect(new Promise((resolve) => (arrive = resolve)));
   return traced;
 }
 
-/** Waits until all that was traced is stored; throws what an author's steps were refused with. */
+/** Waits until all steps are stored; throws the first error of the author's steps. */
 export async function flushTraces({ root }: Workspace, author: Author): Promise<void> {
   await logs.get(root)?.flush(author);
 }
 
-/** Waits until nothing is left to store, whatever came of it. */
+/** Waits until no steps are left to store, whether they were stored or rejected. */
 export async function drainTraces({ root }: Workspace): Promise<void> {
   await logs.get(root)?.drain();
 }
 
+/** Returns how many steps of this hub were stored, failed and are waiting. */
 export function traceCounts({ root }: Workspace): TraceCounts {
   return logs.get(root)?.counts ?? { stored: 0, failed: 0, waiting: 0 };
 }
@@ -119,8 +123,8 @@ function writeSteps(
 ): WrittenStep[] {
   if (!Array.isArray(steps) || steps.length === 0) {
     throw new BatonError("invalid_input", {
-      message: "There is nothing to trace: the list is empty.",
-      hint: 'Pass at least one step, for instance { kind: "tool", name: "grep", input, output }.',
+      message: "The list of steps is empty.",
+      hint: 'Pass at least one step, for example { kind: "tool", name: "grep", input, output }.',
     });
   }
   const { ids, clock, limits } = workspace;
@@ -151,7 +155,7 @@ function recordOf({ id, refs, run, tags, task, ...data }: CheckedStep) {
   return { id, type: TRACE, content: renderStep(data), data: defined(data), refs, run, tags, task };
 }
 
-/** Keys nobody gave are not there: canonical text knows no undefined. */
+/** Removes undefined keys, because canonical JSON has no undefined. */
 const defined = (data: TraceData): Record<string, unknown> =>
   Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
 
@@ -167,7 +171,7 @@ function renderStep({ kind, name, ok, ms, content, input, output }: TraceData): 
     .join("\n");
 }
 
-/** What cannot be written is refused with its path when the data is: here it is left out. */
+/** Renders a value. What JSON cannot represent is omitted here, and refused with its path in the data. */
 function renderValue(value: unknown): string {
   if (typeof value === "string") return clip(value, MAX_RENDERED_LENGTH);
   try {

@@ -1,4 +1,4 @@
-/** Reading traces back: which sessions have one, and the newest steps of a session, task or agent. */
+/** Reads traces: the sessions that have one, and the newest steps of a session, task or agent. */
 
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
@@ -16,10 +16,12 @@ import { type Memory, memoryOf } from "../record.ts";
 import { visibilityOf } from "../visibility.ts";
 import { TRACE } from "./trace.ts";
 
+/** Input of listTraceSteps(). */
 export const TracesSchema = z.strictObject({
   agent: AgentName.optional(),
-  /** The `next` of the page before: the step to go back from. */
+  /** The `next` of the previous page: returns steps older than this one. */
   after: MemoryId.optional(),
+  /** Default: 100; at most `pageSize`. */
   limit: z.int().positive().default(100),
   session: Name.optional(),
   tag: z.string().min(1).optional(),
@@ -28,7 +30,7 @@ export const TracesSchema = z.strictObject({
 
 export type TracesQuery = z.input<typeof TracesSchema>;
 
-/** The newest steps that fit, in the order they were stored. */
+/** Returns the newest matching steps, oldest first. Throws `unknown_session` if a session has no trace. */
 export async function listTraceSteps(
   workspace: Workspace,
   query: TracesQuery,
@@ -66,7 +68,7 @@ export async function listTraceSteps(
   return { ...rest, items: items.map(memoryOf).reverse() };
 }
 
-/** One session's steps, or those of all; and nothing else. */
+/** Limits a query to the steps of one session, or of all sessions. */
 async function traceVisibility(
   workspace: Workspace,
   session: string | undefined,
@@ -86,41 +88,46 @@ async function requireSession(workspace: Workspace, session: string): Promise<vo
   if (sessions.includes(session)) return;
   const near = nearestNames(session, sessions);
   throw new BatonError("unknown_session", {
-    message: `No session "${session}" has left a trace in workspace "${workspace.name}".`,
+    message: `Session "${session}" has no trace in workspace "${workspace.name}".`,
     path: "session",
     hint:
-      near.length > 0 ? `Did you mean ${near.join(" or ")}?` : "See which have: baton trace list.",
+      near.length > 0
+        ? `Did you mean ${near.join(" or ")}?`
+        : "Run baton trace list to see the sessions.",
     details: { session, near },
   });
 }
 
-/** A session's trace as it stands. */
+/** The trace of one session. */
 export interface TraceInfo {
   readonly session: string;
   /** The agent and task of the last step the reader may see. */
   readonly agent?: string;
   readonly task?: string;
-  /** Steps there are, also quarantined ones, and how many before them were pruned. */
+  /** The number of stored steps, including quarantined ones. */
   readonly steps: number;
+  /** The number of pruned steps before them. */
   readonly pruned: number;
-  /** Store time of the first step that is left; absent when all were pruned. */
+  /** When the first remaining step was stored, in ms since the epoch; absent if all were pruned. */
   readonly from?: number;
-  /** Store time of the last step there was. */
+  /** When the last step was stored, in ms since the epoch. */
   readonly until: number;
 }
 
+/** Input of traceSessions(). */
 export const SessionsSchema = z.strictObject({
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: z
     .string()
     .regex(/^\d{1,15}:/)
     .optional(),
+  /** Default: 20; at most `pageSize`. */
   limit: z.int().positive().default(20),
 });
 
 export type TraceSessionsQuery = z.input<typeof SessionsSchema>;
 
-/** The sessions that left a trace, the one that was heard of last first. */
+/** Returns the sessions that have a trace, the one with the latest step first. */
 export async function traceSessions(
   workspace: Workspace,
   query: TraceSessionsQuery,
@@ -164,7 +171,7 @@ async function infoOf(
   };
 }
 
-/** Every trace there is or was. */
+/** Returns all traces, including completely pruned ones. */
 export async function allTraces({ store, name, limits }: Workspace): Promise<TraceBranch[]> {
   const found: TraceBranch[] = [];
   const limit = limits.pageSize;
@@ -178,5 +185,6 @@ export async function allTraces({ store, name, limits }: Workspace): Promise<Tra
   return found;
 }
 
+/** Returns the session of a trace branch. */
 export const sessionOf = ({ branch }: Pick<TraceBranch, "branch">): string =>
   branch.slice(traceBranch("").length);

@@ -59,11 +59,11 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     const { items: hits, meaning } = await recalled(hub, "where is the kitten?");
     expect(hits[0]?.memory.content).toBe(contents[0]);
     expect(hits[0]?.parts.meaning).toBeGreaterThan(0);
-    expect(hits[0]?.why.join()).toContain("means something alike (1.00)");
+    expect(hits[0]?.why.join()).toContain("similar meaning (1.00)");
     expect(meaning).not.toBe("none");
     const words = await hub.recall("where is the kitten?", { meaning: false });
     expect(words.items).toEqual([]);
-    expect(words.meaning).toBe("not asked for");
+    expect(words.meaning).toBe("not requested");
   });
 
   it("follows meaning where words say little of what was asked, and words where they say it [MEM-8]", async () => {

@@ -57,8 +57,8 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     }
     const [first] = hits;
     expect(first?.said).toEqual(["choose", "rest"]);
-    expect(first?.why).toContain('says "choose", "rest"');
-    expect(first?.why).toContain("is by whom the question names");
+    expect(first?.why).toContain('contains "choose", "rest"');
+    expect(first?.why).toContain("is by an agent the question names");
     expect(first?.parts.author).toBeGreaterThan(0);
   });
 
@@ -71,7 +71,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     const answer = hits.find(({ memory }) => memory.content.startsWith("Postgres"));
     expect(answer?.heard).toEqual(["database", "invoices"]);
     expect(answer?.parts.near).toBeGreaterThan(0);
-    expect(answer?.why.join()).toContain("stands beside mem_");
+    expect(answer?.why.join()).toContain("is next to mem_");
     expect(hits.map(({ memory }) => memory.content)).not.toContain("Lunch is at noon.");
   });
 
@@ -148,7 +148,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect(await ids({ depth: 2 })).toEqual([root.id, why.id, fix.id]);
     expect(await ids({ depth: 2, visits: 1 })).toEqual([root.id, why.id]);
     const { items: hits } = await hub.recall("slow checkout");
-    expect(hits[1]?.why).toContainEqual(`is connected (derived-from) with ${root.id}`);
+    expect(hits[1]?.why).toContainEqual(`is related (derived-from) to ${root.id}`);
   });
 
   it("lets what was superseded or corrected rank no more; its successor takes its place [MEM-8 MEM-9]", async () => {
