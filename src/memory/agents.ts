@@ -217,7 +217,7 @@ async function register(
 ): Promise<Identity> {
   const signer = checked.key === undefined ? undefined : signerOf(checked.key);
   return retryWrite(
-    { what: `The registration of "${name}" was overtaken`, path: "agent" },
+    { what: `The registration of "${name}" was changed`, path: "agent" },
     async () => {
       const current = await workspace.store.findAgent(workspace.name, name);
       if (current !== undefined) requireAgentKey(current, signer);

@@ -1,7 +1,7 @@
 /**
- * A branch as the registry has it: one entry per branch, changed by compare-and-set, which says where it
- * left its base and what was merged into it. That it is closed is an entry of its own, which the store
- * minds: no record goes onto a closed branch. The trunk has an entry once something was merged into it.
+ * The stored form of a branch: one entry per branch, changed by compare-and-set, with its fork from the base
+ * and the merges into it. Closing is a separate entry that the store checks: it refuses records on a closed
+ * branch. The main branch has an entry once something was merged into it.
  */
 import { BatonError } from "../../base/errors.ts";
 import { type BranchRange, isTraceBranch, MAIN_BRANCH } from "../../store/visibility.ts";
@@ -9,24 +9,26 @@ import { type BranchRange, isTraceBranch, MAIN_BRANCH } from "../../store/visibi
 /** The kind of a branch's entry. */
 export const BRANCH = "branch";
 
-/** A merge into a branch: what can be seen since. */
+/** A merge into a branch, which makes the merged lines visible. */
 export interface Merge {
   readonly branch: string;
-  /** The branch itself up to its tip, and what had been merged into it. */
+  /** The merged branch up to its tip, and the lines merged into that branch before. */
   readonly lines: readonly BranchRange[];
-  /** The record that says so, on the branch it was merged into. */
+  /** The id of the merge record, on the branch it was merged into. */
   readonly record: string;
 }
 
-/** Where a branch left its base. */
+/** The point where a branch left its base. */
 export interface Fork {
-  /** The last record of the base it sees; empty where there was none, or not everybody may see it. */
+  /** The last visible record of the base; empty if there was none or it is private. */
   readonly memory: string;
-  /** How many merges the base had. */
+  /** The number of merges into the base at that point. */
   readonly merges: number;
+  /** The position on the base. */
   readonly seq: number;
 }
 
+/** The value of a branch's entry; without `base` for the main branch. */
 export type BranchValue =
   | { readonly base?: undefined; readonly merges: readonly Merge[] }
   | {
@@ -36,23 +38,23 @@ export type BranchValue =
       readonly merges: readonly Merge[];
     };
 
-/** How a branch ended. */
+/** How a branch was closed. */
 export interface ClosedValue {
   readonly as: "merged" | "abandoned";
   readonly by: string;
-  /** The record that says so. */
+  /** The id of the record that closed it. */
   readonly record: string;
 }
 
-/** Refuses names that mean something else. */
+/** Throws `invalid_input` for the name of the main branch or of a trace. */
 export function refuseReserved(name: string): void {
   if (name !== MAIN_BRANCH && !isTraceBranch(name)) return;
   throw new BatonError("invalid_input", {
     message:
       name === MAIN_BRANCH
-        ? `"${MAIN_BRANCH}" is the trunk: it is always there.`
-        : `"${name}" is a name of traces, which are kept apart.`,
+        ? `"${MAIN_BRANCH}" is the main branch, which always exists.`
+        : `The branch name "${name}" is reserved for traces.`,
     path: "branch",
-    hint: "Name it after the run and who works on it, for instance run-42/planner.",
+    hint: "Name it after the run and the agent, for example run-42/planner.",
   });
 }

@@ -1,7 +1,7 @@
 /**
- * Branches: beginning one, listing them, giving one up. What a branch is stands in the registry
- * (branch.ts) and on its own chain: its first record says where it left its base, its last how it
- * ended. Giving one up leaves nothing on the base; its records can still be read by their ids.
+ * Creates, lists and abandons branches. A branch is described by its entries (branch.ts) and its chain: the
+ * first record states where it left its base, the last one how it was closed. Abandoning leaves nothing on
+ * the base; the records can still be read by id.
  */
 
 import * as z from "zod";
@@ -28,22 +28,23 @@ import { redactSecrets } from "../redaction/secret-policy.ts";
 import { refusalError } from "../refusals.ts";
 import { BRANCH, type BranchValue, type ClosedValue, type Fork, refuseReserved } from "./branch.ts";
 
+/** A branch as callers see it. */
 export interface BranchInfo {
   readonly name: string;
-  /** The branch it left. */
+  /** The branch it was created from. */
   readonly base: string;
-  /** The last record of its base that it sees; `memory` is absent if there is none or it is private. */
+  /** The last record of the base that it sees; `memory` is absent if there is none or it is private. */
   readonly fork: { readonly memory?: string; readonly seq: number };
   readonly state: "open" | "merged" | "abandoned";
-  /** Who began it, and when. */
+  /** The agent that created it. */
   readonly by: string;
   /** Branches that were merged into it. */
   readonly merged: readonly string[];
-  /** The record that says how it ended. */
+  /** The id of the record that closed it; absent if it is open. */
   readonly closedBy?: string;
 }
 
-/** A branch as its entries have it, with what a change of them is based on. */
+/** A branch as stored, with the revision for compare-and-set. */
 export interface StoredBranch {
   readonly name: string;
   readonly value: BranchValue;
@@ -51,13 +52,15 @@ export interface StoredBranch {
   readonly closed: ClosedValue | undefined;
 }
 
+/** Returns the name if it is valid; throws `invalid_input` otherwise. */
 export const parseBranchName = (name: string, path = "branch"): string =>
   parseOrThrow(BranchName, name, { code: "invalid_input", what: "The branch", prefix: path });
 
+/** Serializes the value of a branch entry. */
 export const serializeBranchValue = (value: BranchValue | ClosedValue): string =>
   canonicalJson(value, "invalid_input", "branch");
 
-/** The branch of this name; the trunk is always there. */
+/** Returns a branch by name; the main branch always exists. Throws `unknown_branch`. */
 export async function requireBranch(workspace: Workspace, name: string): Promise<StoredBranch> {
   const checked = parseBranchName(name);
   const { store, name: where } = workspace;
@@ -85,29 +88,31 @@ async function unknownBranch(workspace: Workspace, name: string): Promise<BatonE
     known.map((entry) => entry.name),
   );
   return new BatonError("unknown_branch", {
-    message: `There is no branch "${name}" in workspace "${where}".`,
+    message: `Branch "${name}" does not exist in workspace "${where}".`,
     path: "branch",
     hint:
       near.length > 0
         ? `Did you mean ${near.map((each) => `"${each}"`).join(" or ")}?`
-        : `Begin it first: agent.branches.create("${name}").`,
+        : `Create it first: agent.branches.create("${name}").`,
     details: { branch: name, near },
   });
 }
 
+/** Builds `branch_closed`. */
 export function branchClosed({ name, closed }: StoredBranch): BatonError {
   return new BatonError("branch_closed", {
-    message: `The branch "${name}" was ${closed?.as ?? "closed"} by ${closed?.by ?? "somebody"}.`,
+    message: `The branch "${name}" was ${closed?.as ?? "closed"} by ${closed?.by ?? "another agent"}.`,
     path: "branch",
     hint: "Write on its base, or on a new branch.",
     details: { branch: name, record: closed?.record },
   });
 }
 
+/** Options of beginBranch(). `from`: the base. Default: the workspace's branch. */
 export const BeginSchema = z.strictObject({ from: z.string().optional() });
 export type BeginOptions = z.input<typeof BeginSchema>;
 
-/** Begins a branch where its base stands now. */
+/** Creates a branch at the current tip of its base. Throws `id_conflict` if the name is in use. */
 export async function beginBranch(
   workspace: Workspace,
   author: Author,
@@ -126,7 +131,7 @@ export async function beginBranch(
   const relations = fork.memory === "" ? [] : [{ kind: "branches-from" as const, to: fork.memory }];
   const record = {
     type: "branch",
-    content: `${author.agent} began "${name}" from "${base.name}".`,
+    content: `${author.agent} created "${name}" from "${base.name}".`,
     data: { base: base.name, seq: fork.seq },
     relations,
   };
@@ -138,20 +143,20 @@ export async function beginBranch(
       return;
     case "entry_changed":
       throw new BatonError("id_conflict", {
-        message: `There is a branch "${name}" already.`,
+        message: `Branch "${name}" already exists.`,
         path: "branch",
-        hint: `Go on with it (agent.branches.use("${name}")), or choose another name.`,
+        hint: `Use it (agent.branches.use("${name}")), or choose another name.`,
         details: { id: name },
       });
     case "lease_lost":
     case "tip_moved":
-      throw new Error(`${memory} was refused: ${outcome.kind}`);
+      throw new Error(`unexpected outcome of writing ${memory}: ${outcome.kind}`);
     default:
       throw await refusalError(workspace, outcome);
   }
 }
 
-/** Where a base stands. Read again until no merge came in between: tip and merges belong together. */
+/** Returns the tip of a base and its merges; reads again if a merge happened in between, so both match. */
 async function forkOf(
   workspace: Workspace,
   from: string,
@@ -164,19 +169,20 @@ async function forkOf(
     const { revision } = await requireBranch(workspace, from);
     if (revision !== base.revision) return RETRY;
     const { seq = 0, memory = "" } = tip ?? {};
-    // Everybody sees where a branch began: a private record is not named, its number says it too.
+    // All agents see the fork: a private record is not named, and its position is enough.
     const [last] = memory === "" ? [] : await store.readMemories(name, [memory]);
     const named = last !== undefined && isRowInScope(last, ANONYMOUS_READER) ? memory : "";
     return { base, fork: { memory: named, merges: base.value.merges.length, seq } };
   });
 }
 
+/** Returns the retry options for changes of a branch. */
 export const branchChanged = (name: string): RetryOptions => ({
   what: `The branch "${name}" was changed`,
   path: "branch",
 });
 
-/** A record about a branch, on the workspace's own, ready to be stored. */
+/** Creates a record about a branch, to be stored on the workspace's branch. */
 export function writeBranchRecord(workspace: Workspace, author: Author, input: MemoryInput) {
   const { ids, clock, limits, name, branch } = workspace;
   const record = writeRecord(author, input, { ids, now: clock.now(), limits });
@@ -187,7 +193,7 @@ export function writeBranchRecord(workspace: Workspace, author: Author, input: M
   };
 }
 
-/** Gives a branch up. Its base never sees anything of it. */
+/** Abandons a branch; its records never become visible on the base. Throws `branch_closed`. */
 export async function abandonBranch(
   workspace: Workspace,
   author: Author,
@@ -213,31 +219,34 @@ export async function abandonBranch(
   switch (outcome.kind) {
     case "appended": {
       const [place] = outcome.places;
-      if (place === undefined) throw new Error("one record was appended, no place came back");
+      if (place === undefined)
+        throw new Error("the store returned no position for a stored record");
       return placedMemory(mark.written, place, branch.name);
     }
     case "entry_changed":
       throw branchClosed(await requireBranch(workspace, given));
     case "lease_lost":
     case "tip_moved":
-      throw new Error(`${mark.memory} was refused: ${outcome.kind}`);
+      throw new Error(`unexpected outcome of writing ${mark.memory}: ${outcome.kind}`);
     default:
       throw await refusalError(workspace, outcome);
   }
 }
 
+/** Input of listBranches(). */
 export const BranchesSchema = z.strictObject({
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: z.string().optional(),
+  /** Default: 100; at most `pageSize`. */
   limit: z.int().positive().default(100),
-  /** Only names that begin so: `run-42/`. */
+  /** Only names with this prefix, such as `run-42/`. */
   prefix: z.string().optional(),
   state: z.enum(["open", "merged", "abandoned"]).optional(),
 });
 
 export type BranchesQuery = z.input<typeof BranchesSchema>;
 
-/** Branches in the order of their names. Of the trunk nothing is told: it is always there. */
+/** Returns branches by name. The main branch is not listed. */
 export async function listBranches(
   workspace: Workspace,
   query: BranchesQuery,
@@ -279,8 +288,9 @@ async function infoOf({ store, name: where }: Workspace, entry: EntryRow): Promi
   });
 }
 
+/** Converts a stored branch; not for the main branch. */
 export function branchInfoOf({ name, value, closed }: StoredBranch): BranchInfo {
-  if (value.base === undefined) throw new Error("the trunk is not described");
+  if (value.base === undefined) throw new Error("the main branch has no BranchInfo");
   const { base, by, fork, merges } = value;
   return {
     name,

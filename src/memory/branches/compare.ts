@@ -1,14 +1,15 @@
 /**
- * Comparing a branch with where it would be merged: what was written on it, what that replaces, and where
- * both sides got in each other's way since it began.
+ * Compares a branch with the branch it would be merged into: the memories written on it, what they replace,
+ * and the conflicts since it began.
  *
- * A conflict is about one record that both sides knew. Both replaced it (supersedes, corrects); or one
- * replaced what the other has built on since (a reference, or a relation by which one record comes of
- * another). Records that were replaced meanwhile on their own side count no more. Handoffs, acceptances,
- * pins and the like point to records without saying anything about them: they build on nothing.
+ * A conflict concerns one memory that both sides know: both replaced it (supersedes, corrects), or one
+ * replaced it and the other built on it (a reference, or a relation that builds on another memory). Memories
+ * that were replaced on their own side do not count. Handoffs, acceptances, pins and the like reference
+ * memories without building on them.
  *
- * That two replaced the same record is found out whoever may see them: merged by somebody who does not,
- * both would hold for somebody who does. Of such conflicts a reader is told how many there are.
+ * That both sides replaced a memory is detected regardless of the reader's scopes: otherwise an agent that
+ * does not see them could merge, and both replacements would be current for one that does. Conflicts that
+ * the reader may not see are counted.
  */
 import * as z from "zod";
 import { checkLimit } from "../../base/limits.ts";
@@ -40,47 +41,55 @@ import {
 
 const REPLACING: readonly RelationKind[] = ["supersedes", "corrects"];
 const REPLACING_OR_CONTRADICTING: readonly RelationKind[] = [...REPLACING, "contradicts"];
-/** Look-ups under way at once. */
+/** Queries that run at the same time. */
 const MAX_CONCURRENT_QUERIES = 32;
-/** More edges of one kind at one record than anybody can reconcile. */
+/** More relations of one kind to one memory than can be reconciled. */
 const MAX_EDGES = 1_000;
 
+/** Two memories, one on each side, that conflict. */
 export interface Conflict {
   readonly kind: "both_replaced" | "base_replaced" | "branch_replaced";
-  /** The record both sides knew. */
+  /** The memory that both sides know. */
   readonly about: string;
-  /** What each side has written about it since. */
+  /** The memory on the branch that replaces it or builds on it. */
   readonly branch: string;
+  /** The memory on the base that replaces it or builds on it. */
   readonly base: string;
 }
 
-/** What a record of the branch replaces or contradicts. */
+/** A memory of the branch that replaces or contradicts another. */
 export interface Replacement {
   readonly kind: string;
+  /** The memory on the branch. */
   readonly by: string;
+  /** The memory that it replaces or contradicts. */
   readonly of: string;
 }
 
+/** The memories, replacements and conflicts of a branch. */
 export interface BranchDiff extends BranchInfo {
-  /** Where it would be merged: its base, or what that was merged into. */
+  /** The branch it would be merged into: its base, or what the base was merged into. */
   readonly into: string;
-  /** Its last record's number: what a merge now would take over. */
+  /** The position of its last record: what a merge would include. */
   readonly tip: number;
-  /** How many records it has of its own, and the newest of them, oldest first. */
+  /** The number of memories on the branch that the reader may see. */
   readonly count: number;
+  /** The newest of them, oldest first. */
   readonly records: readonly Memory[];
   readonly replacements: readonly Replacement[];
   readonly conflicts: readonly Conflict[];
-  /** Conflicts of records that who looks may not see. */
+  /** The number of conflicts between memories that the reader may not see. */
   readonly hidden: number;
 }
 
+/** Options of diffBranch(). */
 export const DiffSchema = z.strictObject({
-  /** How many records to show. */
+  /** The most memories to return. Default: 100; at most `pageSize`. */
   limit: z.int().positive().default(100),
 });
 export type DiffQuery = z.input<typeof DiffSchema>;
 
+/** Compares a branch with its merge target. Throws `unknown_branch`, and `branch_closed` for the target. */
 export async function diffBranch(
   workspace: Workspace,
   name: string,
@@ -90,7 +99,7 @@ export async function diffBranch(
   checkLimit(workspace.limits, "pageSize", { actual: limit, path: "limit" });
   const compared = await compareBranch(workspace, name);
   const { branch, into, tip, conflicts, hidden } = compared;
-  const own = compared.own.filter(({ type }) => type !== VIEW_TYPE); // No more than that it was looked at.
+  const own = compared.own.filter(({ type }) => type !== VIEW_TYPE); // Views add nothing to the branch.
   return {
     ...branchInfoOf(branch),
     into: into.name,
@@ -107,24 +116,26 @@ export async function diffBranch(
   };
 }
 
+/** The comparison that a diff and a merge are based on. */
 export interface BranchComparison {
   readonly branch: StoredBranch;
   readonly into: StoredBranch;
   readonly tip: number;
-  /** The branch's own lines: itself up to its tip, and what was merged into it. */
+  /** The lines of the branch: itself up to its tip, and what was merged into it. */
   readonly lines: readonly BranchRange[];
-  /** Its own records that are seen, oldest first. */
+  /** The visible records of the branch, oldest first. */
   readonly own: readonly Memory[];
   readonly conflicts: readonly Conflict[];
-  /** How many more there are, of records that are not for the reader. */
+  /** The number of further conflicts between memories that the reader may not see. */
   readonly hidden: number;
 }
 
+/** Compares a branch with its merge target. */
 export async function compareBranch(workspace: Workspace, name: string): Promise<BranchComparison> {
   const checked = parseBranchName(name);
   refuseReserved(checked);
   const { store, name: where } = workspace;
-  // The tip first: whatever is merged into the branch from now on moves it, and a merge notices that.
+  // The tip is read first: a later merge into the branch moves the tip, which the merge write detects.
   const [last] = await store.findTips({ workspace: where, branches: [checked] });
   const tip = last?.seq ?? 0;
   const branch = await requireBranch(workspace, checked);
@@ -136,7 +147,7 @@ export async function compareBranch(workspace: Workspace, name: string): Promise
   const sides: ComparisonVisibility = {
     reader: sight,
     base: all,
-    // What both knew: the branch's lines without its own.
+    // What both sides know: the lines visible from the branch, without its own.
     seenByBranch: { ...all, lines: await linesOf(workspace, branch.name) },
   };
   const own = (await everyRecord(workspace, { ...all, lines })).map(memoryOf);
@@ -149,7 +160,7 @@ export async function compareBranch(workspace: Workspace, name: string): Promise
 
 const isShown = (memory: Memory, { reader }: Visibility): boolean => isInScope(memory, reader);
 
-/** Where it would be merged: its base, or where that has gone. */
+/** Returns the branch it would be merged into: its base, or what the base was merged into. */
 async function targetOf(workspace: Workspace, branch: StoredBranch): Promise<StoredBranch> {
   let target = branch;
   do {
@@ -159,7 +170,7 @@ async function targetOf(workspace: Workspace, branch: StoredBranch): Promise<Sto
   return target;
 }
 
-/** Oldest first. */
+/** Returns all visible records, oldest first. */
 async function everyRecord({ store, name, limits }: Workspace, sight: Visibility) {
   const found: MemoryRow[] = [];
   const limit = limits.pageSize;
@@ -179,10 +190,11 @@ async function everyRecord({ store, name, limits }: Workspace, sight: Visibility
 }
 
 interface ComparisonVisibility {
-  /** What whoever compares may see. */
+  /** What the reader may see. */
   readonly reader: Visibility;
-  /** All there is on the base, and all that the branch sees. */
+  /** All records of the base, regardless of scopes. */
   readonly base: Visibility;
+  /** All records that the branch sees, regardless of scopes. */
   readonly seenByBranch: Visibility;
 }
 
@@ -228,26 +240,26 @@ async function conflictsOf(
   return toVisibleConflicts(workspace, sides.reader, distinct(found.flat(2)));
 }
 
-/** Handoffs and what becomes of them, pins, quarantines: they point, and say nothing of what is there. */
+/** Returns whether a memory builds on what it references; handoffs, pins, quarantines and the like do not. */
 const buildsOnOthers = ({ type, trail, envelope }: Memory): boolean =>
   !UNSEARCHABLE_TYPES.has(type) && trail === undefined && envelope === undefined;
 
-/** A merge says which of two holds; that two took off the same pin is no conflict. */
+/** Returns whether a memory can replace another. A merge can; two unpins of the same pin do not conflict. */
 const canReplace = ({ type }: Memory): boolean => type === "merge" || !UNSEARCHABLE_TYPES.has(type);
 
-/** Whether a record holds no more, for everybody who may see it. */
+/** Returns whether a memory was replaced for all readers who may see it. */
 const isReplacedForAll = (memory: Memory | undefined, by: Memory, reader: Visibility): boolean =>
   memory !== undefined && isAudienceWithin(memory, by) && !isQuarantined(by.id, reader);
 
-/** Two records in each other's way. */
+/** Two conflicting memories. */
 interface ConflictingPair extends Omit<Conflict, "branch" | "base"> {
   readonly branch: Memory;
   readonly base: Memory;
 }
 
 /**
- * What who looks may see of it is told; of the rest, how many. What somebody privately, or what was
- * quarantined, builds on is in nobody's way: only two that replace the same would both hold.
+ * Returns the conflicts that the reader may see, and counts the others. A hidden or quarantined memory that
+ * only builds on another is not a conflict: only two replacements of one memory would both be current.
  */
 async function toVisibleConflicts(
   { store, name }: Workspace,
@@ -274,7 +286,7 @@ async function toVisibleConflicts(
 const targets = ({ relations = [] }: Memory, kinds: readonly RelationKind[]): string[] =>
   relations.filter(({ kind }) => kinds.includes(kind)).map(({ to }) => to);
 
-/** By what they are about, who says it. What is about the branch's own records is its own business. */
+/** Groups memories by the memories they concern, except those of the branch itself. */
 function groupByTarget(
   said: readonly Memory[],
   about: (memory: Memory) => readonly string[],
@@ -289,7 +301,7 @@ function groupByTarget(
   return found;
 }
 
-/** Records that the base has and the branch does not see, that still stand, and say this about it. */
+/** Returns memories of the base, unknown to the branch and still current, with such a relation to `about`. */
 async function sinceOnBase(
   { store, name }: Workspace,
   { reader, base, seenByBranch }: ComparisonVisibility,
@@ -321,7 +333,7 @@ interface ConflictCandidates {
   readonly base: readonly Memory[];
 }
 
-/** What nobody sees both of is in nobody's way. */
+/** Pairs memories of both sides; those without a common reader cannot conflict. */
 const conflictingPairsOf = (
   kind: Conflict["kind"],
   { about, by, base }: ConflictCandidates,
@@ -340,7 +352,7 @@ async function mapInBatches<T, U>(items: readonly T[], act: (item: T) => Promise
   return done;
 }
 
-/** Two records that meet in two ways are one conflict: the first way counts. */
+/** Removes duplicates: two memories that conflict in two ways are one conflict, of the first kind. */
 function distinct(crossings: readonly ConflictingPair[]): ConflictingPair[] {
   const seen = new Map<string, ConflictingPair>();
   for (const crossing of crossings) {

@@ -1,8 +1,8 @@
 /**
- * Merging a branch: one record on the base says that everything on the branch, up to its tip, is seen from
- * there too. Records stay where they are, with their authors, places and links. The record, the change of
- * the registry and the end of the branch are one write: of two merges at once one redoes its comparison,
- * and nothing is added to a branch while it is merged that the merge does not take over.
+ * Merges a branch into its base: a record on the base makes everything on the branch, up to its tip, visible
+ * there. Records stay where they are, with authors, positions and links. The merge record, the change of
+ * the base's entry and the closing are one write: of two concurrent merges one compares again, and a record
+ * added to the branch during the merge is never left out.
  */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
@@ -26,8 +26,9 @@ import {
 } from "./branches.ts";
 import { type BranchComparison, type Conflict, compareBranch } from "./compare.ts";
 
+/** Options of mergeBranch(). */
 export const MergeSchema = z.strictObject({
-  /** For each conflict, which of its two records holds from now on. */
+  /** For each conflict, which of its two memories to keep. */
   resolve: z
     .array(z.strictObject({ keep: MemoryId, over: MemoryId }))
     .max(FORMAT_LIMITS.listItems)
@@ -37,30 +38,35 @@ export const MergeSchema = z.strictObject({
 export type MergeOptions = z.input<typeof MergeSchema>;
 type Resolution = z.output<typeof MergeSchema>["resolve"][number];
 
+/** The result of a merge: merged, or the conflicts that prevent it. */
 export type MergeResult =
   | {
       readonly kind: "merged";
       readonly branch: string;
       readonly into: string;
-      /** The branch's last record that was taken over, by its number. */
+      /** The position of the last merged record on the branch. */
       readonly tip: number;
-      /** The record that says so. */
+      /** The merge record. */
       readonly memory: Memory;
     }
-  /** Nothing was changed: say for each which record to keep. */
+  /** Nothing was changed; pass in `resolve`, for each conflict, which memory to keep. */
   | {
       readonly kind: "conflicts";
       readonly branch: string;
       readonly conflicts: readonly Conflict[];
-      /** How many more there are, of records that are not for who merges to see. */
+      /** The number of further conflicts between memories that the caller may not see. */
       readonly hidden: number;
-      /** What to do about those, if there are any. */
+      /** What to do about hidden conflicts; absent if there are none. */
       readonly hint?: string;
     };
 
 const HIDDEN_CONFLICTS_HINT =
-  "Somebody who may see them has to merge: the author of the private records on the branch, or on its base.";
+  "An agent that may see them has to merge: the author of the private memories on the branch or its base.";
 
+/**
+ * Merges a branch. Throws `branch_closed`, `unknown_branch`, `invalid_input` for a resolution that matches no
+ * conflict, and `quarantined` if a memory to keep is quarantined.
+ */
 export async function mergeBranch(
   workspace: Workspace,
   author: Author,
@@ -91,7 +97,7 @@ export async function mergeBranch(
 const settles = ({ keep, over }: Resolution, { branch, base }: Conflict): boolean =>
   (keep === branch && over === base) || (keep === base && over === branch);
 
-/** What settles no conflict was meant for another: better said than done. */
+/** Throws `invalid_input` for a resolution that matches no conflict, which is probably a mistake. */
 function refuseUnusedResolutions(
   resolve: readonly Resolution[],
   conflicts: readonly Conflict[],
@@ -102,16 +108,16 @@ function refuseUnusedResolutions(
   throw new BatonError("invalid_input", {
     message: `resolve[${at}]: ${keep} and ${over} are not in conflict.`,
     path: `resolve[${at}]`,
-    hint: "Look at the conflicts there are: agent.branches.diff(branch).",
+    hint: "List the conflicts with agent.branches.diff(branch).",
   });
 }
 
 interface ScopedResolution extends Resolution {
-  /** Of two records of which one is private: who may know that. */
+  /** The scope of the resolution if one of the memories is private; undefined if both are public. */
   readonly scope: Pick<MemoryInput, "scope" | "session"> | undefined;
 }
 
-/** Everybody sees a merge; not everybody may see what it decides about. */
+/** Adds scopes: all agents see a merge record, but not necessarily the memories it decides about. */
 async function addScopes(
   { store, name }: Workspace,
   resolve: readonly Resolution[],
@@ -129,13 +135,13 @@ function scopeFor(records: readonly Memory[]): ScopedResolution["scope"] {
   const closed = records.filter((record) => !isTeamScoped(record));
   const [first] = closed;
   if (first === undefined) return undefined;
-  // Private in two ways: then who merges is the only one that is known to see both.
+  // Two different private scopes: only the merging agent is known to see both.
   const { scope, session } = first;
   if (scope === "agent" || closed.some((each) => each.scope !== scope)) return { scope: "agent" };
   return scope === "session" ? { scope, session } : { scope };
 }
 
-/** Undefined when somebody was quicker: compare again. */
+/** Writes the merge; returns undefined if the branch or its base changed, and must be compared again. */
 async function write(
   workspace: Workspace,
   author: Author,
@@ -146,7 +152,7 @@ async function write(
   const view = { ...workspace, branch: into.name };
   const open = resolve.filter(({ scope }) => scope === undefined);
   const mark = writeBranchRecord(view, author, recordOf(author, of, open));
-  // Which of two private records holds is said to those who see them.
+  // Resolutions between private memories go into separate records with their scope.
   const asides = resolve.flatMap((each) =>
     each.scope === undefined
       ? []
@@ -175,7 +181,8 @@ async function write(
   switch (outcome.kind) {
     case "appended": {
       const [place] = outcome.places;
-      if (place === undefined) throw new Error("a record was appended, no place came back");
+      if (place === undefined)
+        throw new Error("the store returned no position for a stored record");
       const memory = placedMemory(mark.written, place, into.name);
       return { kind: "merged", branch: branch.name, into: into.name, tip, memory };
     }
@@ -185,7 +192,7 @@ async function write(
     case "branch_closed":
       throw branchClosed(await requireBranch(workspace, outcome.branch));
     case "lease_lost":
-      throw new Error("a record outside a lease cannot lose one");
+      throw new Error("unexpected outcome of writing a merge: lease_lost");
     default:
       throw await refusalError(workspace, outcome);
   }

@@ -1,8 +1,8 @@
 /**
- * Work on a branch: a handoff may name one, and then what its receiver notes and hands in goes there. If
- * it says so, completing it merges the branch; a merge that cannot be made leaves the branch open, and
- * the work completed. Work outlives its branch: what comes of it after that was closed goes where the
- * branch has gone.
+ * Runs work on a branch: a handoff can name a branch, and then the notes and results of its receiver are
+ * written there. With `mergeOnComplete`, completing the work merges the branch; if that fails, the branch
+ * stays open and the work is completed anyway. After the branch is closed, later records of the work are
+ * written to the branch it was merged into.
  */
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import { branchOf, stableFieldsOf } from "../../store/parse-envelope.ts";
@@ -13,13 +13,13 @@ import type { Author } from "../record.ts";
 import { branchClosed, requireBranch } from "./branches.ts";
 import { type MergeResult, mergeBranch } from "./merge.ts";
 
-/** What came of merging the branch of completed work. */
+/** The result of merging the branch of completed work. */
 export type WorkMerge =
   | MergeResult
-  /** It could not be tried: the branch is open still, or was closed by somebody else. */
+  /** The merge was refused: the branch is still open, or another agent closed it. */
   | { readonly kind: "refused"; readonly branch: string; readonly error: BatonError };
 
-/** The workspace as whoever works on this sees it. */
+/** Returns the workspace on the branch of the work; unchanged if the envelope names none. */
 export function workspaceForWork(workspace: Workspace, envelope: EnvelopeRow): Workspace {
   const branch = branchOf(envelope);
   return branch === undefined ? workspace : { ...workspace, branch };
@@ -30,7 +30,7 @@ interface WorkBranch {
   readonly mergeOnComplete?: true | undefined;
 }
 
-/** The workspace on what a closed branch was merged into; of one that was given up, on the trunk. */
+/** Returns the workspace on the branch that a closed branch was merged into; if abandoned, on main. */
 export async function workspaceAfterClosing(
   workspace: Workspace,
   closed: string,
@@ -45,7 +45,7 @@ export async function workspaceAfterClosing(
   return { ...workspace, branch: found.name };
 }
 
-/** The same of a handoff that goes on with work: what was merged is not its to merge any more. */
+/** Replaces a closed branch in a draft the same way; removes `mergeOnComplete`, since it is closed. */
 export async function withOpenBranch<Draft extends WorkBranch>(
   workspace: Workspace,
   draft: Draft,
@@ -57,28 +57,28 @@ export async function withOpenBranch<Draft extends WorkBranch>(
   return (branch === MAIN_BRANCH ? rest : { ...rest, branch }) as Draft;
 }
 
-/** A branch that work can be done on. */
+/** Throws `unknown_branch`, `branch_closed` or `invalid_envelope` unless the draft's branch is open. */
 export async function requireOpenBranch(workspace: Workspace, draft: WorkBranch): Promise<void> {
   if (draft.branch === undefined) {
     if (draft.mergeOnComplete === undefined) return;
     throw new BatonError("invalid_envelope", {
-      message: "mergeOnComplete: there is no branch to merge.",
+      message: "mergeOnComplete requires a branch.",
       path: "mergeOnComplete",
-      hint: "Name the branch the work is done on: branch.",
+      hint: "Set branch to the branch that the work is done on.",
     });
   }
   if (draft.branch === MAIN_BRANCH && draft.mergeOnComplete !== undefined) {
     throw new BatonError("invalid_envelope", {
-      message: `mergeOnComplete: "${MAIN_BRANCH}" is the trunk, and is merged into nothing.`,
+      message: `mergeOnComplete cannot be used with "${MAIN_BRANCH}", which is never merged.`,
       path: "mergeOnComplete",
-      hint: "Name a branch of its own, or leave mergeOnComplete out.",
+      hint: "Name another branch, or remove mergeOnComplete.",
     });
   }
   const found = await requireBranch(workspace, draft.branch);
   if (found.closed !== undefined) throw branchClosed(found);
 }
 
-/** After the work was completed: merges its branch where the handoff says so. */
+/** Merges the branch of completed work if the handoff has `mergeOnComplete`; otherwise returns undefined. */
 export async function mergeWorkBranch(
   workspace: Workspace,
   holder: Author,

@@ -1,8 +1,7 @@
 /**
- * The blast radius of a memory: all that came of it. Records that build on it, directly or through
- * others; the handoffs that carried any of it, with where each stands; the agents that saw it. A report
- * that says what it left out: what the reader may not see is counted, where a limit ended the walk is
- * named.
+ * Reports the impact of a memory: the records that build on it, directly or through others; the handoffs that
+ * carried any of them, with their states; the agents that saw them. The report states what it omits: records
+ * that the reader may not see are counted, and records where a limit stopped the walk are named.
  */
 import * as z from "zod";
 import { clip } from "../../base/clip.ts";
@@ -19,16 +18,17 @@ import { type Memory, memoryOf } from "../record.ts";
 import { chunksOf, downstreamOf, type ReachedRecord, type WalkCutoff } from "./downstream.ts";
 import { marksOf } from "./quarantine-mark.ts";
 
+/** Input of impactOf(). */
 export const ImpactSchema = z.strictObject({
-  /** Steps to follow; else the limit `impactDepth`. */
+  /** The most steps to follow. Default and maximum: the limit `impactDepth`. */
   depth: z.int().positive().optional(),
-  /** Records to visit; else the limit `impactVisits`. */
+  /** The most records to visit. Default and maximum: the limit `impactVisits`. */
   limit: z.int().positive().optional(),
 });
 
 export type ImpactQuery = z.input<typeof ImpactSchema>;
 
-/** A record that came of it. */
+/** A record that builds on the memory. */
 export interface ImpactMemory {
   readonly id: string;
   readonly type: string;
@@ -36,16 +36,16 @@ export interface ImpactMemory {
   readonly task?: string;
   readonly branch: string;
   readonly storedAt: number;
-  /** How its content begins. */
+  /** The beginning of its content. */
   readonly about: string;
-  /** Steps from the memory that was asked about. */
+  /** The number of steps from the memory. */
   readonly depth: number;
-  /** How it was reached: it points to `memory`, one step nearer; absent if the reader may not see it. */
+  /** The relation by which it was reached; `memory` is its target, absent if the reader may not see it. */
   readonly via: { readonly kind: string; readonly memory?: string };
   readonly quarantined: boolean;
 }
 
-/** A handoff that carried it, at one receiver. */
+/** A handoff that carried the memory or a downstream record, at one receiver. */
 export interface ImpactDelivery {
   readonly id: string;
   readonly task: string;
@@ -53,40 +53,45 @@ export interface ImpactDelivery {
   readonly receiver: string;
   readonly state: DeliveryRow["state"];
   readonly open: boolean;
-  /** The agent that holds it, or held it last. */
+  /** The agent that holds it, or held it last; absent if none did. */
   readonly holder?: string;
-  /** The envelope that carried it, and the handoff record of that. */
+  /** The envelope that carried it. */
   readonly envelope: string;
+  /** The handoff record of that envelope. */
   readonly memory: string;
 }
 
+/** How an agent can have seen a memory. */
 export const EXPOSURE_WAYS = ["accepted", "claimed", "viewed", "wrote"] as const;
 
 /**
- * Who saw it: accepted a handoff that carried it, claimed one, was shown it in a view, or wrote something
- * that came of it.
+ * An agent that saw the memory or a downstream record: it accepted or claimed a handoff that carried it, got
+ * it in a view, or wrote a downstream record.
  */
 export interface ImpactAgent {
   readonly agent: string;
   readonly ways: readonly (typeof EXPOSURE_WAYS)[number][];
 }
 
+/** The impact of a memory. */
 export interface Impact {
   readonly memory: Memory;
-  /** Breadth first, older ones before newer ones at each step. */
+  /** Breadth first; at each depth, older records before newer ones. */
   readonly downstream: readonly ImpactMemory[];
   readonly envelopes: readonly string[];
   readonly deliveries: readonly ImpactDelivery[];
   readonly agents: readonly ImpactAgent[];
-  /** Records that came of it and that the reader may not see. */
+  /** The number of downstream records that the reader may not see. */
   readonly hidden: number;
-  /** True: there is more. Ask for the impact of the records in `cut`, which are those that are shown. */
+  /** Whether a limit stopped the walk; call again for the memories in `cut`. */
   readonly more: boolean;
+  /** The visible records where the walk stopped. */
   readonly cut: readonly WalkCutoff[];
 }
 
 const EXCERPT_LENGTH = 120;
 
+/** Returns the impact of a memory. Throws `unknown_memory` if it does not exist or is not visible. */
 export async function impactOf(
   workspace: Workspace,
   id: string,
@@ -109,10 +114,10 @@ export async function impactOf(
     prefix: "id",
   });
   const [root] = await requireRows(workspace, [named]);
-  if (root === undefined) throw new Error("one id was asked for, no row came back");
+  if (root === undefined) throw new Error("the store returned no row for an existing id");
   const { reached, cut } = await downstreamOf(workspace, [root.id], { depth, limit });
   const all = reached.map((each) => ({ ...each, memory: memoryOf(each.row) }));
-  // That somebody was shown it is told with who saw it: nothing came of it by that.
+  // Views are reported under agents, not downstream: being shown a memory does not build on it.
   const came = all.filter(({ memory }) => !isView(memory));
   const parsed = came.filter(({ row }) => isRowInScope(row, reader));
   const visible = new Set([root.id, ...parsed.map(({ row }) => row.id)]);
@@ -151,7 +156,7 @@ function itemOf(
   return { ...of, about, depth, via, quarantined: marked };
 }
 
-/** The records, each of which the reader may see; one that is not there is named. */
+/** Returns the rows with these ids. Throws `unknown_memory` if the reader may not see one of them. */
 export async function requireRows(
   workspace: Workspace,
   ids: readonly string[],
@@ -169,21 +174,21 @@ export async function requireRows(
 
 const isView = ({ type }: Memory): boolean => type === VIEW_TYPE;
 
-/** Of a view, the acceptance it was composed under comes first; what it showed, after that. */
+/** Returns the memories that a view showed; its first reference is the acceptance it was made for. */
 const shownIn = ({ refs = [] }: Memory): readonly string[] => refs.slice(1);
 
-/** The views in which any of these was shown. */
+/** Returns the views that showed any of these memories. */
 const viewsShowing = (ids: ReadonlySet<string>, records: readonly Memory[]): Memory[] =>
   records.filter((record) => isView(record) && shownIn(record).some((id) => ids.has(id)));
 
-/** A delivery, and the record whose envelope it was given. */
+/** A delivery, and the record with the envelope it got. */
 export interface Carrier {
   readonly delivery: DeliveryRow;
   readonly record: string;
   readonly envelope: string;
 }
 
-/** Where the envelopes of these records went, each delivery once: by the first that reached it. */
+/** Returns the deliveries of these records' envelopes, each once, with the first record that reached it. */
 export async function carriersOf(
   { store, name }: Workspace,
   records: readonly Memory[],
@@ -214,17 +219,17 @@ export async function carriersOf(
   return carriers;
 }
 
-/** The delivery whose holder a view was shown to, as the view says. */
+/** Returns the delivery that a view states it was made for. */
 function viewedIn(record: Memory): [string, Memory][] {
   const delivery = record.data?.["delivery"];
   return isView(record) && typeof delivery === "string" ? [[delivery, record]] : [];
 }
 
-/** Anybody may call a record a view: it is one of who holds the work, and of this acceptance. */
+/** Any agent can write a memory of type `view`; a real one is by the holder and for this acceptance. */
 const isOwnView = ({ holder, acceptedBy }: DeliveryRow, view: Memory | undefined): boolean =>
   view !== undefined && view.agent === holder && view.refs?.[0] === acceptedBy;
 
-/** The deliveries a step gave the envelope of its record to; handing on also ends one. */
+/** Returns the deliveries that a step gave the envelope to; a handoff also ends one, which does not count. */
 function givenBy(step: TrailStep): string[] {
   if (step.verb === "publish") return step.deliveries.map(([id]) => id);
   return step.verb === "complete" ? [] : [step.delivery];
@@ -243,7 +248,7 @@ async function findExposedAgents(
 ): Promise<ImpactAgent[]> {
   const ways = new Map<string, Set<(typeof EXPOSURE_WAYS)[number]>>();
   const saw = (agent: string, way: (typeof EXPOSURE_WAYS)[number]): void => {
-    if (agent === "" || agent === SYSTEM) return; // The hub itself is nobody who could be misled.
+    if (agent === "" || agent === SYSTEM) return; // The hub itself does not act on what it carries.
     ways.set(agent, (ways.get(agent) ?? new Set()).add(way));
   };
   for (const record of downstream) {

@@ -1,45 +1,49 @@
 /**
- * Following what came of records, breadth first: who points at them by a relation that says so, who
- * points at those, and on. Each record is visited once, so circles end; where a limit ends the walk,
- * it says at which records it did not go on.
+ * Finds the records that build on given records, directly or through others, breadth first. Each record is
+ * visited once, so cycles end. If a limit stops the walk, the result names the records where it stopped.
  */
 import type { MemoryRow } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { DOWNSTREAM_KINDS } from "../citations.ts";
 
-/** Asked about at once, and read at once. */
+/** Records per query. */
 const CHUNK = 500;
-/** Edges in one answer; asked for again with twice as many where they do not tell enough. */
+/** Relations in the first query; doubled as long as the result does not contain enough new records. */
 const FIRST_PAGE = 1_000;
 
+/** A record that the walk reached. */
 export interface ReachedRecord {
   readonly row: MemoryRow;
-  /** Steps from where the walk began. */
+  /** The number of steps from the start. */
   readonly depth: number;
-  /** The record it points to, nearer to the beginning, and how. */
+  /** The record it points to, one step nearer to the start. */
   readonly from: string;
+  /** The kind of that relation. */
   readonly kind: string;
 }
 
-/** A record that more points to than was followed. */
+/** A record with further downstream records that were not visited, and the limit that stopped the walk. */
 export interface WalkCutoff {
   readonly memory: string;
   readonly why: "depth" | "limit";
 }
 
+/** The result of a walk. */
 export interface Walk {
   readonly reached: readonly ReachedRecord[];
   readonly cut: readonly WalkCutoff[];
 }
 
+/** Limits of a walk. */
 export interface Bounds {
   readonly depth: number;
-  /** Records to visit; where they began does not count. */
+  /** The most records to visit, not counting the start. */
   readonly limit: number;
 }
 
 type Step = Omit<ReachedRecord, "row"> & { readonly id: string };
 
+/** Walks downstream from `roots`. */
 export async function downstreamOf(
   workspace: Workspace,
   roots: readonly string[],
@@ -73,7 +77,7 @@ export async function downstreamOf(
   return { reached, cut: [...cut].map(([memory, why]) => ({ memory, why })) };
 }
 
-/** Everything that points at these; or not the whole of it, but more new records than there is room. */
+/** Returns the relations that point at these; `whole` is false if they exceed what may still be visited. */
 async function inbound(
   { store, name: workspace }: Workspace,
   memories: readonly string[],
@@ -101,6 +105,7 @@ async function withRows(workspace: Workspace, steps: readonly Step[]): Promise<R
   return reached;
 }
 
+/** Splits a list into parts of `size`. Default: 500. */
 export function* chunksOf<T>(list: readonly T[], size = CHUNK): Generator<readonly T[]> {
   for (let from = 0; from < list.length; from += size) yield list.slice(from, from + size);
 }

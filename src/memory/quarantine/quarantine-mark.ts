@@ -1,27 +1,30 @@
 /**
- * The mark of a record that was taken out of sight: an entry under its id, which says by whom, when
- * and why, and which record on the chain says so too. Marked records are left out of every look; by
- * their id they are still read, with the mark, and nothing new may build on them.
+ * The mark of a quarantined memory: an entry under its id with the agent, time, reason and the record on the
+ * chain. Marked memories are excluded from every query. A read by id still returns them, with the mark, and
+ * new memories must not reference them.
  */
 import { BatonError } from "../../base/errors.ts";
 import { type EntryRow, parseText } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
-/** The kind of entry, and the type of record that is left on the chain. */
+/** The kind of the entry, and the type of the record on the chain. */
 export const QUARANTINE = "quarantine";
 
+/** Who quarantined a memory, when (ms since the epoch) and why. */
 export interface QuarantineMark {
   readonly by: string;
   readonly at: number;
   readonly reason: string;
-  /** The record on the chain that says so. */
+  /** The id of the record on the chain. */
   readonly record: string;
 }
 
+/** Parses a mark's entry. */
 export function parseMark(entry: EntryRow): QuarantineMark {
   return parseText<QuarantineMark>({ id: `${entry.kind} ${entry.name}`, text: entry.value });
 }
 
+/** Returns the mark of a memory; undefined if it is not quarantined. */
 export async function markOf(
   { store, name }: Workspace,
   memory: string,
@@ -30,11 +33,12 @@ export async function markOf(
   return entry && parseMark(entry);
 }
 
+/** Returns whether the workspace has any mark. */
 export async function anyMarked({ store, name: workspace }: Workspace): Promise<boolean> {
   return (await store.listEntries({ workspace, kind: QUARANTINE, limit: 1 })).length > 0;
 }
 
-/** Every mark there is, page by page. */
+/** Yields all marks, page by page. */
 export async function* allMarks({
   store,
   name: workspace,
@@ -49,7 +53,7 @@ export async function* allMarks({
   }
 }
 
-/** Those of the records that are marked. Most workspaces have no mark at all, which is one look. */
+/** Returns the marks of these memories. Most workspaces have no marks, which costs one query. */
 export async function marksOf(
   workspace: Workspace,
   memories: readonly string[],
@@ -65,7 +69,7 @@ export async function marksOf(
   return marks;
 }
 
-/** Those that are not marked: what may go into something new. */
+/** Returns the records that are not quarantined, and may be referenced. */
 export async function withoutQuarantined<T extends { readonly id: string }>(
   workspace: Workspace,
   records: readonly T[],
@@ -75,13 +79,13 @@ export async function withoutQuarantined<T extends { readonly id: string }>(
   return records.filter(({ id }) => !marks.has(id));
 }
 
-/** What a new record builds on, and where its author says so. */
+/** A memory that a new one builds on, and the input path. */
 export interface Citation {
   readonly id: string;
   readonly path: string;
 }
 
-/** Nothing new builds on a record that was taken out of sight. */
+/** Throws `quarantined` if a cited memory is quarantined. */
 export async function refuseQuarantined(
   workspace: Workspace,
   cited: readonly Citation[],
@@ -101,7 +105,7 @@ function quarantinedError(memory: string, path: string, mark: QuarantineMark): B
   return new BatonError("quarantined", {
     message: `${path}: ${memory} was quarantined by ${mark.by}: ${mark.reason}`,
     path,
-    hint: `Leave it out, or build on a record that corrects it; baton quarantine --lift ${memory} puts it back.`,
+    hint: `Remove it, or reference a memory that corrects it; baton quarantine --lift ${memory} lifts the quarantine.`,
     details: { memory, ...mark },
   });
 }

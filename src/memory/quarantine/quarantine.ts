@@ -1,11 +1,11 @@
 /**
- * Quarantine: one call takes records out of every look, with all that came of them if wanted, and
- * tells whoever holds a handoff that carries any of it. A record on the chain says who did it and why,
- * another when it is lifted; the marks that readers look up (quarantine-mark.ts) are written with it,
- * in one operation, so that neither is there without the other.
+ * Quarantines memories: hides them from every query, optionally with everything that builds on them, and
+ * notifies holders and receivers of open handoffs that carry any of them. A record on the chain states the
+ * agent and the reason, another the lift; the marks that readers check (quarantine-mark.ts) are written in
+ * the same operation, so that neither exists without the other.
  *
- * It reaches what is private to others too, and never names it: the record, which everybody reads, names
- * what everybody sees, an answer what the caller sees. Of the others it is said how many there are.
+ * Quarantine also reaches memories private to others, without naming them: the record, which all agents can
+ * read, names only what all agents see, and the result only what the caller sees. The others are counted.
  */
 
 import * as z from "zod";
@@ -44,9 +44,9 @@ import {
 
 /** The type of the record that lifts a quarantine. */
 export const LIFT = "lift";
-/** Named in one record, and told in one operation. */
+/** Memories named in one record, and deliveries notified in one operation. */
 const BATCH = 500;
-/** Attempts at marking records that others mark as well. */
+/** Attempts to mark memories that others mark at the same time. */
 const ATTEMPTS = 20;
 
 const Since = z.int().min(0).optional();
@@ -55,44 +55,48 @@ const BySession = z.strictObject({ session: z.string().min(1), since: Since });
 const ByRecord = z.strictObject({ record: MemoryId });
 const Ids = z.array(MemoryId).min(1);
 
-/** Records by id, or all that an agent or a session wrote, `since` a time in milliseconds. */
+/** Memories by id, or everything an agent or session wrote, `since` a time in ms since the epoch. */
 export type QuarantineTarget =
   | string
   | readonly string[]
   | z.input<typeof ByAgent>
   | z.input<typeof BySession>;
 
-/** The same, of what is out of sight; or all that one quarantine took, by the record that says so. */
+/** The same for quarantined memories, or everything that one quarantine hid, by its record. */
 export type LiftTarget = QuarantineTarget | z.input<typeof ByRecord>;
 
-/** Both, as a door describes them. */
+/** Input schema of QuarantineTarget. */
 export const QuarantineTargetSchema = z.union([MemoryId, Ids, ByAgent, BySession]);
+/** Input schema of LiftTarget. */
 export const LiftTargetSchema = z.union([MemoryId, Ids, ByAgent, BySession, ByRecord]);
 
+/** Options of lift(). */
 export const LiftSchema = z.strictObject({
-  /** Only say what would be done. */
+  /** Only returns what would be done. Default: false. */
   dryRun: z.boolean().default(false),
 });
 
 export type LiftOptions = z.input<typeof LiftSchema>;
 
+/** Options of quarantine(). */
 export const QuarantineSchema = LiftSchema.extend({
-  /** With all that came of them. */
+  /** Whether to include everything that builds on the memories. Default: false. */
   downstream: z.boolean().default(false),
 });
 
 export type QuarantineOptions = z.input<typeof QuarantineSchema>;
 
+/** The result of a quarantine or a lift. */
 export interface QuarantineResult {
-  /** Taken out of sight by this call (or put back), of what the caller may see; with `dryRun`, what would be. */
+  /** The memories that were quarantined or lifted (with `dryRun`: would be), as far as the caller may see. */
   readonly memories: readonly string[];
-  /** Were so before, of what the caller may see. */
+  /** The memories that were in that state before, as far as the caller may see. */
   readonly already: readonly string[];
-  /** How many more it took out of sight (or put back) that the caller may not see. */
+  /** The number of further memories that were quarantined or lifted and that the caller may not see. */
   readonly hidden: number;
-  /** The records on the chain that say so. */
+  /** The ids of the records on the chain. */
   readonly records: readonly string[];
-  /** Open deliveries whose holder or receiver was told. */
+  /** Open deliveries for which the sender, receiver and holder were notified. */
   readonly deliveries: readonly string[];
 }
 
@@ -105,6 +109,10 @@ function checkedReason(reason: string): string {
   return checked;
 }
 
+/**
+ * Quarantines memories. Throws `unknown_memory` for an unknown id, and `limit_exceeded` if more memories
+ * build on them than the limits allow to follow; then nothing is quarantined.
+ */
 export async function quarantine(
   workspace: Workspace,
   by: Author,
@@ -120,7 +128,7 @@ export async function quarantine(
   return changeMarks(workspace, by, ids, change);
 }
 
-/** Puts records back in sight. What came of them stays out until it is lifted too. */
+/** Lifts a quarantine. Memories that build on the lifted ones stay quarantined until they are lifted too. */
 export async function lift(
   workspace: Workspace,
   by: Author,
@@ -134,19 +142,22 @@ export async function lift(
   return changeMarks(workspace, by, named, { verb: LIFT, reason: why, dryRun });
 }
 
+/** A quarantined memory and its mark. */
 export interface QuarantinedMemory extends QuarantineMark {
   readonly memory: string;
 }
 
+/** Input of listQuarantined(). */
 export const QuarantineQuerySchema = z.strictObject({
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   after: z.string().default(""),
+  /** Default: 100; at most `pageSize`. */
   limit: z.int().positive().default(100),
 });
 
 export type QuarantineQuery = z.input<typeof QuarantineQuerySchema>;
 
-/** What is out of sight and the reader may see by its id, in the order of ids (that of their making). */
+/** Returns the quarantined memories that the reader may see, ordered by id (the order of creation). */
 export async function listQuarantined(
   workspace: Workspace,
   query: QuarantineQuery,
@@ -183,7 +194,7 @@ async function idsOf(workspace: Workspace, what: QuarantineTarget): Promise<stri
 const isNamed = (what: LiftTarget): what is string | readonly string[] =>
   typeof what === "string" || Array.isArray(what);
 
-const TARGET_PARSE_OPTIONS = { code: "invalid_input", what: "What is meant" } as const;
+const TARGET_PARSE_OPTIONS = { code: "invalid_input", what: "The target" } as const;
 
 function checkedIds({ limits }: Workspace, what: string | readonly string[]): string[] {
   const ids = parseOrThrow(Ids, typeof what === "string" ? [what] : what, {
@@ -199,7 +210,7 @@ const sourceOf = (what: QuarantineTarget): RecordSource =>
     ? parseOrThrow(BySession, what, TARGET_PARSE_OPTIONS)
     : parseOrThrow(ByAgent, what, TARGET_PARSE_OPTIONS);
 
-/** What is lifted. A mark is lifted by whoever knows the id, also on what is private to others, or gone. */
+/** Returns the ids to lift. Any caller that knows an id can lift it, even if it is private or pruned. */
 async function listMarkedIds(workspace: Workspace, what: LiftTarget): Promise<string[]> {
   if (isNamed(what)) {
     const ids = checkedIds(workspace, what);
@@ -231,18 +242,18 @@ async function targetMatcher(
   if (row === undefined) throw unknownMemory(workspace, record, "record");
   if (memoryOf(row).type === QUARANTINE) return (_, mark) => mark.record === record;
   throw new BatonError("invalid_input", {
-    message: `${record} is no record of a quarantine.`,
+    message: `${record} is not a quarantine record.`,
     path: "record",
-    hint: "Name the record that a quarantine left: its answer has it in records, and each mark.",
+    hint: "Pass an id from records of a quarantine's result, or from record of a mark.",
   });
 }
 
-/** All of it or an error: half of what came of a record is no quarantine. */
+/** Adds all downstream memories, or throws: quarantining only some of them would not be safe. */
 async function withDownstream(workspace: Workspace, ids: readonly string[]): Promise<string[]> {
   const { impactDepth: depth, impactVisits: limit } = workspace.limits;
   const { reached, cut } = await downstreamOf(workspace, ids, { depth, limit });
   const [first] = cut;
-  // That somebody was shown it is not something that came of it.
+  // Views are not included: being shown a memory does not build on it.
   const came = reached.filter(({ row }) => memoryOf(row).type !== VIEW_TYPE);
   if (first === undefined) return [...ids, ...came.map(({ row }) => row.id)];
   const cutAt = cut.map(({ memory }) => memory);
@@ -250,7 +261,7 @@ async function withDownstream(workspace: Workspace, ids: readonly string[]): Pro
   const name = first.why === "depth" ? "impactDepth" : "impactVisits";
   const max = workspace.limits[name];
   throw new BatonError("limit_exceeded", {
-    message: `More came of it than the limit ${name} of ${max} lets follow; nothing was quarantined.`,
+    message: `Too many memories build on it: the limit ${name} is ${max}; nothing was quarantined.`,
     path: "downstream",
     hint: `Open the hub with limits: { ${name}: … }, or quarantine without downstream first.`,
     details: { limit: name, max, cut: cutAt.filter((id) => !hidden.has(id)).slice(0, 20) },
@@ -263,7 +274,7 @@ interface Change {
   readonly dryRun: boolean;
 }
 
-/** Marks records, or takes their marks away: those that are not so already, batch by batch. */
+/** Adds or removes marks in batches; memories that are already in that state are skipped. */
 async function changeMarks(
   workspace: Workspace,
   by: Author,
@@ -307,13 +318,13 @@ async function rowsOf({ store, name }: Workspace, ids: readonly string[]): Promi
   return rows;
 }
 
-/** What is gone is hidden from nobody: only traces are pruned, and those are everybody's. */
+/** Returns whether an id is hidden from a reader. A missing row is a pruned trace step, which is public. */
 function hiddenFrom(rows: readonly MemoryRow[], reader: Reader): (id: string) => boolean {
   const hidden = new Set(rows.filter((row) => !isRowInScope(row, reader)).map(({ id }) => id));
   return (id) => hidden.has(id);
 }
 
-/** Open deliveries that were given an envelope with any of these in it. */
+/** Returns the open deliveries that got an envelope with any of these memories. */
 async function openCarriers(workspace: Workspace, rows: readonly MemoryRow[]): Promise<Carrier[]> {
   const ids = rows.map(({ id }) => id);
   const bounds = { depth: 1, limit: Number.MAX_SAFE_INTEGER };
@@ -324,20 +335,21 @@ async function openCarriers(workspace: Workspace, rows: readonly MemoryRow[]): P
 }
 
 interface NotificationPlan {
+  /** Deliveries to notify. */
   readonly tell: readonly DeliveryRow[];
-  /** Whether everybody may read its id in the record. */
+  /** Whether the record, which all agents can read, may contain the id. */
   readonly isOpenToAll: (id: string) => boolean;
 }
 
 interface Batch {
   readonly memories: readonly string[];
   readonly already: readonly string[];
-  /** Empty: there was nothing to do. */
+  /** Empty if there was nothing to do. */
   readonly record: string;
   readonly told: readonly string[];
 }
 
-/** Record, marks and events in one operation. A holder that moves meanwhile is told after it. */
+/** Writes record, marks and events in one operation. Deliveries that change meanwhile are notified later. */
 async function changeBatch(
   workspace: Workspace,
   by: Author,
@@ -346,9 +358,9 @@ async function changeBatch(
 ): Promise<Batch> {
   const { name, store } = workspace;
   let tellNow = given;
-  // A holder that has moved is told later, so each costs one attempt at most.
+  // A delivery that changed is notified later, so each costs at most one attempt.
   const attempts = ATTEMPTS + given.length;
-  return retryWrite({ what: "The same records were marked", attempts }, async () => {
+  return retryWrite({ what: "The same memories were marked", attempts }, async () => {
     const marks = await Promise.all(ids.map((id) => store.findEntry(name, QUARANTINE, id)));
     const isDue = (i: number) => (marks[i] === undefined) === (change.verb === QUARANTINE);
     const memories = ids.filter((_, i) => isDue(i));
@@ -386,7 +398,7 @@ async function changeBatch(
       case "missing_parent":
       case "unknown_receiver":
       case "receiver_disabled":
-        throw new Error(`marking records sends nothing, and was refused with ${outcome.kind}`);
+        throw new Error(`unexpected outcome of marking memories: ${outcome.kind}`);
       default:
         throw await refusalError(workspace, outcome);
     }
@@ -402,7 +414,7 @@ function recordOf(
   const did = verb === LIFT ? "lifted the quarantine of" : "quarantined";
   const count = named.length + hidden;
   const which = count > 1 ? `${count} memories` : (named[0] ?? "a private memory");
-  // Named as data, not as references: the record is about them, it does not come of them.
+  // Named in the data, not as references, because the record does not build on them.
   const input: MemoryInput = {
     type: verb,
     content: `${by.agent} ${did} ${which}: ${reason}`,
@@ -414,7 +426,7 @@ function recordOf(
 
 const eventOf = ({ verb }: Change): EventKind => (verb === LIFT ? "lifted" : "quarantined");
 
-/** The delivery stays as it is; the event wakes its sender, receiver and holder. */
+/** Leaves the delivery as it is; the event notifies its sender, receiver and holder. */
 const notifyingMove = ({ id, state, fence, envelope }: DeliveryRow, event: EventKind): Move => ({
   delivery: id,
   seen: { state, fence, envelope },
@@ -422,7 +434,7 @@ const notifyingMove = ({ id, state, fence, envelope }: DeliveryRow, event: Event
   event,
 });
 
-/** One that moved on meanwhile, as it is now. False: nobody has it any more. */
+/** Notifies one delivery that changed meanwhile. Returns false if it is no longer open. */
 async function notifyDelivery(
   workspace: Workspace,
   { agent }: Author,
@@ -442,5 +454,5 @@ async function notifyDelivery(
     });
     return outcome.kind === "moved" || RETRY;
   });
-  return told === true; // Too busy to be called: it finds the marks when it looks next.
+  return told === true; // Gave up after too many conflicts; the holder sees the marks on its next read.
 }

@@ -192,7 +192,7 @@ async function vectorsOf(
   });
 }
 
-/** Embeds in batches small enough to keep the event loop free; texts of a refused batch are embedded singly. */
+/** Embeds in batches that keep the event loop free; the texts of a refused batch are embedded one by one. */
 async function embedInBatches(
   embedder: Embedder,
   texts: readonly string[],

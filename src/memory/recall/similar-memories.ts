@@ -39,7 +39,7 @@ const CANDIDATES = 12;
 /** The most words of a long text that are searched for; a memory that says the same has most of them. */
 const MAX_QUERY_WORDS = 48;
 
-/** Returns similar memories: repetitions first, then contradictions. `types`: only these, if any are given. */
+/** Returns similar memories: repetitions first, then contradictions. `types`: only these, if any. */
 export async function searchSimilarMemories(
   workspace: Workspace,
   input: MemoryInput,

@@ -1,6 +1,6 @@
 /**
- * What a ledger repeats of handoffs that are redacted by their ids: it goes with them. The items stay,
- * so that a line still says that there was something, and who set it.
+ * Masks the texts that a task's ledger repeats from redacted handoffs. The items stay, so that the line still
+ * shows that they existed and which agent set them.
  */
 import { canonicalJson } from "../../base/digest.ts";
 import type { EntryRow } from "../../store/rows.ts";
@@ -8,12 +8,13 @@ import { type Provenance, type StoredLedger, storedLedgerOf } from "../stored-le
 import type { RedactionFinding } from "./redaction-finding.ts";
 import { MASK } from "./secret.ts";
 
-/** What is about to go. */
+/** The envelopes and memories that are being redacted. */
 export interface RedactedIds {
   readonly envelopes: ReadonlySet<string>;
   readonly memories: ReadonlySet<string>;
 }
 
+/** Returns what to erase in a ledger entry; undefined if it repeats nothing. */
 export function ledgerFinding(row: EntryRow, gone: RedactedIds): RedactionFinding | undefined {
   const value = canonicalJson(maskRedacted(storedLedgerOf(row), gone), "store_corrupt", row.name);
   if (value === row.value) return undefined;
@@ -54,7 +55,7 @@ const withoutReason = <T extends { readonly reason: string; readonly record: str
   memories: ReadonlySet<string>,
 ): T => (memories.has(said.record) ? { ...said, reason: MASK } : said);
 
-/** The record of a closing goes with the one whose words it has. */
+/** Returns the record of a closing to redact, if its reason was copied from a redacted memory. */
 export const closingRecordOf = (
   row: EntryRow,
   memories: ReadonlySet<string>,
@@ -63,7 +64,7 @@ export const closingRecordOf = (
   return closed?.repeats !== undefined && memories.has(closed.repeats) ? closed.record : undefined;
 };
 
-/** The brief goes with the handoff the task began with, not with one that only passed it on. */
+/** Returns the brief to redact: with the handoff that started the task, not with one that passed it on. */
 export const briefRecordOf = (
   row: EntryRow,
   envelopes: ReadonlySet<string>,

@@ -1,11 +1,11 @@
 /**
- * Redacting: a secret that must not be anywhere is taken away, by the ids of what holds it or by the
- * text itself, wherever that stands in the workspace. The bodies go, their digests stay, and a record
- * says who did it and why; so everything still verifies. In batches, each of them whole or not done:
- * whoever is interrupted calls again, and it goes on with what is left.
+ * Erases secrets from stored data, by the ids of what contains them or by the text itself, anywhere in the
+ * workspace. Bodies are erased, their digests stay, and a record states which agent did it and why, so that
+ * everything still verifies. Works in batches, each applied completely or not at all: after an interruption,
+ * calling again continues with the rest.
  *
- * A secret goes from what is private to others as well, and nobody learns more of that than how much of
- * it there was, and only by erasing it: a dry run could be asked again and again, a letter at a time.
+ * A text is also erased from memories private to others. The caller only learns how many there were, and only
+ * by erasing them: a dry run could be repeated to guess a secret letter by letter.
  */
 
 import * as z from "zod";
@@ -42,19 +42,19 @@ import {
 import { Secret } from "./secret.ts";
 import { redactSecrets } from "./secret-policy.ts";
 
-/** Shorter ones stand in too much that has nothing to do with them. */
+/** Shorter texts occur in too many unrelated places. */
 const MIN_TEXT_LENGTH = 6;
-/** Bodies in one batch: what the record that vouches for them has room for, many times over. */
+/** Bodies per batch; well below what the redaction record can list. */
 const BATCH = 50;
-/** Of each body and of all of them: each is looked for in every byte of a file. */
+/** Samples per body and in total; a store searches its files for each of them. */
 const SAMPLES_OF_EACH = 8;
 const MAX_SAMPLES = 64;
-/** In characters: long enough to be found nowhere else. */
+/** Characters per sample: long enough to occur nowhere else. */
 const SAMPLE = 40;
-/** Others may change a row between the look and the write; each round one of them gets through. */
+/** Another writer can change a row between read and write; each round at least one of them succeeds. */
 const REDACTION_OVERTAKEN = {
-  what: "What is to be redacted was changed",
-  hint: "Call again: it goes on with what is left.",
+  what: "The rows to redact were changed",
+  hint: "Call again to continue with the rest.",
 };
 
 const IdsSchema = z.strictObject({
@@ -71,15 +71,17 @@ const TextSchema = z.strictObject({
   text: z.string().min(MIN_TEXT_LENGTH).max(FORMAT_LIMITS.textLength),
 });
 
+/** Input schema of RedactTarget. */
 export const RedactTargetSchema = z.union([IdsSchema, TextSchema]);
 
-/** What is to go: records and envelopes by their ids, or a text wherever it stands. */
+/** What to redact: memories and envelopes by id, or a text wherever it occurs. */
 export type RedactTarget = z.input<typeof RedactTargetSchema>;
 
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 
+/** Options of redact(). */
 export const RedactSchema = z.strictObject({
-  /** True: says what would be erased, and changes nothing. */
+  /** Only returns what would be erased. Default: false. */
   dryRun: z.boolean().default(false),
   onProgress: z
     .custom<(progress: VerifyProgress) => void>((value) => typeof value === "function")
@@ -88,28 +90,30 @@ export const RedactSchema = z.strictObject({
 
 export type RedactOptions = z.input<typeof RedactSchema>;
 
+/** The result of a redaction. */
 export interface RedactReport {
   readonly dryRun: boolean;
-  /** What was erased, of what the caller may see; of a dry run, what would be. */
+  /** What was erased (with `dryRun`: would be), as far as the caller may see it. */
   readonly erased: readonly RedactionLocation[];
+  /** Matches that were not erased, and why. */
   readonly left: readonly UnredactedLocation[];
-  /** How many more were erased or left that the caller may not see. A dry run does not look at those. */
+  /** The number of further rows that the caller may not see. A dry run does not search those. */
   readonly hidden: { readonly erased: number; readonly left: number };
-  /** The records on the chain that say so. */
+  /** The ids of the redaction records. */
   readonly records: readonly string[];
-  /** Where copies may be that this store cannot reach. */
+  /** Where copies may exist that this store cannot reach. */
   readonly beyond: readonly string[];
 }
 
-/** What no store can reach. */
+/** Copies that no store can reach. */
 const UNREACHABLE_COPIES = [
   "Backups, exports and copies of the store that were made before.",
-  "Whoever has read it: agents, their models, their logs, the memory of other processes.",
+  "Every reader of the text: agents, their models and logs, the memory of other processes.",
 ] as const;
 
 const keyOf = ({ kind, id }: RedactionLocation): string => JSON.stringify([kind, id]);
 
-/** One redaction under way. */
+/** The state of one redact() call. */
 interface Run {
   readonly workspace: Workspace;
   readonly by: Author;
@@ -118,13 +122,17 @@ interface Run {
   readonly secret: Secret | undefined;
   readonly erased: Map<string, RedactionLocation>;
   readonly left: Map<string, UnredactedLocation>;
-  /** Of all that was found, what the caller may not see. */
+  /** Keys of the locations that the caller may not see. */
   readonly hidden: Set<string>;
   readonly records: string[];
-  /** Parts of what was erased by its id, by which a store can tell whether anything of it is left. */
+  /** Parts of bodies erased by id, with which the store checks that nothing of them is left in its files. */
   readonly samples: Set<string>;
 }
 
+/**
+ * Redacts memories, envelopes or a text. Throws `unknown_memory` or `unknown_envelope` for an unknown id, and
+ * `invalid_input` for a text that is too short or a reason that contains it.
+ */
 export async function redact(
   workspace: Workspace,
   by: Author,
@@ -146,7 +154,7 @@ export async function redact(
   const run: Run = { workspace, by, reason, dryRun, secret, samples, ...found };
   if ("text" in target) await redactText(run, new Secret(target.text), onProgress);
   else await redactIds(run, [...new Set(target.ids)]);
-  // What stays in a name stays in the files: nothing can be concluded from finding it there.
+  // A text that stays in a name stays in the files, so searching them for it proves nothing.
   const forms = secret === undefined ? [...samples] : run.left.size > 0 ? [] : secret.stored;
   const { beyond } = dryRun ? { beyond: [] } : await workspace.store.scrub(workspace.name, forms);
   const erased = visibleLocationsOf(run, run.erased);
@@ -167,11 +175,11 @@ const visibleLocationsOf = <T extends RedactionLocation>(
 ): T[] => [...spots].filter(([key]) => !hidden.has(key)).map(([, spot]) => spot);
 
 function checkedTarget(target: RedactTarget): z.output<typeof RedactTargetSchema> {
-  const how = { code: "invalid_input", what: "What to redact" } as const;
+  const how = { code: "invalid_input", what: "The target" } as const;
   const isText = typeof target === "object" && target !== null && "text" in target;
   if (!isText) return parseOrThrow(IdsSchema, target, how);
   const checked = parseOrThrow(TextSchema, target, how);
-  canonicalJson(checked.text, "invalid_input", "text"); // What no record can have, nobody has to look for.
+  canonicalJson(checked.text, "invalid_input", "text"); // Refuses a text that no record can contain.
   return checked;
 }
 
@@ -185,13 +193,13 @@ function checkedReason(reason: string, secret: Secret | undefined): string {
   if (!secret?.isIn(checked)) return checked;
   throw new BatonError("invalid_input", {
     message:
-      "The reason contains the very text that is to go: it would stay on the chain for good.",
+      "The reason contains the text to redact, which would then stay on the chain permanently.",
     path: "reason",
-    hint: "Say why without repeating it.",
+    hint: "State the reason without repeating the text.",
   });
 }
 
-/** What few pages have goes together: a small secret leaves one record. */
+/** Redacts a text. Findings of several pages share a batch, so that a rare secret leaves one record. */
 async function redactText(
   run: Run,
   secret: Secret,
@@ -206,7 +214,7 @@ async function redactText(
   }
 }
 
-/** Redacts what the next pages have, and returns where the page after them begins. */
+/** Redacts the findings of the next pages, and returns the cursor of the page after them. */
 async function redactBatch(
   run: Run,
   secret: Secret,
@@ -226,13 +234,13 @@ async function redactBatch(
       after = page.next;
       continue;
     }
-    if (!(await applyFindings(run, found))) return RETRY; // Some of it has changed meanwhile: look again.
+    if (!(await applyFindings(run, found))) return RETRY; // A row has changed since it was read.
     onProgress({ checked: page.checked, total: page.total });
     return page.next;
   }
 }
 
-/** All of it, or what a dry run may look into. Notes down what the caller may not see. */
+/** Returns the occurrences to process (a dry run skips hidden ones), and notes which are hidden. */
 async function selectSightings(
   run: Run,
   found: readonly TextOccurrence[],
@@ -249,7 +257,7 @@ async function selectSightings(
   });
 }
 
-/** Memories have scopes, and so has what the mark of one is named after. All else is everybody's. */
+/** Returns the location if it is hidden. Only memories, and quarantine marks of memories, have scopes. */
 function hiddenAt(
   sighting: TextOccurrence,
   reader: Reader,
@@ -264,11 +272,11 @@ function hiddenAt(
   return { kind: "entry", id: `${QUARANTINE} ${marked}` };
 }
 
-/** The record that an entry is the mark of. */
+/** Returns the memory that a quarantine entry marks. */
 const markedBy = (sighting: TextOccurrence): string | undefined =>
   sighting.kind === "entry" && sighting.row.kind === QUARANTINE ? sighting.row.name : undefined;
 
-/** A record that cannot be read does not say whose it is: then it is nobody's. */
+/** Returns whether the reader may see a memory; one that cannot be parsed has no known scope: hidden. */
 function isOpenTo(row: MemoryRow, reader: Reader): boolean {
   try {
     return isRowInScope(row, reader);
@@ -284,7 +292,7 @@ async function redactIds(run: Run, ids: readonly string[]): Promise<void> {
   );
 }
 
-/** A handoff goes as a whole: its record and its task's ledger repeat what was wanted. */
+/** Finds what belongs to a handoff: its record and its task's ledger repeat the intent, and are included. */
 async function byIds(
   workspace: Workspace,
   ids: readonly string[],
@@ -326,10 +334,10 @@ async function byIds(
 
 const isEnvelope = (id: string): boolean => id.startsWith(ID_PREFIXES.envelope);
 
-/** The envelope a record vouches for. */
+/** Returns the envelope of a handoff record. */
 const envelopeIdOf = (row: MemoryRow): string | undefined => tryParseRecord(row)?.envelope?.id;
 
-/** One that cannot be read is told as damaged further on. */
+/** Parses a record; undefined if it is damaged, which is reported later. */
 function tryParseRecord(row: MemoryRow): AuthoredRecord | undefined {
   try {
     return parseText<AuthoredRecord>(row);
@@ -338,7 +346,7 @@ function tryParseRecord(row: MemoryRow): AuthoredRecord | undefined {
   }
 }
 
-/** Erases what was found, or notes it down. False: something has changed since it was looked at. */
+/** Erases the findings; a dry run only notes them. Returns false if a row has changed since it was read. */
 async function applyFindings(
   run: Run,
   found: readonly (RedactionFinding | undefined)[],
@@ -358,7 +366,7 @@ async function applyFindings(
 
 type BodyFinding = Extract<RedactionFinding, { kind: "body" }>;
 
-/** What this very call has erased before it had to look again is not left. */
+/** Notes a row that is left, unless this call erased it in an earlier attempt. */
 function noteLeft(run: Run, left: UnredactedLocation): void {
   if (!run.erased.has(keyOf(left))) run.left.set(keyOf(left), left);
 }
@@ -367,14 +375,14 @@ function noteErased(run: Run, erasures: readonly Erasure[]): void {
   for (const spot of erasures.map(locationOf)) run.erased.set(keyOf(spot), spot);
 }
 
-/** What stands where the bodies of a batch are, once this record vouches for it. */
+/** Returns the erasures of a batch, with stubs that name the record. */
 function erasuresOf({ workspace, by, reason }: Run, batch: readonly BodyFinding[], record: string) {
   const at = workspace.clock.now();
   const mark = { at, by: by.agent, reason, record };
   return { at, erasures: batch.flatMap(({ erase }) => erase(mark)) };
 }
 
-/** One batch: all of it, with the record that vouches for it, or nothing. */
+/** Erases one batch together with its record, or nothing. Returns false if a row has changed. */
 async function eraseBatch(run: Run, batch: readonly BodyFinding[]): Promise<boolean> {
   const { workspace, by, reason, secret } = run;
   const { store, ids, limits, name } = workspace;
@@ -405,7 +413,7 @@ async function eraseBatch(run: Run, batch: readonly BodyFinding[]): Promise<bool
   return true;
 }
 
-/** Parts of a body that a stub does not have: some of each, as long as there is room. */
+/** Adds parts of a body that its stub does not contain, up to the limits. */
 function sample({ samples }: Run, text: string, erasures: readonly Erasure[]): void {
   for (let part = 0; part < SAMPLES_OF_EACH && samples.size < MAX_SAMPLES; part++) {
     const at = Math.floor((part * text.length) / SAMPLES_OF_EACH);
@@ -416,7 +424,7 @@ function sample({ samples }: Run, text: string, erasures: readonly Erasure[]): v
   }
 }
 
-/** The answer to a write can be lost, and the write tried again: then it was this one all the same. */
+/** Returns whether the record was stored: if the answer to a write was lost, its retry finds it there. */
 async function wasStored({ store, name }: Workspace, record: NewMemory): Promise<boolean> {
   const [row] = await store.readMemories(name, [record.id]);
   return row !== undefined && digestOf(row) === record.digest;

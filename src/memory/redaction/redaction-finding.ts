@@ -1,7 +1,7 @@
 /**
- * What redacting would take away: a body, where it is, and what stands there afterwards. Some go only
- * together: a record that ended a try and what the try says of why; of a handoff named by its id, the
- * envelope and its record, which repeats what was wanted.
+ * Determines what a redaction erases in one row: the body, its location, and what replaces it. Some bodies
+ * are only erased together: a record that ended an attempt and the attempt's reason; for a handoff given by
+ * id, the envelope and its record, which repeats the intent.
  */
 import { canonicalJson, sha256 } from "../../base/digest.ts";
 import { assertNever } from "../../base/errors.ts";
@@ -36,39 +36,41 @@ import {
   namesOfMemory,
 } from "./stub.ts";
 
-/** A place that has, or had, something to take away. */
+/** A row that contains, or contained, something to erase. */
 export interface RedactionLocation {
   readonly kind: TextOccurrence["kind"];
-  /** `mem_…`, `env_…`; of a try its delivery and number, of an entry its kind and name. */
+  /** `mem_…`, `env_…`; for an attempt its delivery and number, for an entry its kind and name. */
   readonly id: string;
 }
 
-/** Why something was found and not erased. */
+/** Why a match was not erased. */
 export type UnredactedReason =
-  /** It was redacted before. */
+  /** It was redacted earlier. */
   | "already"
-  /** Part of a name that other rows stand on: a task, an agent, a session. */
+  /** It is part of a name that other rows depend on: a task, an agent, a session. */
   | "name"
-  /** A redaction or pruning record: others are believed because of it. */
+  /** It is a redaction or pruning record, which verification relies on. */
   | "vouches"
-  /** It cannot be read; see `verify`. */
+  /** The row cannot be parsed; see `verify`. */
   | "damaged"
-  /** An envelope of a version that this Baton cannot read: a newer one can redact it. */
+  /** The envelope has a version that this Baton cannot read; a newer Baton can redact it. */
   | "version";
 
+/** A match that was not erased, and why. */
 export interface UnredactedLocation extends RedactionLocation {
   readonly why: UnredactedReason;
 }
 
-/** What all stubs of one redaction say. */
+/** The fields that all stubs of one redaction share. */
 export type RedactionAttribution = Pick<Redaction, "at" | "by" | "reason" | "record">;
 
+/** What to do about one row: erase a body, or leave it. */
 export type RedactionFinding =
   | {
       readonly kind: "body";
-      /** What is stored there now, where all of it goes. */
+      /** The stored text, if all of it is erased. */
       readonly text?: string;
-      /** What an envelope was sent for. */
+      /** The intent, for an envelope. */
       readonly intent?: string;
       readonly erase: (mark: RedactionAttribution) => Erasure[];
     }
@@ -80,8 +82,8 @@ const unredactedFinding = (spot: RedactionLocation, why: UnredactedReason): Reda
 });
 
 /**
- * What a record vouches for, of an erasure. Never a text that may be what has to go; of a body that is
- * private to somebody its id all the same, since without it nobody could tell which stub is believed.
+ * Returns what the redaction record contains about an erasure, never the erased text. The id of a private
+ * body is included, because verification must know which stub is legitimate.
  */
 export function redactedOf(
   erasure: Erasure,
@@ -101,6 +103,7 @@ export function redactedOf(
   }
 }
 
+/** Returns the location of an erasure. */
 export function locationOf(erasure: Erasure): RedactionLocation {
   switch (erasure.kind) {
     case "memory":
@@ -117,11 +120,11 @@ export function locationOf(erasure: Erasure): RedactionLocation {
   }
 }
 
-/** Tries whose record on the chain says the same, and goes with them. */
+/** Outcomes of attempts for which a record on the chain has the same reason and is erased with it. */
 const OUTCOMES_WITH_RECORD: readonly AttemptRow["outcome"][] = ["failed", "declined", "asked"];
 const ENDING: readonly DeliveryStep["verb"][] = ["fail", "decline", "ask"];
 
-/** What is to be done about a row that has the text somewhere; nothing, where it only looks like it. */
+/** Returns what to do about a row that may contain the text; undefined if it does not. */
 export async function findingOf(
   workspace: Workspace,
   secret: Secret,
@@ -143,7 +146,7 @@ export async function findingOf(
   }
 }
 
-/** Without a secret: whatever it says. */
+/** Returns what to do about a memory. Without `secret`: regardless of its content. */
 export async function memoryFinding(
   workspace: Workspace,
   row: MemoryRow,
@@ -170,7 +173,7 @@ export async function memoryFinding(
   };
 }
 
-/** The tries this record ended: each has the record's data as its reason. */
+/** Reads the attempts that this record ended; the reason of each is the record's data. */
 async function readEndedAttempts(
   { store, name }: Workspace,
   { trail = [] }: AuthoredRecord,
@@ -187,6 +190,7 @@ async function readEndedAttempts(
   return found.filter((attempt) => attempt !== undefined);
 }
 
+/** Returns what to do about an envelope. Without `secret`: regardless of its content. */
 export function envelopeFinding(
   workspace: Workspace,
   row: EnvelopeRow,
@@ -222,6 +226,7 @@ function secretIn(secret: Secret, { words, free }: Body, names: unknown): Secret
   return secret.isIn(names) ? "name" : undefined;
 }
 
+/** Parses a row; undefined if it is damaged. */
 export function tryParseText<T>(row: {
   readonly id: string;
   readonly text: string;
@@ -250,7 +255,7 @@ function reasonErasure(
   return { kind: "attempt", delivery, attempt, digest, reason: redactedReason(record) };
 }
 
-/** Only the text itself goes: an entry is a fact that hubs work with. */
+/** Masks only the text itself, because hubs rely on the rest of the entry. */
 function entryFinding(row: EntryRow, secret: Secret): RedactionFinding | undefined {
   const { kind, name, revision: basedOn } = row;
   const spot = { kind: "entry" as const, id: `${kind} ${name}` };
@@ -262,7 +267,7 @@ function entryFinding(row: EntryRow, secret: Secret): RedactionFinding | undefin
   return { kind: "body", erase: () => [{ kind: "entry", entry }] };
 }
 
-/** What an effect has come to has keys of its own; all others are ours. Undefined: it is not there. */
+/** Masks a value; undefined if it does not match. Keys of an effect's `result` are user data too. */
 function withoutSecret(value: unknown, secret: Secret): unknown {
   const { result, ...ours } = (value ?? {}) as { readonly result?: unknown };
   if (!secret.isIn(ours) && !secret.isIn(result, { keys: true })) return undefined;

@@ -1,11 +1,11 @@
 /**
- * What is done about secrets in what is said to a hub, before any of it is stored, digested or sent: the
- * value is replaced by what it is ("redact"), the call is refused ("refuse"), or nothing ("allow").
+ * Handles secrets in input before it is stored, hashed or sent, according to the secret policy: "redact"
+ * replaces the value by its kind, "refuse" rejects the call, "allow" does nothing.
  *
- * A hub is opened with its rule, a workspace can have one for everybody; of both the stricter counts.
- * The workspace's is read only when a secret was found, so it holds from the next call on and costs
- * nothing before. Finding is pure: what is said twice is redacted to the same text, so that keys and
- * ids of a second try still mean the first.
+ * A hub is opened with a policy, and a workspace can have one for all hubs; the stricter one applies. The
+ * workspace's policy is read only if a secret was found, so a change applies from the next call on and costs
+ * nothing otherwise. Detection is pure: the same input is redacted to the same text, so that idempotency keys
+ * and ids of a retry still match.
  */
 import * as z from "zod";
 import { assertNever, BatonError } from "../../base/errors.ts";
@@ -17,9 +17,10 @@ import { SECRET_MODES, type SecretMode, type Workspace } from "../../workspace/w
 
 const SETTING = { kind: "setting", name: "secrets" } as const;
 
+/** Input schema of the policy. */
 export const SecretModeSchema = z.enum(SECRET_MODES);
 
-/** What counts: the stricter of the hub's rule and the workspace's; "redact" where neither says. */
+/** Returns the policy in effect: the stricter of the hub's and the workspace's. Default: "redact". */
 export async function secretPolicy(workspace: Workspace): Promise<SecretMode> {
   const { store, name, secrets } = workspace;
   const entry = await store.findEntry(name, SETTING.kind, SETTING.name);
@@ -29,7 +30,7 @@ export async function secretPolicy(workspace: Workspace): Promise<SecretMode> {
   return SECRET_MODES.findLast((mode) => said.includes(mode)) ?? "redact";
 }
 
-/** Sets the workspace's rule, and answers with the one that counts here. */
+/** Sets the workspace's policy and returns the policy in effect for this hub. */
 export async function setSecretPolicy(workspace: Workspace, mode: SecretMode): Promise<SecretMode> {
   const how = { code: "invalid_input", what: "The rule", prefix: "mode" } as const;
   const checked = parseOrThrow(SecretModeSchema, mode, how);
@@ -37,12 +38,13 @@ export async function setSecretPolicy(workspace: Workspace, mode: SecretMode): P
   return secretPolicy(workspace);
 }
 
-/** Decisions under way, by the workspace's root: what is said after waits, so that writes keep their order. */
+/** Pending policy reads, by the workspace's root. Later input waits for them, so writes keep their order. */
 const pendingDecisions = new WeakMap<object, Promise<unknown>>();
 
 /**
- * Goes on with what was said, without the secrets in it, and with word of them. Where there are none that
- * is in the same turn: a hub that is closed next still stores it.
+ * Calls `go` with the input without secrets, and with the secrets found. Without secrets it is called in the
+ * same turn, so that a hub closed right afterwards still stores the input. Throws `secret_found` if the
+ * policy is "refuse".
  */
 export function runWithoutSecrets<Said, Answer>(
   workspace: Workspace,
@@ -57,7 +59,7 @@ export function runWithoutSecrets<Said, Answer>(
   const policy = secretPolicy(workspace);
   const turn = Promise.allSettled([before, policy]);
   pendingDecisions.set(workspace.root, turn);
-  // At once when it is known, before what waits for this turn.
+  // Runs as soon as the policy is known, before the calls that wait for this turn.
   const answer = turn.then(([, known]) => {
     if (known.status === "rejected") throw known.reason;
     const mode = known.value;
@@ -78,11 +80,11 @@ export function runWithoutSecrets<Said, Answer>(
   return answer;
 }
 
-/** What was said, without the secrets in it, where nobody minds another turn. */
+/** Returns the input without secrets, always a turn later. Throws `secret_found` for policy "refuse". */
 export const redactSecrets = <Said>(workspace: Workspace, said: Said): Promise<Said> =>
   runWithoutSecrets(workspace, said, async (clean) => clean);
 
-/** The same of what has happened already and cannot be refused any more: it is redacted then. */
+/** Like redactSecrets(), for what already happened and cannot be refused: then "refuse" redacts. */
 export async function redactSecretsAfterwards<Said>(
   workspace: Workspace,
   said: Said,
@@ -92,10 +94,10 @@ export async function redactSecretsAfterwards<Said>(
   return (await secretPolicy(workspace)) === "allow" ? said : value;
 }
 
-/** What came of a call, and which secrets were taken out of what was said. */
+/** The result of a call, and the secrets removed from its input; absent if none. */
 export type WithSecrets<T> = T & { readonly secrets?: readonly DetectedSecret[] };
 
-/** What each of several was without. One by itself is named as if it were alone. */
+/** Like runWithoutSecrets() for a list, with secrets per item. Paths of a single item have no index. */
 export function runEachWithoutSecrets<Said, Answer extends object>(
   workspace: Workspace,
   said: readonly Said[],
@@ -119,18 +121,20 @@ function ofItem(secrets: readonly DetectedSecret[], i: number): DetectedSecret[]
     .map(({ kind, path }) => ({ kind, path: path.slice(item.length + 1) }));
 }
 
+/** Adds `secrets` to a result, if there are any. */
 export const withSecrets = <T extends object>(
   answer: T,
   secrets: readonly DetectedSecret[],
 ): WithSecrets<T> => (secrets.length === 0 ? answer : { ...answer, secrets });
 
+/** Builds `secret_found`, with one violation per secret. Never contains the secret. */
 export function secretFoundError(secrets: readonly DetectedSecret[]): BatonError {
   const hint =
-    "Take it out, and say where it is kept (a vault, a variable). If it was real, change it.";
+    "Remove it and reference where it is stored (a vault, a variable); if it is real, rotate it.";
   const violations = secrets.map(({ kind, path }) => ({
     path,
     rule: "secret",
-    message: `${path === "" ? "it" : path}: looks like a secret (${kind}).`,
+    message: `${path === "" ? "The input" : path}: looks like a secret (${kind}).`,
     hint,
   }));
   const [first] = violations;

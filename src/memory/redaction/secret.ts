@@ -1,18 +1,20 @@
 /**
- * A text that must go, in every form in which it can stand in what was stored: as it is, or inside JSON
- * that somebody put into a string, once or twice, with or without escapes for what is not ASCII.
+ * Finds and masks a text in all forms in which it can occur in stored values: plain, or inside JSON that was
+ * put into a string, once or twice, with or without escapes for characters outside ASCII.
  */
 
-/** Cuts short how often a digest or an id is taken for the text: those are long, and random. */
+/** A text shorter than this can match inside a digest or id by chance, since those are long and random. */
 const SHORT = 16;
 const STRUCTURAL = /^(?:[0-9a-f]{64}|[a-z]{3}_[0-9a-f-]{36})$/;
 
+/** Replaces the text. */
 export const MASK = "[redacted]";
 
+/** A text to redact. */
 export class Secret {
-  /** Inside a string that was parsed. The longest first: masking a form must not spoil a longer one. */
+  /** Forms inside a parsed string, longest first, because masking a short form could break a longer one. */
   readonly #forms: readonly string[];
-  /** As the canonical text of a record has it, and as a file may. */
+  /** Forms in stored canonical JSON, and in the files of a store. */
   readonly stored: readonly string[];
   readonly #isShort: boolean;
 
@@ -24,7 +26,7 @@ export class Secret {
     this.stored = [...new Set([...forms, ...this.#forms.map(escaped)])];
   }
 
-  /** Whether it stands in a text or number of a value; with `keys`, also in what these are called. */
+  /** Returns whether the text occurs in a string or number of a value; with `keys`, also in its keys. */
   isIn(value: unknown, { keys = false } = {}): boolean {
     if (typeof value === "string") return this.#matches(value);
     if (typeof value === "number") return this.#matches(String(value));
@@ -34,7 +36,7 @@ export class Secret {
     );
   }
 
-  /** The same value without it. */
+  /** Returns the value with the text masked. */
   masked(value: unknown, { keys = false } = {}): unknown {
     if (typeof value === "string") return this.#masked(value);
     if (typeof value === "number") return this.#matches(String(value)) ? MASK : value;
@@ -59,7 +61,7 @@ export class Secret {
   }
 }
 
-/** How JSON writers put a text into a string. */
+/** Returns the forms in which JSON writers put a text into a string. */
 function jsonForms(text: string): string[] {
   const plain = escaped(text);
   return [plain, plain.replaceAll("/", "\\/"), ascii(plain), ascii(plain).replaceAll("/", "\\/")];

@@ -1,9 +1,9 @@
 /**
- * What was taken out of what is stored: the mark that stands in place of a secret is the record of it.
- * It is written with the text, covered by its digest, exported with it, and the same on every store;
- * nothing else has to be kept. Asking reads through the workspace, as `redact` does.
+ * Reports the secrets that were removed from stored texts. The mark that replaced a secret is the only record
+ * of it: it is written with the text, covered by its digest, exported with it, and the same on every store.
+ * The report scans the whole workspace, as `redact` does.
  *
- * The same words in a text that never held one are listed as well: then somebody took it out before.
+ * A text that was already written with such a mark is listed as well, since the secret was removed before.
  */
 import * as z from "zod";
 import { assertNever } from "../../base/errors.ts";
@@ -16,37 +16,41 @@ import { isRowInScope, type Reader } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type RedactionLocation, tryParseText } from "./redaction-finding.ts";
 
+/** Input of reportSecrets(). */
 export const SecretsQuerySchema = z.strictObject({
-  /** So many of the newest are told, 100 unless said; all are counted. */
+  /** The most findings returned, newest first; all are counted. Default: 100. */
   limit: z.int().positive().default(100),
-  /** Only what was stored from then on. */
+  /** Only what was stored at or after this time, in ms since the epoch. Default: 0. */
   since: z.int().min(0).default(0),
 });
 
 export type SecretsQuery = z.input<typeof SecretsQuerySchema>;
 
+/** A removed secret. */
 export interface SecretFinding extends Pick<DetectedSecret, "kind"> {
-  /** The field that holds the mark; absent in what the reader may not see. */
+  /** The field with the mark; absent if the reader may not see the record. */
   readonly path?: string;
-  /** What holds the mark now. */
+  /** The row with the mark. */
   readonly in: RedactionLocation;
-  /** When that was stored; absent where that is not recorded. */
+  /** When the row was stored, in ms since the epoch; absent if unknown. */
   readonly at?: number;
-  /** The agent that wrote it; absent where that is not recorded. */
+  /** The agent that wrote it; absent if unknown. */
   readonly by?: string;
 }
 
+/** All removed secrets, counted by kind. */
 export interface SecretsReport {
   readonly total: number;
   readonly byKind: Readonly<Record<string, number>>;
-  /** The newest first. */
+  /** Newest first, at most `limit`. */
   readonly found: readonly SecretFinding[];
 }
 
-/** How every mark begins, as it stands in a stored text. */
+/** The beginning of every mark, as stored. */
 const MARK_PREFIX = redactionMark("").slice(0, -1);
 const MARK_PATTERN = new RegExp(redactionMark("([^\\]]{1,64})").replace("[", "\\["), "g");
 
+/** Scans the workspace for marks of removed secrets. */
 export async function reportSecrets(
   workspace: Workspace,
   query: SecretsQuery,
@@ -71,7 +75,7 @@ export async function reportSecrets(
   return { total, byKind: Object.fromEntries([...byKind].sort()), found };
 }
 
-/** What has no recorded time counts as the oldest. */
+/** Returns the time of a finding; an unknown time counts as the oldest. */
 const timeOf = ({ at = 0 }: SecretFinding): number => at;
 
 function marksOf(sighting: TextOccurrence, reader: Reader): SecretFinding[] {
@@ -91,9 +95,9 @@ function marksOf(sighting: TextOccurrence, reader: Reader): SecretFinding[] {
 interface Facts {
   readonly id: string;
   readonly text: string;
-  /** 0: not recorded. */
+  /** 0: unknown. */
   readonly at: number;
-  /** Undefined: the text says. "": not recorded. */
+  /** Undefined: stated in the text; empty: unknown. */
   readonly by?: string;
 }
 
@@ -124,7 +128,7 @@ function facts(sighting: TextOccurrence): Facts {
   }
 }
 
-/** A record that cannot be read is nobody's to look into. */
+/** Returns whether the reader may see a memory; one that cannot be parsed is hidden from all. */
 function isOpen(row: Parameters<typeof isRowInScope>[0], reader: Reader): boolean {
   return tryParseText<unknown>(row) !== undefined && isRowInScope(row, reader);
 }

@@ -1,9 +1,9 @@
 /**
- * Stubs: what stands where a body was. They keep what other rows and the delivery of work stand on (who,
- * when, which task, whom it named, what it did) and nothing that anybody wrote in free words. The salt
- * goes as well: without it the digest that stays cannot be used to guess what was there.
+ * Builds the stub that replaces a redacted body. It keeps what other rows and deliveries depend on (author,
+ * time, task, references, what it did) and no free text. The salt is removed too: without it the remaining
+ * digest cannot be used to guess the text.
  *
- * An envelope's stub is an envelope: whoever gets it is told that it was redacted, by whom and why.
+ * The stub of an envelope is an envelope: its intent states that it was redacted, by which agent and why.
  */
 import { canonicalJson } from "../../base/digest.ts";
 import type { Envelope } from "../../envelope/schema.ts";
@@ -14,12 +14,13 @@ import { type EnvelopeRow, type MemoryRow, parseText } from "../../store/rows.ts
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { AuthoredRecord } from "../record.ts";
 
+/** Returns the text of a memory's stub. */
 export function memoryStub(row: MemoryRow, redacted: Redaction): string {
   const record = parseText<AuthoredRecord>(row);
   return canonicalJson({ ...keptOfMemory(record), content: "", redacted }, "store_corrupt", row.id);
 }
 
-/** Tags of what was published are the hub's: by them a channel knows what was on it. */
+/** Returns the fields that stay. Tags of a handoff stay, because the hub sets them and channels use them. */
 function keptOfMemory(record: AuthoredRecord) {
   const { agent, createdAt, envelope, id, instance, key, refs, relations } = record;
   const { run, scope, session, task, trail, type, validFrom, validUntil } = record;
@@ -31,6 +32,7 @@ function keptOfMemory(record: AuthoredRecord) {
   };
 }
 
+/** Returns the text of an envelope's stub. */
 export function envelopeStub(
   workspace: Pick<Workspace, "versions">,
   row: EnvelopeRow,
@@ -42,13 +44,13 @@ export function envelopeStub(
     ...keptOfEnvelope(envelope),
     ...{ artifacts: [], blocked: [], constraints: [], decisions: [], doNotRedo: [], done: [] },
     ...{ expects: [], history: [], next: [] },
-    intent: `What was handed over here was redacted by ${by}: ${reason} (${record})`,
+    intent: `This handoff was redacted by ${by}: ${reason} (${record})`,
     redacted,
   } satisfies Envelope;
   return canonicalJson(workspace.versions.write(stub), "store_corrupt", row.id);
 }
 
-/** Of fields that are not known nobody can tell what is in them: none is kept. */
+/** Returns the fields that stay. Unknown fields are removed, because their content cannot be judged. */
 function keptOfEnvelope(sealed: Envelope) {
   const envelope = dropUnknownFields(sealed);
   const { action, from, hop, id, joins, parents, path, policy, priority, run } = envelope;
@@ -58,17 +60,18 @@ function keptOfEnvelope(sealed: Envelope) {
     ...{ task, to, version, workspace },
     metadata: { createdAt: metadata.createdAt },
     refs: refs.map(({ digest, id: memory }) => ({ digest, id: memory })),
-    // That there are results says that a join has opened.
+    // Results stay, without their content, because they show that a join has opened.
     results: results?.map(({ outputs: _outputs, summary: _summary, ...result }) => result),
   };
 }
 
-/** What a stub does not have: the author's words, and what has keys of the author's own. */
+/** The parts of a record that a stub does not keep: texts, and values with keys chosen by the author. */
 export interface Body {
   readonly words: unknown;
   readonly free: unknown;
 }
 
+/** Returns what redaction erases of a memory. */
 export function bodyOfMemory(record: AuthoredRecord): Body {
   const { content, data, concepts, tags } = record;
   const own = keptOfMemory(record).tags === undefined ? tags : undefined;
@@ -76,12 +79,13 @@ export function bodyOfMemory(record: AuthoredRecord): Body {
   return { words: [content, concepts, own, redacted?.reason], free: data };
 }
 
-/** What a stub keeps that somebody chose the words of. */
+/** Returns the names that stay in a memory's stub, and that an agent or person chose. */
 export function namesOfMemory(record: AuthoredRecord): unknown {
   const { agent, instance, run, session, tags, task, type, user } = keptOfMemory(record);
   return [agent, instance, run, session, tags, task, type, user];
 }
 
+/** Returns what redaction erases of an envelope. */
 export function bodyOfEnvelope(envelope: Envelope): Body {
   const kept = new Set(Object.keys(keptOfEnvelope(envelope)));
   const { createdAt: _createdAt, ...metadata } = envelope.metadata;
@@ -102,6 +106,7 @@ export function bodyOfEnvelope(envelope: Envelope): Body {
   };
 }
 
+/** Returns the names that stay in an envelope's stub, and that an agent or person chose. */
 export function namesOfEnvelope(envelope: Envelope): unknown {
   const { action, from, policy, run, task, to, workspace } = keptOfEnvelope(envelope);
   return [action, from, policy?.fallback, run, task, to, workspace];

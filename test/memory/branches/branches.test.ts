@@ -144,7 +144,7 @@ describe.each(STORES)("a branch on %s", (store) => {
       conflicts,
     });
     expect(diff.records.map(({ content }) => content)).toEqual([
-      'planner began "try" from "main".',
+      'planner created "try" from "main".',
       "Tokens live 5 minutes.",
     ]);
     const before = await hub.verify();

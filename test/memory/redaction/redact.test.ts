@@ -250,7 +250,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect(shown).toMatchObject({ digest: sent.digest, delivery: { state: "ready" } });
     expect(EnvelopeSchema.parse(shown.envelope)).toEqual(shown.envelope);
     expect(shown.envelope.intent).toBe(
-      `What was handed over here was redacted by ada: ${WHY} (${report.records[0]})`,
+      `This handoff was redacted by ada: ${WHY} (${report.records[0]})`,
     );
     expect(shown.envelope.redacted).toMatchObject({ by: "ada", digest: sent.digest });
     expect((await hub.tasks.line("auth"))[0]).toMatchObject({ digest: sent.digest });
