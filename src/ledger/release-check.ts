@@ -20,6 +20,7 @@ export interface ReleaseInput {
   /** The choice that was made; only for a decision. */
   readonly decided?: string | undefined;
 }
+
 /** The agent that asks for a release. */
 export interface Releaser {
   readonly agent: string;

@@ -28,7 +28,7 @@ export const AgentProfileSchema = z.strictObject({
   /** Ed25519 private key: PEM or KeyObject. Stays with the caller; the registry stores the public key. */
   key: z.custom<string | KeyObject>((value) => value !== undefined).optional(),
   model: Description.optional(),
-  /** A person answers in its own time, an agent runs; shown as such in lists. Default: agent. */
+  /** A person answers in its own time, an agent runs; distinguished so that people can be shown as such. */
   kind: z.enum(["agent", "person"]).optional(),
   name: Description.optional(),
   owner: Description.optional(),

@@ -18,7 +18,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { agentInfo, requireAgent } from "./agents.ts";
 import { BRANCH } from "./branches/branch.ts";
 
-/** The author whose memories are listed. `since`: only those stored at or after this time (ms). */
+/** The agent or session to list. `since`: only those stored at or after this time (ms). */
 export type RecordSource =
   | { readonly agent: string; readonly since?: number | undefined }
   | { readonly session: string; readonly since?: number | undefined };

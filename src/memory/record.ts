@@ -106,7 +106,7 @@ export type MemoryInput = z.input<typeof MemoryInputSchema>;
 const CompiledInput = compileLazily(MemoryInputSchema);
 type CheckedInput = z.output<typeof MemoryInputSchema>;
 
-/** All author fields: exactly what the digest covers. `session` is absent if it equals `instance`. */
+/** All author fields: exactly what the digest covers. Without `session`, the session is `instance`. */
 export type AuthoredRecord = Omit<CheckedInput, "id"> & {
   readonly agent: string;
   readonly createdAt: number;

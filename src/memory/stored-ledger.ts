@@ -86,8 +86,8 @@ export interface StoredClosing {
 }
 
 /**
- * A cancellation of the task that is in progress. Any process that finds it continues it, and the task takes
- * no new handoffs.
+ * A closing of the task and its parts that is in progress. Any process that finds it continues it; the task
+ * takes no new handoffs.
  */
 export interface StoredEnding extends Pick<StoredClosing, "as" | "by" | "reason"> {
   /** The id of the record that caused it. */
@@ -117,7 +117,7 @@ export interface StoredLedger {
   readonly closed?: StoredClosing | undefined;
   readonly constraints: readonly StoredConstraint[];
   readonly decisions: readonly StoredDecision[];
-  /** Present while the task is being cancelled. */
+  /** Present while the task and its parts are being closed. */
   readonly ending?: StoredEnding | undefined;
   /** The tasks it inherits from directly. */
   readonly from: readonly string[];

@@ -1,6 +1,6 @@
 /**
- * Lists the changes of the shared context since a version, and all versions of one item. A change whose
- * memory was redacted or quarantined since is listed without its content.
+ * Lists the changes of the shared context since a version, and all versions of one item. If the memory of a
+ * change was redacted or quarantined since, the change is listed without its content.
  */
 
 import * as z from "zod";

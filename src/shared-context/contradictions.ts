@@ -21,7 +21,7 @@ export interface Contradiction {
   readonly choice: string;
   /** The agent that wrote it. */
   readonly by: string;
-  /** The reason of the conflict, as a clause whose subject is the new decision. */
+  /** The reason of the conflict, as a clause with the new decision as subject. */
   readonly why: string;
 }
 

@@ -5,7 +5,7 @@ import type { SearchHit } from "../../store/search.ts";
 /** Parts below this share of the score are not mentioned. */
 const MIN_REASON_SHARE = 0.05;
 
-/** Returns the reasons of a hit, as clauses whose subject is the memory. */
+/** Returns the reasons of a hit, as clauses with the memory as subject. */
 export function reasonsOf(hit: SearchHit, terms: readonly QueryTerm[]): string[] {
   const { parts, supersededBy } = hit;
   const quoted = (places: readonly number[], near: boolean): string =>

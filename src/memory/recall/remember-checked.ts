@@ -37,8 +37,8 @@ export const RememberSchema = z.strictObject({
   known: KnownModeSchema.optional(),
 });
 
-export type RememberOptions = z.input<typeof RememberSchema>;
 /** Options of remember() as a caller passes them. */
+export type RememberOptions = z.input<typeof RememberSchema>;
 
 /**
  * A written memory; `known` lists similar memories, if they were searched for; `secrets` lists what was
