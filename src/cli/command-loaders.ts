@@ -1,11 +1,12 @@
 /**
- * Every command by its first word, in the order help shows them. One file is loaded for a call; all
- * of them only for help, and for telling which word was meant.
+ * Maps the first word of a command to the function that loads it, in the order help lists the commands.
+ * A call loads only the file of its own command; help and "Did you mean …?" load all of them.
  */
 import type { Command } from "./command.ts";
 
 type CommandLoader = () => Promise<readonly Command[]>;
 
+/** Loaders by the first word of the command. */
 export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   start: async () => [(await import("./commands/hub/start.ts")).start],
   demo: async () => (await import("./commands/hub/demo.ts")).demo,

@@ -1,29 +1,32 @@
 /**
- * What a command is: a name, what it takes, and what it does. Command files hold both, import
- * nothing heavy at the top, and are listed in words.ts; parsing, help and error messages are made
- * from the same description.
+ * Defines what a command is: a name, arguments, options and a `run` function. Parsing, help and error
+ * messages are derived from this description. Command files import nothing heavy at the top and are
+ * listed in command-loaders.ts.
  */
+/** Describes one option: the type of its value and its help text. */
 export type OptionSpec =
   | { readonly type: "flag"; readonly help: string }
   | (ValueOption & { readonly type: "number" })
   | (ValueOption & {
       readonly type: "text";
-      /** The only words it may be. */
+      /** The allowed values; absent: any text. */
       readonly choices?: readonly string[];
     })
-  /** May be given again and again. */
+  /** May be repeated; all values are collected. */
   | (ValueOption & { readonly type: "texts" })
-  /** 15s, 5m, 2h: in milliseconds. */
+  /** Written as 15s, 5m or 2h; parsed to milliseconds. */
   | (ValueOption & { readonly type: "duration" })
-  /** JSON, or @ and the path of a file with JSON. */
+  /** JSON, or @ followed by the path of a JSON file. */
   | (ValueOption & { readonly type: "json" });
 
 interface ValueOption {
+  /** The placeholder shown in help: `<task>`. */
   readonly value: string;
   readonly help: string;
   readonly required?: true;
 }
 
+/** The options of a command, by their name without the dashes. */
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
 interface Values {
@@ -41,40 +44,44 @@ type RequiredNames<Specs extends OptionSpecs> = {
   [Name in keyof Specs]: Specs[Name] extends { readonly required: true } ? Name : never;
 }[keyof Specs];
 
+/** The parsed values: required options are always present, others may be undefined. */
 export type OptionValues<Specs extends OptionSpecs> = {
   readonly [Name in RequiredNames<Specs>]: ValueOf<Specs[Name]>;
 } & {
   readonly [Name in Exclude<keyof Specs, RequiredNames<Specs>>]?: ValueOf<Specs[Name]> | undefined;
 };
 
+/** Describes one positional argument. */
 export interface ArgumentSpec {
   readonly name: string;
   readonly help: string;
-  /** The only words it may be. */
+  /** The allowed values; absent: any text. */
   readonly choices?: readonly string[];
-  /** May be left out; only the last ones can be. */
+  /** The argument can be omitted; only trailing arguments may be optional. */
   readonly optional?: true;
-  /** May be given again and again; only the last one can be. */
+  /** The argument may be repeated; allowed for the last one only. */
   readonly many?: true;
 }
 
+/** A parsed command line. */
 export interface Call<Specs extends OptionSpecs = OptionSpecs> {
-  /** One for each argument, but for optional ones that were left out; of the last, there may be many. */
+  /** One value per argument, without omitted optional ones; a repeatable last argument adds several. */
   readonly args: readonly string[];
   readonly options: OptionValues<Specs>;
 }
 
+/** One command of the command line. */
 export interface Command<Specs extends OptionSpecs = OptionSpecs> {
-  /** One word, or two: `inbox`, `handoff send`. */
+  /** One or two words: `inbox`, `handoff send`. */
   readonly name: string;
   readonly summary: string;
   readonly args: readonly ArgumentSpec[];
   readonly options: Specs;
-  /** Returns the exit code. */
+  /** Runs the command and resolves to the exit code. */
   run(call: Call<Specs>): Promise<number>;
 }
 
-/** Checks a command against its own options, then forgets their types: the table holds many. */
+/** Type-checks a command against its options, then erases their types so that all commands fit one table. */
 export function command<const Specs extends OptionSpecs>(spec: Command<Specs>): Command {
   return spec as unknown as Command;
 }
@@ -84,25 +91,34 @@ export const STORE_OPTIONS = {
   store: {
     type: "text",
     value: "<address>",
-    help: "a file, postgres://… or a hub's http(s)://…; default: BATON_STORE, else .baton/hub.db",
+    help: "store: a file, postgres://… or a hub's http(s)://… (default: BATON_STORE or .baton/hub.db)",
   },
-  workspace: { type: "text", value: "<name>", help: 'the workspace; else "default"' },
+  workspace: { type: "text", value: "<name>", help: "workspace name (default: default)" },
 } as const satisfies OptionSpecs;
 
-/** Of every command that shows data. */
+/** Option of every command that prints data. */
 export const JSON_OPTION = {
-  json: { type: "flag", help: "print JSON, also of errors (to stderr)" },
+  json: { type: "flag", help: "print JSON; errors are printed as JSON to stderr" },
 } as const satisfies OptionSpecs;
 
-/** Of every command that lists a page. */
+/** Option of every command that prints a page of a list. */
 export const AFTER_OPTION = {
-  after: { type: "text", value: "<cursor>", help: "the next page: what the page before printed" },
+  after: {
+    type: "text",
+    value: "<cursor>",
+    help: "cursor of the next page, as printed by the previous one",
+  },
 } as const satisfies OptionSpecs;
 
-/** Of every command that does something in somebody's name. */
+/** Option of every command that acts on behalf of an agent. */
 export const AS_OPTION = {
-  as: { type: "text", value: "<agent>", help: "who does it; must be registered", required: true },
+  as: {
+    type: "text",
+    value: "<agent>",
+    help: "agent that acts; must be registered",
+    required: true,
+  },
 } as const satisfies OptionSpecs;
 
 /** The argument of commands about one delivery. */
-export const DELIVERY: ArgumentSpec = { name: "delivery", help: "the delivery's id (dlv_…)" };
+export const DELIVERY: ArgumentSpec = { name: "delivery", help: "delivery id (dlv_…)" };

@@ -1,4 +1,4 @@
-/** Finds the command a line of words names, and lets it run. */
+/** Finds the command that the words of a command line name, and runs it. */
 import type { Command } from "./command.ts";
 import { COMMAND_LOADERS } from "./command-loaders.ts";
 import { OK } from "./exit.ts";
@@ -6,6 +6,7 @@ import { parseCall, unknownCommand } from "./parse.ts";
 
 const isHelp = (word: string | undefined): boolean => word === "--help" || word === "-h";
 
+/** Runs the command, or prints help, and returns the exit code; throws for an unknown command. */
 export async function dispatch(words: readonly string[]): Promise<number> {
   const [word, ...rest] = words;
   if (word === undefined || isHelp(word)) return help([]);
@@ -41,7 +42,10 @@ async function commandsOf(word: string): Promise<readonly Command[]> {
   throw unknownCommand(word, [...Object.keys(COMMAND_LOADERS), "help", "--help", "--version"]);
 }
 
-/** Of several with the same first word, the one the second word names, else the one without; undefined without one. */
+/**
+ * Finds the command with these two words, else the one named by the first word alone. Returns undefined
+ * when only help of the group can be shown.
+ */
 function findCommand(
   word: string,
   rest: readonly string[],

@@ -1,28 +1,32 @@
-/** Help, written from the table of commands. */
+/** Prints help for all commands, a group of commands or one command, from their descriptions. */
 import type { Command } from "./command.ts";
 import { flagOf, synopsisOf, usageOf } from "./parse.ts";
 import { bold, dim, printLine, table } from "./terminal.ts";
 
+/** Prints the list of all commands. */
 export function printHelp(commands: readonly Command[]): void {
-  printLine("Baton carries work from one AI agent to the next, and loses nothing on the way.");
+  printLine("Baton hands work from one AI agent to the next and keeps their shared memory.");
   printLine();
   printCommands(commands, "baton help <command>");
 }
 
-/** Of the commands that begin with one word. */
+/** Prints the commands that share a first word. */
 export function printGroupHelp(word: string, commands: readonly Command[]): void {
   printCommands(commands, `baton help ${word} <command>`);
 }
 
 function printCommands(commands: readonly Command[], more: string): void {
   printLine(bold("Commands"));
-  const rows = [...commands.map(rowOf), [`  ${more}`, "what a command takes"]];
+  const rows = [
+    ...commands.map(rowOf),
+    [`  ${more}`, "Show the arguments and options of a command"],
+  ];
   for (const row of table(rows)) printLine(row);
   printLine();
-  printLine(dim("Every command knows --help; those that show data know --json."));
+  printLine(dim("Every command accepts --help; commands that print data accept --json."));
 }
 
-/** Choices that take more than this are listed by the help of their command alone. */
+/** Longer lists of choices are shown only in the help of their command. */
 const MAX_CHOICES_LENGTH = 20;
 
 const rowOf = (command: Command): string[] => [
@@ -30,7 +34,7 @@ const rowOf = (command: Command): string[] => [
   command.summary,
 ];
 
-/** `group`: the commands that begin with its word, where it is that word. */
+/** Prints the help of one command. `group`: commands that share its first word, listed under "Also". */
 export function printCommandHelp(command: Command, group: readonly Command[] = []): void {
   printLine(command.summary);
   printLine();

@@ -1,4 +1,4 @@
-/** From words on the command line to a call, or an error that names the word that was meant. */
+/** Parses the words of a command line into a call; errors suggest the command or option that was meant. */
 import { parseArgs } from "node:util";
 import type { BatonError } from "../base/errors.ts";
 import { nearestNames } from "../base/nearest-names.ts";
@@ -7,9 +7,12 @@ import { requireChoice } from "./options/choice.ts";
 import { readValue } from "./options/option-value.ts";
 import { didYouMean, usageError } from "./usage-error.ts";
 
-const HELP = { type: "flag", help: "show this" } as const;
+const HELP = { type: "flag", help: "show this help" } as const;
 
-/** Undefined when help was asked for. `siblings`: commands that begin with the same word. */
+/**
+ * Parses the arguments and options of a command; returns undefined when help was requested.
+ * `siblings`: commands with the same first word. Throws `invalid_input` for anything it cannot parse.
+ */
 export function parseCall(
   command: Command,
   words: readonly string[],
@@ -25,7 +28,7 @@ export function parseCall(
       ]),
     ),
     allowPositionals: true,
-    strict: false, // Its errors do not say which word was meant; ours do.
+    strict: false, // Its errors do not suggest the option that was meant; ours do.
     tokens: true,
   });
   const options: Record<string, unknown> = {};
@@ -62,27 +65,27 @@ function checkArguments(
       throw usageError(
         spec.name,
         `baton ${command.name} needs <${spec.name}>: ${spec.help}.`,
-        `Write ${usageOf(command)}`,
+        `Usage: ${usageOf(command)}`,
       );
     }
-    const message = `There is no ${spec.name} "${given}".`;
+    const message = `Unknown ${spec.name} "${given}".`;
     requireChoice(given, spec.choices, { message, path: spec.name });
   }
   const extra = args[command.args.length];
   if (extra === undefined || command.args.at(-1)?.many) return;
   const told = usageError(
     extra,
-    `baton ${command.name} does not know what to do with "${extra}".`,
-    `Write ${usageOf(command)} (text with spaces in quotes).`,
+    `Unexpected argument "${extra}" for baton ${command.name}.`,
+    `Usage: ${usageOf(command)} (quote text that contains spaces).`,
   );
-  // Of a command with two words, the second was recognized.
+  // If the command has two words, the second one was recognized and is not misspelled.
   throw (command.name.includes(" ") ? undefined : misspelt(args, siblings)) ?? told;
 }
 
-/** Shorter words are in too many others. */
+/** Shorter words resemble too many others. */
 const MIN_MISSPELLED_LENGTH = 3;
 
-/** `baton ledger relase …`: what stands where a task could is the second word of another command. */
+/** Detects a misspelled second word that was parsed as an argument: `baton ledger relase …`. */
 function misspelt(
   [word = ""]: readonly string[],
   siblings: readonly Command[],
@@ -92,25 +95,25 @@ function misspelt(
   const first = siblings[0]?.name.split(" ")[0];
   const hint = didYouMean(nearestNames(word, seconds).map((each) => `baton ${first} ${each}`));
   if (hint === undefined) return undefined;
-  return usageError(word, `There is no command "${first} ${word}".`, hint);
+  return usageError(word, `Unknown command "${first} ${word}".`, hint);
 }
 
-/** Of an option that is needed always, or in this case. */
+/** Returns the error for a missing option, whether it is always required or only in this case. */
 export function missingOption({ name, options }: Command, option: string): BatonError {
   const spec = options[option];
   const flag = spec === undefined ? `--${option}` : flagOf(option, spec);
   return usageError(
     `--${option}`,
     `baton ${name} needs --${option}: ${spec?.help ?? ""}.`,
-    `Write ${flag}; see baton help ${name}.`,
+    `Add ${flag}; see baton help ${name}.`,
   );
 }
 
-/** `--task <task>` */
+/** Returns an option as it is written: `--task <task>`. */
 export const flagOf = (name: string, spec: OptionSpec): string =>
   spec.type === "flag" ? `--${name}` : `--${name} ${spec.value}`;
 
-/** `baton line <task>`; choices that take more room than `most` are named, not listed. */
+/** Returns `baton line <task>`; choices longer than `most` characters are shown as `<name>` instead. */
 export function synopsisOf({ name, args }: Command, most = Number.POSITIVE_INFINITY): string {
   const words = args.map((spec) => {
     const choices = spec.choices?.join("|") ?? "";
@@ -121,6 +124,7 @@ export function synopsisOf({ name, args }: Command, most = Number.POSITIVE_INFIN
   return ["baton", name, ...words].join(" ");
 }
 
+/** Returns the synopsis with the required options: `baton pin <memory> --as <agent> [options]`. */
 export function usageOf(command: Command): string {
   const needed = Object.entries(command.options)
     .filter(([, spec]) => spec.type !== "flag" && spec.required)
@@ -129,11 +133,12 @@ export function usageOf(command: Command): string {
   return `${synopsisOf(command)}${needed.join("")}${more}`;
 }
 
+/** Returns the error for an unknown command, with the nearest known ones. */
 export function unknownCommand(word: string, known: readonly string[]): BatonError {
   return usageError(
     word,
-    `There is no command "${word}".`,
-    didYouMean(nearestNames(word, known)) ?? "See baton help for all commands.",
+    `Unknown command "${word}".`,
+    didYouMean(nearestNames(word, known)) ?? "Run baton help to list all commands.",
   );
 }
 
@@ -143,9 +148,9 @@ function unknownOption(command: Command, rawName: string, known: readonly string
   const isArgument = command.args.some((arg) => arg.name === name);
   return usageError(
     rawName,
-    `baton ${command.name} has no option ${rawName}.`,
+    `Unknown option ${rawName} for baton ${command.name}.`,
     isArgument
-      ? `It stands without a name: baton ${command.name} "…".`
-      : (didYouMean(near) ?? `See baton help ${command.name}.`),
+      ? `Pass it as an argument, without a name: baton ${command.name} "…".`
+      : (didYouMean(near) ?? `Run baton help ${command.name} to list its options.`),
   );
 }

@@ -1,16 +1,18 @@
-/** A progress bar on stderr, only where somebody watches: on a terminal, and not in a build's log. */
+/** Prints a progress bar to stderr, only on an interactive terminal: never in a CI log or a dumb terminal. */
 const WIDTH = 30;
 
-/** Set, and not "false", by every service that runs builds. */
+/** CI services set CI to a value other than "false". */
 const isBuild = ({ CI }: NodeJS.ProcessEnv): boolean =>
   CI !== undefined && CI !== "" && CI !== "false";
 
+/** A progress bar; both methods do nothing when it is not shown. */
 export interface Progress {
   show(done: number, total: number): void;
-  /** Takes the bar away. */
+  /** Erases the bar. */
   end(): void;
 }
 
+/** Creates a progress bar with a label. */
 export function progressBar(label: string): Progress {
   const { stderr } = process;
   if (!stderr.isTTY || isBuild(process.env) || process.env["TERM"] === "dumb")

@@ -1,7 +1,7 @@
-/** What the hub says on stderr while it runs: a line for a call where that is asked for, and its bugs. */
+/** Writes the server's log to stderr: one line per request, if enabled, and internal errors. */
 import type { RequestLogEntry } from "../http/app.ts";
 
-/** No token, no text of anybody: who, what, how it ended, how long it took. */
+/** Logs status, operation, duration and caller of a request; never tokens or contents. */
 export function logRequest({
   operation,
   method,
@@ -17,7 +17,8 @@ export function logRequest({
   );
 }
 
+/** Logs an internal error with its stack trace. */
 export function logBug(bug: unknown): void {
   const text = bug instanceof Error ? (bug.stack ?? bug.message) : String(bug);
-  process.stderr.write(`${new Date().toISOString()} mistake of ours: ${text}\n`);
+  process.stderr.write(`${new Date().toISOString()} internal error: ${text}\n`);
 }

@@ -1,15 +1,16 @@
-/** One run of the command line: whatever happens in it becomes output and an exit code. */
+/** Runs one command line: prints the result or the error and returns the exit code. */
 import { batonVersion } from "../base/version.ts";
 import { OK } from "./exit.ts";
 
+/** Runs the command line; never rejects. */
 export async function run(words: readonly string[]): Promise<number> {
-  // `baton recent | head` closes the pipe early: that is no failure.
+  // `baton recent | head` closes the pipe early, which is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EPIPE") throw error;
     process.exit(OK);
   });
   if (words[0] === "--version" || words[0] === "-v") {
-    process.stdout.write(`${batonVersion()}\n`); // Loads nothing else: scripts ask for it again and again.
+    process.stdout.write(`${batonVersion()}\n`); // Loads nothing else, because scripts query the version often.
     return OK;
   }
   try {

@@ -1,28 +1,29 @@
-/** Opening the store a command was told to use. */
+/** Opens the store that a command uses: --store, BATON_STORE or the default, with embedder and summarizer. */
 import type { Hub, LocalHub } from "../hub/hub.ts";
 import type { HubOptions } from "../hub/options.ts";
 
+/** The values of --store and --workspace; undefined: the defaults. */
 export interface StoreChoice {
   readonly store?: string | undefined;
   readonly workspace?: string | undefined;
 }
 
-/** Opens it, making it where it does not exist. */
+/** Opens the store and creates it if it does not exist. */
 export async function openStore(
   { store, workspace }: StoreChoice,
   options: HubOptions = {},
 ): Promise<Hub> {
-  const { openHub } = await import("../open/open-hub.ts"); // Brings the validator along: 100 ms.
+  const { openHub } = await import("../open/open-hub.ts"); // Loads the validator, which takes 100 ms.
   return openHub(store, { ...options, ...(await optionsOf(workspace)) });
 }
 
-/** Opens it in this process, for a server to stand on. */
+/** Opens the store in this process, for the server. */
 export async function openLocal({ store, workspace }: StoreChoice): Promise<LocalHub> {
   const { resolveAddress: chosenAddress, openLocalHub } = await import("../open/open-hub.ts");
   return openLocalHub(chosenAddress(store), await optionsOf(workspace));
 }
 
-/** What the environment and the command line say of the hub. */
+/** Returns the hub options set by environment variables and the command line. */
 async function optionsOf(workspace: string | undefined): Promise<HubOptions> {
   return {
     ...embedderNamed(process.env),
@@ -32,9 +33,9 @@ async function optionsOf(workspace: string | undefined): Promise<HubOptions> {
 }
 
 /**
- * Another embedder than the bundled words: BATON_EMBEDDER_URL (http://localhost:11434/v1) with
- * BATON_EMBEDDER_MODEL, and BATON_EMBEDDER_KEY where the server wants one; or "none". Asked for when a
- * question is.
+ * Returns the embedder that replaces the bundled one: BATON_EMBEDDER_URL (http://localhost:11434/v1) with
+ * BATON_EMBEDDER_MODEL, and BATON_EMBEDDER_KEY if the server requires one. BATON_EMBEDDER_URL=none turns
+ * embeddings off. The embedder is loaded by the first recall.
  */
 function embedderNamed(environment: NodeJS.ProcessEnv): Pick<HubOptions, "embedder"> {
   const { BATON_EMBEDDER_URL: url, BATON_EMBEDDER_KEY: apiKey } = environment;
@@ -52,8 +53,9 @@ function embedderNamed(environment: NodeJS.ProcessEnv): Pick<HubOptions, "embedd
 }
 
 /**
- * What summarizes records: BATON_SUMMARIZER_URL (http://localhost:11434/v1) with BATON_SUMMARIZER_MODEL,
- * and BATON_SUMMARIZER_KEY where the server wants one. Without them nothing is sent anywhere.
+ * Returns the summarizer of records: BATON_SUMMARIZER_URL (http://localhost:11434/v1) with
+ * BATON_SUMMARIZER_MODEL, and BATON_SUMMARIZER_KEY if the server requires one. Without BATON_SUMMARIZER_URL
+ * no record is sent to a server.
  */
 async function summarizerNamed(
   environment: NodeJS.ProcessEnv,
@@ -67,12 +69,12 @@ async function summarizerNamed(
   };
 }
 
-/** Opens it for looking: a mistyped address must not leave an empty store behind. */
+/** Opens an existing store, else throws, so that a mistyped address does not create an empty store. */
 export function openExisting(choice: StoreChoice): Promise<Hub> {
   return openStore(choice, { create: false });
 }
 
-/** The address that `openHub` would choose. */
+/** Returns the address that `openHub` would open. */
 export async function addressOf({ store }: StoreChoice): Promise<string> {
   const { resolveAddress: chosenAddress } = await import("../open/open-hub.ts");
   return chosenAddress(store || undefined);

@@ -1,20 +1,23 @@
 /**
- * Writing for people. Colours only on a terminal (`styleText` knows about that, and about NO_COLOR,
- * FORCE_COLOR and terminals that have none); stored text is shown without control characters, so that nothing an agent once wrote can
- * steer the terminal of whoever reads it.
+ * Formats and prints text for a terminal. Colours are used only on a terminal (`styleText` checks this, and
+ * NO_COLOR, FORCE_COLOR and terminals without colours). Stored text is printed without control characters,
+ * so that text written by an agent cannot control the terminal of its reader.
  */
 import { styleText } from "node:util";
 
 type Style = Parameters<typeof styleText>[0];
 
+/** Prints a line to stdout. */
 export function printLine(text = ""): void {
   process.stdout.write(`${text}\n`);
 }
 
+/** Prints a value as indented JSON to stdout. */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value, null, 2));
 }
 
+/** Returns the text with a style, if stdout supports it. */
 export function styled(style: Style, text: string): string {
   return styleText(style, text, { stream: process.stdout });
 }
@@ -24,12 +27,12 @@ export const dim = (text: string): string => styled("dim", text);
 export const good = (text: string): string => styled("green", text);
 export const bad = (text: string): string => styled("red", text);
 
-/** Control and direction-changing characters made visible; line breaks and tabs stay. */
+/** Replaces control and bidirectional override characters with U+FFFD; keeps line breaks and tabs. */
 export function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
 }
 
-/** On one line; on a terminal cut to what fits after `used` columns. */
+/** Returns the text on one line; on a terminal, truncated to the columns left after `used`. */
 export function oneLine(text: string, used = 0): string {
   const plain = printable(text).replace(/\s+/g, " ").trim();
   const room = Math.max(20, (process.stdout.columns || Number.POSITIVE_INFINITY) - used);
@@ -38,12 +41,12 @@ export function oneLine(text: string, used = 0): string {
   return characters.length <= room ? plain : `${characters.slice(0, room - 1).join("")}…`;
 }
 
-/** Local time to the second, in an order that sorts. */
+/** Formats a timestamp as sortable local time: 2026-01-31 12:00:00. */
 export function localTime(at: number): string {
   return new Date(at).toLocaleString("sv-SE");
 }
 
-/** How long ago, in the largest unit that fits: 3 days. */
+/** Formats a duration in its largest whole unit: "3 days"; below a minute "moments". */
 export function age(ms: number): string {
   const units: [string, number][] = [
     ["day", 86_400_000],
@@ -54,7 +57,7 @@ export function age(ms: number): string {
   return fitting === undefined ? "moments" : plural(Math.floor(ms / fitting[1]), fitting[0]);
 }
 
-/** As it is written on the command line: 1500ms, 30s, 5m, 2h. */
+/** Formats a duration as options write it: 1500ms, 30s, 5m, 2h. */
 export function duration(ms: number): string {
   const units: [string, number][] = [
     ["h", 3_600_000],
@@ -65,12 +68,13 @@ export function duration(ms: number): string {
   return whole === undefined ? `${ms}ms` : `${ms / whole[1]}${whole[0]}`;
 }
 
+/** Returns a count with its noun: "1 delivery", "2 deliveries". */
 export function plural(count: number, noun: string): string {
   const many = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
   return `${count.toLocaleString("en")} ${count === 1 ? noun : many}`;
 }
 
-/** Columns padded to their widest cell; the last one is free. */
+/** Returns one line per row, with every column but the last padded to its widest cell. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths = rows.reduce<number[]>(
     (known, row) => row.map((cell, i) => Math.max(known[i] ?? 0, cell.length)),

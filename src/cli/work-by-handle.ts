@@ -1,7 +1,7 @@
 /**
- * Work in the hands of somebody who comes back now and then: accepted in one process, settled in
- * another, by its handle. The lease is a session's, and longer than a program's: between two commands
- * somebody thinks.
+ * Continues and settles work by its handle, because each command is a separate process: one accepts,
+ * another settles. The lease belongs to the session and is longer than a program's (15 minutes), to cover
+ * the time between two commands.
  */
 
 import type { Delivery } from "../history/delivery.ts";
@@ -17,48 +17,55 @@ import { dim, plural, printJson, printLine } from "./terminal.ts";
 
 const LEASE_MS = 15 * 60_000;
 
+/** Option for how long the lease lasts without a command. */
 export const LEASE_OPTION = {
   lease: {
     type: "duration",
     value: "<time>",
-    help: "how long it stays yours without a call; else 15m",
+    help: "lease duration, renewed by every command (default: 15m)",
   },
 } as const satisfies OptionSpecs;
 
+/** Option that confirms an addition of the sender. */
 export const SEEN_OPTION = {
   seen: {
     type: "text",
     value: "<envelope>",
-    help: "the sender's addition you have looked at (env_…)",
+    help: "id of the sender's addition that you have read (env_…)",
   },
 } as const satisfies OptionSpecs;
 
-/** Options of every command that goes on by a handle. */
+/** Options of every command that continues work by its handle. */
 export const WORK_OPTIONS = {
-  as: { type: "text", value: "<agent>", help: "who does it; else who has the work" },
+  as: { type: "text", value: "<agent>", help: "agent that acts (default: the holder of the work)" },
   ...LEASE_OPTION,
   ...STORE_OPTIONS,
   ...JSON_OPTION,
 } as const satisfies OptionSpecs;
 
-export const HANDLE: ArgumentSpec = { name: "handle", help: "what baton accept gave (dlv_…#n)" };
+/** The handle argument of commands about accepted work. */
+export const HANDLE: ArgumentSpec = {
+  name: "handle",
+  help: "handle printed by baton accept (dlv_…#n)",
+};
 
+/** Options for opening the store as the holder of work; `lease` in milliseconds. */
 export interface WorkChoice extends StoreChoice {
   readonly as?: string | undefined;
   readonly lease?: number | undefined;
 }
 
-/** Opens the store for somebody who holds work, or is about to. */
+/** Opens an existing store with the session lease, for commands that hold or accept work. */
 export function openForWork({ lease = LEASE_MS, ...choice }: WorkChoice): Promise<Hub> {
   return openStore(choice, { create: false, sessionMs: lease });
 }
 
-/** The agent that acts by a handle. */
+/** Returns the agent that acts on a handle: `as`, else its holder. */
 export async function holderAt(hub: Hub, handle: string, as: string | undefined) {
   return hub.agent(as ?? (await hub.deliveries.holder(handle)), undefined, { lease: "session" });
 }
 
-/** The work, unless its sender has added something to it that was not looked at. */
+/** Returns the work; throws `work_extended` if its sender added something that --seen does not confirm. */
 export async function workAt(
   hub: Hub,
   handle: string,
@@ -72,18 +79,18 @@ export async function workAt(
   return work;
 }
 
-/** The work is completed either way: what stands in the way of its branch is for somebody to look at. */
+/** Describes the merge of the work's branch. The work is completed even if the branch was not merged. */
 function mergeLine(merge: WorkMerge): string {
   const { branch } = merge;
   switch (merge.kind) {
     case "merged":
-      return `${branch} is part of ${merge.into}`;
+      return `Merged ${branch} into ${merge.into}`;
     case "conflicts": {
       const conflicts = plural(merge.conflicts.length + merge.hidden, "conflict");
-      return `${branch} is not merged: ${conflicts}. See baton branch diff ${branch}`;
+      return `${branch} was not merged: ${conflicts}. See baton branch diff ${branch}`;
     }
     case "refused":
-      return `${branch} is not merged: ${merge.error.message}`;
+      return `${branch} was not merged: ${merge.error.message}`;
   }
 }
 
@@ -97,7 +104,7 @@ interface SettleOptions extends WorkChoice {
   readonly json?: boolean | undefined;
 }
 
-/** A whole command: goes on by the handle, settles, and shows what came of it. */
+/** Runs a settling command: resumes the work by its handle, settles it and prints the result. */
 export async function settleAt(
   handle: string,
   { json, seen, ...choice }: SettleOptions,
@@ -112,7 +119,7 @@ export async function settleAt(
     printRedactedSecrets(secrets);
     if (merge !== undefined) printLine(mergeLine(merge));
     if (row.state === "dead" && (await isReported(hub, row))) {
-      printLine(dim(`  whoever decides was told: baton failure show ${row.id}`));
+      printLine(dim(`  the coordinator was notified: baton failure show ${row.id}`));
     }
   }
   return OK;

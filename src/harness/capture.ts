@@ -1,4 +1,4 @@
-/** What happened in a session, as steps of its trace: every prompt, tool call and last message. */
+/** Converts hook events to steps of the session's trace: prompts, tool calls and final messages. */
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
@@ -7,9 +7,10 @@ import { acceptedStepOf, deliveryOf, taskOf } from "./session-state.ts";
 import { truncateForTrace } from "./trace-value.ts";
 import { lastMessage } from "./transcript.ts";
 
-/** Not those of a start or a compaction, which leave other records. */
+/** Events that become trace steps; a start or a compaction is recorded in other ways. */
 type CapturedEvent = Exclude<HookEvent, { kind: "start" | "compaction" }>;
 
+/** Returns the steps of an event, with the harness as tag and the task that the session works on. */
 export async function capture(
   { hub, agent }: { readonly hub: Hub; readonly agent: Agent },
   harness: string,
@@ -59,7 +60,7 @@ function steps(input: HookInput, event: CapturedEvent): TraceStep[] {
   }
 }
 
-/** Labels of a record are short; a harness's names nearly always are. */
+/** Maximum length of names and tags in a step. */
 const MAX_LABEL_LENGTH = 128;
 const label = (text: string): string =>
   text.slice(0, MAX_LABEL_LENGTH).toWellFormed().replaceAll("\0", "") || "-";
@@ -67,8 +68,9 @@ const label = (text: string): string =>
 const DELIVERY = /\bdlv_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/;
 
 /**
- * The delivery that this call accepted, if it did: from here on, what the session does belongs to its
- * task. The harness does not tell the MCP server which session it serves, so the call's own words do.
+ * Returns a step for the delivery that this tool call accepted, if any; later steps of the session belong
+ * to its task. It is recognized by the text of the call, because the harness does not pass the session to
+ * the MCP server.
  */
 async function findAcceptedDelivery(
   hub: Hub,

@@ -1,7 +1,6 @@
 /**
- * Before a harness compacts its context, what the session was at is written down as a memory: whoever
- * wakes afterwards, here or in another session, finds it by catching up. From the transcript's end, or
- * from the trace where there is none.
+ * Builds the memory that is stored before a harness compacts its context: the last messages of the
+ * transcript and the last steps of the trace. A later catch-up, in this or another session, includes it.
  */
 
 import { clip } from "../base/clip.ts";
@@ -13,12 +12,13 @@ import type { Memory, MemoryInput } from "../memory/record.ts";
 import { taskOf } from "./session-state.ts";
 import { lastMessages, type Message } from "./transcript.ts";
 
-/** Messages of each side, and how much of each: what a reader needs to go on, not the conversation. */
+/** Messages per role and their maximum length: enough to continue the work, not the whole conversation. */
 const MAX_MESSAGES = 3;
 const MESSAGE_LENGTH = 1_500;
 const MAX_STEPS = 10;
 const STEP_LENGTH = 300;
 
+/** Returns the memory of type `checkpoint`; uses the trace alone if the transcript cannot be read. */
 export async function checkpoint(
   { hub, agent }: { readonly hub: Hub; readonly agent: Agent },
   harness: string,
@@ -30,11 +30,11 @@ export async function checkpoint(
   return {
     type: "checkpoint",
     content: [
-      `Where session ${session} of ${harness} stood when its context was compacted (${trigger}).`,
-      ...section("Asked last", ofRole(messages, "user")),
-      ...section("Said last", ofRole(messages, "assistant")),
+      `State of session ${session} of ${harness} when its context was compacted (${trigger}).`,
+      ...section("Last user messages", ofRole(messages, "user")),
+      ...section("Last assistant messages", ofRole(messages, "assistant")),
       ...section(
-        "Done last",
+        "Last steps",
         steps.map(({ content }) => clip(content, STEP_LENGTH)),
       ),
     ].join("\n"),
@@ -49,7 +49,7 @@ const ofRole = (messages: readonly Message[], wanted: Message["role"]): string[]
     .filter(({ role }) => role === wanted)
     .slice(-MAX_MESSAGES)
     .map(({ text }) => {
-      // Before it is shortened: half a secret is not known by its form.
+      // Masked before it is truncated, because a partial secret is not detected.
       const { value } = maskSecrets(text.toWellFormed().replaceAll("\0", "\ufffd"));
       return clip(value, MESSAGE_LENGTH);
     });
@@ -57,7 +57,7 @@ const ofRole = (messages: readonly Message[], wanted: Message["role"]): string[]
 const section = (title: string, texts: readonly string[]): string[] =>
   texts.length === 0 ? [] : ["", `${title}:`, ...texts.map((text) => `- ${text}`)];
 
-/** Without what the hooks note for themselves. */
+/** Returns the last steps, without those that the hooks record for their own state. */
 async function lastSteps(agent: Agent): Promise<readonly Memory[]> {
   try {
     const steps = (await agent.traces.list({ session: agent.instance, limit: MAX_STEPS })).items;

@@ -1,11 +1,12 @@
-/** The harnesses that are known, and what each calls the events of a session. Imports nothing heavy. */
+/** Lists the supported harnesses and their names of session events. Imports nothing heavy. */
 import { BatonError } from "../base/errors.ts";
 import { nearestNames } from "../base/nearest-names.ts";
 
+/** Harnesses with supported hooks. */
 export const HARNESSES = ["claude-code", "codex", "cursor"] as const;
 export type Harness = (typeof HARNESSES)[number];
 
-/** What happened, whatever a harness calls it. */
+/** Kinds of events, independent of the harness's names. */
 export type HookEventKind =
   | "start"
   | "prompt"
@@ -30,7 +31,7 @@ const CLAUDE_CODE: EventNames = {
 
 const NAMES: Readonly<Record<Harness, EventNames>> = {
   "claude-code": CLAUDE_CODE,
-  // The same names; a failed call ends with PostToolUse there.
+  // Same names as Claude Code; a failed call ends with PostToolUse.
   codex: CLAUDE_CODE,
   cursor: {
     sessionStart: "start",
@@ -44,15 +45,18 @@ const NAMES: Readonly<Record<Harness, EventNames>> = {
   },
 };
 
+/** Returns the kind of an event; throws `invalid_input` for an unknown name. */
 export function eventKindOf(harness: Harness, event: string): HookEventKind {
   const names = NAMES[harness];
   const kind = Object.hasOwn(names, event) ? names[event] : undefined;
   if (kind !== undefined) return kind;
   const [near] = nearestNames(event, Object.keys(names));
   throw new BatonError("invalid_input", {
-    message: `${harness} has no event "${event}" that a hook of ours answers.`,
+    message: `Unknown event "${event}" for ${harness}.`,
     path: "event",
     hint:
-      near === undefined ? `One of: ${Object.keys(names).join(", ")}.` : `Did you mean ${near}?`,
+      near === undefined
+        ? `Use one of: ${Object.keys(names).join(", ")}.`
+        : `Did you mean ${near}?`,
   });
 }

@@ -1,13 +1,15 @@
 /**
- * Hooks that could not do their work. A harness hides what its hooks say, so each trouble is also
- * counted in a small file beside the store, for `baton doctor` to tell of. No text of the session is in
- * it: only when, which hook, and the error's code and message.
+ * Records errors of hooks in `hook-trouble.jsonl` next to the store. Harnesses hide the output of hooks, so
+ * `baton doctor` reports these errors. An entry contains the time, hook, error code and message, never text
+ * of the session.
  */
 import { appendFileSync, existsSync, readFileSync, renameSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BatonError } from "../base/errors.ts";
 
+/** One line of the log. */
 export interface HookErrorEntry {
+  /** ISO 8601 time. */
   readonly at: string;
   readonly harness: string;
   readonly event: string;
@@ -15,12 +17,12 @@ export interface HookErrorEntry {
   readonly message: string;
 }
 
-/** Then a new file is begun, and the one before the last goes. */
+/** Above this size the log is renamed to `.1`, which replaces the previous `.1`. */
 const MAX_LOG_BYTES = 64 * 1024;
 
 const logFileOf = (store: string): string => join(dirname(store), "hook-trouble.jsonl");
 
-/** Nothing is counted where there is no store, or where nothing can be written: the session goes on. */
+/** Appends an entry. Does nothing without a store or if the file cannot be written: the session continues. */
 export function recordHookError(
   store: string,
   trouble: Omit<HookErrorEntry, "at" | "code" | "message">,
@@ -48,11 +50,11 @@ function append(file: string, line: string): void {
   appendFileSync(file, line, { mode: 0o600 });
 }
 
-/** On one line. */
+/** Returns the message of an error on one line. */
 export const oneLineMessage = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).replace(/\s+/g, " ").trim();
 
-/** Oldest first. A hook that is killed leaves part of a line: it is passed over. */
+/** Returns the entries, oldest first. Skips incomplete lines, which a killed hook leaves. */
 export function readHookErrors(store: string): readonly HookErrorEntry[] {
   const file = logFileOf(store);
   if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true) return [];

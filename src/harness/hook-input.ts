@@ -1,13 +1,13 @@
 /**
- * What a harness tells its hooks, read into one shape. Claude Code and Codex share their field names;
- * Cursor has its own. Fields nobody here needs are left alone, so that a harness may add some.
+ * Parses the JSON that a harness passes to its hooks into one format. Claude Code and Codex use the same
+ * field names, Cursor uses others. Unknown fields are ignored, so that a harness may add some.
  */
 import { BatonError } from "../base/errors.ts";
 import { eventKindOf, type Harness, type HookEventKind } from "./harness-events.ts";
 
-/** One event of a harness's session, and what of it matters here. */
+/** One event of a session, with the fields that hooks use. */
 export type HookEvent =
-  /** `source` says how it started; a harness that fires this at every model call does not. */
+  /** `source`: how the session started; undefined for harnesses that fire this at every model call. */
   | { readonly kind: "start"; readonly source: string | undefined }
   | { readonly kind: "prompt"; readonly prompt: string }
   | ({ readonly kind: "tool-begins" } & ToolCall)
@@ -19,35 +19,37 @@ export type HookEvent =
 interface ToolCall {
   readonly name: string;
   readonly input: unknown;
+  /** Duration; undefined if the harness does not report it. */
   readonly ms: number | undefined;
 }
 
 interface LastMessage {
   readonly message: string | undefined;
-  /** Where it can be read if the harness does not say it. */
+  /** Transcript file to read the message from if the harness does not pass it. */
   readonly transcript: string | undefined;
 }
 
+/** The parsed input of a hook. */
 export interface HookInput {
-  /** The harness's name of its session. */
+  /** Session id of the harness. */
   readonly session: string;
   readonly cwd: string;
   readonly transcript: string | undefined;
-  /** Who acts in the session, where it is not the session itself. */
+  /** The subagent that acts; undefined for the main agent of the session. */
   readonly subagent: { readonly id: string; readonly type: string } | undefined;
   readonly event: HookEvent;
 }
 
-/** `event` is what the hook was set up for; the harness says it too, and both must agree. */
+/** Parses the input; throws `invalid_input` if it is malformed or names another event than `event`. */
 export function parseHookInput(harness: Harness, event: string, text: string): HookInput {
   const kind = eventKindOf(harness, event);
   const told = new HookFields(json(text));
   const named = told.text("hook_event_name");
   if (named !== undefined && named !== event) {
     throw new BatonError("invalid_input", {
-      message: `The hook is set up for ${event}, and was told of ${named}.`,
+      message: `The hook is set up for ${event} but received ${named}.`,
       path: "hook_event_name",
-      hint: `Set it up again: baton setup ${harness}`,
+      hint: `Run the setup again: baton setup ${harness}`,
     });
   }
   const subagent = told.text("agent_id", "subagent_id");
@@ -68,7 +70,7 @@ function eventOfKind(kind: HookEventKind, told: HookFields): HookEvent {
     case "start":
       return { kind, source: told.text("source") };
     case "prompt":
-      return { kind, prompt: told.text("prompt") ?? "" }; // It may be a picture only.
+      return { kind, prompt: told.text("prompt") ?? "" }; // A prompt can consist of images only.
     case "tool-begins":
       return { kind, ...callIn(told) };
     case "tool-ends": {
@@ -100,15 +102,15 @@ const callIn = (told: HookFields): ToolCall => ({
 });
 
 /**
- * Fields by the names that harnesses have for them; null is none. By hand: where there is no store, a
- * hook is over before a validator would be loaded.
+ * Reads fields by any of the names that harnesses use; null counts as absent. Written by hand, because a
+ * hook without a store ends before a validator would be loaded.
  */
 class HookFields {
   readonly #fields: Readonly<Record<string, unknown>>;
 
   constructor(value: unknown) {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw invalidHookInput("stdin", "What the hook was told is no object.");
+      throw invalidHookInput("stdin", "The hook input must be a JSON object.");
     }
     this.#fields = value as Readonly<Record<string, unknown>>;
   }
@@ -124,7 +126,7 @@ class HookFields {
     if (value === undefined || typeof value === "string") return value;
     throw invalidHookInput(
       names[0] ?? "",
-      `What the hook was told has a ${names[0]} that is no text.`,
+      `The field ${names[0]} of the hook input must be a string.`,
     );
   }
 
@@ -142,7 +144,7 @@ class HookFields {
   needed(...names: readonly string[]): string {
     const value = this.text(...names);
     if (value !== undefined && value !== "") return value;
-    throw invalidHookInput(names[0] ?? "", `What the hook was told has no ${names[0]}.`);
+    throw invalidHookInput(names[0] ?? "", `The hook input has no field ${names[0]}.`);
   }
 }
 
@@ -151,10 +153,10 @@ function json(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     throw new BatonError("invalid_input", {
-      // Not what the parser says: that quotes from the session.
-      message: `What the hook was told is no JSON (${text.length} characters).`,
+      // Without the parser's message, which quotes text of the session.
+      message: `The hook input is not valid JSON (${text.length} characters).`,
       path: "stdin",
-      hint: "A hook is run by its harness, which writes what happened to its standard input.",
+      hint: "Let the harness run the hook: it writes the event as JSON to standard input.",
       cause: error,
     });
   }
@@ -164,5 +166,5 @@ const invalidHookInput = (path: string, message: string): BatonError =>
   new BatonError("invalid_input", {
     message,
     path,
-    hint: "See docs/HARNESSES.md for the harnesses that are known.",
+    hint: "See docs/HARNESSES.md for the supported harnesses.",
   });

@@ -1,12 +1,13 @@
 /**
- * What a hook prints so that the model reads it. Each harness has its own form, and loses a text that
- * comes with a field it does not know: nothing is said but the text.
+ * Formats the output of a hook, which the harness adds to the model's context. Each harness has its own
+ * format and drops output with unknown fields, so the output contains only the text.
  */
 import type { Harness } from "./harness-events.ts";
 
-/** Claude Code puts a longer text into a file and shows its beginning. */
+/** Claude Code moves longer texts to a file and shows only their beginning. */
 export const MAX_OUTPUT_CHARACTERS = 10_000;
 
+/** Returns the JSON that makes the harness show `text` to the model. */
 export function formatHookOutput(harness: Harness, event: string, text: string): string {
   return harness === "cursor"
     ? JSON.stringify({ additional_context: text })

@@ -1,6 +1,6 @@
 /**
- * One hook of a harness, answered: what happened is captured, and what the model should know is given
- * back. Everything is done through the hub it is handed, in the name of the session the harness has.
+ * Answers a hook of a harness: records the event in the session's trace and returns the text for the model.
+ * Everything goes through the hub, on behalf of the harness's session.
  */
 
 import { assertNever, isBatonError } from "../base/errors.ts";
@@ -15,19 +15,21 @@ import { formatHookOutput } from "./hook-output.ts";
 import { newHandoffsText, sessionStartText } from "./session-context.ts";
 import { readReportedEnvelopes, reportedStepOf } from "./session-state.ts";
 
+/** One call of a hook. */
 export interface Hook {
   readonly harness: Harness;
-  /** As the harness calls it. */
+  /** Event name of the harness. */
   readonly event: string;
-  /** In whose name. */
+  /** The agent that acts. */
   readonly as: string;
+  /** Token budget of the text for the model. */
   readonly tokens: number;
   readonly input: HookInput;
 }
 
 /**
- * Says what there is to say, then stores what happened, and returns when it is stored: where storing
- * fails, the model has been told all the same, and is told again next time.
+ * Passes the output to `say`, then stores the steps and resolves when they are stored. If storing fails,
+ * the model has the text anyway and gets it again at the next hook.
  */
 export async function answerHook(
   hub: Hub,
@@ -42,11 +44,11 @@ export async function answerHook(
 
 interface HookResult {
   readonly text?: string | undefined;
-  /** To be traced. */
+  /** Steps to add to the trace. */
   readonly steps: readonly TraceStep[];
 }
 
-/** Waiting handoffs that a hook looks at. */
+/** Maximum number of waiting handoffs that a hook reads. */
 const MAX_WAITING = 50;
 
 async function runHook(hub: Hub, agent: Agent, hook: Hook): Promise<HookResult> {
@@ -56,12 +58,12 @@ async function runHook(hub: Hub, agent: Agent, hook: Hook): Promise<HookResult> 
     case "start": {
       const [waiting, told] = await Promise.all([listWaiting(agent), readReportedEnvelopes(agent)]);
       const news = unreportedDeliveries(waiting, told);
-      // Fired at every model call: the session has been told already.
+      // Fired at every model call: the session already got the start text.
       const isAgain = event.source === undefined && told !== undefined;
       const text = isAgain
         ? await newHandoffsText(agent, news, tokens)
         : await sessionStartText(agent, waiting, tokens);
-      // Once it is said that nothing waits, it is said.
+      // An empty report is recorded too, so that it is not repeated.
       return { text, steps: news.length > 0 || told === undefined ? [reportedStepOf(news)] : [] };
     }
     case "prompt": {
@@ -91,8 +93,8 @@ async function runHook(hub: Hub, agent: Agent, hook: Hook): Promise<HookResult> 
 }
 
 /**
- * Whoever set the hook up said in whose name: it is registered where it is not yet, as the MCP server
- * does. The harness's session is the instance, so that two sessions of one agent stay apart.
+ * Returns the agent that the hook was set up for and registers it if it is new, as the MCP server does. The
+ * harness's session is the instance, which keeps two sessions of one agent apart.
  */
 async function sessionOf(hub: Hub, { as, input }: Hook): Promise<Agent> {
   const session = { instance: input.session, lease: "session" } as const;
@@ -107,7 +109,7 @@ async function sessionOf(hub: Hub, { as, input }: Hook): Promise<Agent> {
 const listWaiting = async (agent: Agent) =>
   (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
 
-/** Ready to be taken, and not told of in this session in this form. */
+/** Returns ready deliveries whose current envelope was not reported in this session. */
 const unreportedDeliveries = (
   waiting: Awaited<ReturnType<typeof listWaiting>>,
   told: ReadonlyMap<string, string> | undefined,

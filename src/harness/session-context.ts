@@ -1,8 +1,8 @@
 /**
- * What a model is shown when a session starts, and when new work came since: what waits, what must be
- * kept to, what the team agreed on, what happened last. Looking only: a start hook may fire for any
- * reason and any number of times, so it never takes a handoff. Within a budget of tokens; what does not
- * fit is left out whole, and counted.
+ * Builds the text for the model when a session starts and when new handoffs arrive: waiting handoffs,
+ * constraints, shared context and recent events. Read-only: a start hook may fire for any reason and any
+ * number of times, so it never accepts a handoff. The text stays within a token budget; items that do not
+ * fit are left out completely and counted.
  */
 
 import { isBatonError } from "../base/errors.ts";
@@ -12,19 +12,21 @@ import { FENCE_NOTICE, fenceText, quoteText } from "../text/fence.ts";
 import { roughTokenizer } from "../text/rough-tokens.ts";
 import { MAX_OUTPUT_CHARACTERS } from "./hook-output.ts";
 
+/** Token budget of a hook's text if --tokens is not set. */
 export const DEFAULT_TOKENS = 2_000;
 
-/** Tasks whose ledgers are looked at: more are not worked on at once. */
+/** Maximum number of tasks with their ledger included; sessions do not work on more at once. */
 const MAX_TASKS = 5;
-/** Of the budget, so much goes to what ledgers say at most. */
+/** Maximum share of the budget for constraints of ledgers. */
 const LEDGER_SHARE = 1 / 4;
 
+/** Returns the text for a new session: constraints of waiting tasks and the catch-up. */
 export async function sessionStartText(
   agent: Agent,
   waiting: readonly DeliveryWithEnvelope[],
   tokens: number,
 ): Promise<string> {
-  const { count } = roughTokenizer; // No hook waits for a table to be loaded.
+  const { count } = roughTokenizer; // Avoids loading a token table in a hook.
   const head = [FENCE_NOTICE, USAGE_HINT].join("\n");
   const most = Math.min(tokens, DEFAULT_TOKENS) * LEDGER_SHARE;
   const musts = fitLines(await ledgerLines(agent, waiting), most, count);
@@ -37,9 +39,9 @@ export async function sessionStartText(
 }
 
 const USAGE_HINT =
-  "Baton keeps what this project's agents know and hand to each other. Nothing was accepted yet: take a handoff with the tool accept (or baton accept) when you begin with it.";
+  "Baton stores what this project's agents know and hand to each other. Nothing was accepted yet: accept a handoff with the tool accept (or baton accept) when you start working on it.";
 
-/** New handoffs since the session was told; undefined when there are none. */
+/** Returns the text about new handoffs since the last report; undefined if there are none. */
 export async function newHandoffsText(
   agent: Agent,
   news: readonly DeliveryWithEnvelope[],
@@ -48,7 +50,7 @@ export async function newHandoffsText(
   if (news.length === 0) return undefined;
   const head = [
     FENCE_NOTICE,
-    `New since you were told: ${news.length} for ${agent.id}. Take one with the tool accept (or baton accept) when it suits; none was accepted.`,
+    `New handoffs for ${agent.id}: ${news.length}. None was accepted yet: accept one with the tool accept (or baton accept) when you start working on it.`,
   ].join("\n");
   const lines = news.map(
     ({ delivery: { task, sender, id }, envelope: { intent } }) =>
@@ -62,7 +64,7 @@ export async function newHandoffsText(
   );
 }
 
-/** As many whole lines as fit, and how many did not. */
+/** Returns as many whole lines as fit, and the number of omitted ones. */
 function fitLines(
   lines: readonly string[],
   most: number,
@@ -72,12 +74,15 @@ function fitLines(
   const told = (): string[] =>
     kept.length === lines.length
       ? kept
-      : [...kept, `(${lines.length - kept.length} left out for want of room: see your inbox.)`];
+      : [
+          ...kept,
+          `(${lines.length - kept.length} left out to stay within the budget: see your inbox.)`,
+        ];
   while (kept.length > 0 && count(told().join("\n")) > most) kept.pop();
   return told();
 }
 
-/** What every task that waits here must keep to. */
+/** Returns the binding constraints of all waiting tasks. */
 async function ledgerLines(
   agent: Agent,
   waiting: readonly DeliveryWithEnvelope[],
@@ -91,10 +96,10 @@ async function ledgerLines(
   );
   return lines.length === 0
     ? []
-    : [`\n## Must be kept on these tasks\n${lines[0]}`, ...lines.slice(1)];
+    : [`\n## Constraints of these tasks\n${lines[0]}`, ...lines.slice(1)];
 }
 
-/** Where what must be told does not fit, at least that it is there. */
+/** Returns the catch-up, or a short notice if its mandatory parts exceed the budget. */
 async function catchUpText(
   agent: Agent,
   waiting: readonly DeliveryWithEnvelope[],
@@ -104,11 +109,11 @@ async function catchUpText(
     return (await agent.catchUp({ tokens, rough: true })).text;
   } catch (error) {
     if (!isBatonError(error) || error.code !== "limit_exceeded") throw error;
-    return `You are ${agent.id}. ${waiting.length} handoffs wait or are under way; they, pins and musts take more room than there is here. Ask for them with the tool catch_up (or baton catchup).`;
+    return `You are ${agent.id}. ${waiting.length} handoffs are waiting or in progress; together with pins and musts they exceed the budget of this text. Read them with the tool catch_up (or baton catchup).`;
   }
 }
 
-/** Some harnesses show a long text only in part: asked again with less, until it is short enough. */
+/** Reduces the budget until the text fits, because some harnesses truncate long texts. */
 async function fitToOutputLimit(
   tokens: number,
   text: (tokens: number) => Promise<string>,

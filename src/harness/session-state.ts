@@ -1,7 +1,7 @@
 /**
- * What a harness's session remembers from hook to hook: each hook is a process of its own. It stands
- * in the session's own trace, so it works on every store, is pruned with the session, and two sessions
- * of one agent never mix theirs.
+ * Stores the state of a harness's session between hooks, because each hook is a separate process. The state
+ * is kept in the session's trace: this works on every store, is pruned with the session, and keeps two
+ * sessions of one agent apart.
  */
 
 import { isBatonError } from "../base/errors.ts";
@@ -14,10 +14,10 @@ import type { TraceData, TraceStep } from "../memory/traces/trace.ts";
 const REPORTED_TAG = "told";
 const ACCEPTED_TAG = "held";
 
-/** So many steps back it is looked for. */
+/** Maximum number of steps searched for reported deliveries. */
 const MAX_STEPS_READ = 100;
 
-/** The envelope of each delivery that the session was told of; undefined where it was told nothing. */
+/** Returns the reported envelope of each delivery, by delivery id; undefined before the first report. */
 export async function readReportedEnvelopes(
   agent: Agent,
 ): Promise<ReadonlyMap<string, string> | undefined> {
@@ -26,14 +26,14 @@ export async function readReportedEnvelopes(
   return new Map(steps.flatMap((step) => inputOf(step) as [string, string][]));
 }
 
-/** To be traced: these were told. A later envelope of the same delivery is news again. */
+/** Returns a step that marks deliveries as reported. A later envelope of a delivery is reported again. */
 export const reportedStepOf = (waiting: readonly DeliveryWithEnvelope[]): TraceStep => ({
   kind: "told",
   tags: [REPORTED_TAG],
   input: waiting.map(({ delivery }) => [delivery.id, delivery.envelope]),
 });
 
-/** To be traced: this session has accepted a delivery. */
+/** Returns a step that records the delivery this session accepted. */
 export const acceptedStepOf = (delivery: string, task: string): TraceStep => ({
   kind: "held",
   tags: [ACCEPTED_TAG],
@@ -41,7 +41,7 @@ export const acceptedStepOf = (delivery: string, task: string): TraceStep => ({
   task,
 });
 
-/** The task this session works on: of what it accepted last, while it holds it. */
+/** Returns the task of the last accepted delivery, while the agent holds it; else undefined. */
 export async function taskOf(hub: Hub, agent: Agent): Promise<string | undefined> {
   const [step] = await stepsWith(agent, ACCEPTED_TAG, 1);
   if (step === undefined) return undefined;
@@ -50,7 +50,7 @@ export async function taskOf(hub: Hub, agent: Agent): Promise<string | undefined
   return isHeld ? delivery.task : undefined;
 }
 
-/** What has the form of an id need not be one. */
+/** Returns the delivery; undefined if the id is unknown, because ids are extracted from text. */
 export async function deliveryOf(
   hub: Hub,
   id: string,
@@ -69,7 +69,7 @@ async function stepsWith(agent: Agent, tag: string, limit: number): Promise<read
   try {
     return (await agent.traces.list({ session: agent.instance, tag, limit })).items;
   } catch (error) {
-    // The first hook of a session: it has no trace yet.
+    // The first hook of a session finds no trace.
     if (isBatonError(error) && error.code === "unknown_session") return [];
     throw error;
   }

@@ -1,17 +1,18 @@
 /**
- * What a tool was given and gave back, as a step of a trace can keep it: what is too long is left out
- * with its length and digest, and says so; what no stored text may have is replaced by a mark. What is
- * secret is found by the trace itself, as in everything that is stored.
+ * Shortens inputs and outputs of tools to what a trace step can store. Values that are too long are replaced
+ * by a note with length and digest; characters that stores refuse are replaced. Secrets are redacted when
+ * the trace is stored, as in all records.
  */
 import { hash } from "node:crypto";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 
-/** Of one text, and of all that one side of a call has: two sides fit into a step (`traceBytes`). */
+/** Limits of one text, and of a whole input or output: both fit into one step (`traceBytes`). */
 const TEXT_BYTES = 8 * 1024;
 const MAX_VALUE_BYTES = 24 * 1024;
-/** Leaves room for the record around it. */
+/** Maximum nesting; the record around the value uses the other 4 levels. */
 const DEPTH = FORMAT_LIMITS.jsonDepth - 4;
 
+/** Returns a storable copy of the value, at most 24 KiB as JSON. */
 export function truncateForTrace(value: unknown): unknown {
   const kept = storable(value, 0);
   const text = JSON.stringify(kept) ?? "";
@@ -37,11 +38,11 @@ function storable(value: unknown, depth: number): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Every store refuses these: a tool's output has them all the same. */
+/** Replaces lone surrogates and NUL, which every store refuses but tool output can contain. */
 const clean = (text: string): string => text.toWellFormed().replaceAll("\0", "\ufffd");
 
 const omissionOf = (text: string, most: number): object => ({
-  omitted: `longer or deeper than a step keeps (${most} bytes)`,
+  omitted: `exceeds the size or depth of a trace step (${most} bytes)`,
   bytes: Buffer.byteLength(text),
   sha256: hash("sha256", text, "hex"),
 });

@@ -1,28 +1,31 @@
 /**
- * The end of a harness's transcript: what was asked and said last. Read from its end, so that it costs
- * the same after a day as after a minute. Formats are the harnesses' own and may change: what is not
- * understood is passed over, and the session's trace does instead.
+ * Reads the last messages of a harness's transcript. Only the end of the file is read, so that the cost
+ * does not grow with the session. The formats belong to the harnesses and may change: unknown lines are
+ * skipped, and the session's trace is used instead.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
+/** One message of the transcript. */
 export interface Message {
   readonly role: "user" | "assistant";
   readonly text: string;
 }
 
+/** How much of the end of the file is read. */
 const TAIL_BYTES = 256 * 1024;
 
-/** Oldest first; empty where there is no transcript that can be read. */
+/** Returns the last messages, oldest first; empty if the transcript is missing or cannot be read. */
 export function lastMessages(file: string | undefined): readonly Message[] {
-  const lines = tailOf(file).split("\n").slice(1); // The first may be the end of a longer one.
+  const lines = tailOf(file).split("\n").slice(1); // The first line may be incomplete.
   return lines.flatMap(messageIn);
 }
 
+/** Returns the last message of the assistant; undefined if there is none. */
 export function lastMessage(file: string | undefined): string | undefined {
   return lastMessages(file).findLast(({ role }) => role === "assistant")?.text;
 }
 
-/** Nothing of one that is not there yet or cannot be read: the trace does instead. */
+/** Returns the end of the file; empty if it does not exist or cannot be read. */
 function tailOf(file: string | undefined): string {
   if (file === undefined) return "";
   try {
@@ -33,7 +36,7 @@ function tailOf(file: string | undefined): string {
   }
 }
 
-/** Begins with a line break, or with what is left of a line. */
+/** Reads the end of the file. The result starts with a line break or an incomplete line. */
 function readTail(file: string): string {
   const handle = openSync(file, "r");
   try {
@@ -51,7 +54,7 @@ interface Part {
   readonly text?: unknown;
 }
 
-/** A line of Claude Code has a `message`, one of Codex a `payload`: each with role and content. */
+/** A line of Claude Code has a `message`, a line of Codex a `payload`; both have role and content. */
 interface Line {
   readonly message?: { readonly role?: unknown; readonly content?: unknown };
   readonly payload?: { readonly role?: unknown; readonly content?: unknown };
@@ -74,7 +77,7 @@ function parseLine(line: string): Line["message"] {
     const read = JSON.parse(line) as Line | null;
     return read?.message ?? read?.payload ?? undefined;
   } catch (error) {
-    // The harness may be in the middle of writing the last line.
+    // The harness may still be writing the last line.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }

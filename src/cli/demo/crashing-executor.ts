@@ -1,6 +1,6 @@
 /**
- * An executor in a process of its own, made to be killed in the middle of its work. This file is
- * both sides: the demo calls `startCrashingExecutor`, the process it starts runs the end of the file.
+ * Runs the demo's executor in a separate process, which is killed during its work. This file contains both
+ * sides: the demo calls `startCrashingExecutor`; the child process runs the end of the file.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -13,14 +13,15 @@ interface Order {
   readonly task: string;
 }
 
+/** Controls the child process; disposing it kills the process. */
 export interface CrashingExecutor extends Disposable {
-  /** Has it accept the task and note something; returns its process id and the attempt it holds. */
+  /** Makes it accept the task and write a note; returns its process id and attempt number. */
   work(order: Order): Promise<{ readonly pid: number; readonly attempt: number }>;
-  /** Kills it the way a crash does: nothing of it runs any more. */
+  /** Kills it with SIGKILL, so that no cleanup runs, as in a crash. */
   kill(): Promise<void>;
 }
 
-/** Starts the process. Early, so that nobody waits for it to load. */
+/** Starts the process. Called early, so that it is loaded when it is needed. */
 export function startCrashingExecutor(): CrashingExecutor {
   const child = fork(import.meta.filename, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
   return {
@@ -42,7 +43,7 @@ function answerOf(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
     child.once("message", resolve);
     child.once("error", reject);
-    child.once("exit", (code) => reject(new Error(`the executor's process ended (${code})`)));
+    child.once("exit", (code) => reject(new Error(`the executor process exited (code ${code})`)));
   });
 }
 
@@ -50,10 +51,10 @@ async function acceptAndNote({ store, workspace, task }: Order): Promise<void> {
   const hub = await openStore({ store, workspace }, { limits: { leaseMs: SHORT_LEASE_MS } });
   const executor = await hub.agent("executor");
   const work = await executor.accept({ task });
-  if (work === undefined) throw new Error(`nothing waits for the executor on ${task}`);
+  if (work === undefined) throw new Error(`no handoff of ${task} is ready for the executor`);
   await work.note(NOTE_BEFORE_DEATH);
   process.send?.(work.delivery.attempt);
-  // Works on, renewing its lease, until it is killed.
+  // The open hub keeps the process alive and renews the lease until it is killed.
 }
 
 if (import.meta.main) {

@@ -1,4 +1,4 @@
-/** What the agents of the demo say. Scripted, so that no model is needed to see what Baton does. */
+/** Texts of the demo's agents. They are scripted, so that the demo needs no model. */
 
 export const PLAN = "Extract the JWT validator, rate-limit logins, run the tests.";
 export const INTENT = "Refactor auth without breaking mobile logins";
@@ -10,5 +10,5 @@ export const NOTE = "All 5 call sites moved, 47 of 47 tests pass.";
 export const REVIEW = "Review the error paths of validateToken()";
 export const VERDICT = "Approved: 47 of 47 tests pass, the fixtures are unchanged.";
 
-/** Short, because the demo waits for it. A lease is 60 s unless told otherwise. */
+/** Lease in the demo; short, because the demo waits until it expires (default lease: 60 s). */
 export const SHORT_LEASE_MS = 500;

@@ -1,6 +1,6 @@
 /**
- * The demo, told step by step. Everything shown is read back from the store: what the executor sees
- * is the envelope it received, not the one that was written.
+ * Runs `baton demo`: a plan, a handoff, a crash, a takeover and a review, printed step by step. All output
+ * is read from the store: the executor's envelope is the received one, not the one that was written.
  */
 import { relative } from "node:path";
 import { BatonError } from "../../base/errors.ts";
@@ -34,6 +34,7 @@ interface DemoContext {
   readonly critic: Agent;
 }
 
+/** Runs the demo on the chosen store; throws for `memory:`. */
 export async function runDemo(choice: StoreChoice): Promise<void> {
   const store = await addressOf(choice);
   refuseUnshared(store);
@@ -44,7 +45,9 @@ export async function runDemo(choice: StoreChoice): Promise<void> {
   const critic = await hub.agent("critic", { role: "critic" });
   const { task, plan } = await plannedTask(planner);
   const stage = { hub, store, task, planner, executor, critic };
-  printLine(`${bold(task)} in ${placeOf(hub)}. What the agents say is scripted; all else is real.`);
+  printLine(
+    `${bold(task)} in ${placeOf(hub)}. The agents' texts are scripted; everything else is real.`,
+  );
 
   await planAndHandOver(stage, plan);
   await workAndDie(stage, doomed);
@@ -54,24 +57,24 @@ export async function runDemo(choice: StoreChoice): Promise<void> {
   printNextSteps(task);
 }
 
-/** One of the agents is another process. */
+/** Throws for a store in memory, because one of the agents runs in another process. */
 function refuseUnshared(store: string): void {
   if (store !== "memory:") return;
   throw new BatonError("store_unsupported", {
-    message: "The demo's agents are several processes; they cannot share a store in memory.",
+    message: "The demo's agents run in several processes and cannot share a store in memory.",
     path: "--store",
-    hint: "Leave --store out, or name a file: --store sqlite:<path>.",
+    hint: "Omit --store, or use a file: --store sqlite:<path>.",
   });
 }
 
-/** Where the store is, the short way when that is shorter to read. */
+/** Returns the store's file, relative to the current folder if it is inside. */
 function placeOf(hub: Hub): string {
   const file = hub.store.replace(/^sqlite /, "");
   const near = relative(process.cwd(), file);
   return near.startsWith("..") ? file : near;
 }
 
-/** A fresh name each time: the plan is written under the next number, unless somebody was quicker. */
+/** Writes the plan under the next free task number; retries if another process used that number first. */
 async function plannedTask(planner: Agent): Promise<{ task: string; plan: string }> {
   const [last] = (await planner.memories.recent({ tag: DEMO_TAG, type: "plan", limit: 1 })).items;
   for (let n = Number(/\d+$/.exec(last?.task ?? "")?.[0] ?? 0) + 1; ; n++) {
@@ -83,8 +86,8 @@ async function plannedTask(planner: Agent): Promise<{ task: string; plan: string
 }
 
 async function planAndHandOver({ planner, task }: DemoContext, plan: string): Promise<void> {
-  heading(1, "The planner writes its plan down and hands the task over.");
-  field("remembers", (await planner.memories.read(plan)).content);
+  heading(1, "The planner stores its plan and hands the task over.");
+  field("plan", (await planner.memories.read(plan)).content);
   const started = performance.now();
   const sent = await planner.handoff({
     to: "executor",
@@ -96,7 +99,7 @@ async function planAndHandOver({ planner, task }: DemoContext, plan: string): Pr
     refs: [plan],
   });
   const took = (performance.now() - started).toFixed(1);
-  field("hands over", `planner → executor, sealed by the hash ${sent.digest.slice(0, 12)}…`);
+  field("handoff", `planner → executor, digest ${sent.digest.slice(0, 12)}…`);
   field("stored", `memory, envelope and delivery in one transaction, on disk after ${took} ms`);
 }
 
@@ -104,31 +107,28 @@ async function workAndDie(
   { hub, store, task, executor }: DemoContext,
   doomed: CrashingExecutor,
 ): Promise<void> {
-  heading(2, "An executor takes it, in a process of its own, and is killed at work.");
+  heading(2, "An executor accepts it in a separate process and is killed while working.");
   const { pid, attempt } = await doomed.work({ store, workspace: hub.workspace, task });
-  field("accepts", `process ${pid}, attempt ${attempt}, a lease of ${SHORT_LEASE_MS / 1000} s`);
+  field("accepted", `process ${pid}, attempt ${attempt}, lease ${SHORT_LEASE_MS / 1000} s`);
   field("notes", (await notesOn(executor, task)).join("; "));
   await doomed.kill();
-  field("killed", "SIGKILL: no goodbye, nothing cleaned up");
+  field("killed", "SIGKILL: no cleanup");
 }
 
 async function takeOverAndHandOn({ executor, task }: DemoContext, plan: string): Promise<void> {
   const killedAt = performance.now();
-  heading(3, "Another executor starts from nothing. Its inbox offers the same work again:");
+  heading(3, "A new executor starts without context. Its inbox offers the same work again:");
   for await (const offer of executor.inbox({ task })) {
     await using work = await offer.accept();
     const waited = ((performance.now() - killedAt) / 1000).toFixed(1);
-    field("accepts", `attempt ${work.delivery.attempt}, ${waited} s after the kill`);
-    field(
-      "primer",
-      `${Buffer.byteLength(work.primer)} bytes, ready to paste into any model. In it:`,
-    );
+    field("accepted", `attempt ${work.delivery.attempt}, ${waited} s after the kill`);
+    field("primer", `${Buffer.byteLength(work.primer)} bytes, ready to paste into any model:`);
     field("intent", work.envelope.intent);
     field("next", work.envelope.next.join("; "));
     field("must", mustOf(work), bold);
     field("do not redo", work.envelope.doNotRedo.join("; "));
-    field("refers to", (await work.read(plan)).content);
-    field("left behind", (await notesOn(executor, task)).join("; "));
+    field("reference", (await work.read(plan)).content);
+    field("notes", (await notesOn(executor, task)).join("; "));
     const { memory: note } = await work.note(NOTE);
     await work.handoff({
       to: "critic",
@@ -138,42 +138,48 @@ async function takeOverAndHandOn({ executor, task }: DemoContext, plan: string):
       constraints: work.envelope.constraints,
       refs: [note.id],
     });
-    field("hands on", "executor → critic: its part ends and the next begins, in one transaction");
+    field(
+      "handoff",
+      "executor → critic: completes its work and sends the next handoff, in one transaction",
+    );
     return;
   }
 }
 
 async function review({ critic, task }: DemoContext): Promise<void> {
-  heading(4, "The critic gets it two hops from the plan, and completes it.");
+  heading(4, "The critic receives it two hops after the plan and completes it.");
   const work = await critic.accept({ task });
-  if (work === undefined) throw new Error(`nothing waits for the critic on ${task}`);
+  if (work === undefined) throw new Error(`no handoff of ${task} is ready for the critic`);
   field("must", mustOf(work), bold);
   field("done so far", work.envelope.done.join("; "));
   await work.complete({ summary: VERDICT });
-  field("completes", VERDICT);
+  field("completed", VERDICT);
 }
 
 async function lookBack({ hub, planner, task }: DemoContext): Promise<void> {
   printLine();
-  printLine(bold("What the store can show afterwards"));
-  // Without the envelope that a reconstructed one has replaced.
+  printLine(bold("What the store contains afterwards"));
+  // Skips the envelope that was replaced by a reconstructed one.
   const line = (await hub.tasks.line(task)).filter(({ deliveries }) => deliveries.length > 0);
   const receivers = line.map(({ envelope: { to } }) => (to.kind === "agent" ? to.agent : to.kind));
   const tries = line.flatMap(({ deliveries }) => deliveries.map((delivery) => delivery.attempt));
   const total = tries.reduce((sum, attempt) => sum + attempt, 0);
   field(
-    "the line",
-    `${["planner", ...receivers].join(" → ")}: ${plural(total, "try")} for ${plural(line.length, "handoff")}`,
+    "line",
+    `${["planner", ...receivers].join(" → ")}: ${plural(total, "attempt")} for ${plural(line.length, "handoff")}`,
   );
   const records = (await planner.memories.recent({ task, limit: 100 })).items;
-  field("the chain", `${plural(records.length, "record")}; each one's hash covers the one before`);
+  field(
+    "chain",
+    `${plural(records.length, "record")}, each linked to the previous one by its hash`,
+  );
   const { memories, problems } = await hub.verify();
-  const found = `everything read again (${plural(memories, "record")}): ${plural(problems.length, "problem")}`;
+  const found = `${plural(memories, "record")} checked: ${plural(problems.length, "problem")}`;
   field("verified", found, problems.length === 0 ? good : bad);
   const { deliveries, byState } = await hub.deliveries.totals();
   const states = Object.entries(byState).filter(([, count]) => count > 0);
   field(
-    "the books",
+    "totals",
     `${deliveries} deliveries = ${states.map(([state, n]) => `${n} ${state}`).join(" + ")}`,
   );
 }
@@ -184,21 +190,21 @@ function printNextSteps(task: string): void {
   const next = [
     [`${baton} line ${task}`, "the task, hop by hop"],
     [`${baton} timeline ${task}`, "what happened, step by step"],
-    [`${baton} ledger ${task}`, "what no hop can forget"],
-    [`${baton} recent --task ${task}`, "what was remembered on the way"],
-    [`${baton} recall validateToken`, "what answers a question, and why"],
-    [`${baton} verify`, "everything against its hashes"],
-    [`${baton} demo team`, "a whole team, and failures that are decided about"],
+    [`${baton} ledger ${task}`, "constraints and decisions that follow the task"],
+    [`${baton} recent --task ${task}`, "the memories of the task"],
+    [`${baton} recall validateToken`, "search memories, with reasons"],
+    [`${baton} verify`, "check all records against their hashes"],
+    [`${baton} demo team`, "a team of agents with failures and decisions"],
     ...(fromSource
       ? [
           ["npm run example -- quick-start", "the same in 30 lines: examples/quick-start.ts"],
-          ["npm test", "what the promises rest on"],
+          ["npm test", "run the tests"],
         ]
       : []),
   ];
   const width = Math.max(...next.map(([what = ""]) => what.length));
   printLine();
-  printLine(bold("What to type next"));
+  printLine(bold("Next steps"));
   for (const [what = "", why = ""] of next) printLine(`   ${what.padEnd(width)}  ${dim(why)}`);
 }
 
@@ -207,7 +213,7 @@ function mustOf(work: Work): string {
   return musts.map(({ rule }) => rule).join("; ");
 }
 
-/** What was noted on the task so far, oldest first. */
+/** Returns the notes on the task, oldest first. */
 async function notesOn(reader: Agent, task: string): Promise<string[]> {
   const notes = (await reader.memories.recent({ task, type: "step" })).items;
   return notes.toReversed().map((memory) => memory.content);

@@ -1,7 +1,7 @@
 /**
- * `baton demo team`: plays the exercise that ships as an example, on a store of its own, and tells it from
- * that store. The example is the one people read (in examples/ among the sources, compiled beside the
- * command line in the package); it is loaded by its place, because nothing of the library depends on it.
+ * Runs `baton demo team`: plays the exercise of examples/coder-reviewer-tester on a separate store and prints
+ * it from that store. The example is in examples/ in the sources and compiled next to the command line in
+ * the package. It is loaded by path, because the library does not depend on it.
  */
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ import {
   table,
 } from "../terminal.ts";
 
-/** What the command line needs of the example. */
+/** The functions of the example that the command line calls. */
 export interface Exercise {
   playTeam(hub: Hub, options: { readonly folder: string }): Promise<{ readonly task: string }>;
   storyOf(hub: Hub, task: string): Promise<readonly string[]>;
@@ -37,10 +37,12 @@ const PLACE = FROM_SOURCE
 
 const WORKSPACE = "team-demo";
 
+/** Options of `baton demo team`. */
 export interface TeamChoice extends StoreChoice {
   readonly json?: boolean | undefined;
 }
 
+/** Runs the exercise in a temporary folder and prints its story, or its messages as JSON. */
 export async function runTeamDemo({ json, ...choice }: TeamChoice): Promise<void> {
   if (!json) printIntroduction();
   const exercise = (await import(new URL(PLACE, import.meta.url).href)) as Exercise;
@@ -57,13 +59,13 @@ export async function runTeamDemo({ json, ...choice }: TeamChoice): Promise<void
   printLine();
   for (const line of await exercise.storyOf(hub, task)) printLine(highlightLine(printable(line)));
   printLine();
-  printLine(bold("How each task ended"));
+  printLine(bold("Outcome of each task"));
   for (const line of await exercise.endsOf(hub, task)) printLine(`   ${printable(line)}`);
   await printOutcome(hub, project);
   printNextSteps(task, place);
 }
 
-/** On a store that somebody uses, apart from their work: scripted agents take whatever waits for them. */
+/** Uses a separate workspace on an existing store, because the scripted agents claim any waiting handoff. */
 function demoStoreOf({ store, workspace }: StoreChoice, folder: string): DemoStore {
   if (store === undefined) return { store: `sqlite:${join(folder, "hub.db")}`, workspace };
   return { store, workspace: workspace ?? WORKSPACE };
@@ -72,16 +74,16 @@ function demoStoreOf({ store, workspace }: StoreChoice, folder: string): DemoSto
 type DemoStore = StoreChoice & { readonly store: string };
 
 function printIntroduction(): void {
-  printLine(
-    bold("A team makes an endpoint: what each hands on, what fails, and who decides about it."),
-  );
+  printLine(bold("A team builds an endpoint: handoffs, failures and the decisions about them."));
   printLine("The agents are scripted; the files, the tests, the lock and the failures are real.");
   printLine(
-    dim("role:coder is whoever has that role; baton is the hub, which tells who has to decide."),
+    dim(
+      "role:coder is any agent with that role; baton is the hub, which notifies the coordinator.",
+    ),
   );
 }
 
-/** What went wrong stands out, and what was decided about it. */
+/** Highlights failures and decisions. */
 function highlightLine(line: string): string {
   if (line.includes(": FAILED, ")) return bad(line);
   return line.includes(" DECIDED ") ? bold(line) : line;
@@ -92,35 +94,32 @@ async function printOutcome(hub: Hub, project: string): Promise<void> {
   const { memories, problems } = await hub.verify();
   const sound = problems.length === 0 ? good : bad;
   printLine();
-  printLine(bold("What is left"));
+  printLine(bold("Result"));
   const rows = [
-    ["the project", project],
-    ["the store", hub.store],
-    [
-      "agreed on",
-      `${plural(items.length, "item")} of shared context, after ${plural(version, "change")}`,
-    ],
-    ["verified", `${plural(memories, "record")} read again: ${plural(problems.length, "problem")}`],
+    ["project", project],
+    ["store", hub.store],
+    ["shared context", `${plural(items.length, "item")} after ${plural(version, "change")}`],
+    ["verified", `${plural(memories, "record")} checked: ${plural(problems.length, "problem")}`],
   ];
   for (const row of table(rows)) printLine(`   ${row.startsWith("verified") ? sound(row) : row}`);
 }
 
-/** An address may hold a password: whoever named it knows it. */
+/** Hides addresses that are not files, because they may contain a password. */
 const displayedAddress = (store: string): string =>
   fileOf(store) === undefined ? "<the same address>" : store;
 
 function printNextSteps(task: string, { store, workspace }: DemoStore): void {
-  if (store === "memory:") return; // Gone with this process.
+  if (store === "memory:") return; // It ends with this process.
   const baton = FROM_SOURCE ? "npm run baton --" : "baton";
   const where = `--store ${displayedAddress(store)}${workspace === undefined ? "" : ` --workspace ${workspace}`}`;
   const next = [
-    [`timeline ${task} --children`, "all of it, step by step"],
-    [`task tree ${task}`, "the tasks, and how each ended"],
-    ["context", "what everybody can read, and who agreed on it"],
-    ["failure list", "what failed, who decided, and why"],
+    [`timeline ${task} --children`, "all steps, including parts"],
+    [`task tree ${task}`, "the tasks and their outcomes"],
+    ["context", "the shared context"],
+    ["failure list", "the failures and their decisions"],
   ] as const;
   printLine();
-  printLine(`${bold("What to type next")}${dim(`, each with ${where}`)}`);
+  printLine(`${bold("Next steps")}${dim(`, each with ${where}`)}`);
   for (const row of table(next.map(([what, why]) => [`   ${baton} ${what}`, dim(why)])))
     printLine(row);
 }

@@ -1,7 +1,8 @@
-/** One thing `baton doctor` looked at: how it is, what was found, and what to do about it. */
+/** The result of one check of `baton doctor`: status, finding and fix. */
 import { type ErrorCode, isBatonError } from "../../base/errors.ts";
 import { hintFor } from "../hints.ts";
 
+/** `found` is what the check found, `mend` how to fix it. */
 export type CheckResult =
   | { readonly check: string; readonly status: "ok"; readonly found: string }
   | {
@@ -15,12 +16,14 @@ export type CheckResult =
       readonly status: "fail";
       readonly found: string;
       readonly mend: string;
-      /** Of the error table: the command exits with that of the first. */
+      /** The error code; the command exits with the code of the first failure. */
       readonly code: ErrorCode;
     };
 
+/** Returns a passed check. */
 export const ok = (check: string, found: string): CheckResult => ({ check, status: "ok", found });
 
+/** Returns a warning with its fix. */
 export const warn = (check: string, found: string, mend: string): CheckResult => ({
   check,
   status: "warn",
@@ -28,7 +31,7 @@ export const warn = (check: string, found: string, mend: string): CheckResult =>
   mend,
 });
 
-/** What an error of the library says; anything else is a bug, and no finding. */
+/** Turns a library error into a failed check; rethrows anything else, which is a bug. */
 export function failed(check: string, error: unknown): CheckResult {
   if (!isBatonError(error)) throw error;
   const { code, message, hint } = error;

@@ -1,4 +1,4 @@
-/** What is set up for the harnesses: whether it would start, and whether the agent is known. */
+/** Checks the setup of each harness: its programs exist, it is complete, and its agent is registered. */
 import { existsSync } from "node:fs";
 import {
   agentOf,
@@ -16,7 +16,7 @@ import {
 } from "../../harness/setup/plan.ts";
 import { type CheckResult, failed, ok, warn } from "./check-result.ts";
 
-/** `agents`: who is registered; undefined where there is no store to ask. */
+/** Returns at least one result per harness. `agents`: registered names; undefined without a store. */
 export function checkClients(
   places: SettingsPaths,
   agents: ReadonlySet<string> | undefined,
@@ -34,7 +34,7 @@ export function checkClients(
     });
     return findings.length > 0
       ? findings
-      : [ok(client, `not set up; if you use it: baton setup ${client}`)];
+      : [ok(client, `not set up; to use it: baton setup ${client}`)];
   });
 }
 
@@ -49,7 +49,7 @@ function checkSetup(
 ): CheckResult {
   const gone = programFilesOf(found).filter((file) => !existsSync(file));
   if (gone.length > 0) {
-    const told = `starts ${gone.join(" and ")}, which is not there`;
+    const told = `starts ${gone.join(" and ")}, which does not exist`;
     return {
       check,
       status: "fail",
@@ -63,15 +63,15 @@ function checkSetup(
     const parts = [...(found.server === undefined ? ["the MCP server"] : []), ...missing];
     return warn(
       check,
-      `not all of it is set up: without ${parts.join(", ")}`,
+      `incomplete setup: ${parts.join(", ")} missing`,
       `Set it up again: ${again}`,
     );
   }
   const agent = agentOf(found);
   if (agent === undefined) return ok(check, `MCP server and ${found.hooks.size} hooks`);
   if (agents !== undefined && !agents.has(agent)) {
-    const mend = `Register it (baton agent add ${agent} --role agent), or start a session: it does.`;
-    return warn(check, `acts as ${agent}, whom nobody registered here`, mend);
+    const mend = `Register it (baton agent add ${agent} --role agent), or start a session, which registers it.`;
+    return warn(check, `acts as ${agent}, which is not registered`, mend);
   }
   return ok(check, `MCP server and ${found.hooks.size} hooks; acts as ${agent}`);
 }

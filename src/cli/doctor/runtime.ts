@@ -1,4 +1,4 @@
-/** What Baton runs on: Node, SQLite, the hub's port, and how long a hook takes to start. */
+/** Checks the runtime: Node.js and SQLite versions, the hub's port, and how long a hook takes to start. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -7,10 +7,11 @@ import { batonVersion } from "../../base/version.ts";
 import { MIN_SQLITE_VERSION } from "../../store/sqlite/connection.ts";
 import { type CheckResult, ok, warn } from "./check-result.ts";
 
-/** An older one does not come this far: cli/main.ts. */
+/** Reports the versions. Always passes: cli/main.ts refuses older versions of Node.js. */
 export const checkNode = (): CheckResult =>
   ok("Node.js", `${process.versions.node}, Baton ${batonVersion()}, ${process.execPath}`);
 
+/** Checks that the SQLite of this Node.js is new enough. */
 export function checkSqlite(): CheckResult {
   using db = new DatabaseSync(":memory:");
   const { version } = db.prepare("select sqlite_version() as version").get() as { version: string };
@@ -21,41 +22,42 @@ export function checkSqlite(): CheckResult {
   return {
     check: "SQLite",
     status: "fail",
-    found: `${version}; ${MIN_SQLITE_VERSION.join(".")} is the oldest that loses nothing`,
-    mend: "Use a newer Node.js, which brings its own SQLite.",
+    found: `${version}; ${MIN_SQLITE_VERSION.join(".")} or newer is required to avoid data loss`,
+    mend: "Install a newer Node.js, which includes SQLite.",
     code: "runtime_too_old",
   };
 }
 
 const ANSWER_MS = 2_000;
 
-/** Free, or a hub of ours. */
+/** Checks that the port is free or a Baton hub listens on it; waits 2 s for an answer. */
 export async function checkPort(number: number): Promise<CheckResult> {
   const url = `http://127.0.0.1:${number}/healthz`;
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS), redirect: "manual" });
     const version = answer.ok ? versionIn(await answer.text()) : undefined;
-    if (version !== undefined) return ok(`port ${number}`, `a hub answers, Baton ${version}`);
-    return portInUse(number, `something else answers (${answer.status})`);
+    if (version !== undefined) return ok(`port ${number}`, `a hub is running, Baton ${version}`);
+    return portInUse(number, `another server is running (status ${answer.status})`);
   } catch (error) {
     const { cause } = error as { cause?: NodeJS.ErrnoException };
-    if (cause?.code === "ECONNREFUSED") return ok(`port ${number}`, "free: baton start");
-    return portInUse(number, "something is there that does not answer as a hub does");
+    if (cause?.code === "ECONNREFUSED")
+      return ok(`port ${number}`, "free; to start a hub: baton start");
+    return portInUse(number, "another program uses it and does not respond like a hub");
   }
 }
 
-/** A hub says its version; anybody else says something else. */
+/** Returns the version if the response is that of a hub. */
 const versionIn = (text: string): string | undefined =>
   /^\{"status":"ok","version":"([^"]+)"/.exec(text)?.[1];
 
 const portInUse = (number: number, found: string): CheckResult =>
-  warn(`port ${number}`, found, "End it, or let the hub listen elsewhere: baton start --port <n>");
+  warn(`port ${number}`, found, "Stop that program, or use another port: baton start --port <n>");
 
-/** What a hook may take before it is felt. */
+/** Above this, users notice the delay of a hook. */
 const MAX_HOOK_MS = 250;
 const ROUNDS = 3;
 
-/** The quickest of a few: a hook that looks at an empty store in memory, and stores nothing. */
+/** Measures the fastest of 3 runs of a hook that reads an empty store in memory and writes nothing. */
 export async function checkHookStart(): Promise<CheckResult> {
   const times: number[] = [];
   for (let i = 0; i < ROUNDS; i++) times.push(await timedHook());
@@ -65,7 +67,7 @@ export async function checkHookStart(): Promise<CheckResult> {
   return warn(
     "hooks",
     found,
-    "Keep Baton on a fast local disk; a slow one is felt at every prompt.",
+    "Install Baton on a fast local disk; a slow one delays every prompt.",
   );
 }
 

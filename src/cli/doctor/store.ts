@@ -1,4 +1,4 @@
-/** The store: whether it opens, what is in it, how large it is, and what hooks could not do there. */
+/** Checks the store: whether it opens, its contents and size, and the errors of hooks. */
 import { statSync } from "node:fs";
 import { fileOf } from "../../base/store-file.ts";
 import { type HookErrorEntry, readHookErrors } from "../../harness/hook-error-log.ts";
@@ -7,15 +7,17 @@ import { addressOf, openExisting, type StoreChoice } from "../store.ts";
 import { plural } from "../terminal.ts";
 import { type CheckResult, failed, ok, warn } from "./check-result.ts";
 
-/** Beyond this somebody has been reading for very long, and keeps it from being folded in. */
+/** A larger write-ahead log means that a long-running reader prevents its checkpoint. */
 const MAX_WAL_BYTES = 256 * 1024 * 1024;
 
+/** The results of the store's checks. */
 export interface StoreCheck {
   readonly findings: readonly CheckResult[];
-  /** Who is registered; undefined where there is no store. */
+  /** Names and aliases of registered agents; undefined if the store cannot be opened. */
   readonly agents: ReadonlySet<string> | undefined;
 }
 
+/** Opens the store and checks it; a missing store is a warning. */
 export async function checkStore(choice: StoreChoice): Promise<StoreCheck> {
   const address = await addressOf(choice);
   const file = fileOf(address);
@@ -38,7 +40,7 @@ export async function checkStore(choice: StoreChoice): Promise<StoreCheck> {
 }
 
 const NO_STORE =
-  "Make one: baton setup claude-code, baton agent add <agent> --role <role>, or baton demo";
+  "Create one: baton setup claude-code, baton agent add <agent> --role <role>, or baton demo";
 
 async function contentsOf(hub: Hub, agents: number): Promise<string> {
   const { envelopes, deliveries, byState } = await hub.deliveries.totals();
@@ -50,10 +52,14 @@ function sizeOf(file: string): CheckResult {
   const [size, log] = [file, `${file}-wal`].map(
     (each) => statSync(each, { throwIfNoEntry: false })?.size ?? 0,
   ) as [number, number];
-  const found = `${megabytes(size)} and ${megabytes(log)} of log`;
+  const found = `${megabytes(size)}, write-ahead log ${megabytes(log)}`;
   return log <= MAX_WAL_BYTES
     ? ok("size", found)
-    : warn("size", found, "End whoever reads for long: the log is folded in when nobody does.");
+    : warn(
+        "size",
+        found,
+        "Stop long-running readers: the write-ahead log is merged when no reader is active.",
+      );
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
@@ -64,9 +70,9 @@ function hookErrorResults(all: readonly HookErrorEntry[]): CheckResult[] {
   const { harness, event, at, message } = last;
   return [
     warn(
-      "hook troubles",
+      "hook errors",
       `${all.length}; last ${at}, ${harness} ${event}: ${message}`,
-      "Run that hook by hand with --strict; delete hook-trouble.jsonl beside the store when it is mended.",
+      "Run that hook by hand with --strict; once it works, delete hook-trouble.jsonl next to the store.",
     ),
   ];
 }

@@ -1,4 +1,4 @@
-/** Files a handoff names, pinned by what is in them now: so its receiver can tell whether they have changed. */
+/** Adds files to a handoff as artifacts with the digest of their content, so that receivers detect changes. */
 
 import { isBatonError } from "../../base/errors.ts";
 import type { Draft } from "../../envelope/schema.ts";
@@ -7,7 +7,10 @@ import type { Hub } from "../../hub/hub.ts";
 
 type Artifact = NonNullable<Draft["artifacts"]>[number];
 
-/** With the files of --file, which must be there; those of --draft get a digest where they are at hand. */
+/**
+ * Returns the draft with the files of --file, which must exist. File artifacts of --draft get a digest if
+ * the file can be read here.
+ */
 export async function withFiles(
   hub: Hub,
   draft: Partial<Draft>,
@@ -23,12 +26,12 @@ export async function withFiles(
 
 async function pinArtifact(hub: Hub, drafted: Artifact): Promise<Artifact> {
   const artifact = typeof drafted === "string" ? artifactOf(drafted) : drafted;
-  const { kind, path, digest } = artifact ?? {}; // The library says what is wrong with it.
+  const { kind, path, digest } = artifact ?? {}; // The library validates it.
   if (kind !== "file" || typeof path !== "string" || digest !== undefined) return artifact;
   try {
     return { ...artifact, digest: (await hub.handoffs.artifact(path)).digest };
   } catch (error) {
-    if (isBatonError(error)) return artifact; // Not at hand here.
+    if (isBatonError(error)) return artifact; // The file cannot be read here.
     throw error;
   }
 }

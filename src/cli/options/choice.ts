@@ -1,7 +1,8 @@
-/** A word that can only be one of several. */
+/** Checks values that must be one of several choices. */
 import { nearestNames } from "../../base/nearest-names.ts";
 import { didYouMean, usageError } from "../usage-error.ts";
 
+/** Throws `message` with the nearest choices, or all of them, if the value is not one of them. */
 export function requireChoice(
   given: string,
   choices: readonly string[] | undefined,
@@ -11,6 +12,6 @@ export function requireChoice(
   throw usageError(
     path,
     message,
-    didYouMean(nearestNames(given, choices)) ?? `Known: ${choices.join(", ")}.`,
+    didYouMean(nearestNames(given, choices)) ?? `Use one of: ${choices.join(", ")}.`,
   );
 }

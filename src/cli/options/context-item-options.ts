@@ -1,10 +1,10 @@
-/** The options that describe an item of the shared context, and the item they come to. */
+/** Options that describe an item of the shared context, and their conversion to the item. */
 import type { ContextInput, ContextSection } from "../../shared-context/items.ts";
 import type { ArgumentSpec, OptionSpecs, OptionValues } from "../command.ts";
 import { usageError } from "../usage-error.ts";
 import { omitUndefined } from "./omit-undefined.ts";
 
-/** As in shared-context/items.ts, which brings the validator along. */
+/** Repeated from shared-context/items.ts, because importing that file loads the validator. */
 export const SECTIONS = [
   "constraints",
   "conventions",
@@ -12,55 +12,64 @@ export const SECTIONS = [
   "project",
 ] as const satisfies readonly ContextSection[];
 
+/** The arguments that identify an item. */
 export const ITEM_ARGS: readonly [ArgumentSpec, ArgumentSpec] = [
   { name: "section", help: SECTIONS.join(", "), choices: SECTIONS },
-  { name: "key", help: "a lower-case word that stays the same, such as no-fixtures" },
+  { name: "key", help: "stable lower-case key of the item, such as no-fixtures" },
 ];
 
+/** The text argument of an item. */
 export const TEXT_ARG: ArgumentSpec = {
   name: "text",
-  help: "the rule; of the project how it stands; of a decision the choice",
+  help: "the rule, the choice (decisions) or the fact (project)",
   optional: true,
 };
 
+/** Option for optimistic concurrency: the version a change is based on. */
 export const BASED_ON = {
   "based-on": {
     type: "number",
     value: "<version>",
-    help: "the version of the item you saw; needed where there is one",
+    help: "version of the item that you read; required if the item exists",
   },
 } as const satisfies OptionSpecs;
 
+/** Options of decisions, and the roles of any item. */
 export const DECISION_OPTIONS = {
-  question: { type: "text", value: "<text>", help: "of a decision: what was asked" },
-  because: { type: "texts", value: "<text>", help: "of a decision: a reason for the choice" },
-  rejected: { type: "texts", value: "<option=why>", help: "of a decision: what was not chosen" },
-  task: { type: "text", value: "<task>", help: "of a decision: the task it was made for" },
+  question: { type: "text", value: "<text>", help: "decisions: the question that was decided" },
+  because: { type: "texts", value: "<text>", help: "decisions: a reason for the choice" },
+  rejected: { type: "texts", value: "<option=why>", help: "decisions: a rejected option and why" },
+  task: { type: "text", value: "<task>", help: "decisions: the task it was made for" },
   supersedes: {
     type: "text",
     value: "<key>",
-    help: "of a decision: the one it takes the place of",
+    help: "decisions: key of the decision it replaces",
   },
-  role: { type: "texts", value: "<role>", help: "for whom it matters; else for everybody" },
+  role: { type: "texts", value: "<role>", help: "role that the item is for (default: all)" },
 } as const satisfies OptionSpecs;
 
+/** Options of items of all sections. */
 export const ITEM_OPTIONS = {
   level: {
     type: "text",
     value: "<level>",
-    help: "of a constraint: must, should or may; else must",
+    help: "constraints: must, should or may (default: must)",
     choices: ["must", "should", "may"],
   },
-  why: { type: "text", value: "<text>", help: "of a constraint or convention: why" },
-  source: { type: "text", value: "<text>", help: "of a constraint: who or what demands it" },
-  data: { type: "json", value: "<json>", help: "of the project: more, as an object, or @<file>" },
+  why: { type: "text", value: "<text>", help: "constraints and conventions: the reason" },
+  source: { type: "text", value: "<text>", help: "constraints: where the rule comes from" },
+  data: {
+    type: "json",
+    value: "<json>",
+    help: "project: structured data as a JSON object, or @<file>",
+  },
   ...DECISION_OPTIONS,
 } as const satisfies OptionSpecs;
 
 type Options = OptionValues<typeof ITEM_OPTIONS>;
 type Field = keyof typeof ITEM_OPTIONS;
 
-/** What each section takes; for all: whom it matters to. */
+/** The options of each section; --role applies to all of them. */
 const FIELDS: Readonly<Record<ContextSection, readonly Field[]>> = {
   constraints: ["level", "why", "source"],
   conventions: ["why"],
@@ -68,7 +77,7 @@ const FIELDS: Readonly<Record<ContextSection, readonly Field[]>> = {
   project: ["data"],
 };
 
-/** The library says what is missing or wrong in it. */
+/** Builds the item; throws if an option belongs to another section. The library validates the rest. */
 export function itemFrom(
   section: string,
   key: string,
@@ -102,12 +111,12 @@ function refuseOthers(section: ContextSection, options: Options): void {
   if (foreign === undefined) return;
   throw usageError(
     `--${foreign}`,
-    `An item of ${section} has no --${foreign}.`,
-    `It takes ${own.map((name) => `--${name}`).join(", ")}.`,
+    `--${foreign} does not apply to items of the section ${section}.`,
+    `Options of this section: ${own.map((name) => `--${name}`).join(", ")}.`,
   );
 }
 
-/** What shall go is only named. */
+/** Throws if an item that is to be retired also has a text or fields. */
 export function refuseContent(text: string | undefined, options: Options): void {
   const fields = Object.keys(ITEM_OPTIONS) as Field[];
   const field = fields.find((name) => options[name] !== undefined);
@@ -115,19 +124,19 @@ export function refuseContent(text: string | undefined, options: Options): void 
   const what = text === undefined ? `--${field}` : "a text";
   throw usageError(
     "--retire",
-    `With --retire the item goes, and ${what} says what it should be.`,
-    "Say either; why it should go is its --reason.",
+    `--retire removes the item and cannot be combined with ${what}.`,
+    "Use one or the other; pass the reason for retiring it with --reason.",
   );
 }
 
-/** `MongoDB=No transactions when we looked` */
+/** Parses a rejected option: `MongoDB=No transactions in 2026`. */
 function rejectedOf(text: string): { readonly option: string; readonly why: string } {
   const at = text.indexOf("=");
   const why = text.slice(at + 1).trim();
   if (at > 0 && why !== "") return { option: text.slice(0, at).trim(), why };
   throw usageError(
     "--rejected",
-    `--rejected is "${text}", which does not say why.`,
+    `Invalid --rejected "${text}": the reason is missing.`,
     'Write --rejected "<option>=<why it was not chosen>".',
   );
 }

@@ -1,4 +1,4 @@
-/** The options that describe a handoff, and the draft they come to. */
+/** Options that describe a handoff, and their conversion to a draft. */
 import type { Draft, PolicyInput, Priority, ViewStrategy } from "../../envelope/schema.ts";
 import type { OptionSpecs, OptionValues } from "../command.ts";
 import { usageError } from "../usage-error.ts";
@@ -15,6 +15,7 @@ import {
 import { omitUndefined } from "./omit-undefined.ts";
 
 const PRIORITIES = ["urgent", "high", "normal", "low"] as const satisfies readonly Priority[];
+/** How a view chooses what fits its budget. */
 export const STRATEGIES = [
   "full",
   "summary",
@@ -22,97 +23,134 @@ export const STRATEGIES = [
   "lazy",
 ] as const satisfies readonly ViewStrategy[];
 
-/** What a handoff says. */
+/** Options for the content of a handoff. */
 export const CONTENT_OPTIONS = {
-  next: { type: "texts", value: "<step>", help: "what the receiver is to do" },
-  constraint: { type: "texts", value: "<rule>", help: 'a must; "should: …" or "may: …" is less' },
-  state: { type: "text", value: "<text>", help: "where the task stands" },
-  done: { type: "texts", value: "<step>", help: "what has been done" },
-  "do-not-redo": { type: "texts", value: "<what>", help: "what is settled" },
-  payload: { type: "json", value: "<json>", help: "typed data: an object, or @<file>" },
-  "payload-type": { type: "text", value: "<name>", help: 'the payload\'s type; else "json"' },
+  next: { type: "texts", value: "<step>", help: "next step for the receiver" },
+  constraint: {
+    type: "texts",
+    value: "<rule>",
+    help: 'rule for the work; prefix "should:" or "may:" for advice (default: must)',
+  },
+  state: { type: "text", value: "<text>", help: "current state of the task" },
+  done: { type: "texts", value: "<step>", help: "step that is done" },
+  "do-not-redo": {
+    type: "texts",
+    value: "<what>",
+    help: "something settled that must not be repeated",
+  },
+  payload: { type: "json", value: "<json>", help: "typed data as a JSON object, or @<file>" },
+  "payload-type": { type: "text", value: "<name>", help: "type of the payload (default: json)" },
 } as const satisfies OptionSpecs;
 
+/** All options of a draft, except receiver and intent. */
 export const DRAFT_OPTIONS = {
-  task: { type: "text", value: "<task>", help: "what the line is about; else a new one" },
-  run: { type: "text", value: "<name>", help: "the run it belongs to" },
+  task: { type: "text", value: "<task>", help: "task of the handoff (default: a new one)" },
+  run: { type: "text", value: "<name>", help: "run it belongs to" },
   ...CONTENT_OPTIONS,
   blocked: {
     type: "texts",
     value: "<what>",
-    help: 'a blocker; with what it waits for, "The release=Legal approval"',
+    help: 'blocker, with what it waits for: "The release=Legal approval"',
   },
   decision: {
     type: "texts",
     value: "<question>",
-    help: 'an open question; with its options, "Which cache?=memory; redis"',
+    help: 'open decision, with its options: "Which cache?=memory; redis"',
   },
   history: {
     type: "texts",
     value: "<agent:did>",
-    help: 'what an agent did; with why, "planner:Split the module=It was too long"',
+    help: 'what an agent did, and why: "planner:Split the module=It was too long"',
   },
   ref: {
     type: "texts",
     value: "<memory>",
-    help: "a memory it builds on: mem_…, with @full for how much of it, ? if it may be missing, =… to sum it up",
+    help: "memory it builds on: mem_…, with @full for the level of detail, ? if optional, =… for a summary",
   },
-  file: { type: "texts", value: "<path>", help: "a file it is about, by what is in it now" },
+  file: {
+    type: "texts",
+    value: "<path>",
+    help: "file it is about, with the digest of its current content",
+  },
   artifact: {
     type: "texts",
     value: "<kind:path>",
-    help: "something outside of it: pr:42, url:https://…",
+    help: "external artifact: pr:42, url:https://…",
   },
   expect: {
     type: "texts",
     value: "<name:type>",
-    help: 'an output, as in verdict:approval; with when it is good, "patch:diff=All tests pass; small"',
+    help: 'expected output (verdict:approval), with criteria: "patch:diff=All tests pass; small"',
   },
   touches: {
     type: "texts",
     value: "<glob>",
-    help: "files or resources the work will touch: src/auth/**, db:users",
+    help: "files or resources the work will change: src/auth/**, db:users",
   },
-  branch: { type: "text", value: "<name>", help: "the branch the work is done on" },
-  "merge-on-complete": { type: "flag", help: "completing the work merges that branch" },
-  action: { type: "text", value: "<word>", help: "needs_review, escalated, …; else delegated" },
-  receipt: { type: "flag", help: "whoever accepts must repeat goal, first step and musts" },
+  branch: { type: "text", value: "<name>", help: "branch to work on" },
+  "merge-on-complete": { type: "flag", help: "merge the branch when the work is completed" },
+  action: {
+    type: "text",
+    value: "<word>",
+    help: "needs_review, escalated, … (default: delegated)",
+  },
+  receipt: {
+    type: "flag",
+    help: "require the receiver to repeat goal, first step and musts when accepting",
+  },
   priority: { type: "text", value: "<priority>", help: PRIORITIES.join(", "), choices: PRIORITIES },
-  delay: { type: "duration", value: "<time>", help: "not before: 15s, 5m, 2h from now" },
-  deadline: { type: "duration", value: "<time>", help: "must be settled within" },
-  "accept-within": { type: "duration", value: "<time>", help: "else the try has failed" },
-  attempts: { type: "number", value: "<n>", help: "tries of each receiver" },
-  fallback: { type: "texts", value: "<receiver>", help: "who gets it when all tries are used up" },
-  escalate: { type: "flag", help: "tell the coordinator when every try was used up" },
-  remind: { type: "duration", value: "<time>", help: "remind the receiver this often" },
-  budget: { type: "number", value: "<tokens>", help: "what the receiver's view may take" },
+  delay: { type: "duration", value: "<time>", help: "time until it can be claimed: 15s, 5m, 2h" },
+  deadline: { type: "duration", value: "<time>", help: "time within which it must be settled" },
+  "accept-within": {
+    type: "duration",
+    value: "<time>",
+    help: "time to accept it, after which the attempt fails",
+  },
+  attempts: { type: "number", value: "<n>", help: "maximum attempts per receiver" },
+  fallback: {
+    type: "texts",
+    value: "<receiver>",
+    help: "receiver that gets it after the last failed attempt",
+  },
+  escalate: { type: "flag", help: "notify the coordinator after the last failed attempt" },
+  remind: { type: "duration", value: "<time>", help: "interval for reminding the receiver" },
+  budget: { type: "number", value: "<tokens>", help: "token budget of the receiver's view" },
   strategy: {
     type: "text",
     value: "<strategy>",
-    help: `how the view is made: ${STRATEGIES.join(", ")}`,
+    help: `strategy of the view: ${STRATEGIES.join(", ")}`,
     choices: STRATEGIES,
   },
-  recent: { type: "number", value: "<n>", help: "recent memories of the task it may draw on" },
+  recent: {
+    type: "number",
+    value: "<n>",
+    help: "number of recent memories of the task that the view may include",
+  },
   release: {
     type: "texts",
     value: "<id=reason>",
-    help: "takes a constraint or an open decision off the line",
+    help: "constraint or open decision to release from the ledger, with the reason",
   },
   metadata: {
     type: "json",
     value: "<json>",
-    help: "about the handoff itself: an object (confidence, model, …), or @<file>",
+    help: "metadata of the handoff (confidence, model, …) as a JSON object, or @<file>",
   },
-  key: { type: "text", value: "<key>", help: "the same key again is the same handoff" },
+  key: {
+    type: "text",
+    value: "<key>",
+    help: "idempotency key: sending again with it returns the same handoff",
+  },
   draft: {
     type: "json",
     value: "<json>",
-    help: "all of it as JSON, or @<file>; options add to it",
+    help: "whole draft as JSON, or @<file>; other options override its fields",
   },
 } as const satisfies OptionSpecs;
 
 type Content = Pick<Draft, "constraints" | "doNotRedo" | "done" | "next" | "payload" | "state">;
 
+/** Returns the content fields of a draft. */
 export function contentOf(options: OptionValues<typeof CONTENT_OPTIONS>): Content {
   const { next, state, done, payload } = options;
   const type = options["payload-type"] ?? "json";
@@ -122,12 +160,12 @@ export function contentOf(options: OptionValues<typeof CONTENT_OPTIONS>): Conten
     done: done?.slice(),
     doNotRedo: options["do-not-redo"]?.slice(),
     constraints: options.constraint?.map(constraintOf),
-    // The library says what is wrong with it, if it is no object.
+    // The library rejects payloads that are not objects.
     payload: payload === undefined ? undefined : { type, data: payload as Record<string, unknown> },
   });
 }
 
-/** Without the receiver and the intent. */
+/** Returns the draft of the options, without receiver and intent. */
 export function draftOf(options: OptionValues<typeof DRAFT_OPTIONS>): Partial<Draft> {
   const { task, run, ref, expect, action, receipt, priority, delay, key, draft, branch } = options;
   const { blocked, decision, history, artifact, metadata } = options;
@@ -145,7 +183,7 @@ export function draftOf(options: OptionValues<typeof DRAFT_OPTIONS>): Partial<Dr
       decisions: decision?.map(decisionOf),
       history: history?.map(historyOf),
       artifacts: artifact?.map(artifactOf),
-      metadata: metadata as Draft["metadata"], // The library refuses what is not an object.
+      metadata: metadata as Draft["metadata"], // The library rejects values that are not objects.
       refs: ref?.map(referenceOf),
       expects: expect?.map(expectedOf),
       touches: options.touches?.slice(),
@@ -178,5 +216,9 @@ function policyOf(options: OptionValues<typeof DRAFT_OPTIONS>): PolicyInput | un
 function requireObject(draft: unknown): object {
   if (draft === undefined) return {};
   if (typeof draft === "object" && draft !== null && !Array.isArray(draft)) return draft;
-  throw usageError("--draft", "--draft is no JSON object.", "See baton schema envelope.");
+  throw usageError(
+    "--draft",
+    "--draft must be a JSON object.",
+    "See baton schema envelope for its fields.",
+  );
 }

@@ -1,4 +1,4 @@
-/** Who hands what over to whom, as the options say it: for sending it, showing it, and finding fault with it. */
+/** Options of a handoff (sender, receiver, content), shared by the commands that send and lint it. */
 
 import type { Draft } from "../../envelope/schema.ts";
 import type { Agent } from "../../hub/agent.ts";
@@ -12,15 +12,24 @@ import { withFiles } from "./artifacts.ts";
 import { DRAFT_OPTIONS, draftOf } from "./draft.ts";
 import { omitUndefined } from "./omit-undefined.ts";
 
+/** Options of `handoff send` and `lint`. */
 export const HANDOFF_OPTIONS = {
-  as: { type: "text", value: "<agent>", help: "who sends it; must be registered" },
-  to: { type: "text", value: "<receiver>", help: "an agent, role:<role>; else a route says" },
-  continue: { type: "text", value: "<handle>", help: "the work this hands on, and so completes" },
+  as: { type: "text", value: "<agent>", help: "agent that sends it; must be registered" },
+  to: {
+    type: "text",
+    value: "<receiver>",
+    help: "receiver: an agent or role:<role> (default: by route)",
+  },
+  continue: {
+    type: "text",
+    value: "<handle>",
+    help: "handle of the work to hand on; completes that work",
+  },
   ...DRAFT_OPTIONS,
   ...SEEN_OPTION,
 } as const satisfies OptionSpecs;
 
-/** What is handed over, and the work it goes on from. */
+/** A draft, and the accepted work it continues (undefined: none). */
 export interface HandoffRequest {
   readonly draft: Partial<Draft>;
   readonly work: Work | undefined;
@@ -28,7 +37,7 @@ export interface HandoffRequest {
 
 type HandoffOptions = OptionValues<typeof HANDOFF_OPTIONS>;
 
-/** What the options say, before a store is opened for it. */
+/** Builds the draft before a store is opened; throws if sender or intent is missing. */
 export function draftFromOptions(
   command: Command,
   intent: string | undefined,
@@ -41,6 +50,7 @@ export function draftFromOptions(
   return draft;
 }
 
+/** Adds the files, and the constraints of the work that --continue names. */
 export async function handoffRequestOf(
   hub: Hub,
   said: Partial<Draft>,
@@ -56,12 +66,12 @@ export async function handoffRequestOf(
 function noIntent({ name }: Command) {
   return usageError(
     "intent",
-    `baton ${name} needs <intent>: what the user wants, in quotes.`,
-    "Only work that is handed on (--continue) has one already.",
+    `baton ${name} needs <intent>: what the task is meant to achieve, in quotes.`,
+    "Add the intent, or hand on accepted work with --continue, which keeps its intent.",
   );
 }
 
-/** The same as a draft of its own, with what handing on adds, and the agent that would send it. */
+/** Returns the draft with the fields that handing on adds, and the agent that would send it. */
 export async function standaloneDraftOf(
   hub: Hub,
   as: string | undefined,

@@ -1,4 +1,4 @@
-/** The options that describe a memory, for `remember` and `note`, and the input they come to. */
+/** Options that describe a memory, for `remember` and `note`, and their conversion to the input. */
 import type { MemoryInput, RelationKind } from "../../memory/record.ts";
 import type { OptionSpecs, OptionValues } from "../command.ts";
 import { usageError } from "../usage-error.ts";
@@ -7,7 +7,7 @@ import { parseFraction } from "./fraction.ts";
 import { parseInstant } from "./instant.ts";
 import { omitUndefined } from "./omit-undefined.ts";
 
-/** Listed here too, so that parsing a command line does not load the schema. */
+/** Repeated here, so that parsing a command line does not load the schema. */
 export const RELATION_KINDS = [
   "continues-from",
   "summarizes",
@@ -21,34 +21,36 @@ export const RELATION_KINDS = [
   "branches-from",
 ] as const satisfies readonly RelationKind[];
 
+/** Options of a memory, except content and type. */
 export const MEMORY_OPTIONS = {
   scope: {
     type: "text",
     value: "<scope>",
-    help: "who may see it; default: team",
-    // No session: a call of the command line is one of its own, and over when it has answered.
+    help: "who may see it (default: team)",
+    // Without session: every command is a session of its own, which ends with the command.
     choices: ["agent", "user", "team"],
   },
-  tag: { type: "texts", value: "<tag>", help: "a word to find it by" },
-  concept: { type: "texts", value: "<concept>", help: "something it is about" },
-  importance: { type: "text", value: "<0…1>", help: "how much it matters" },
-  confidence: { type: "text", value: "<0…1>", help: "how sure it is" },
-  session: { type: "text", value: "<name>", help: "the session it belongs to" },
-  run: { type: "text", value: "<name>", help: "the run it belongs to" },
-  ref: { type: "texts", value: "<memory>", help: "a memory it rests on" },
-  continues: { type: "texts", value: "<memory>", help: "a memory it continues from" },
-  supersedes: { type: "texts", value: "<memory>", help: "a memory it replaces" },
-  corrects: { type: "texts", value: "<memory>", help: "a memory that was wrong" },
+  tag: { type: "texts", value: "<tag>", help: "tag to filter by" },
+  concept: { type: "texts", value: "<concept>", help: "concept it is about" },
+  importance: { type: "text", value: "<0…1>", help: "importance from 0 to 1" },
+  confidence: { type: "text", value: "<0…1>", help: "confidence from 0 to 1" },
+  session: { type: "text", value: "<name>", help: "session it belongs to" },
+  run: { type: "text", value: "<name>", help: "run it belongs to" },
+  ref: { type: "texts", value: "<memory>", help: "memory it is based on" },
+  continues: { type: "texts", value: "<memory>", help: "memory it continues from" },
+  supersedes: { type: "texts", value: "<memory>", help: "memory it replaces" },
+  corrects: { type: "texts", value: "<memory>", help: "incorrect memory it corrects" },
   relation: {
     type: "texts",
     value: "<kind:memory>",
-    help: `a relation to another memory: ${RELATION_KINDS.join(", ")}`,
+    help: `relation to another memory: ${RELATION_KINDS.join(", ")}`,
   },
-  "valid-from": { type: "text", value: "<time>", help: "true since: 2026-01-31T12:00Z" },
-  "valid-until": { type: "text", value: "<time>", help: "true until: 2026-01-31T12:00Z" },
-  data: { type: "json", value: "<json>", help: "structured data: an object, or @<file>" },
+  "valid-from": { type: "text", value: "<time>", help: "start of validity: 2026-01-31T12:00Z" },
+  "valid-until": { type: "text", value: "<time>", help: "end of validity: 2026-01-31T12:00Z" },
+  data: { type: "json", value: "<json>", help: "structured data as a JSON object, or @<file>" },
 } as const satisfies OptionSpecs;
 
+/** Builds the input of `remember`; throws if a number, time or relation is invalid. */
 export function memoryInputOf(
   content: string,
   options: OptionValues<typeof MEMORY_OPTIONS>,
@@ -69,7 +71,7 @@ export function memoryInputOf(
       confidence: parseFraction("--confidence", options.confidence),
       validFrom: parseInstant("--valid-from", options["valid-from"]),
       validUntil: parseInstant("--valid-until", options["valid-until"]),
-      data: data as MemoryInput["data"], // The library refuses what is not an object.
+      data: data as MemoryInput["data"], // The library rejects values that are not objects.
     }),
   };
 }
@@ -86,17 +88,17 @@ function relationsOf(options: OptionValues<typeof MEMORY_OPTIONS>): Relation[] {
   ];
 }
 
-/** `supports:mem_…` */
+/** Parses a relation: `supports:mem_…`. */
 function relationOf(text: string): Relation {
   const [, kind = "", to = ""] = /^([^:]*):(.*)$/.exec(text) ?? [];
   if (to === "") {
     throw usageError(
       "--relation",
-      `--relation is "${text}", which does not name a memory.`,
-      "Write <kind>:<memory>, as in supports:mem_…",
+      `Invalid --relation "${text}": the memory is missing.`,
+      "Write <kind>:<memory>, for example supports:mem_…",
     );
   }
-  const message = `--relation is "${text}", and "${kind}" is not a kind of relation.`;
+  const message = `Invalid --relation "${text}": unknown kind "${kind}".`;
   requireChoice(kind, RELATION_KINDS, { message, path: "--relation" });
   return { kind: kind as RelationKind, to };
 }

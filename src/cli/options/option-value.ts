@@ -1,4 +1,4 @@
-/** The value of an option, read as what it is; or an error that says how to write it. */
+/** Parses the value of an option according to its type; errors state the expected form. */
 import { readFileSync } from "node:fs";
 import type { OptionSpec } from "../command.ts";
 import { usageError } from "../usage-error.ts";
@@ -10,10 +10,15 @@ interface OptionToken {
   readonly inlineValue?: boolean | undefined;
 }
 
+/** Returns the parsed value; throws `invalid_input` if it is missing or malformed. */
 export function readValue(spec: OptionSpec, { rawName, value, inlineValue }: OptionToken): unknown {
   if (spec.type === "flag") {
     if (value === undefined) return true;
-    throw usageError(rawName, `${rawName} takes no value.`, `Write ${rawName} alone.`);
+    throw usageError(
+      rawName,
+      `${rawName} does not take a value.`,
+      `Write ${rawName} without a value.`,
+    );
   }
   if (value === undefined || (value.startsWith("-") && inlineValue !== true)) {
     throw usageError(
@@ -25,7 +30,7 @@ export function readValue(spec: OptionSpec, { rawName, value, inlineValue }: Opt
   switch (spec.type) {
     case "text":
       requireChoice(value, spec.choices, {
-        message: `${rawName} is "${value}", which is none of its values.`,
+        message: `Invalid ${rawName} "${value}": not one of its values.`,
         path: rawName,
       });
       return value;
@@ -45,8 +50,8 @@ function readNumber(rawName: string, value: string): number {
   if (value.trim() !== "" && Number.isSafeInteger(number)) return number;
   throw usageError(
     rawName,
-    `${rawName} is "${value}", which is not a whole number.`,
-    "Write digits.",
+    `Invalid ${rawName} "${value}": expected a whole number.`,
+    "Write a number such as 20.",
   );
 }
 
@@ -58,8 +63,8 @@ function readDuration(rawName: string, value: string): number {
   if (ms > 0 && Number.isSafeInteger(ms)) return ms;
   throw usageError(
     rawName,
-    `${rawName} is "${value}", which is no length of time.`,
-    "Write a number and its unit, as in 15s, 5m, 2h or 1d.",
+    `Invalid ${rawName} "${value}": expected a duration.`,
+    "Write a number and a unit: 15s, 5m, 2h or 1d.",
   );
 }
 
@@ -70,8 +75,8 @@ function readJson(rawName: string, value: string): unknown {
   } catch (error) {
     throw usageError(
       rawName,
-      `${rawName} is no JSON: ${(error as Error).message}.`,
-      `Write JSON in single quotes ('{"a":1}'), or @<file> for what stands in a file.`,
+      `${rawName} is not valid JSON: ${(error as Error).message}.`,
+      `Write JSON in single quotes ('{"a":1}'), or @<file> to read it from a file.`,
     );
   }
 }
@@ -82,7 +87,7 @@ function readText(rawName: string, file: string): string {
   } catch (error) {
     throw usageError(
       rawName,
-      `${rawName}: ${file} cannot be read (${(error as NodeJS.ErrnoException).code}).`,
+      `Cannot read the file ${file} of ${rawName} (${(error as NodeJS.ErrnoException).code}).`,
       "Check the path after the @.",
     );
   }

@@ -1,4 +1,4 @@
-/** From options to a result: values take the types the handoff asks for. */
+/** Builds a result from options; output values get the types that the handoff expects. */
 
 import { nearestNames } from "../../base/nearest-names.ts";
 import type { Result } from "../../delivery/send/result.ts";
@@ -9,24 +9,26 @@ import { omitUndefined } from "./omit-undefined.ts";
 
 type Expects = Envelope["expects"];
 
+/** Option for the outputs of a result. */
 export const OUTPUT_OPTIONS = {
-  output: { type: "texts", value: "<name=value>", help: "an output by its name: text or JSON" },
+  output: { type: "texts", value: "<name=value>", help: "output by name, as text or JSON" },
 } as const satisfies OptionSpecs;
 
 interface ResultOptions {
   readonly output: readonly string[] | undefined;
   readonly met: readonly string[] | undefined;
-  /** A result in JSON; the rest adds to it. */
+  /** A result as JSON; the other options override its fields. */
   readonly result: unknown;
   readonly summary?: string;
   readonly outcome?: string;
 }
 
+/** Builds the result; throws if an output or criterion is misspelled. */
 export async function resultOf(
   expects: Expects,
   { output, met, result, ...said }: ResultOptions,
 ): Promise<Result> {
-  const whole = (result ?? {}) as Result; // The library says what is wrong with it.
+  const whole = (result ?? {}) as Result; // The library validates it.
   const outputs = await outputsOf(expects, output);
   return {
     ...whole,
@@ -38,7 +40,7 @@ export async function resultOf(
   };
 }
 
-/** Undefined when none was given. */
+/** Parses --output; undefined if there is none. Outputs of text types stay text, others may be JSON. */
 export async function outputsOf(
   expects: Expects,
   output: readonly string[] | undefined,
@@ -60,19 +62,23 @@ function splitOutput(text: string): { readonly name: string; readonly value: str
   if (at > 0) return { name: text.slice(0, at).trim(), value: text.slice(at + 1) };
   throw usageError(
     "--output",
-    `--output is "${text}", which has no name and value.`,
-    'Write --output <name>=<value>, as in --output report="It works."',
+    `Invalid --output "${text}": expected <name>=<value>.`,
+    'Write --output <name>=<value>, for example --output report="It works."',
   );
 }
 
-/** More outputs than asked for are fine; one that is nearly the name of another is a slip. */
+/** Throws if the name resembles an expected output: extra outputs are allowed, a near match is a typo. */
 function refuseMistyped(expects: Expects, name: string): void {
   const near = nearestNames(
     name,
     expects.map((each) => each.name),
   );
   if (near.length === 0) return;
-  throw usageError("--output", `The handoff asks for no output "${name}".`, didYouMean(near) ?? "");
+  throw usageError(
+    "--output",
+    `The handoff does not expect an output "${name}".`,
+    didYouMean(near) ?? "",
+  );
 }
 
 function parseJsonOrText(text: string): unknown {
@@ -95,7 +101,9 @@ function metBy(
       "--met",
       `The handoff has no criterion "${criterion}".`,
       didYouMean(nearestNames(criterion, known)) ??
-        (known.length === 0 ? "It has none at all." : `Known: ${known.join("; ")}.`),
+        (known.length === 0
+          ? "Omit --met: the handoff has no criteria."
+          : `Use one of: ${known.join("; ")}.`),
     );
   }
   return Object.fromEntries(

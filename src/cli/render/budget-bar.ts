@@ -1,10 +1,10 @@
-/** What a view takes of its budget, part by part: a bar, coloured on a terminal and with signs elsewhere. */
+/** Prints the tokens of a view by section as a bar: coloured on a terminal, with symbols elsewhere. */
 import type { View } from "../../context/view/view.ts";
 import { dim, printLine, styled } from "../terminal.ts";
 
 type Part = View["sections"][number]["section"];
 
-/** A colour, and a sign where there are no colours. */
+/** The colour of each section, and its symbol where colours are not available. */
 const MARKS: Readonly<Record<Part, readonly [Parameters<typeof styled>[0], string]>> = {
   task: ["cyan", "#"],
   constraints: ["red", "!"],
@@ -18,9 +18,10 @@ const MARKS: Readonly<Record<Part, readonly [Parameters<typeof styled>[0], strin
 };
 
 const WIDTH = 60;
-/** Columns beside the bar. */
+/** Columns reserved next to the bar. */
 const BAR_MARGIN = 4;
 
+/** Prints the bar, the total with the origin of the budget, and a line per section. */
 export function printBudget({ sections, tokens, budget, strategy }: View): void {
   const used = sections.filter((section) => section.tokens > 0);
   const width = Math.max(20, Math.min(WIDTH, (process.stdout.columns || WIDTH) - BAR_MARGIN));
@@ -52,11 +53,11 @@ export function printBudget({ sections, tokens, budget, strategy }: View): void 
 }
 
 const BUDGET_SOURCES: Readonly<Record<View["budget"]["from"], string>> = {
-  call: "as asked for",
-  envelope: "as its sender says",
-  profile: "as the role's profile says",
-  window: "of the receiver's window, less what its own work needs",
-  default: "by default: no window is registered",
+  call: "requested",
+  envelope: "set by the sender",
+  profile: "from the role's profile",
+  window: "from the receiver's context window, minus its reserve",
+  default: "default: no context window is registered",
 };
 
 const isColoured = (): boolean => dim("x") !== "x";
@@ -66,7 +67,7 @@ function mark(section: Part, count: number): string {
   return isColoured() ? styled(style, "█".repeat(count)) : sign.repeat(count);
 }
 
-/** Whole columns that add up: what takes anything has at least one. */
+/** Distributes the columns: whole numbers that add up, at least one for every section with tokens. */
 function cellsOf(takes: readonly number[], width: number, of: number): number[] {
   const cells = takes.map((tokens) => Math.max(1, Math.round((tokens / of) * width)));
   let over = cells.reduce((sum, each) => sum + each, 0) - width;

@@ -1,4 +1,4 @@
-/** An envelope for people: what is to be done, by which rules, and from where. */
+/** Prints an envelope as labelled lines: intent, state, rules, history and references. */
 import type { Envelope } from "../../envelope/schema.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { bold, dim, oneLine, plural, printLine } from "../terminal.ts";
@@ -6,19 +6,20 @@ import { bold, dim, oneLine, plural, printLine } from "../terminal.ts";
 const LABEL = 13;
 const SHOWN_REFERENCES = 5;
 
-/** A labelled line for each value; the label stands at the first. */
+/** Prints one line per value; only the first line has the label. Prints nothing without values. */
 export function printField(label: string, values: readonly string[]): void {
   for (const [i, value] of values.entries()) {
     printLine(`  ${dim((i === 0 ? label : "").padEnd(LABEL))}${oneLine(value, LABEL + 2)}`);
   }
 }
 
+/** Prints the fields of an envelope that are set, and the first 5 references with their text. */
 export async function printEnvelope(hub: Hub, envelope: Envelope): Promise<void> {
   const { from, to, action, hop, constraints, payload, reconstructed } = envelope;
   printLine(`${bold(`${from.agent} → ${nameOf(to)}`)}  ${action}${dim(`, hop ${hop}`)}`);
   printField("intent", [envelope.intent]);
   printField("origin", envelope.origin === undefined ? [] : [envelope.origin]);
-  printField("stands", envelope.state === undefined ? [] : [envelope.state]);
+  printField("state", envelope.state === undefined ? [] : [envelope.state]);
   printField("failed", envelope.failure ? failureOf(envelope.failure) : []);
   printField("done", envelope.done);
   printField("next", envelope.next);
@@ -45,23 +46,23 @@ export async function printEnvelope(hub: Hub, envelope: Envelope): Promise<void>
   );
   printField("touches", envelope.touches ?? []);
   printField("artifacts", envelope.artifacts.map(artifactOf));
-  printField("asks for", envelope.expects.map(expectedOf));
+  printField("expects", envelope.expects.map(expectedOf));
   printField("payload", payload ? [`${payload.type}: ${JSON.stringify(payload.data)}`] : []);
   printField("history", envelope.history.map(historyOf));
   printField("results", (envelope.results ?? []).map(resultOf));
-  printField("refers to", await referencesOf(hub, envelope));
-  printField("made", reconstructed ? [reconstructionOf(reconstructed)] : []);
+  printField("references", await referencesOf(hub, envelope));
+  printField("created", reconstructed ? [reconstructionOf(reconstructed)] : []);
 }
 
-/** What went wrong, then what might mend it. */
+/** Formats the failure, then its hints. */
 function failureOf({ type, class: kind, message, hints }: NonNullable<Envelope["failure"]>) {
-  return [`${type} (${kind}): ${message}`, ...hints.map((hint) => `might mend it: ${hint}`)];
+  return [`${type} (${kind}): ${message}`, ...hints.map((hint) => `hint: ${hint}`)];
 }
 
 const reconstructionOf = ({ notes, holder, attempt }: NonNullable<Envelope["reconstructed"]>) =>
-  `by the hub, from ${plural(notes, "note")} of ${holder}, who fell silent on attempt ${attempt}`;
+  `by the hub, from ${plural(notes, "note")} of ${holder}, which stopped responding on attempt ${attempt}`;
 
-/** `verdict (approval): tests pass` */
+/** Formats an expected output: `verdict (approval): tests pass`. */
 export function expectedOf({ name, type, criteria }: Envelope["expects"][number]): string {
   return `${name} (${type})${criteria.length === 0 ? "" : `: ${criteria.join("; ")}`}`;
 }
@@ -81,7 +82,7 @@ function resultOf(result: NonNullable<Envelope["results"]>[number]): string {
   return `${result.agent} on ${result.task}: ${result.summary ?? ""}${outputs}`;
 }
 
-/** What the references say, the first few of them. */
+/** Returns type and text of the first references, and how many more there are. */
 async function referencesOf(hub: Hub, { refs }: Envelope): Promise<string[]> {
   const shown = refs.slice(0, SHOWN_REFERENCES).map(async ({ id, summary }) => {
     const memory = await hub.memories.read(id);
@@ -91,6 +92,7 @@ async function referencesOf(hub: Hub, { refs }: Envelope): Promise<string[]> {
   return [...(await Promise.all(shown)), ...(left === 0 ? [] : [`and ${left} more`])];
 }
 
+/** Returns a receiver as options write it: `coder`, `role:coder`, `channel:news`. */
 export function nameOf(to: Envelope["to"]): string {
   switch (to.kind) {
     case "agent":

@@ -1,4 +1,4 @@
-/** How a command that failed says so: message, place and hint for people; the wire form as JSON. */
+/** Prints the error of a command: message, path and hint, or the wire format as JSON. */
 import { styleText } from "node:util";
 import { BatonError, ERROR_CODES } from "../../base/errors.ts";
 import { BUG } from "../exit.ts";
@@ -9,7 +9,7 @@ import { printable } from "../terminal.ts";
 export function printError(error: unknown, json: boolean): number {
   if (!(error instanceof BatonError)) {
     const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    process.stderr.write(`baton has a bug, please report it:\n${told}\n`);
+    process.stderr.write(`Internal error; please report this bug:\n${told}\n`);
     return BUG;
   }
   const hint = hintFor(error);
@@ -24,7 +24,7 @@ function formatError(error: BatonError, hint: string | undefined): string {
   return `${mark} ${printable([error.message, ...advice(error, hint)].join("\n"))}`;
 }
 
-/** One violation is said by the message itself; of several, each has a hint of its own. */
+/** Returns the lines after the message: several violations are listed; a single one is the message. */
 function advice({ violations, path, ...error }: BatonError, hint: string | undefined): string[] {
   if (violations.length > 1) {
     const told = violations.map(
@@ -45,7 +45,7 @@ interface Item {
   readonly text: string;
 }
 
-/** What must travel and does not fit, each with what it takes. */
+/** Lists the mandatory items that exceed the budget, with their tokens. */
 function itemsIn({ items }: BatonError["details"]): string[] {
   if (!Array.isArray(items)) return [];
   return (items as readonly Item[]).map(

@@ -1,12 +1,13 @@
-/** The part of a text that answers, on one line, with the words that were asked for standing out. */
+/** Shortens a text to the part that matches a query, on one line, with the matched words highlighted. */
 import { stem } from "../../search/terms.ts";
 import { wordsOf } from "../../search/words.ts";
 import { printable, styled } from "../terminal.ts";
 
 const WORD = /[\p{L}\p{N}]+/gu;
-/** Of a text full of them the best window is among the first. */
+/** Matches considered; with more, a good window is among the first. */
 const MAX_MATCHES = 200;
 
+/** Returns at most `room` characters of the text, around most of the words. */
 export function excerpt(text: string, words: readonly string[], room: number): string {
   const plain = printable(text).replace(/\s+/g, " ").trim();
   const wanted = new Set(words.map(stem));
@@ -21,7 +22,7 @@ export function excerpt(text: string, words: readonly string[], room: number): s
   return `${start > 0 ? "…" : ""}${shown}${end < plain.length ? "…" : ""}`;
 }
 
-/** Where most of the words are, from the beginning of a word on. */
+/** Finds the window with the most matches; it starts at the beginning of a word. */
 function windowOf(
   text: string,
   places: readonly number[],

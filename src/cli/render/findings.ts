@@ -1,12 +1,13 @@
-/** What the lint found, each with what to write instead. */
+/** Prints lint findings with their hints. */
 import type { Finding } from "../../context/lint/rule.ts";
 import type { LintReport } from "../../delivery/send/lint-handoff.ts";
 import { ruleHint } from "../hints.ts";
 import { bad, bold, dim, good, oneLine, plural, printLine, styled } from "../terminal.ts";
 
+/** Prints all findings and the number of errors and warnings. */
 export function printLintReport({ findings }: LintReport): void {
   if (findings.length === 0) {
-    printLine(good("Nothing to find fault with."));
+    printLine(good("No findings."));
     return;
   }
   printFindings(findings);
@@ -14,7 +15,7 @@ export function printLintReport({ findings }: LintReport): void {
   printLine(bold(`${plural(errors, "error")}, ${plural(findings.length - errors, "warning")}`));
 }
 
-/** Two lines each: what was found, and what to write instead. */
+/** Prints two lines per finding: message and hint. */
 export function printFindings(findings: readonly Finding[]): void {
   for (const finding of findings) {
     const { rule, level, message } = finding;

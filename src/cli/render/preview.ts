@@ -1,4 +1,4 @@
-/** A handoff before it is sent, for people: what goes whatever it costs, what fits, and what could be better. */
+/** Prints the preview of a handoff: mandatory content, the receiver's view and the lint findings. */
 import type { LintReport } from "../../delivery/send/lint-handoff.ts";
 import type { Preview } from "../../delivery/send/preview.ts";
 import type { Hub } from "../../hub/hub.ts";
@@ -7,6 +7,7 @@ import { printField } from "./envelope.ts";
 import { printLintReport } from "./findings.ts";
 import { printView } from "./view.ts";
 
+/** Prints the preview of a handoff that was not sent. */
 export async function printPreview(
   hub: Hub,
   { view, envelope, to }: Preview,
@@ -20,10 +21,10 @@ export async function printPreview(
   printLintReport(report);
 }
 
-/** What travels to the end of the line, however small the budget. */
+/** Prints what every view contains regardless of the budget: intent, musts and open decisions. */
 function printMusts({ intent, origin, constraints, decisions }: Preview["envelope"]): void {
-  printField("always goes", [
-    ...(origin === undefined ? [] : [`what was asked for at first: ${origin}`]),
+  printField("always sent", [
+    ...(origin === undefined ? [] : [`original intent: ${origin}`]),
     intent,
   ]);
   printField(

@@ -1,4 +1,4 @@
-/** What a sender is shown: each delivery, and whether it was new work. */
+/** Prints the result of sending a handoff: its deliveries, whether it was new, and warnings. */
 import type { Sent } from "../../hub/sent.ts";
 import { bad, dim, oneLine, printJson, printLine } from "../terminal.ts";
 import { printDelivery } from "./delivery.ts";
@@ -6,7 +6,7 @@ import { printFindings } from "./findings.ts";
 import { printRedactedSecrets } from "./redacted-secrets.ts";
 import { gapLine } from "./view.ts";
 
-/** `more`: what the caller has to tell besides, as data. */
+/** Prints the result; `more`: additional fields of the JSON output. */
 export async function printSent(sent: Sent, json: boolean | undefined, more = {}): Promise<void> {
   const { envelope, digest, memory, joined, cycle, stopped, deprecated, secrets } = sent;
   const { findings, repeats } = sent;
@@ -24,15 +24,15 @@ export async function printSent(sent: Sent, json: boolean | undefined, more = {}
   }
   printRedactedSecrets(secrets);
   for (const gap of envelope.gaps ?? []) printLine(bad(`  ${gapLine(gap)}`));
-  // Secrets were named above, and deprecated fields are a finding too.
+  // Secrets were printed above; deprecated fields are also reported as findings.
   printFindings(findings.filter(({ rule }) => rule !== "secret" || secrets.length === 0));
 }
 
 const JOINED: Readonly<Record<Sent["joined"], string>> = {
   new: "",
-  superseded: "takes the place of the one before, which nobody had begun",
-  extended: "added to the work that is under way",
-  repeated: "sent before with this key: the same handoff",
+  superseded: "replaced the previous handoff, which was not accepted yet",
+  extended: "added to the accepted work",
+  repeated: "already sent with this key: returned the same handoff",
 };
-const CYCLE = "the line came here before with the same payload: a cycle";
-const STOPPED = "the line is longer than it may be, and has stopped: baton dead show";
+const CYCLE = "cycle: the task reached this receiver before with the same payload";
+const STOPPED = "stopped: the line exceeds its maximum length; see baton dead show";

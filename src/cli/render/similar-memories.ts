@@ -1,17 +1,17 @@
-/** What is known already of something that was or is to be written, and how to leave one record. */
+/** Prints existing memories that duplicate or contradict a new one, and the options that resolve this. */
 import type { SimilarMemory } from "../../memory/recall/similar-memories.ts";
 import { age, bad, bold, dim, oneLine, printLine } from "../terminal.ts";
 
 const RELATION_OPTIONS = {
-  "continues-from": ["--continues", "goes on from it"],
-  supersedes: ["--supersedes", "takes its place"],
-  corrects: ["--corrects", "it was wrong"],
+  "continues-from": ["--continues", "continue from it"],
+  supersedes: ["--supersedes", "replace it"],
+  corrects: ["--corrects", "correct it"],
 } as const;
 
-/** `written`: what was written all the same. */
+/** Prints the similar memories. `written`: id of the new memory, if it was stored anyway. */
 export function printSimilarMemories(known: readonly SimilarMemory[], written?: string): void {
   for (const { memory, verdict, why } of known) {
-    const mark = verdict === "same" ? bold("Known already") : bad("Speaks against");
+    const mark = verdict === "same" ? bold("Already known") : bad("Contradicts");
     const when = age(Date.now() - memory.storedAt);
     printLine(`${mark} ${memory.id}${dim(`  ${memory.agent}, ${when} ago; ${oneLine(why)}`)}`);
     printLine(`  ${oneLine(memory.content, 2)}`);
@@ -20,8 +20,8 @@ export function printSimilarMemories(known: readonly SimilarMemory[], written?: 
   if (first === undefined) return;
   printLine(
     written === undefined
-      ? "To leave one of them, say it with"
-      : `To leave one of them, say it again with --supersedes ${written} and`,
+      ? "To keep only one of them, run the command again with"
+      : `To keep only one of them, run the command again with --supersedes ${written} and`,
   );
   const options = first.offers.map(({ relation }) => RELATION_OPTIONS[relation]);
   const width = Math.max(...options.map(([option]) => option.length)) + first.memory.id.length + 1;

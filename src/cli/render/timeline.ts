@@ -1,6 +1,6 @@
 /**
- * A task's timeline as a story: when, who with whom, what, and why. What went wrong stands out, and so
- * does who decided about it.
+ * Prints the timeline of a task: time, agents, event and reason of every step. Failures and decisions are
+ * highlighted.
  */
 
 import type { TimelineDecision, TimelineStep } from "../../coordination/timeline/step.ts";
@@ -9,9 +9,10 @@ import { bad, bold, dim, good, localTime, oneLine, plural, printLine } from "../
 import { printMore } from "./next-page.ts";
 
 const KIND_WIDTH = 15;
-/** Longer names push the rest of their line aside, and nothing else. */
+/** Longer names shift only their own line. */
 const MAX_AGENTS_WIDTH = 30;
 
+/** Prints the steps with the time elapsed since the first one. */
 export function printTimeline({ task, tasks, items, next }: Timeline): void {
   const [first] = items;
   const shown = items.filter((step) => !isRepeated(step));
@@ -35,7 +36,7 @@ export function printTimeline({ task, tasks, items, next }: Timeline): void {
   printMore(next);
 }
 
-/** That a report is closed when somebody has decided says nothing new. */
+/** A failure report that ends after the decision repeats the decision. */
 const isRepeated = ({ report, kind }: TimelineStep): boolean =>
   report === true && (kind === "completed" || kind === "cancelled");
 
@@ -48,7 +49,7 @@ interface Row {
 interface Columns {
   readonly when: number;
   readonly who: number;
-  /** The task whose steps need not say which it is; undefined: there is one only. */
+  /** The task that steps do not name; undefined: the timeline has only one task. */
   readonly of: string | undefined;
 }
 
@@ -81,7 +82,7 @@ function textOf(step: TimelineStep): string {
   const { action, kind, text, type, failure, decision, attempt } = step;
   if (decision !== undefined && kind === "decided") return decisionOf(decision, step.agent);
   if (failure !== undefined) {
-    const count = attempt === undefined || attempt === 0 ? "" : `, try ${attempt}`;
+    const count = attempt === undefined || attempt === 0 ? "" : `, attempt ${attempt}`;
     return `${failure.type}, ${failure.class}${count}: ${text}`;
   }
   if (kind === "accepted") return "";
@@ -90,14 +91,14 @@ function textOf(step: TimelineStep): string {
   return kind === "noted" ? `${type}: ${text}` : text;
 }
 
-/** `coordinator: reroute to backup, because the database is back`; without the name of who says so itself. */
+/** Formats `coordinator: reroute to backup, because …`; omits the name if it is `agent`. */
 function decisionOf({ by, decision, to, reason }: TimelineDecision, agent?: string): string {
   const who = by === agent ? "" : `${by}: `;
   const whom = to === undefined ? "" : ` ${decision === "ask" ? "" : "to "}${to}`;
   return `${who}${decision}${whom}${reason === undefined ? "" : `, because ${reason}`}`;
 }
 
-/** `+12.3 s`, `+5 min 3 s`, `+3 h 5 min`, `+2 d 4 h` */
+/** Formats an elapsed time: `+12.3 s`, `+5 min 3 s`, `+3 h 5 min`, `+2 d 4 h`. */
 function formatElapsed(ms: number): string {
   const units = [
     ["d", 86_400_000],

@@ -1,4 +1,4 @@
-/** A view for people: what it takes of the budget, what is in it, what stays out and why. */
+/** Prints a view: its budget, the records it contains, and those left out with the reason. */
 import { clip } from "../../base/clip.ts";
 import { isBatonError } from "../../base/errors.ts";
 import type { View } from "../../context/view/view.ts";
@@ -6,25 +6,25 @@ import type { Hub } from "../../hub/hub.ts";
 import { bad, bold, dim, oneLine, plural, printLine, table } from "../terminal.ts";
 import { printBudget } from "./budget-bar.ts";
 
-/** Of what was left out; --json has all of it. */
+/** Maximum number of omitted records printed; --json contains all of them. */
 const OMITTED_SHOWN = 20;
 
 const OMISSION_REASONS: Readonly<Record<View["omitted"][number]["why"], string>> = {
-  budget: "no room",
-  earlier: "an earlier handoff",
-  limit: "of no weight for the role",
-  log: "a conversation, or settled",
-  said: "said already",
+  budget: "over budget",
+  earlier: "earlier handoff",
+  limit: "limit of the role's profile",
+  log: "conversation or settled",
+  said: "already included",
 };
 
-/** Reads the records that a view names. */
+/** Reads the records of a view. */
 type Reader = { readonly memories: Pick<Hub["memories"], "read"> };
 
-/** Prints a view. */
+/** Prints a view without its text. */
 export async function printView(reader: Reader, view: View): Promise<void> {
   printBudget(view);
   if (view.shown.length > 0) {
-    printLine(bold("In it"));
+    printLine(bold("Included"));
     const { shown } = view;
     printRows(
       shown.map(({ section, level, tokens, id }) => [section, level, right(tokens), id]),
@@ -33,8 +33,7 @@ export async function printView(reader: Reader, view: View): Promise<void> {
   }
   await printOmitted(reader, view);
   for (const { id, insteadOf } of view.shown) {
-    if (insteadOf !== undefined)
-      printLine(`Superseded: ${insteadOf}; shown is what holds instead, ${id}`);
+    if (insteadOf !== undefined) printLine(`Superseded: ${insteadOf}; replaced by ${id}`);
   }
   for (const gap of view.gaps) printLine(bad(gapLine(gap)));
   for (const { path, freshness } of view.artifacts) {
@@ -44,19 +43,19 @@ export async function printView(reader: Reader, view: View): Promise<void> {
   }
 }
 
-/** What has become of a file since it was handed over. */
-const FRESHNESS_TEXTS = { stale: "Changed since", gone: "No such file" } as const;
+/** State of a file compared to its digest in the handoff. */
+const FRESHNESS_TEXTS = { stale: "Changed since the handoff", gone: "File not found" } as const;
 
-/** `Missing: mem_…, no record has this id` */
+/** Formats a missing reference: `Missing: mem_…, no record has this id`. */
 export const gapLine = ({ id, reason }: View["gaps"][number]): string =>
   `Missing: ${id}, ${oneLine(reason.replace(/^missing: /, ""))}`;
 
 const right = (tokens: number): string => String(tokens).padStart(5);
 
-/** Of what a record says, enough to know it by. */
+/** Maximum characters of a record's summary. */
 const MAX_SUMMARY_LENGTH = 72;
 
-/** Rows, each with what it is about: as much of that as fits beside it. */
+/** Prints rows with a summary each, truncated to the width of the terminal. */
 function printRows(rows: readonly (readonly string[])[], about: readonly string[]): void {
   const lines = table(rows);
   const width = Math.max(...lines.map((line) => line.length));
@@ -68,7 +67,7 @@ function printRows(rows: readonly (readonly string[])[], about: readonly string[
 
 async function printOmitted(reader: Reader, { omitted }: View): Promise<void> {
   if (omitted.length === 0) {
-    printLine(dim("Nothing was left out."));
+    printLine(dim("No records were left out."));
     return;
   }
   printLine(bold("Left out"));
@@ -87,7 +86,7 @@ async function printOmitted(reader: Reader, { omitted }: View): Promise<void> {
   if (more > 0) printLine(dim(`  and ${plural(more, "more record")}: see --json`));
 }
 
-/** The first words of a record, where whoever looks may see it. */
+/** Returns the beginning of a record, or "(private)" if the reader cannot access it. */
 async function summaryOf(reader: Reader, id: string): Promise<string> {
   if (!id.startsWith("mem_")) return "";
   const memory = await reader.memories.read(id).catch((error: unknown) => {

@@ -1,7 +1,7 @@
 /**
- * Changes to files of others: worked out first, all of them, then written, each in one step. A file
- * keeps its mode, and a link stays a link to it. A file that is read-only, or that somebody changed
- * meanwhile, is left alone. What would be done can be shown as lines that come and go.
+ * Applies changes to settings files of other programs. All changes are computed first, then each file is
+ * written in one step. Files keep their mode, and symbolic links stay links. A file that is read-only or
+ * was changed in the meantime is not touched. Changes can be shown as a diff.
  */
 import {
   accessSync,
@@ -21,15 +21,16 @@ import { dirname, resolve } from "node:path";
 import { BatonError } from "../../base/errors.ts";
 import { stageFile, toFileError } from "../../base/staged-file.ts";
 
+/** The content of a file before and after a change. */
 export interface FileChange {
   readonly file: string;
-  /** Undefined: it is not there. */
+  /** Undefined: the file does not exist. */
   readonly before: string | undefined;
-  /** Undefined: it goes. */
+  /** Undefined: the file is deleted. */
   readonly after: string | undefined;
 }
 
-/** Only of a file whose every byte can be written back. */
+/** Returns the text of a file, or undefined if it does not exist; throws if it is not valid UTF-8. */
 export function readTextFile(file: string): string | undefined {
   if (!existsSync(file)) return undefined;
   let bytes: Buffer;
@@ -39,22 +40,24 @@ export function readTextFile(file: string): string | undefined {
     throw toFileError(error, file);
   }
   const text = bytes.toString("utf8");
-  if (!Buffer.from(text).equals(bytes)) throw unusableFile(file, "it is not in UTF-8");
+  if (!Buffer.from(text).equals(bytes)) throw unusableFile(file, "it is not valid UTF-8");
   return text;
 }
 
+/** Returns the error for a file that cannot be parsed. */
 export function unusableFile(file: string, why: string, cause?: unknown): BatonError {
   return new BatonError("file_unusable", {
     message: `${file} cannot be read: ${why}. Nothing was changed.`,
     path: file,
-    hint: "Mend it, or move it away, then try again.",
+    hint: "Fix or move the file, then run the command again.",
     ...(cause === undefined ? {} : { cause }),
   });
 }
 
+/** Returns whether the change has any effect. */
 export const isChange = ({ before, after }: FileChange): boolean => before !== after;
 
-/** None of them is written unless all of them can be. */
+/** Writes all changes; throws before the first write if any file changed or is read-only. */
 export function writeChanges(changes: readonly FileChange[]): void {
   for (const { file, before } of changes) {
     if (readTextFile(file) !== before) throw changedMeanwhile(file);
@@ -74,7 +77,7 @@ function writeChange({ file, after }: FileChange): void {
     const mode = existsSync(target) ? statSync(target).mode : undefined;
     const staged = stageFile(target, { replace: true });
     try {
-      // Before there is anything in it to read.
+      // Set before the content is written, so that it is never readable with a wider mode.
       if (mode !== undefined) chmodSync(staged.path, mode & 0o7777);
       writeFileSync(staged.path, after);
       staged.place();
@@ -86,14 +89,14 @@ function writeChange({ file, after }: FileChange): void {
   }
 }
 
-/** Where a link leads, be there something or not. */
+/** Returns the target of a symbolic link, whether or not it exists. */
 function targetOf(file: string): string {
   if (!lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) return file;
   if (existsSync(file)) return realpathSync(file);
   return resolve(realpathSync(dirname(file)), readlinkSync(file));
 }
 
-/** Its owner does not want it changed; replacing it would do so all the same. */
+/** Throws for a read-only file, because replacing it would bypass its permissions. */
 function refuseReadOnly(file: string): void {
   if (!existsSync(file)) return;
   try {
@@ -111,17 +114,18 @@ function refuseReadOnly(file: string): void {
 
 const changedMeanwhile = (file: string): BatonError =>
   new BatonError("document_stale", {
-    message: `${file} was changed meanwhile. Nothing was changed by this command.`,
+    message: `${file} was changed by another program in the meantime. Nothing was changed by this command.`,
     path: file,
-    hint: "Run the command again: it works from what the file says now.",
+    hint: "Run the command again; it uses the current content of the file.",
   });
 
+/** One line of a diff. */
 export interface DiffLine {
   readonly kind: "added" | "removed";
   readonly text: string;
 }
 
-/** Lines that come and go, in order. */
+/** Returns the removed and added lines, in order. */
 export function diffOf({ before = "", after = "" }: FileChange): DiffLine[] {
   const [old, now] = [before, after].map((text) => (text === "" ? [] : text.split("\n"))) as [
     string[],
@@ -135,10 +139,10 @@ export function diffOf({ before = "", after = "" }: FileChange): DiffLine[] {
   return diffLines(old.slice(same, old.length - tail), now.slice(same, now.length - tail));
 }
 
-/** Beyond so many pairs of lines all of them are shown as replaced. */
+/** Above this number of line pairs, all lines are shown as replaced. */
 const MAX_LINE_PAIRS = 4_000_000;
 
-/** By the longest common run of lines. */
+/** Computes the diff by the longest common subsequence of lines. */
 function diffLines(old: readonly string[], now: readonly string[]): DiffLine[] {
   const removed = (text: string): DiffLine => ({ kind: "removed", text });
   const added = (text: string): DiffLine => ({ kind: "added", text });

@@ -1,7 +1,7 @@
 /**
- * Our hooks in a harness's settings. Claude Code and Codex keep theirs in the same shape: for each
- * event a list of groups, each with a list of commands. Ours are known by their command line, wherever
- * they stand; everybody else's are left alone.
+ * Adds and removes Baton's hooks in a harness's settings. Claude Code and Codex use the same format: per
+ * event a list of groups, each with a list of commands. Baton's hooks are recognized by their command line;
+ * all other hooks are left unchanged.
  */
 import { unusableFile } from "./file-changes.ts";
 import {
@@ -16,6 +16,7 @@ import {
 } from "./json-edit.ts";
 import { isHookCommand } from "./launch.ts";
 
+/** A hook to install. */
 export interface WantedHook {
   readonly event: string;
   readonly handler: JsonObject;
@@ -23,14 +24,15 @@ export interface WantedHook {
 
 interface HookLocation {
   readonly event: string;
-  /** Of the command, and of the group around it. */
+  /** Path of the command in the file; `group`: path of its group. */
   readonly path: JsonPath;
   readonly group: JsonPath;
-  /** Whether the group has no other command. */
+  /** True if the group has no other command. */
   readonly isAlone: boolean;
   readonly command: string;
 }
 
+/** Returns the file with the hooks; an existing hook of Baton only gets the new command line. */
 export function withHooks(
   text: string | undefined,
   file: string,
@@ -46,12 +48,13 @@ export function withHooks(
         ? setAt(now, ["hooks", event, Array.isArray(groups) ? groups.length : 0], {
             hooks: [handler],
           })
-        : // Its owner may have changed the rest.
+        : // The user may have changed the other fields.
           setAt(now, [...there.path, "command"], handler["command"] as Json);
   }
   return now;
 }
 
+/** Returns the file without Baton's hooks; undefined if nothing is left of it. */
 export function withoutHooks(
   text: string | undefined,
   file: string,
@@ -59,14 +62,14 @@ export function withoutHooks(
 ): string | undefined {
   let now = text;
   for (;;) {
-    // From the end: what stands before keeps its place.
+    // From the end, so that earlier positions stay valid.
     const last = findHooks(now, file, harness).at(-1);
     if (last === undefined || now === undefined) return now;
     now = removeAt(now, last.isAlone ? last.group : last.path);
   }
 }
 
-/** The command lines of our hooks, by event. */
+/** Returns the command lines of Baton's hooks, by event. */
 export function hookCommandsIn(
   text: string | undefined,
   file: string,
@@ -78,9 +81,9 @@ export function hookCommandsIn(
 function findHooks(text: string | undefined, file: string, harness: string): HookLocation[] {
   const hooks = parseJson(text, file)["hooks"];
   if (hooks === undefined) return [];
-  if (!isObject(hooks)) throw unusableFile(file, '"hooks" is no object');
+  if (!isObject(hooks)) throw unusableFile(file, '"hooks" is not an object');
   return Object.entries(hooks).flatMap(([event, groups]) => {
-    if (!Array.isArray(groups)) throw unusableFile(file, `"hooks.${event}" is no list`);
+    if (!Array.isArray(groups)) throw unusableFile(file, `"hooks.${event}" is not a list`);
     return (groups as readonly Json[]).flatMap((each, i) => {
       const commands =
         isObject(each) && Array.isArray(each["hooks"]) ? (each["hooks"] as readonly Json[]) : [];

@@ -1,4 +1,4 @@
-/** What is set up for a harness now: what `baton doctor` looks at. Changes nothing. */
+/** Reads the current setup of a harness, for `baton doctor`. Changes nothing. */
 import { isAbsolute } from "node:path";
 import { readTextFile } from "./file-changes.ts";
 import { hookCommandsIn } from "./hooks-file.ts";
@@ -7,13 +7,15 @@ import { programAndEntryOf } from "./launch.ts";
 import type { Client, SetupFiles } from "./plan.ts";
 import { isTable, readToml, tomlAt } from "./toml-block.ts";
 
+/** Baton's entries in the settings of a harness. */
 export interface InstalledSetup {
-  /** The command and arguments of the MCP server; undefined where there is none. */
+  /** The command and arguments of the MCP server; undefined if it is not set up. */
   readonly server: readonly string[] | undefined;
-  /** The command line of each of our hooks. */
+  /** The command lines of Baton's hooks, by event. */
   readonly hooks: ReadonlyMap<string, string>;
 }
 
+/** Reads the settings files; throws `file_unusable` if one cannot be parsed. */
 export function readInstalledSetup(client: Client, files: SetupFiles): InstalledSetup {
   const text = readTextFile(files.server);
   return {
@@ -22,7 +24,7 @@ export function readInstalledSetup(client: Client, files: SetupFiles): Installed
   };
 }
 
-/** Programs and entries that must be there for any of it to start; not those that are looked up by name. */
+/** Returns the files that must exist for the setup to start; without programs found by the PATH. */
 export function programFilesOf({ server, hooks }: InstalledSetup): readonly string[] {
   const started = [
     ...(server ?? []).slice(0, 2),
@@ -31,7 +33,7 @@ export function programFilesOf({ server, hooks }: InstalledSetup): readonly stri
   return [...new Set(started)].filter((file) => isAbsolute(file));
 }
 
-/** The agent it was set up for. */
+/** Returns the agent that the setup acts as; undefined if it has no --as. */
 export function agentOf({ server, hooks }: InstalledSetup): string | undefined {
   const words = server ?? [...hooks.values()][0]?.split(" ") ?? [];
   const at = words.indexOf("--as");

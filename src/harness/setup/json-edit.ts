@@ -1,22 +1,22 @@
 /**
- * Changing one place of a JSON file and no other: what its owner wrote keeps its order, its indents and
- * its line ends, byte for byte. Works on the text; the text is parsed first, so that a broken file is
- * refused before anything is changed.
+ * Changes one value of a JSON file and keeps the rest byte for byte: order, indentation and line endings.
+ * Works on the text, which is parsed first, so that an invalid file is refused before any change.
  */
 import { isDeepStrictEqual } from "node:util";
 import { unusableFile } from "./file-changes.ts";
 
+/** A JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [key: string]: Json;
 }
-/** Keys of objects and indexes of lists, from the root. */
+/** Keys of objects and indexes of lists, starting at the root. */
 export type JsonPath = readonly (string | number)[];
 
-/** Some editors begin a file with it; it stays where it is. */
+/** Some editors write it at the start of a file; it is kept. */
 const BYTE_ORDER_MARK = /^\ufeff/;
 
-/** Undefined for a file that is not there, or is empty. */
+/** Parses a file; a missing (undefined) or empty file is an empty object. Throws `file_unusable`. */
 export function parseJson(text: string | undefined, file: string): JsonObject {
   if (text === undefined || text.trim() === "") return {};
   let parsed: Json;
@@ -26,12 +26,14 @@ export function parseJson(text: string | undefined, file: string): JsonObject {
     throw unusableFile(file, (error as Error).message, error);
   }
   if (isObject(parsed)) return parsed;
-  throw unusableFile(file, "it is no JSON object");
+  throw unusableFile(file, "it is not a JSON object");
 }
 
+/** Returns whether a value is an object, not a list or null. */
 export const isObject = (value: Json | undefined): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
+/** Returns the value at a path; undefined if there is none. */
 export function valueAt(root: Json, path: JsonPath): Json | undefined {
   return path.reduce<Json | undefined>((value, key) => {
     if (Array.isArray(value) && typeof key === "number") return value[key];
@@ -39,7 +41,7 @@ export function valueAt(root: Json, path: JsonPath): Json | undefined {
   }, root);
 }
 
-/** Sets a value; what is missing on the way to it is made. An index one past the end adds an item. */
+/** Sets a value and creates missing parents. An index one past the end appends an item. */
 export function setAt(text: string | undefined, path: JsonPath, value: Json): string {
   if (text === undefined || text.trim() === "")
     return `${JSON.stringify(nested(path, value), null, 2)}\n`;
@@ -58,7 +60,7 @@ export function setAt(text: string | undefined, path: JsonPath, value: Json): st
   return text.slice(0, span.start) + shown + text.slice(span.end);
 }
 
-/** Takes a value out, and whatever is empty without it. Undefined: nothing is left of the file. */
+/** Removes a value and parents that become empty. Returns undefined if nothing is left of the file. */
 export function removeAt(text: string, path: JsonPath): string | undefined {
   const spans: Span[] = [spanOf(text)];
   for (const key of path) {
@@ -76,23 +78,23 @@ export function removeAt(text: string, path: JsonPath): string | undefined {
 interface Span {
   readonly start: number;
   readonly end: number;
-  /** In the order of the text; of an object with their keys. */
+  /** In the order of the text. */
   readonly children: readonly Child[];
   readonly isObject: boolean;
 }
 
 interface Child {
   readonly key: string | number;
-  /** Where its key begins, or itself. */
+  /** Position of its key, or of the value in a list. */
   readonly start: number;
   readonly value: Span;
 }
 
-/** Of two members with one key JSON takes the last. */
+/** Returns the last member with the key, as JSON.parse does for duplicates. */
 const childOf = ({ children }: Span, key: string | number): Child | undefined =>
   children.findLast((child) => child.key === key);
 
-/** Only of text that JSON.parse has accepted. */
+/** Returns the positions of all values; requires text that JSON.parse accepts. */
 function spanOf(text: string): Span {
   let at = 0;
   const skip = (): void => {
@@ -141,14 +143,14 @@ interface Style {
   readonly eol: string;
 }
 
-/** As the file is written: its first indent, or two spaces. */
+/** Detects indentation (default: two spaces) and line endings of the file. */
 function style(text: string, root: Span): Style {
   const [first] = root.children;
   const unit = first === undefined ? "" : indentAt(text, first.start);
   return { unit: unit === "" ? "  " : unit, eol: text.includes("\r\n") ? "\r\n" : "\n" };
 }
 
-/** What stands before a place on its line, as far as it is white. */
+/** Returns the leading white space of the line at a position. */
 function indentAt(text: string, place: number): string {
   const line = text.lastIndexOf("\n", place - 1) + 1;
   return /^[ \t]*/.exec(text.slice(line, place))?.[0] ?? "";
@@ -185,7 +187,7 @@ function without(text: string, { children }: Span, key: string | number): string
   const i = children.findLastIndex((child) => child.key === key);
   const { start, value } = children[i] as Child;
   const before = children[i - 1];
-  // With the comma before it; of the first, with the one behind it.
+  // Removes the comma before it, or for the first member the one after it.
   if (before !== undefined) return text.slice(0, before.value.end) + text.slice(value.end);
   return text.slice(0, start) + text.slice((children[i + 1] as Child).start);
 }

@@ -1,19 +1,21 @@
 /**
- * How others start Baton: by the absolute paths of Node and of our own entry, so that a hook is looked
- * up by nobody and starts at once, and works where neither is on the PATH.
+ * Builds and recognizes the command lines with which harnesses start Baton. They use the absolute paths of
+ * Node.js and of Baton's entry file, so that a hook starts at once and works if neither is on the PATH.
  */
 
+/** How to start Baton. */
 export interface Launch {
-  /** Of the Node that runs now. */
+  /** Path of the running Node.js. */
   readonly node: string;
-  /** cli/main.js of the package, or cli/main.ts of the sources. */
+  /** Path of cli/main.js of the package, or of cli/main.ts of the sources. */
   readonly entry: string;
-  /** The agent in whose name the harness's sessions act. */
+  /** The agent that the harness's sessions act as. */
   readonly as: string;
-  /** Of every call: which store and workspace, where they are not the ones of the folder. */
+  /** --store and --workspace of every call; empty: the defaults of the folder. */
   readonly choice: readonly string[];
 }
 
+/** Returns the arguments of Node.js that start the MCP server. */
 export const mcpArguments = ({ entry, as, choice }: Launch): string[] => [
   entry,
   "mcp",
@@ -22,21 +24,21 @@ export const mcpArguments = ({ entry, as, choice }: Launch): string[] => [
   ...choice,
 ];
 
-/** Whether a program and its arguments are our MCP server, of whichever version and from wherever. */
+/** Returns whether a program and its arguments start Baton's MCP server, of any version and location. */
 export const isServer = ([, entry, verb]: readonly unknown[]): boolean =>
   typeof entry === "string" && /[\\/]cli[\\/]main\.[jt]s$/.test(entry) && verb === "mcp";
 
-/** As one command line, for a shell. */
+/** Returns the command line of a hook, quoted for a shell. */
 export function hookCommand({ node, entry, as, choice }: Launch, harness: string, event: string) {
   return [node, entry, "hook", harness, event, "--as", as, ...choice].map(shellWord).join(" ");
 }
 
-/** Whether a command line is one of ours, of whichever version and from wherever. */
+/** Returns whether a command line is a hook of Baton, of any version and location. */
 export const isHookCommand = (command: unknown, harness: string): boolean =>
   typeof command === "string" &&
   new RegExp(`[\\\\/]cli[\\\\/]main\\.[jt]s["']? hook ${harness} `).test(command);
 
-/** The program and the entry that such a command line starts. */
+/** Returns the program and the entry file of a hook's command line. */
 export function programAndEntryOf(command: string): readonly string[] {
   const words = command.match(/"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
   return words
@@ -44,7 +46,7 @@ export function programAndEntryOf(command: string): readonly string[] {
     .map((word) => (word.startsWith('"') ? word.slice(1, -1).replace(/\\(.)/g, "$1") : word));
 }
 
-/** Quoted only where it must be: every shell reads a plain word. */
+/** Quotes a word only if needed, because every shell reads a plain word. */
 function shellWord(word: string): string {
   return /^[\w@%+=:,./\\-]+$/.test(word) ? word : `"${word.replace(/["$`\\]/g, "\\$&")}"`;
 }

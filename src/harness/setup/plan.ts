@@ -1,7 +1,7 @@
 /**
- * What setting Baton up for a harness changes, file by file: the MCP server, and the hooks. Worked out
- * from what the files say now, so that doing it twice changes nothing, and undoing takes out what is
- * ours and no more.
+ * Plans the file changes of `baton setup` and `--undo`: the MCP server and the hooks of a harness. Plans are
+ * computed from the current files, so that a second setup changes nothing and an undo removes only what
+ * Baton added.
  */
 import { join } from "node:path";
 import { BatonError } from "../../base/errors.ts";
@@ -11,23 +11,25 @@ import { isObject, type Json, parseJson, removeAt, setAt, valueAt } from "./json
 import { hookCommand, isServer, type Launch, mcpArguments } from "./launch.ts";
 import { withBlock, withoutBlock } from "./toml-block.ts";
 
+/** Harnesses that `baton setup` can configure. */
 export const CLIENTS = ["claude-code", "codex"] as const;
 export type Client = (typeof CLIENTS)[number];
 
+/** Whose settings are changed: the project's or the user's. */
 export const SCOPES = ["project", "user"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Where a harness looks for its settings. */
+/** Folders and files of the harnesses' settings. */
 export interface SettingsPaths {
-  /** The project's root. */
+  /** Root folder of the project. */
   readonly project: string;
-  /** `~/.claude`, `~/.claude.json` and `~/.codex`, or where the user keeps them. */
+  /** `~/.claude`, `~/.claude.json` and `~/.codex`, or the locations that the user configured. */
   readonly claude: string;
   readonly claudeJson: string;
   readonly codex: string;
 }
 
-/** The events each harness is asked to tell of. */
+/** The events for which hooks are installed, by harness. */
 export const HOOK_EVENTS: Readonly<Record<Client, readonly string[]>> = {
   "claude-code": [
     "SessionStart",
@@ -39,24 +41,26 @@ export const HOOK_EVENTS: Readonly<Record<Client, readonly string[]>> = {
     "SubagentStop",
     "Stop",
   ],
-  // PostToolUse tells of failed calls too. PreToolUse would only make every call wait twice.
+  // PostToolUse also reports failed calls. PreToolUse would only delay every call a second time.
   codex: ["SessionStart", "UserPromptSubmit", "PostToolUse", "PreCompact", "SubagentStop", "Stop"],
 };
-/** A harness gives up on a hook after so many seconds; ours give up on a busy store after two. */
+/** Timeout of a hook in the harness, in seconds; Baton's hooks stop waiting for a busy store after 2 s. */
 const TIMEOUT_S = 10;
 
-/** Claude Code does not wait for these: nothing is said to the model, and nothing is lost by lateness. */
+/** Claude Code runs these in the background: they return no text, and a delay loses nothing. */
 const ASYNC_EVENTS = new Set(["PreToolUse", "PostToolUse", "PostToolUseFailure"]);
 
 const SERVER = "baton";
 
+/** The settings files of a harness. */
 export interface SetupFiles {
-  /** With the MCP server. */
+  /** File with the MCP server. */
   readonly server: string;
-  /** With the hooks. */
+  /** File with the hooks. */
   readonly hooks: string;
 }
 
+/** Returns the settings files of a harness and scope. */
 export function filesOf(client: Client, scope: Scope, places: SettingsPaths): SetupFiles {
   const { project, claude, claudeJson, codex } = places;
   if (client === "codex") {
@@ -68,6 +72,7 @@ export function filesOf(client: Client, scope: Scope, places: SettingsPaths): Se
     : { server: claudeJson, hooks: join(claude, "settings.json") };
 }
 
+/** Returns the changes that set Baton up; throws if the server name is used by another server. */
 export function planSetup(client: Client, files: SetupFiles, launch: Launch): FileChange[] {
   const wanted = HOOK_EVENTS[client].map((event) => wantedHook(client, event, launch));
   const { node: command } = launch;
@@ -82,6 +87,7 @@ export function planSetup(client: Client, files: SetupFiles, launch: Launch): Fi
   ];
 }
 
+/** Returns the changes that remove Baton's server and hooks. */
 export function planUndo(client: Client, files: SetupFiles): FileChange[] {
   return [
     planChange(files.server, (text) =>
@@ -106,7 +112,7 @@ function wantedHook(client: Client, event: string, launch: Launch): WantedHook {
 
 const PATH = ["mcpServers", SERVER];
 
-/** Of one that is ours already only what may have moved: its owner may have added to it. */
+/** Adds the server; for an existing one of Baton, sets only command and arguments and keeps the rest. */
 function withServer(
   text: string | undefined,
   file: string,
@@ -115,7 +121,7 @@ function withServer(
   const root = parseJson(text, file);
   const servers = root["mcpServers"];
   if (servers !== undefined && !isObject(servers))
-    throw unusableFile(file, '"mcpServers" is no object');
+    throw unusableFile(file, '"mcpServers" is not an object');
   const there = valueAt(root, PATH);
   if (there === undefined) return setAt(text, PATH, { type: "stdio", command, args });
   if (!isOurs(there)) throw serverNameTaken(file);
@@ -134,7 +140,7 @@ function serverNameTaken(file: string): BatonError {
   return new BatonError("already_exists", {
     message: `${file} has an MCP server "${SERVER}" that this command did not write. Nothing was changed.`,
     path: file,
-    hint: "Take it out, or leave it: it may do already. baton setup mcp prints what it should say.",
+    hint: "Keep that entry if it already starts Baton, or remove it; baton setup mcp prints the expected entry.",
   });
 }
 

@@ -1,15 +1,17 @@
-/** Where the harnesses keep their settings, for the project a folder belongs to and for its user. */
+/** Finds the settings of the harnesses, for the project that contains a folder and for the user. */
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { SettingsPaths } from "./plan.ts";
 
+/** The home folder and configured settings folders. */
 export interface ConfigHomes {
   readonly home: string;
-  /** What CLAUDE_CONFIG_DIR and CODEX_HOME say, where they do. */
+  /** Values of CLAUDE_CONFIG_DIR and CODEX_HOME; undefined if not set. */
   readonly claude: string | undefined;
   readonly codex: string | undefined;
 }
 
+/** Returns the settings paths for a folder. */
 export function settingsPathsFor(
   folder: string,
   { home, claude, codex }: ConfigHomes,
@@ -22,7 +24,7 @@ export function settingsPathsFor(
   };
 }
 
-/** The top of the worktree, or the folder itself. */
+/** Returns the root of the Git worktree, or the folder itself outside of one. */
 function projectRoot(folder: string): string {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, ".git"))) return at;

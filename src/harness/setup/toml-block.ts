@@ -1,19 +1,19 @@
 /**
- * Our part of a TOML file: a block between two comments, at the end, where a table can always stand.
- * Adding it and removing it again leaves every other byte as it was, comments included: the text is edited,
- * and the parser only checks it before and after.
+ * Adds and removes Baton's part of a TOML file: a block between two comments at the end, where a table is
+ * always allowed. Adding and removing it keeps every other byte, including comments: the text is edited, and
+ * the parser only checks it before and after.
  */
 import { parse, TomlDate, TomlError, type TomlTable, type TomlValue } from "smol-toml";
 import { BatonError } from "../../base/errors.ts";
 import { unusableFile } from "./file-changes.ts";
 
-const BLOCK_START = "# >>> baton: written by baton setup codex, taken out by --undo";
+const BLOCK_START = "# >>> baton: written by baton setup codex, removed by --undo";
 const BLOCK_END = "# <<< baton";
-/** The line end before it; our table; tables that others wrote between the marks; the line end behind. */
+/** Groups: line ending before; Baton's table; tables of others between the marks; line ending after. */
 const BLOCK =
   /(^|\r?\n)(# >>> baton[^\n]*\n\[[^\n]*\n(?:[^\n]*\n)*?)((?:(?:\r?\n)?\[[^\n]*\n(?:[^\n]*\n)*?)?)# <<< baton(\r?\n|$)/;
 
-/** Some editors begin a file with it. */
+/** Some editors write it at the start of a file. */
 const BYTE_ORDER_MARK = /^\ufeff/;
 
 /** Parses a file; throws `file_unusable` with the line when it is not valid TOML. */
@@ -22,13 +22,13 @@ export function readToml(text: string | undefined, file: string): TomlTable {
     return parse((text ?? "").replace(BYTE_ORDER_MARK, ""), { integersAsBigInt: "asNeeded" });
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // Its message goes on with the lines around the place.
+    // Only the first line of the message; the others quote the file.
     const [reason = ""] = error.message.replace("Invalid TOML document: ", "").split("\n");
     throw unusableFile(file, `line ${error.line}: ${reason}`, error);
   }
 }
 
-/** Returns the value at a path of keys; undefined where there is none. */
+/** Returns the value at a path of keys; undefined if there is none. */
 export function tomlAt(table: TomlTable, path: readonly string[]): TomlValue | undefined {
   return path.reduce<TomlValue | undefined>(
     (value, key) => (isTable(value) ? value[key] : undefined),
@@ -36,10 +36,14 @@ export function tomlAt(table: TomlTable, path: readonly string[]): TomlValue | u
   );
 }
 
+/** Returns whether a value is a table. */
 export const isTable = (value: TomlValue | undefined): value is TomlTable =>
   typeof value === "object" && !Array.isArray(value) && !(value instanceof TomlDate);
 
-/** With a table of strings and lists of strings: in the block there may be, else in a new one at the end. */
+/**
+ * Returns the file with a table of strings and lists of strings, in the existing block or a new one at the
+ * end. Throws if another table has the same name.
+ */
 export function withBlock(
   text: string | undefined,
   file: string,
@@ -53,11 +57,11 @@ export function withBlock(
     BLOCK.exec(text ?? "") === null
       ? rest + newBlock(rest, [`[${header.join(".")}]`, ...pairs.map((pair) => pair.join(" = "))])
       : pairs.reduce(withValue, text ?? "");
-  readToml(changed, file); // Ours is no reason for the harness not to start.
+  readToml(changed, file); // Ensures that the harness can still parse the file.
   return changed;
 }
 
-/** As the lines before it end; a file whose last line does not end gets none that does. */
+/** Builds the block with the line endings of the file; adds a final line ending only if the file has one. */
 function newBlock(rest: string, table: readonly string[]): string {
   const eol = rest.includes("\r\n") ? "\r\n" : "\n";
   const lines = [BLOCK_START, ...table, BLOCK_END].join(eol);
@@ -65,7 +69,7 @@ function newBlock(rest: string, table: readonly string[]): string {
   return rest.endsWith("\n") ? `${eol}${lines}${eol}` : `${eol}${lines}`;
 }
 
-/** Its owner may have added to our table: only the line with this key is another. */
+/** Replaces only the line of one key, because the user may have added others to the table. */
 function withValue(text: string, [key, value]: readonly [string, string]): string {
   const line = new RegExp(`^${key} *=[^\\r\\n]*`, "m");
   return text.replace(BLOCK, (block, before: string, ours: string) => {
@@ -75,8 +79,8 @@ function withValue(text: string, [key, value]: readonly [string, string]): strin
 }
 
 /**
- * Whether the file has a table under our name that this command did not write. A table within ours, such as
- * its environment, does not count: our header can still be added.
+ * Returns whether the file has a table with this name that Baton did not write. A table within it, such as
+ * its environment, does not count: the header can still be added.
  */
 function isTaken(text: string, file: string, header: readonly string[]): boolean {
   const there = tomlAt(readToml(text, file), header);
@@ -90,7 +94,7 @@ function isTaken(text: string, file: string, header: readonly string[]): boolean
   }
 }
 
-/** Undefined: nothing is left. Tables that a harness wrote between our marks are not ours, and stay. */
+/** Removes the block; undefined if nothing is left. Tables that a harness wrote between the marks stay. */
 export function withoutBlock(text: string | undefined, file: string): string | undefined {
   readToml(text, file);
   const found = BLOCK.exec(text ?? "");
@@ -98,7 +102,7 @@ export function withoutBlock(text: string | undefined, file: string): string | u
   const [block, eol = "", , theirs = ""] = found;
   const before = text.slice(0, found.index);
   const behind = theirs + text.slice(found.index + block.length);
-  // The last line of theirs had no end until something came behind it.
+  // The last line before the block had no line ending until the block was added.
   const isJoined = /[^\n]$/.test(before) && /^[^\r\n]/.test(behind);
   const rest = `${before}${isJoined ? eol : ""}${behind}`;
   readToml(rest, file);
@@ -108,13 +112,13 @@ export function withoutBlock(text: string | undefined, file: string): string | u
 const tomlText = (value: string | readonly string[]): string =>
   typeof value === "string" ? quoted(value) : `[${value.map(quoted).join(", ")}]`;
 
-/** A JSON string is a basic string of TOML, but for DEL. */
+/** A JSON string is a valid basic string of TOML, except for DEL. */
 const quoted = (text: string): string => JSON.stringify(text).replaceAll("\u007f", "\\u007f");
 
 function tableNameTaken(file: string, header: readonly string[]): BatonError {
   return new BatonError("already_exists", {
     message: `${file} has a table [${header.join(".")}] that this command did not write. Nothing was changed.`,
     path: file,
-    hint: "Take it out, or leave it: it may do already. baton setup mcp prints what it should say.",
+    hint: "Keep that table if it already starts Baton, or remove it; baton setup mcp prints the expected entry.",
   });
 }

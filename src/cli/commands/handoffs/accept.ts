@@ -19,19 +19,19 @@ import { bold, dim, localTime, printable, printJson, printLine } from "../../ter
 import { LEASE_OPTION, openForWork } from "../../work-by-handle.ts";
 
 const RECEIPT_OPTIONS = {
-  "receipt-goal": { type: "text", value: "<text>", help: "says back what it is about" },
-  "receipt-first-step": { type: "text", value: "<text>", help: "says back what comes first" },
-  "receipt-constraint": { type: "texts", value: "<id>", help: "says back a must, by its id" },
+  "receipt-goal": { type: "text", value: "<text>", help: "receipt: the goal in your own words" },
+  "receipt-first-step": { type: "text", value: "<text>", help: "receipt: the first step" },
+  "receipt-constraint": { type: "texts", value: "<id>", help: "receipt: id of a must" },
 } as const;
 
 export const accept = command({
   name: "accept",
-  summary: "takes the oldest handoff that waits, or this one; gives the handle to go on with",
-  args: [{ name: "delivery", help: "this one (dlv_…); else the oldest", optional: true }],
+  summary: "Accept the oldest waiting handoff, or the given one, and print its handle",
+  args: [{ name: "delivery", help: "delivery id (dlv_…); default: the oldest", optional: true }],
   options: {
     ...AS_OPTION,
-    task: { type: "text", value: "<task>", help: "only a handoff of this task" },
-    wait: { type: "duration", value: "<time>", help: "wait so long for one: 30s, 5m" },
+    task: { type: "text", value: "<task>", help: "only handoffs of this task" },
+    wait: { type: "duration", value: "<time>", help: "time to wait for a handoff: 30s, 5m" },
     ...RECEIPT_OPTIONS,
     ...LEASE_OPTION,
     ...STORE_OPTIONS,
@@ -43,7 +43,7 @@ export const accept = command({
     const hold = { store, workspace, lease };
     await using hub = await openForWork(hold);
     const agent = await hub.agent(as, undefined, { lease: "session" });
-    await hub.deliveries.runDue(); // This process looks once: what is due by now must not be taken.
+    await hub.deliveries.runDue(); // Short-lived process: apply timeouts that are due before claiming.
     const work = await agent.accept({
       ...omitUndefined({ delivery, task, receipt: receiptOf(options) }),
       ...(wait === undefined ? {} : { wait: true, signal: AbortSignal.timeout(wait) }),
@@ -67,7 +67,7 @@ export const accept = command({
       printJson({ handle, attempt, redelivered, attempts, progress, ...shown });
     } else {
       printLine(bold(handle));
-      printField("yours", [`until ${localTime(leaseUntil)}, and longer with every call`]);
+      printField("lease", [`until ${localTime(leaseUntil)}; every command renews it`]);
       printField("attempt", redelivered ? [`${attempt} of ${row.maxAttempts}`] : []);
       printField("before", attempts.map(attemptLine));
       printLine();
@@ -80,20 +80,18 @@ export const accept = command({
       printWarnings(warnings);
       printReservationConflicts(conflicts);
       printLine(
-        dim(
-          `With what it refers to: baton view ${handle}; every field: baton handoff show ${row.id}`,
-        ),
+        dim(`With its references: baton view ${handle}; all fields: baton handoff show ${row.id}`),
       );
-      printLine(dim(`Go on with ${stepsFor(handle, agent.id, envelope)}`));
+      printLine(dim(`Continue with ${stepsFor(handle, agent.id, envelope)}`));
     }
     return OK;
   },
 });
 
-/** Room for whatever there is: people read it, and the work is theirs by now. */
+/** No limit, because a person reads the output. */
 const NO_TOKEN_LIMIT = Number.MAX_SAFE_INTEGER;
 
-/** What the team's shared context says that this agent must keep to: no handoff repeats it. */
+/** Returns the musts of the shared context for this agent, which handoffs do not repeat. */
 async function teamMusts({ context }: Agent): Promise<readonly { key: string; rule: string }[]> {
   const { items } = await context.text({ sections: ["constraints"], tokens: NO_TOKEN_LIMIT });
   return items.flatMap((item) =>
@@ -103,7 +101,7 @@ async function teamMusts({ context }: Agent): Promise<readonly { key: string; ru
   );
 }
 
-/** A failure is decided about, and a proposal adopted; all else is worked on. */
+/** Returns the next commands: decide a failure, adopt a proposal, or work on anything else. */
 function stepsFor(handle: string, agent: string, { failure, payload }: Envelope): string {
   if (failure !== undefined) {
     return `baton failure decide ${failure.delivery} retry|reroute|ask|abort --as ${agent} --reason <text>`;
@@ -118,7 +116,7 @@ function receiptOf(options: OptionValues<typeof RECEIPT_OPTIONS>): Receipt | und
   const firstStep = options["receipt-first-step"];
   const constraints = options["receipt-constraint"];
   if (goal === undefined && firstStep === undefined && constraints === undefined) return undefined;
-  // What is missing is told by whoever checks the receipt.
+  // The library reports missing fields when it checks the receipt.
   return omitUndefined({ goal, firstStep, constraints: constraints?.slice() }) as Receipt;
 }
 
@@ -130,5 +128,5 @@ async function throwNotAcceptable(hub: Hub, agent: Agent, id: string): Promise<n
 
 const nothingWaitingText = ({ id, info }: Agent): string =>
   info.status === "paused"
-    ? `${id} is paused, and is given nothing: baton agent resume ${id}`
-    : `Nothing waits for ${id} that can be taken now.`;
+    ? `${id} is paused and receives no work: baton agent resume ${id}`
+    : `No handoff for ${id} is ready.`;

@@ -6,7 +6,7 @@ import { openForWork, SEEN_OPTION } from "../../work-by-handle.ts";
 
 export const answer = command({
   name: "answer",
-  summary: "answers what a receiver asked, or what a handoff to you asks for",
+  summary: "Answer a receiver's question, or reply to a handoff that asks you something",
   args: [DELIVERY, { name: "text", help: "the answer, in quotes" }],
   options: { ...AS_OPTION, ...SEEN_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
 

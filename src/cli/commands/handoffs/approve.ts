@@ -7,11 +7,11 @@ import { openForWork, SEEN_OPTION } from "../../work-by-handle.ts";
 
 export const approve = command({
   name: "approve",
-  summary: "says yes to a handoff: accepts and completes it",
+  summary: "Approve a handoff, which accepts and completes it",
   args: [DELIVERY],
   options: {
     ...AS_OPTION,
-    comment: { type: "text", value: "<text>", help: "what to say with it" },
+    comment: { type: "text", value: "<text>", help: "comment for the sender" },
     ...OUTPUT_OPTIONS,
     ...SEEN_OPTION,
     ...STORE_OPTIONS,

@@ -6,7 +6,7 @@ import { bold, dim, localTime, plural, printJson, printLine } from "../../termin
 
 const list = command({
   name: "breaker list",
-  summary: "receivers that lost work lately, and whether anything is sent to them",
+  summary: "List circuit breakers of receivers that recently lost work",
   args: [],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -14,24 +14,24 @@ const list = command({
     await using hub = await openExisting(options);
     const breakers = await hub.agents.breakers();
     if (options.json) printJson(breakers);
-    else if (breakers.length === 0) printLine(dim("No receiver has lost any work lately."));
+    else if (breakers.length === 0) printLine(dim("No receiver lost work recently."));
     else for (const breaker of breakers) printBreaker(breaker);
     return OK;
   },
 });
 
 function printBreaker({ receiver, state, deliveries, passesAt }: BreakerInfo): void {
-  const when = passesAt === undefined ? "" : `, one may pass ${localTime(passesAt)}`;
+  const when = passesAt === undefined ? "" : `, next attempt allowed ${localTime(passesAt)}`;
   printLine(
-    `${receiver}  ${bold(state)}, ${plural(deliveries.length, "handoff")} given up in a row${when}`,
+    `${receiver}  ${bold(state)}, ${plural(deliveries.length, "handoff")} lost in a row${when}`,
   );
   for (const delivery of deliveries) printLine(dim(`  ${delivery}`));
 }
 
 const reset = command({
   name: "breaker reset",
-  summary: "closes a receiver's breaker: things are sent to it again",
-  args: [{ name: "receiver", help: "an agent, or role:<role>" }],
+  summary: "Close a receiver's circuit breaker, so that work is sent to it again",
+  args: [{ name: "receiver", help: "agent or role:<role>" }],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [name = ""], options }) {

@@ -9,12 +9,12 @@ import { usageError } from "../../usage-error.ts";
 
 export const cancel = command({
   name: "cancel",
-  summary: "takes back a handoff, or all of a task that is open; whoever has it is told",
-  args: [{ name: "delivery", help: "the delivery's id (dlv_…)", optional: true }],
+  summary: "Cancel a handoff, or all open handoffs of a task, and notify their holders",
+  args: [{ name: "delivery", help: "delivery id (dlv_…)", optional: true }],
   options: {
     ...AS_OPTION,
-    task: { type: "text", value: "<task>", help: "everything of this task that is open" },
-    reason: { type: "text", value: "<text>", help: "why", required: true },
+    task: { type: "text", value: "<task>", help: "task to cancel all open handoffs of" },
+    reason: { type: "text", value: "<text>", help: "reason", required: true },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -23,7 +23,7 @@ export const cancel = command({
     if ((delivery === undefined) === (task === undefined)) throw deliveryOrTaskRequired();
     await using hub = await openExisting(choice);
     const agent = await hub.agent(as);
-    if (delivery !== undefined) await hub.deliveries.get(delivery); // An unknown id is told as such.
+    if (delivery !== undefined) await hub.deliveries.get(delivery); // Throws for an unknown id.
     const cancelled =
       delivery === undefined
         ? await agent.tasks.cancelHandoffs(task ?? "", reason)
@@ -33,7 +33,7 @@ export const cancel = command({
     }
     if (json) printJson(cancelled);
     else if (cancelled.length === 0)
-      printLine(dim(`Nothing of task "${oneLine(task ?? "")}" is open.`));
+      printLine(dim(`No open handoffs of task "${oneLine(task ?? "")}".`));
     else for (const row of cancelled) printDelivery(row);
     return OK;
   },
@@ -42,14 +42,14 @@ export const cancel = command({
 function deliveryOrTaskRequired(): BatonError {
   return usageError(
     "delivery",
-    "baton cancel needs <delivery> or --task, one of them.",
-    "Write baton cancel dlv_… for one handoff, --task <task> for all of a task.",
+    "baton cancel needs either <delivery> or --task.",
+    "Pass dlv_… to cancel one handoff, or --task <task> to cancel all of a task.",
   );
 }
 
 function alreadySettled({ id, state }: Delivery): BatonError {
   return new BatonError("not_open", {
-    message: `${id} was over already: it is ${state}.`,
+    message: `${id} is already settled: its state is ${state}.`,
     path: "delivery",
     hint: `See baton handoff show ${id}.`,
     details: { delivery: id, state },

@@ -3,8 +3,8 @@ import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handl
 
 export const clarify = command({
   name: "clarify",
-  summary: "asks the sender; the work waits, and comes back with the answer",
-  args: [HANDLE, { name: "question", help: "what is unclear, in quotes" }],
+  summary: "Ask the sender a question; the work is redelivered with the answer",
+  args: [HANDLE, { name: "question", help: "question, in quotes" }],
   options: { ...SEEN_OPTION, ...WORK_OPTIONS },
 
   run({ args: [handle = "", question = ""], options }) {

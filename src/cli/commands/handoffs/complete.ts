@@ -5,13 +5,17 @@ import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handl
 
 export const complete = command({
   name: "complete",
-  summary: "hands in the result of accepted work, held against what was asked for",
-  args: [HANDLE, { name: "summary", help: "what came of it, in quotes", optional: true }],
+  summary: "Complete accepted work; its result is checked against the expected outputs",
+  args: [HANDLE, { name: "summary", help: "summary of the result, in quotes", optional: true }],
   options: {
     ...OUTPUT_OPTIONS,
-    met: { type: "texts", value: "<criterion>", help: "a criterion of an output that is met" },
-    outcome: { type: "text", value: "<word>", help: "how it ended; routes may lead on from it" },
-    result: { type: "json", value: "<json>", help: "all of it as JSON, or @<file>" },
+    met: { type: "texts", value: "<criterion>", help: "criterion of an output that is met" },
+    outcome: {
+      type: "text",
+      value: "<word>",
+      help: "outcome, by which routes choose the next receiver",
+    },
+    result: { type: "json", value: "<json>", help: "whole result as JSON, or @<file>" },
     ...SEEN_OPTION,
     ...WORK_OPTIONS,
   },

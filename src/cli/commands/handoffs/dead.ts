@@ -21,13 +21,17 @@ const { next, state, payload, "payload-type": payloadType } = CONTENT_OPTIONS;
 
 const list = command({
   name: "dead list",
-  summary: "handoffs that were given up, with every try and why it ended",
+  summary: "List dead letters, with every attempt and why it ended",
   args: [],
   options: {
-    receiver: { type: "text", value: "<name>", help: "only of this agent, or role:<role>" },
+    receiver: { type: "text", value: "<name>", help: "only for this agent or role:<role>" },
     sender: { type: "text", value: "<agent>", help: "only from this agent" },
     task: { type: "text", value: "<task>", help: "only of this task" },
-    limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+    limit: {
+      type: "number",
+      value: "<n>",
+      help: `maximum number of results (default: ${DEFAULT_LIMIT})`,
+    },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -47,12 +51,12 @@ const list = command({
 function printDeadLetter({ delivery, envelope, attempts }: DeadLetter): void {
   printDelivery(delivery);
   printField("intent", [envelope.intent]);
-  printField("tries", attempts.map(attemptOf));
+  printField("attempts", attempts.map(attemptOf));
 }
 
 const show = command({
   name: "dead show",
-  summary: "one dead letter: every try, and what it carries",
+  summary: "Show a dead letter with its attempts and envelope",
   args: [DELIVERY],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -71,11 +75,11 @@ const show = command({
 
 const redrive = command({
   name: "dead redrive",
-  summary: "has a dead letter tried again: as it is, by another, or as a new envelope",
+  summary: "Redeliver a dead letter, unchanged, to another receiver or with changes",
   args: [DELIVERY],
   options: {
     ...AS_OPTION,
-    to: { type: "text", value: "<receiver>", help: "another agent gets it, or role:<role>" },
+    to: { type: "text", value: "<receiver>", help: "other receiver: an agent or role:<role>" },
     next,
     state,
     payload,
@@ -87,7 +91,7 @@ const redrive = command({
   async run({ args: [id = ""], options }) {
     const { as, to, json, store, workspace } = options;
     await using hub = await openExisting({ store, workspace });
-    await hub.deliveries.get(id); // An id that is none is told as such.
+    await hub.deliveries.get(id); // Throws for an unknown id.
     const agent = await hub.agent(as);
     const content = contentOf(options);
     const changes = { next: content.next, state: content.state, payload: content.payload, to };
@@ -100,13 +104,13 @@ const redrive = command({
 
 const discard = command({
   name: "dead discard",
-  summary: "gives a dead letter up for good",
-  args: [DELIVERY, { name: "reason", help: "why, in quotes" }],
+  summary: "Discard a dead letter permanently",
+  args: [DELIVERY, { name: "reason", help: "reason, in quotes" }],
   options: { ...AS_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [id = "", reason = ""], options: { as, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    await hub.deliveries.get(id); // An id that is none is told as such.
+    await hub.deliveries.get(id); // Throws for an unknown id.
     const agent = await hub.agent(as);
     const row = await agent.deadLetters.discard(id, reason);
     if (json) printJson(row);

@@ -3,8 +3,8 @@ import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handl
 
 export const decline = command({
   name: "decline",
-  summary: "refuses accepted work for good, and tells the sender why",
-  args: [HANDLE, { name: "reason", help: "why, in quotes" }],
+  summary: "Decline accepted work permanently; the sender gets the reason",
+  args: [HANDLE, { name: "reason", help: "reason, in quotes" }],
   options: { ...SEEN_OPTION, ...WORK_OPTIONS },
 
   run({ args: [handle = "", reason = ""], options }) {

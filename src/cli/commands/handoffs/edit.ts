@@ -7,14 +7,14 @@ import { openForWork, SEEN_OPTION } from "../../work-by-handle.ts";
 
 export const edit = command({
   name: "edit",
-  summary: "hands a handoff back to its sender with changes, as a new envelope",
+  summary: "Return a handoff to its sender with changes, as a new envelope",
   args: [DELIVERY],
   options: {
     ...AS_OPTION,
-    intent: { type: "text", value: "<text>", help: "another intent" },
+    intent: { type: "text", value: "<text>", help: "new intent" },
     ...CONTENT_OPTIONS,
-    comment: { type: "text", value: "<text>", help: "why; stands in the history" },
-    to: { type: "text", value: "<receiver>", help: "to somebody else than the sender" },
+    comment: { type: "text", value: "<text>", help: "reason, stored in the history" },
+    to: { type: "text", value: "<receiver>", help: "receiver (default: the sender)" },
     ...SEEN_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -24,7 +24,7 @@ export const edit = command({
     const { as, intent, comment, to, seen, json, store, workspace } = options;
     await using hub = await openForWork({ store, workspace });
     const person = await hub.agent(as, undefined, { lease: "session" });
-    await hub.deliveries.get(id); // An id that is none is told as such.
+    await hub.deliveries.get(id); // Throws for an unknown id.
     const changes = { ...contentOf(options), ...omitUndefined({ intent, comment, to, seen }) };
     await printSent(await person.approvals.edit(id, changes), json);
     return OK;

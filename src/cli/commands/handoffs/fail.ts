@@ -4,14 +4,13 @@ import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handl
 
 export const fail = command({
   name: "fail",
-  summary:
-    "gives up on accepted work; it is tried again, or whoever decides is told, or it is parked",
+  summary: "Report that accepted work failed; it is retried, escalated or dead-lettered",
   args: [HANDLE, { name: "message", help: "what went wrong, in quotes" }],
   options: {
-    permanent: { type: "flag", help: "no other try can mend it" },
-    type: { type: "text", value: "<word>", help: "what kind of failure; else error" },
-    attempted: { type: "text", value: "<text>", help: "what was tried" },
-    hint: { type: "texts", value: "<text>", help: "what may help the next one" },
+    permanent: { type: "flag", help: "do not retry: another attempt cannot succeed" },
+    type: { type: "text", value: "<word>", help: "type of failure (default: error)" },
+    attempted: { type: "text", value: "<text>", help: "what was attempted" },
+    hint: { type: "texts", value: "<text>", help: "hint for the next attempt" },
     ...SEEN_OPTION,
     ...WORK_OPTIONS,
   },

@@ -1,3 +1,4 @@
+/** The commands of `baton failure`: list, show and decide failures, and manage the rules that decide them. */
 import { nearestNames } from "../../../base/nearest-names.ts";
 import type { DecideResult, Decision } from "../../../coordination/failures/decision.ts";
 import type { ListedFailure } from "../../../coordination/failures/list.ts";
@@ -37,19 +38,23 @@ const { next, state, payload, "payload-type": payloadType } = CONTENT_OPTIONS;
 
 const list = command({
   name: "failure",
-  summary: "what failed and waits for a decision, with what might mend it; then what was decided",
+  summary: "List failures with their hints: undecided ones first, then decided ones",
   args: [
     {
       name: "verb",
-      help: "what to do; else list",
+      help: "subcommand (default: list)",
       optional: true,
       choices: ["list", "show", "decide", "rule"],
     },
   ],
   options: {
     task: { type: "text", value: "<task>", help: "only of this task" },
-    undecided: { type: "flag", help: "only what waits for a decision" },
-    limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+    undecided: { type: "flag", help: "only failures that wait for a decision" },
+    limit: {
+      type: "number",
+      value: "<n>",
+      help: `maximum number of results (default: ${DEFAULT_LIMIT})`,
+    },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -75,18 +80,18 @@ function printFailure(listed: ListedFailure): void {
   printField("message", [failure.message]);
   printField("hint", failure.hints);
   printField("attempted", failure.attempted === undefined ? [] : [failure.attempted]);
-  printField("before", listed.before.map(decidedLine));
+  printField("earlier", listed.before.map(decidedLine));
   if (decision !== undefined) {
     printField("decided", [decidedLine(decision)]);
     return;
   }
   const since = localTime(listed.reportedAt);
   printField(
-    "with",
+    "assigned to",
     listed.with === undefined ? [] : [`${listed.with} since ${since} (${report})`],
   );
   printField("asked", asked.length === 0 ? [] : [asked.join(", ")]);
-  printField("would", advice === undefined ? [] : [adviceLine(advice)]);
+  printField("advice", advice === undefined ? [] : [adviceLine(advice)]);
 }
 
 const decidedLine = (decision: NonNullable<ListedFailure["decision"]>): string => {
@@ -101,8 +106,8 @@ function adviceLine({ source, decision }: NonNullable<ListedFailure["advice"]>):
 
 const show = command({
   name: "failure show",
-  summary: "one failure: what went wrong, what might mend it, who has it, what would be decided",
-  args: [{ name: "delivery", help: "what was given up, or the report of that (dlv_…)" }],
+  summary: "Show a failure: message, hints, who decides and the suggested decision",
+  args: [{ name: "delivery", help: "id of the failed delivery or of its report (dlv_…)" }],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [id = ""], options }) {
@@ -116,13 +121,13 @@ const show = command({
 
 const decide = command({
   name: "failure decide",
-  summary: "decides about a failure, with the reason; of two who decide, the first one counts",
+  summary: "Decide a failure; the first decision counts",
   args: [DELIVERY, { name: "decision", help: DECISIONS.join(", "), choices: DECISIONS }],
   options: {
     ...AS_OPTION,
-    reason: { type: "text", value: "<text>", help: "why", required: true },
-    to: { type: "text", value: "<name>", help: "who gets it (reroute), or who is asked (ask)" },
-    delay: { type: "duration", value: "<time>", help: "not before that long: 30s, 5m" },
+    reason: { type: "text", value: "<text>", help: "reason", required: true },
+    to: { type: "text", value: "<name>", help: "new receiver (reroute), or agent to ask (ask)" },
+    delay: { type: "duration", value: "<time>", help: "delay before the retry: 30s, 5m" },
     next,
     state,
     payload,
@@ -159,9 +164,9 @@ function answerLine(answer: DecideResult): string {
     case "decided":
       return `${bold(answer.decision)}  ${answer.delivery.id} is ${answer.delivery.state}`;
     case "already":
-      return `${bold("decided before")}  ${decidedLine(answer)}`;
+      return `${bold("already decided")}  ${decidedLine(answer)}`;
     case "asked":
-      return `${bold("asked")}  ${answer.who} has it (${answer.report})`;
+      return `${bold("asked")}  ${answer.who} decides (${answer.report})`;
     case "settled":
       return `${bold("nothing to decide")}  ${answer.delivery.id} is ${answer.delivery.state}`;
   }
@@ -169,8 +174,8 @@ function answerLine(answer: DecideResult): string {
 
 const rule = command({
   name: "failure rule",
-  summary: "rules by which the hub decides, listed; or makes one, changes it, drops it",
-  args: [{ name: "name", help: "this rule; else all are listed", optional: true }],
+  summary: "List failure rules, or set or delete one",
+  args: [{ name: "name", help: "rule name; default: list all rules", optional: true }],
   options: {
     type: { type: "text", value: "<type>", help: "only failures of this type: timeout, silent, …" },
     class: {
@@ -179,25 +184,29 @@ const rule = command({
       help: "retryable or permanent",
       choices: ["retryable", "permanent"],
     },
-    task: { type: "text", value: "<task>", help: "only of this task; * stands for anything" },
+    task: { type: "text", value: "<task>", help: "only failures of this task; * matches any text" },
     receiver: {
       type: "text",
       value: "<name>",
-      help: "only of what this agent (or role:…) was to do",
+      help: "only failures of this receiver (agent or role:…)",
     },
-    role: { type: "text", value: "<role>", help: "only of what this role was to do" },
+    role: { type: "text", value: "<role>", help: "only failures of this role" },
     decided: {
       type: "number",
       value: "<n>",
-      help: "only after so many decisions at most; 0: the first time",
+      help: "only after at most this many decisions; 0: the first failure",
     },
-    retry: { type: "flag", help: "then it is tried again" },
-    delay: { type: "duration", value: "<time>", help: "with --retry: not before that long" },
-    reroute: { type: "text", value: "<name>", help: "then this agent gets it, or role:<role>" },
-    ask: { type: "text", value: "<agent>", help: "then this one decides" },
-    abort: { type: "flag", help: "then its task is given up" },
-    reason: { type: "text", value: "<text>", help: "why, for the record" },
-    drop: { type: "flag", help: "takes the rule away" },
+    retry: { type: "flag", help: "action: retry" },
+    delay: { type: "duration", value: "<time>", help: "with --retry: delay before the retry" },
+    reroute: {
+      type: "text",
+      value: "<name>",
+      help: "action: reroute to this agent or role:<role>",
+    },
+    ask: { type: "text", value: "<agent>", help: "action: ask this agent to decide" },
+    abort: { type: "flag", help: "action: abort the task" },
+    reason: { type: "text", value: "<text>", help: "reason, stored with the decision" },
+    drop: { type: "flag", help: "delete the rule" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -247,20 +256,20 @@ const listRuleActions = ({
 const onlyDrop = () =>
   usageError(
     "--drop",
-    "--drop takes the whole rule away.",
-    "Say --drop alone; to change a rule, say all of it without --drop.",
+    "--drop deletes the rule and cannot be combined with conditions or actions.",
+    "Pass --drop alone; to change a rule, pass all of its options without --drop.",
   );
 
 function ruleActionOf(options: RuleActionOptions): FailureRule["then"] {
   if (options.delay !== undefined && !options.retry) {
-    throw usageError("--delay", "--delay goes with --retry.", "Say --retry, or leave --delay out.");
+    throw usageError("--delay", "--delay requires --retry.", "Add --retry, or omit --delay.");
   }
   const [then, ...more] = listRuleActions(options);
   if (then !== undefined && more.length === 0) return then;
   throw usageError(
     "--retry",
-    then === undefined ? "What then?" : "A rule says one thing.",
-    "Say one of --retry, --reroute <name>, --ask <agent>, --abort.",
+    then === undefined ? "The rule has no action." : "The rule has more than one action.",
+    "Pass exactly one of --retry, --reroute <name>, --ask <agent>, --abort.",
   );
 }
 
@@ -273,7 +282,7 @@ async function printRules(choice: Choice, json: boolean | undefined): Promise<nu
   await using hub = await openExisting(choice);
   const rules = await hub.failures.rules();
   if (json) printJson(rules);
-  else if (rules.length === 0) printLine(dim("No rules: the hub decides by its defaults."));
+  else if (rules.length === 0) printLine(dim("No rules. The hub decides by its defaults."));
   else for (const row of table(rules.map(rowOf))) printLine(row);
   return OK;
 }
@@ -298,13 +307,13 @@ async function dropRule(name: string, choice: Choice, json: boolean | undefined)
   if (!known.includes(name)) {
     throw usageError(
       "name",
-      `There is no rule "${name}".`,
-      didYouMean(nearestNames(name, known)) ?? "See baton failure rule.",
+      `Unknown rule "${name}".`,
+      didYouMean(nearestNames(name, known)) ?? "List the rules: baton failure rule.",
     );
   }
   await hub.failures.deleteRule(name);
   if (json) printJson({ name });
-  else printLine(`${bold(name)} is no more`);
+  else printLine(`Deleted the rule ${bold(name)}`);
   return OK;
 }
 

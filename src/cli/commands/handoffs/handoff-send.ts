@@ -17,12 +17,12 @@ import { LEASE_OPTION, openForWork } from "../../work-by-handle.ts";
 export const handoffSend = command({
   name: "handoff send",
   summary: "Hand a task to another agent; stored once the command returns",
-  args: [{ name: "intent", help: "what the user wants, in quotes", optional: true }],
+  args: [{ name: "intent", help: "what the task is meant to achieve, in quotes", optional: true }],
   options: {
     ...HANDOFF_OPTIONS,
     preview: {
       type: "flag",
-      help: "send nothing; show what the receiver would see, what stays out, and what could be better",
+      help: "show the receiver's view and lint findings without sending",
     },
     ...LEASE_OPTION,
     ...STORE_OPTIONS,

@@ -8,11 +8,11 @@ import { printJson, printLine } from "../../terminal.ts";
 
 export const handoffShow = command({
   name: "handoff show",
-  summary: "where a handoff stands: every time, every try, what came of it",
+  summary: "Show the state of a handoff: times, attempts, result and envelope",
   args: [DELIVERY],
   options: {
-    follow: { type: "flag", help: "show each change, until it is settled" },
-    timeout: { type: "duration", value: "<time>", help: "with --follow: no longer than this" },
+    follow: { type: "flag", help: "print each change until it is settled" },
+    timeout: { type: "duration", value: "<time>", help: "with --follow: maximum time to wait" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },

@@ -12,11 +12,11 @@ import { usageError } from "../../usage-error.ts";
 
 export const inbox = command({
   name: "inbox",
-  summary: "what waits for an agent or is under way; looking never consumes",
-  args: [{ name: "agent", help: "the agent's name or alias" }],
+  summary: "List an agent's waiting and accepted handoffs, without claiming any",
+  args: [{ name: "agent", help: "name or alias of the agent" }],
   options: {
     task: { type: "text", value: "<task>", help: "only of this task" },
-    limit: { type: "number", value: "<n>", help: "how many" },
+    limit: { type: "number", value: "<n>", help: "maximum number of results" },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -26,15 +26,15 @@ export const inbox = command({
     if (name.startsWith("role:")) {
       throw usageError(
         "agent",
-        "An inbox is an agent's; what is for a role is in those of all who have it.",
-        "Name one of them: baton agents lists who has which role.",
+        "A role has no inbox; its handoffs are in the inboxes of all agents with that role.",
+        "Pass the name of an agent; baton agents lists agents and roles.",
       );
     }
     await using hub = await openExisting(choice);
     const agent = await hub.agent(name);
     const page = await agent.deliveries.waiting(omitUndefined({ task, limit, after }));
     if (json) printJson(page);
-    else if (page.items.length === 0) printLine(dim(`Nothing waits for ${agent.id}.`));
+    else if (page.items.length === 0) printLine(dim(`The inbox of ${agent.id} is empty.`));
     else {
       for (const each of page.items) {
         printInboxEntry(each, agent.id);
@@ -49,7 +49,7 @@ export const inbox = command({
 function printInboxEntry({ delivery: row, envelope }: DeliveryWithEnvelope, agent: string): void {
   const tries = row.attempt === 0 ? "" : `, attempt ${row.attempt} of ${row.maxAttempts}`;
   const shared = row.receiver === agent ? "" : ` for ${row.receiver}`;
-  const until = row.deadline === undefined ? "" : `, until ${localTime(row.deadline)}`;
+  const until = row.deadline === undefined ? "" : `, due ${localTime(row.deadline)}`;
   const priority = envelope.priority === undefined ? "" : `, ${envelope.priority}`;
   const sent = dim(`, sent ${localTime(row.sentAt)}`);
   printLine(
@@ -62,7 +62,7 @@ function printInboxEntry({ delivery: row, envelope }: DeliveryWithEnvelope, agen
     printLine(bad(`  ${oneLine(`failed: ${type} (${kind})${who}: ${message}`, 2)}`));
   }
   if (envelope.expects.length > 0) {
-    printLine(`  ${oneLine(`asks for ${envelope.expects.map(expectedOf).join(", ")}`, 2)}`);
+    printLine(`  ${oneLine(`expects ${envelope.expects.map(expectedOf).join(", ")}`, 2)}`);
   }
   printLine(dim(`  ${row.id}`));
 }

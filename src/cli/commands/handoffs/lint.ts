@@ -17,7 +17,7 @@ import { didYouMean, usageError } from "../../usage-error.ts";
 import { LEASE_OPTION, openForWork } from "../../work-by-handle.ts";
 
 const OPTIONS = {
-  rules: { type: "flag", help: "shows how each rule counts; <rule>=refuse, warn or off sets it" },
+  rules: { type: "flag", help: "show the mode of each rule; <rule>=refuse, warn or off sets it" },
   ...HANDOFF_OPTIONS,
   ...LEASE_OPTION,
   ...STORE_OPTIONS,
@@ -27,11 +27,11 @@ const OPTIONS = {
 export const lint = command({
   name: "lint",
   summary:
-    "what could be better about a handoff, before it is sent (options as for sending) or after",
+    "Check a handoff for common problems, before (same options as sending) or after it is sent",
   args: [
     {
       name: "intent",
-      help: "what the user wants, in quotes; or one that was sent (env_…, dlv_…); or with --rules, <rule>=refuse",
+      help: "intent in quotes, a sent handoff (env_…, dlv_…), or with --rules <rule>=refuse",
       optional: true,
       many: true,
     },
@@ -53,7 +53,7 @@ export const lint = command({
   },
 });
 
-/** What is to be looked at: known before a store is opened for it. */
+/** Parses what to check before a store is opened; returns the function that checks it. */
 function lintCallOf(
   [first, extra]: readonly string[],
   options: OptionValues<typeof OPTIONS>,
@@ -61,8 +61,8 @@ function lintCallOf(
   if (extra !== undefined) {
     throw usageError(
       extra,
-      `baton lint does not know what to do with "${extra}".`,
-      "Write the intent in quotes; rules are set with --rules.",
+      `Unexpected argument "${extra}" for baton lint.`,
+      "Write the intent in quotes; set rules with --rules.",
     );
   }
   if (first?.startsWith("env_")) return (hub) => hub.handoffs.lintSent(first);
@@ -101,9 +101,7 @@ async function showRules(
     );
   }
   printLine(
-    dim(
-      "refuse: a handoff that breaks it is not sent. warn: reported with the handoff. off: not checked.",
-    ),
+    dim("refuse: the handoff is not sent. warn: reported with the handoff. off: not checked."),
   );
 }
 
@@ -112,21 +110,21 @@ function coloredBinding(counts: RuleMode): string {
   return counts === "refuse" ? bad(word) : counts === "off" ? dim(word) : word;
 }
 
-/** `no_next_step=refuse` */
+/** Parses the mode of a rule: `no_next_step=refuse`. */
 function settingOf(text: string, known: readonly string[]): [keyof LintRules, RuleMode] {
   const [rule = "", value] = text.split("=", 2);
   if (!known.includes(rule)) {
     throw usageError(
       rule,
-      `There is no rule "${rule}".`,
-      didYouMean(nearestNames(rule, known)) ?? `Known: ${known.join(", ")}.`,
+      `Unknown rule "${rule}".`,
+      didYouMean(nearestNames(rule, known)) ?? `Use one of: ${known.join(", ")}.`,
     );
   }
   const binding = RULE_MODES.find((each) => each === value);
   if (binding !== undefined) return [rule as keyof LintRules, binding];
   throw usageError(
     rule,
-    `"${text}" does not say how ${rule} shall count.`,
+    `Invalid mode for the rule ${rule} in "${text}".`,
     `Write ${rule}=refuse, ${rule}=warn or ${rule}=off.`,
   );
 }

@@ -10,10 +10,10 @@ import { HANDLE, holderAt, openForWork, WORK_OPTIONS } from "../../work-by-handl
 
 export const note = command({
   name: "note",
-  summary: "Record a step of accepted work, and renew its lease",
+  summary: "Record a step of accepted work and renew its lease",
   args: [HANDLE, { name: "text", help: "what was done or found out, in quotes" }],
   options: {
-    type: { type: "text", value: "<type>", help: "finding, decision, question, …; default: step" },
+    type: { type: "text", value: "<type>", help: "finding, decision, question, … (default: step)" },
     ...MEMORY_OPTIONS,
     ...WORK_OPTIONS,
   },
@@ -29,7 +29,7 @@ export const note = command({
     if (noted.kind === "kept") return ERROR_CODES.lease_lost.exit;
     const { delivery, envelope, sentAt } = await hub.deliveries.get(handle.replace(/#.*$/, ""));
     if (!json && sentAt > (delivery.acceptedAt ?? 0)) {
-      printLine(`The sender has added to it (${envelope.id}): baton handoff show ${delivery.id}`);
+      printLine(`The sender added to the work (${envelope.id}): baton handoff show ${delivery.id}`);
     }
     return OK;
   },
@@ -39,5 +39,7 @@ function printNoteResult({ kind, memory, secrets }: NoteResult): void {
   printLine(`${memory.id}${dim(`  ${memory.type} ${memory.seq} of ${memory.branch}`)}`);
   printRedactedSecrets(secrets);
   if (kind === "kept")
-    printLine(bad("The work is no longer yours: the note is kept, and marked. Stop."));
+    printLine(
+      bad("You no longer hold this work. The note was stored and marked; stop working on it."),
+    );
 }

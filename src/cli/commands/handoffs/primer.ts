@@ -5,13 +5,13 @@ import { printable, printJson, printLine } from "../../terminal.ts";
 
 export const primer = command({
   name: "primer",
-  summary: "what to know before the first step of a handoff, in less than 2 KB, ready to paste",
+  summary: "Print the primer of a handoff (at most 2 KB, ready to paste)",
   args: [DELIVERY],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [id = ""], options: { json, ...choice } }) {
     await using hub = await openExisting(choice);
-    const delivery = id.replace(/#\d+$/, ""); // By a handle too.
+    const delivery = id.replace(/#\d+$/, ""); // A handle works too.
     const text = await hub.deliveries.primer(delivery);
     if (json) printJson({ delivery, primer: text });
     else printLine(printable(text.trimEnd()));

@@ -5,7 +5,7 @@ import { bold, dim, oneLine, printJson, printLine } from "../../terminal.ts";
 
 export const questions = command({
   name: "questions",
-  summary: "what receivers have asked a sender, and nobody has answered",
+  summary: "List unanswered questions of receivers to a sender",
   args: [],
   options: { ...AS_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -14,7 +14,7 @@ export const questions = command({
     const agent = await hub.agent(as);
     const asked = await agent.questions.list();
     if (json) printJson(asked);
-    else if (asked.length === 0) printLine(dim(`Nobody has asked ${agent.id} anything.`));
+    else if (asked.length === 0) printLine(dim(`No open questions for ${agent.id}.`));
     else {
       for (const { delivery, question } of asked) {
         printLine(`${bold(oneLine(question))}  ${delivery.task}, asked by ${delivery.receiver}`);

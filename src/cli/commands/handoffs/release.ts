@@ -6,7 +6,7 @@ import { HANDLE, holderAt, openForWork, WORK_OPTIONS } from "../../work-by-handl
 
 export const release = command({
   name: "release",
-  summary: "gives accepted work back to the inbox; that counts as a try",
+  summary: "Return accepted work to the inbox; counts as an attempt",
   args: [HANDLE],
   options: WORK_OPTIONS,
 

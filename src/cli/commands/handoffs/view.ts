@@ -20,25 +20,25 @@ import { usageError } from "../../usage-error.ts";
 import { LEASE_OPTION, openForWork, SEEN_OPTION, workAt } from "../../work-by-handle.ts";
 
 const COMPOSE_OPTIONS = {
-  tokens: { type: "number", value: "<n>", help: "of work that is held: what it may take" },
+  tokens: { type: "number", value: "<n>", help: "with a handle: token budget" },
   strategy: {
     type: "text",
     value: "<strategy>",
-    help: `of work that is held: ${STRATEGIES.join(", ")}`,
+    help: `with a handle: strategy (${STRATEGIES.join(", ")})`,
     choices: STRATEGIES,
   },
   recent: {
     type: "number",
     value: "<n>",
-    help: "of work that is held: recent memories considered",
+    help: "with a handle: number of recent memories to consider",
   },
-  anew: { type: "flag", help: "of work that is held: from what there is now" },
+  anew: { type: "flag", help: "with a handle: compose the view again from current memories" },
 } as const;
 
 const OPTIONS = {
-  as: { type: "text", value: "<agent>", help: "who does it; else who has the work" },
+  as: { type: "text", value: "<agent>", help: "agent that acts (default: the holder of the work)" },
   ...COMPOSE_OPTIONS,
-  text: { type: "flag", help: "the text alone, ready to paste" },
+  text: { type: "flag", help: "print only the text, ready to paste" },
   ...SEEN_OPTION,
   ...LEASE_OPTION,
   ...STORE_OPTIONS,
@@ -49,8 +49,10 @@ type Options = OptionValues<typeof OPTIONS>;
 
 export const view = command({
   name: "view",
-  summary: "what the holder of a handoff saw; by a handle, composes what its holder sees",
-  args: [{ name: "delivery", help: "dlv_…, or the handle of work that is held (dlv_…#n)" }],
+  summary: "Show the stored views of a handoff, or compose one for its holder (by handle)",
+  args: [
+    { name: "delivery", help: "delivery id (dlv_…), or the handle of accepted work (dlv_…#n)" },
+  ],
   options: OPTIONS,
 
   async run({ args: [id = ""], options }) {
@@ -89,13 +91,13 @@ async function listStoredViews(
   if (name === undefined) return hub.deliveries.views(id);
   throw usageError(
     `--${name}`,
-    `--${name} takes the handle of work that is held: ${id} names a delivery.`,
-    `Write baton view ${id}#<n>, as baton accept gave it; without --${name} you see what was seen.`,
+    `--${name} requires the handle of accepted work; ${id} is a delivery id.`,
+    `Write baton view ${id}#<n>, the handle printed by baton accept, or omit --${name} to show stored views.`,
   );
 }
 
 const noViewsText = (id: string): string =>
-  `Nobody has looked at a view of ${id} yet. Its holder does: baton view ${id}#<n>`;
+  `No view of ${id} was composed yet. Its holder composes one: baton view ${id}#<n>`;
 
 const headOf = ({ receiver, at, tokens, omitted }: ShownView): string =>
   `${receiver}, ${localTime(at)}: ${tokens} tokens, ${plural(omitted.length, "record")} left out`;
@@ -104,7 +106,7 @@ async function printStoredView(hub: Hub, shown: ShownView): Promise<void> {
   printLine(bold(headOf(shown)));
   printLine(printable(shown.text.trimEnd()));
   if (!shown.matches)
-    printLine(bad("Something it showed was taken away since: this is what is left."));
+    printLine(bad("Some records of this view were removed later; the remaining ones are shown."));
   printLine();
   await printView(hub, shown);
 }

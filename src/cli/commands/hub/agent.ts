@@ -1,3 +1,4 @@
+/** The commands of `baton agent`: add, pause and resume agents. */
 import type { Hub } from "../../../hub/hub.ts";
 import type { AgentInfo } from "../../../memory/agents.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
@@ -6,26 +7,26 @@ import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting, openStore } from "../../store.ts";
 import { bold, printJson, printLine } from "../../terminal.ts";
 
-const AGENT = { name: "agent", help: "the agent's name or alias" } as const;
+const AGENT = { name: "agent", help: "name or alias of the agent" } as const;
 
 const add = command({
   name: "agent add",
-  summary: "registers an agent or a person, or adds to what is known of it",
+  summary: "Register an agent or a person, or update its profile",
   args: [AGENT],
   options: {
-    role: { type: "text", value: "<role>", help: "what handoffs to role:<role> reach it" },
-    alias: { type: "texts", value: "<name>", help: "a name it is also known by" },
-    person: { type: "flag", help: "a person, who answers when it suits" },
+    role: { type: "text", value: "<role>", help: "role, which receives handoffs to role:<role>" },
+    alias: { type: "texts", value: "<name>", help: "additional name" },
+    person: { type: "flag", help: "register a person instead of a program" },
     description: { type: "text", value: "<text>", help: "what it does" },
     model: {
       type: "text",
       value: "<model>",
-      help: "its model, as in gpt-4o: how its tokens are counted",
+      help: "model, such as gpt-4o; determines how tokens are counted",
     },
     window: {
       type: "number",
       value: "<tokens>",
-      help: "its context window, which views leave room in",
+      help: "size of its context window, which limits its views",
     },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -69,10 +70,10 @@ const statusCommand = (
 
 const pause = statusCommand(
   "pause",
-  "it keeps its inbox, and is given nothing from it",
+  "Stop delivering work to an agent; its inbox is kept",
   (hub, agent) => hub.agents.pause(agent),
 );
-const resume = statusCommand("resume", "it is given work again", (hub, agent) =>
+const resume = statusCommand("resume", "Resume delivering work to a paused agent", (hub, agent) =>
   hub.agents.unpause(agent),
 );
 

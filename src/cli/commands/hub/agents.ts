@@ -6,7 +6,7 @@ import { dim, oneLine, printJson, printLine, table } from "../../terminal.ts";
 
 export const agents = command({
   name: "agents",
-  summary: "List registered agents with roles, aliases, models and windows",
+  summary: "List registered agents with roles, aliases, models and context windows",
   args: [],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -33,6 +33,6 @@ export const agents = command({
   },
 });
 
-/** `gpt-4o, 128,000 tokens` */
+/** Formats model and window: `gpt-4o, 128,000 tokens`. */
 const modelOf = ({ model, window }: AgentInfo): string =>
   [model, window && `${window.toLocaleString("en")} tokens`].filter(Boolean).join(", ");

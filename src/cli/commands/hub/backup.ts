@@ -7,8 +7,8 @@ import { dim, good, plural, printJson, printLine } from "../../terminal.ts";
 
 export const backup = command({
   name: "backup",
-  summary: "copies the store while it is used, and verifies the copy",
-  args: [{ name: "file", help: "where to; must not be there yet" }],
+  summary: "Copy the store while it is in use, and verify the copy",
+  args: [{ name: "file", help: "output file; must not exist" }],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [file = ""], options: { json, ...choice } }) {
@@ -26,11 +26,13 @@ export const backup = command({
 function printReport(report: BackupReport, store: string): void {
   const { file, bytes } = report;
   if (report.kind === "workspace") {
-    printLine(good(`Workspace ${report.workspace} of ${store} is in ${file}, as an export.`));
+    printLine(
+      good(`Backed up workspace ${report.workspace} of ${store} to ${file}, as an export.`),
+    );
     printLine(dim(`${plural(report.counts.memory, "memory")}, ${plural(bytes, "byte")}`));
     return;
   }
-  printLine(good(`${store} is in ${file}, and was verified there.`));
+  printLine(good(`Backed up ${store} to ${file} and verified the copy.`));
   for (const { workspace, memories, deliveries } of report.workspaces) {
     printLine(
       dim(`${workspace}: ${plural(memories, "memory")}, ${plural(deliveries, "delivery")}`),

@@ -1,3 +1,4 @@
+/** The commands of `baton channel`: manage channels and subscriptions, and publish handoffs. */
 import type { ChannelInfo, ChannelState } from "../../../delivery/settings/channels.ts";
 import type { Draft } from "../../../envelope/schema.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
@@ -10,11 +11,11 @@ import { openExisting, openStore } from "../../store.ts";
 import { bold, dim, plural, printJson, printLine, table } from "../../terminal.ts";
 import { usageError } from "../../usage-error.ts";
 
-const CHANNEL = { name: "channel", help: "the channel's name" } as const;
+const CHANNEL = { name: "channel", help: "channel name" } as const;
 
 const list = command({
   name: "channel list",
-  summary: "every channel, with its state and who gets what is published on it",
+  summary: "List channels with their state and subscribers",
   args: [],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -40,7 +41,7 @@ const printState = ({ name, state }: ChannelInfo): void => printLine(`${bold(nam
 
 const open = command({
   name: "channel open",
-  summary: "makes a channel, or lets it be published on again",
+  summary: "Create a channel, or reopen a paused or closed one",
   args: [CHANNEL],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -53,7 +54,7 @@ const open = command({
   },
 });
 
-/** Pausing or closing makes no channel: a name that is none is a slip. */
+/** Pausing or closing does not create a channel: an unknown name is a typo and throws. */
 const stateCommand = (verb: string, state: ChannelState, summary: string) =>
   command({
     name: `channel ${verb}`,
@@ -74,17 +75,21 @@ const stateCommand = (verb: string, state: ChannelState, summary: string) =>
 const pause = stateCommand(
   "pause",
   "paused",
-  "nothing is published on it until it is opened again",
+  "Pause a channel: publishing fails until it is opened again",
 );
-const close = stateCommand("close", "closed", "nothing is published on it any more");
+const close = stateCommand("close", "closed", "Close a channel: publishing fails");
 
 const subscribe = command({
   name: "channel subscribe",
-  summary: "gets what is published on a channel, from now on or also from before",
+  summary: "Subscribe an agent to a channel, optionally with earlier handoffs",
   args: [CHANNEL],
   options: {
     ...AS_OPTION,
-    from: { type: "text", value: "<start|now|seq>", help: "from when; else now" },
+    from: {
+      type: "text",
+      value: "<start|now|seq>",
+      help: "first handoff to receive (default: now)",
+    },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -99,7 +104,7 @@ const subscribe = command({
     if (json) printJson({ channel: name, agent: agent.id, replayed });
     else
       printLine(
-        `${agent.id} gets ${bold(name)}${replayed > 0 ? `, and ${plural(replayed, "handoff")} from before` : ""}`,
+        `${agent.id} is subscribed to ${bold(name)}${replayed > 0 ? `, ${plural(replayed, "earlier handoff")} delivered` : ""}`,
       );
     return OK;
   },
@@ -110,35 +115,39 @@ function fromOf(text: string | undefined): "start" | "now" | number | undefined 
   if (/^\d+$/.test(text)) return Number(text);
   throw usageError(
     "--from",
-    `--from is "${text}".`,
-    "Write start, now, or the number of a memory.",
+    `Invalid --from "${text}".`,
+    "Use start, now, or the sequence number of a memory.",
   );
 }
 
 const unsubscribe = command({
   name: "channel unsubscribe",
-  summary: "gets nothing from a channel any more",
+  summary: "Unsubscribe an agent from a channel",
   args: [CHANNEL],
   options: { ...AS_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [name = ""], options: { as, json, ...choice } }) {
     await using hub = await openExisting(choice);
-    await hub.channels.subscribers(name); // A channel that is none is told as such.
+    await hub.channels.subscribers(name); // Throws for an unknown channel.
     const agent = await hub.agent(as);
     await agent.channels.unsubscribe(name);
     if (json) printJson({ channel: name, agent: agent.id });
-    else printLine(`${agent.id} gets nothing from ${bold(name)} any more`);
+    else printLine(`${agent.id} is no longer subscribed to ${bold(name)}`);
     return OK;
   },
 });
 
 const publish = command({
   name: "channel publish",
-  summary: "hands a task to every subscriber, each with its own state",
-  args: [CHANNEL, { name: "intent", help: "what the user wants, in quotes" }],
+  summary: "Hand a task to every subscriber of a channel",
+  args: [CHANNEL, { name: "intent", help: "what the task is meant to achieve, in quotes" }],
   options: {
     ...AS_OPTION,
-    receiver: { type: "texts", value: "<agent>", help: "these, instead of the subscribers" },
+    receiver: {
+      type: "texts",
+      value: "<agent>",
+      help: "receiver to use instead of the subscribers",
+    },
     ...DRAFT_OPTIONS,
     ...STORE_OPTIONS,
     ...JSON_OPTION,

@@ -4,18 +4,16 @@ import { bold, printLine } from "../../terminal.ts";
 
 const relay = command({
   name: "demo",
-  summary: "three agents hand a task along, and one of them is killed",
+  summary: "Run a demo: three agents hand a task along, and one is killed",
   args: [],
   options: STORE_OPTIONS,
 
   async run({ options }) {
+    printLine(bold("Baton hands a task from one AI agent to the next without losing context."));
     printLine(
-      bold("Baton carries a task from one AI agent to the next, and loses nothing on the way."),
+      "In prose, handoffs drop rules, repeat settled work and die with their process. With Baton:",
     );
-    printLine(
-      "Told in prose, a handoff drops rules, repeats settled work and dies with its process. Watch:",
-    );
-    const { runDemo: tell } = await import("../../demo/relay-demo.ts"); // After the first line: it loads the library.
+    const { runDemo: tell } = await import("../../demo/relay-demo.ts"); // Imported after the first output, because it loads the library.
     await tell(options);
     return OK;
   },
@@ -23,13 +21,13 @@ const relay = command({
 
 const team = command({
   name: "demo team",
-  summary: "a coder, a reviewer and a tester make an endpoint, with two failures and a coordinator",
+  summary: "Run a demo: a team builds an endpoint, with two failures and a coordinator",
   args: [],
   options: {
-    store: { ...STORE_OPTIONS.store, help: "where to play it; else in a new file" },
+    store: { ...STORE_OPTIONS.store, help: "store of the demo (default: a new temporary file)" },
     workspace: {
       ...STORE_OPTIONS.workspace,
-      help: 'the workspace; else "team-demo", in a new file "default"',
+      help: "workspace name (default: team-demo; in a new file: default)",
     },
     ...JSON_OPTION,
   },

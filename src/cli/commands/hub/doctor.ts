@@ -6,10 +6,10 @@ import { bad, bold, dim, good, printable, printJson, printLine, styled } from ".
 
 export const doctor = command({
   name: "doctor",
-  summary: "looks whether everything works here, and says how to mend what does not",
+  summary: "Check the installation and suggest fixes",
   args: [],
   options: {
-    port: { type: "number", value: "<n>", help: "where the hub listens; else 4747" },
+    port: { type: "number", value: "<n>", help: "port of the hub (default: 4747)" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },

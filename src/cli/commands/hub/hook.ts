@@ -5,24 +5,32 @@ import { command, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { printLine } from "../../terminal.ts";
 
-/** A harness waits for its hook: who has to wait for the store this long does without. */
+/** Maximum wait for the store, because the harness waits for its hook. */
 const BUSY_MS = 2_000;
-/** Whatever it waits for: before the harness loses patience. */
+/** Maximum total time of a hook, below the timeouts of the harnesses. */
 const HOOK_TIMEOUT_MS = 5_000;
-/** More than any harness tells a hook; beyond it nothing is read. */
+/** Maximum input that is read; larger than the input of any harness. */
 const INPUT_BYTES = 64 * 1024 * 1024;
 
 export const hook = command({
   name: "hook",
-  summary: "answers a hook of a harness (baton setup installs them); never stands in its way",
+  summary: "Run a hook of a harness (installed by baton setup); never blocks the session",
   args: [
-    { name: "harness", help: "who runs the hook", choices: HARNESSES },
-    { name: "event", help: "what happened, as the harness calls it: SessionStart, …" },
+    { name: "harness", help: "harness that runs the hook", choices: HARNESSES },
+    { name: "event", help: "event as the harness names it: SessionStart, …" },
   ],
   options: {
-    as: { type: "text", value: "<agent>", help: "in whose name; else the harness's own" },
-    tokens: { type: "number", value: "<n>", help: "of what the model is told; else 2000" },
-    strict: { type: "flag", help: "fails when something is wrong, instead of saying so only" },
+    as: {
+      type: "text",
+      value: "<agent>",
+      help: "agent that acts (default: the name of the harness)",
+    },
+    tokens: {
+      type: "number",
+      value: "<n>",
+      help: "token budget of the text for the model (default: 2000)",
+    },
+    strict: { type: "flag", help: "exit with an error instead of only reporting it" },
     ...STORE_OPTIONS,
   },
 
@@ -41,23 +49,23 @@ export const hook = command({
       file = fileOf(named ?? `sqlite:${defaultFile(process.cwd())}`);
       const { parseHookInput: readInput } = await import("../../../harness/hook-input.ts");
       const input = readInput(asked.harness, event, await standardInput());
-      // In the folder of the session, which need not be this process's.
+      // The session's folder can differ from the folder of this process.
       const store = named ?? `sqlite:${defaultFile(input.cwd)}`;
       file = fileOf(store);
-      // Before all that a hub brings along: a hook of the user's runs in every project.
+      // Checked before the hub is loaded, because a user-level hook runs in every project.
       if (file !== undefined && !existsSync(file)) throw storeMissing(file);
       const answered = answer({ ...choice, store }, { ...asked, input });
       await (strict ? answered : withTimeout(answered));
       return OK;
     } catch (error) {
       if (strict) throw error;
-      // Whatever it is: the session goes on without us, and whoever looks finds out why.
+      // The session continues without Baton; baton doctor reports the recorded error.
       const { recordHookError: countTrouble, oneLineMessage: sentence } = await import(
         "../../../harness/hook-error-log.ts"
       );
       process.stderr.write(`baton hook ${harness} ${event}: ${sentence(error)}\n`);
       if (file !== undefined) countTrouble(file, { harness, event }, error);
-      if (error instanceof HookTimeout) process.exit(OK); // Nobody waits for what is under way.
+      if (error instanceof HookTimeout) process.exit(OK); // Abandons the pending call.
       return OK;
     }
   },
@@ -85,12 +93,12 @@ class HookTimeout extends BatonError {
   constructor() {
     super("store_busy", {
       message: `The store did not answer within ${HOOK_TIMEOUT_MS / 1_000} seconds.`,
-      hint: "Look whether the hub is well: baton doctor",
+      hint: "Check the hub: baton doctor",
     });
   }
 }
 
-/** A hub can take a call and leave it unanswered. */
+/** Rejects after HOOK_TIMEOUT_MS, because a hub can accept a call and never answer it. */
 async function withTimeout(answered: Promise<void>): Promise<void> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new HookTimeout()), HOOK_TIMEOUT_MS);

@@ -6,20 +6,20 @@ import { OK } from "../../exit.ts";
 import { openStore } from "../../store.ts";
 import { usageError } from "../../usage-error.ts";
 
-/** Of an agent that is registered by connecting, and whose role nobody said. */
+/** Role of an agent that is registered by connecting without --role. */
 const ROLE = "agent";
 
 export const mcp = command({
   name: "mcp",
-  summary: "serves MCP over stdio, for one client, as one agent; straight on the store",
+  summary: "Serve MCP over stdio for one client, acting as one agent",
   args: [],
   options: {
     as: {
       type: "text",
       value: "<agent>",
-      help: "who the client is; else BATON_AGENT. Registered if it is new",
+      help: "agent that the client acts as, registered if new (default: BATON_AGENT)",
     },
-    role: { type: "text", value: "<role>", help: `the role of a new agent; else "${ROLE}"` },
+    role: { type: "text", value: "<role>", help: `role of a new agent (default: ${ROLE})` },
     ...STORE_OPTIONS,
   },
 
@@ -28,8 +28,8 @@ export const mcp = command({
     if (name === undefined || name === "") {
       throw usageError(
         "--as",
-        "baton mcp needs to know who the client is.",
-        "Write --as <agent>, or set BATON_AGENT.",
+        "baton mcp needs the agent that the client acts as.",
+        "Pass --as <agent>, or set BATON_AGENT.",
       );
     }
     const told = new AbortController();
@@ -46,7 +46,7 @@ export const mcp = command({
   },
 });
 
-/** One that is known stays what it is, unless a role is named; each connection is a session of its own. */
+/** Returns the agent; registers a new one, and changes the role of a known one only if --role is set. */
 async function agentOf(hub: Hub, name: string, role: string | undefined): Promise<Agent> {
   const session = { lease: "process" } as const;
   if (role !== undefined) return hub.agent(name, { role }, session);

@@ -1,3 +1,4 @@
+/** The commands of `baton payload-type`: list, show, add and remove payload types. */
 import { nearestNames } from "../../../base/nearest-names.ts";
 import type {
   PayloadTypeInfo,
@@ -10,9 +11,9 @@ import { openExisting, openStore } from "../../store.ts";
 import { bold, dim, localTime, printJson, printLine, table } from "../../terminal.ts";
 import { didYouMean, usageError } from "../../usage-error.ts";
 
-const NAME = { name: "name", help: "the payload type's name" } as const;
+const NAME = { name: "name", help: "name of the payload type" } as const;
 const AS = {
-  as: { type: "text", value: "<agent>", help: "record this agent as the one that registered it" },
+  as: { type: "text", value: "<agent>", help: "agent recorded as its author" },
 } as const;
 
 const list = command({
@@ -42,7 +43,7 @@ const show = command({
   summary: "Show the JSON Schema of a payload type",
   args: [NAME],
   options: {
-    version: { type: "number", value: "<n>", help: "an earlier version; default: the newest" },
+    version: { type: "number", value: "<n>", help: "version to show (default: the newest)" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -54,7 +55,11 @@ const show = command({
       version === undefined ? versions.at(-1) : versions.find((each) => each.version === version);
     if (found === undefined) {
       const known = versions.map((each) => each.version).join(", ");
-      throw usageError("--version", `"${name}" has no version ${version}.`, `Known: ${known}.`);
+      throw usageError(
+        "--version",
+        `"${name}" has no version ${version}.`,
+        `Use one of: ${known}.`,
+      );
     }
     const types = await hub.payloadTypes.list();
     const isEnforced = types.some((each) => each.name === name && each.version === found.version);
@@ -78,7 +83,7 @@ const add = command({
     schema: {
       type: "json",
       value: "<json>",
-      help: "the JSON Schema (draft 2020-12), or @<file>",
+      help: "JSON Schema (draft 2020-12), or @<file>",
       required: true,
     },
     ...AS,
@@ -108,7 +113,7 @@ const remove = command({
       throw usageError(
         "name",
         `No payload type "${name}" is registered.`,
-        didYouMean(nearestNames(name, known)) ?? "See baton payload-type list.",
+        didYouMean(nearestNames(name, known)) ?? "List the known types: baton payload-type list.",
       );
     }
     await hub.payloadTypes.delete(name);

@@ -11,15 +11,15 @@ import { didYouMean, usageError } from "../../usage-error.ts";
 
 export const profile = command({
   name: "profile",
-  summary: "what roles look for in a view; sets it for one: the settings named, and no others",
-  args: [{ name: "role", help: "this role; else all that are described", optional: true }],
+  summary: "Show the view profiles of roles, or set the profile of one",
+  args: [{ name: "role", help: "role (default: list all profiles)", optional: true }],
   options: {
     set: {
       type: "texts",
       value: "<setting=value>",
-      help: "types.decision=2, tags.security=1.5, sections.recent=0, reserve.work=0.4, tokens=4000, strategy=lazy",
+      help: "setting; replaces the profile: types.decision=2, tags.security=1.5, sections.recent=0, reserve.work=0.4, tokens=4000, strategy=lazy",
     },
-    reset: { type: "flag", help: "takes back what the team has said" },
+    reset: { type: "flag", help: "restore the default profile" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -28,12 +28,12 @@ export const profile = command({
     if (role === undefined && (set !== undefined || reset)) {
       throw usageError(
         "role",
-        "Of which role?",
+        "--set and --reset need <role>.",
         "Write baton profile <role> --set types.decision=2.",
       );
     }
     if (set !== undefined && reset) {
-      throw usageError("--reset", "--set and --reset do not go together.", "Say one of them.");
+      throw usageError("--reset", "--set and --reset cannot be combined.", "Pass one of them.");
     }
     await using hub = await openStore(choice, { create: set !== undefined });
     if (role === undefined) {
@@ -54,7 +54,7 @@ export const profile = command({
     const near = didYouMean(nearestNames(role, [...named]));
     printProfile(shown, found === undefined ? noProfileText(near) : undefined);
     if (set !== undefined && !roles.includes(role)) {
-      printLine(dim(`Nobody is registered with the role "${role}".`));
+      printLine(dim(`No agent has the role "${role}".`));
     }
     return OK;
   },
@@ -64,7 +64,7 @@ const rolesOf = async (hub: Hub): Promise<string[]> =>
   (await hub.agents.list()).flatMap(({ role }) => role ?? []);
 
 const noProfileText = (near: string | undefined): string =>
-  `is not described: as for any role.${near === undefined ? "" : ` ${near}`}`;
+  `no profile: uses the defaults.${near === undefined ? "" : ` ${near}`}`;
 
 async function defaultProfileOf(role: string): Promise<RoleProfileInfo> {
   const { profileOf } = await import("../../../profiles/workspace-profiles.ts");
@@ -85,20 +85,20 @@ async function printProfiles(hub: Hub, json: boolean | undefined): Promise<void>
   const rows = all.map(({ role, changed, types }) => [
     role,
     changed ? "changed" : "",
-    `most: ${heaviest(types).slice(0, 4).join(", ")}`,
+    `prefers ${heaviest(types).slice(0, 4).join(", ")}`,
   ]);
   for (const row of table(rows)) printLine(row);
 }
 
 function printProfile({ role, changed, ...profile }: RoleProfileInfo, unknown?: string): void {
-  const whose = changed ? "as the team has said" : "as it comes with Baton";
+  const whose = changed ? "changed" : "default";
   printLine(`${bold(role)}  ${dim(unknown ?? whose)}`);
   printField("types", [weights(profile.types)]);
   printField("sections", [weights(profile.sections)]);
   printField("parts", [weights(profile.parts)]);
   printField("tags", Object.keys(profile.tags).length === 0 ? [] : [weights(profile.tags)]);
   const { system, instructions, work } = profile.reserve;
-  printField("kept free", [
+  printField("reserve", [
     `system ${system}, instructions ${instructions}, work ${work} of the window`,
   ]);
   printField("tokens", profile.tokens === undefined ? [] : [String(profile.tokens)]);
@@ -118,7 +118,7 @@ const weights = (weighed: Weights): string =>
     .join(", ");
 
 const { sections, parts, reserve } = NEUTRAL_PROFILE;
-/** Types and tags may be any; all else has names that are known. */
+/** Groups with fixed names; types and tags accept any name. */
 const NAMED: Readonly<Record<string, object>> = { sections, parts, reserve };
 const GROUPS = ["types", "tags", ...Object.keys(NAMED), "tokens", "strategy"];
 
@@ -129,12 +129,12 @@ function requireKnown(group: string, name: string | undefined): void {
   const place = isNamed ? `${group}.${name}` : group;
   throw usageError(
     `--set ${place}`,
-    `A profile has no ${place}.`,
-    didYouMean(nearestNames(wanted, known)) ?? `Known: ${known.join(", ")}.`,
+    `Unknown profile setting ${place}.`,
+    didYouMean(nearestNames(wanted, known)) ?? `Use one of: ${known.join(", ")}.`,
   );
 }
 
-/** `types.decision=2` and such; the library says what is wrong with a value. */
+/** Parses settings such as `types.decision=2`; the library validates the values. */
 function settingsOf(settings: readonly string[]): RoleProfile {
   const profile: Record<string, unknown> = {};
   for (const text of settings) {
@@ -142,7 +142,7 @@ function settingsOf(settings: readonly string[]): RoleProfile {
     if (group === "") {
       throw usageError(
         "--set",
-        `--set is "${text}", which is no setting and value.`,
+        `Invalid --set "${text}": expected <setting>=<value>.`,
         "Write --set types.decision=2, --set tokens=4000 or --set strategy=lazy.",
       );
     }

@@ -6,10 +6,10 @@ import { dim, good, plural, printJson, printLine } from "../../terminal.ts";
 
 export const restore = command({
   name: "restore",
-  summary: "makes a store of a backup, after verifying all of it",
-  args: [{ name: "file", help: "what baton backup wrote" }],
+  summary: "Restore a store from a backup, after verifying it",
+  args: [{ name: "file", help: "file written by baton backup" }],
   options: {
-    force: { type: "flag", help: "replace the store that is there; it is kept beside" },
+    force: { type: "flag", help: "replace an existing store, which is renamed and kept" },
     store: STORE_OPTIONS.store,
     ...JSON_OPTION,
   },
@@ -24,7 +24,7 @@ export const restore = command({
       printJson(restored);
       return OK;
     }
-    printLine(good(`${file} is restored, and was verified.`));
+    printLine(good(`Restored and verified ${file}.`));
     if (restored.kind === "workspace") {
       printLine(
         dim(`workspace ${restored.workspace}: ${plural(restored.counts.memory, "memory")}`),
@@ -36,7 +36,7 @@ export const restore = command({
         dim(`${workspace}: ${plural(memories, "memory")}, ${plural(deliveries, "delivery")}`),
       );
     }
-    if (restored.kept !== undefined) printLine(`The store that was there is now ${restored.kept}`);
+    if (restored.kept !== undefined) printLine(`The previous store was kept as ${restored.kept}`);
     return OK;
   },
 });

@@ -1,3 +1,4 @@
+/** The commands of `baton route`: list, set and delete routes. */
 import { nearestNames } from "../../../base/nearest-names.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
@@ -6,11 +7,11 @@ import { openExisting, openStore } from "../../store.ts";
 import { bold, dim, printJson, printLine, table } from "../../terminal.ts";
 import { didYouMean, usageError } from "../../usage-error.ts";
 
-const ROUTE = { name: "name", help: "the route's name" } as const;
+const ROUTE = { name: "name", help: "route name" } as const;
 
 const list = command({
   name: "route list",
-  summary: "who comes next when a sender names nobody",
+  summary: "List routes, which choose the receiver when the sender names none",
   args: [],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -34,10 +35,15 @@ function conditionsOf(when: object): string {
 
 const set = command({
   name: "route set",
-  summary: "makes a route, or changes it; of those that fit, the one with most conditions counts",
+  summary: "Create or change a route; the matching route with most conditions applies",
   args: [ROUTE],
   options: {
-    to: { type: "text", value: "<receiver>", help: "an agent or role:<role>", required: true },
+    to: {
+      type: "text",
+      value: "<receiver>",
+      help: "receiver: an agent or role:<role>",
+      required: true,
+    },
     action: { type: "text", value: "<word>", help: "only for this action" },
     from: { type: "text", value: "<agent>", help: "only from this agent" },
     payload: { type: "text", value: "<type>", help: "only with a payload of this type" },
@@ -59,7 +65,7 @@ const set = command({
 
 const drop = command({
   name: "route drop",
-  summary: "takes a route away",
+  summary: "Delete a route",
   args: [ROUTE],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -69,13 +75,13 @@ const drop = command({
     if (!known.includes(name)) {
       throw usageError(
         "name",
-        `There is no route "${name}".`,
-        didYouMean(nearestNames(name, known)) ?? "See baton route list.",
+        `Unknown route "${name}".`,
+        didYouMean(nearestNames(name, known)) ?? "List the routes: baton route list.",
       );
     }
     await hub.routes.delete(name);
     if (options.json) printJson({ name });
-    else printLine(`${bold(name)} is no more`);
+    else printLine(`Deleted the route ${bold(name)}`);
     return OK;
   },
 });

@@ -5,17 +5,17 @@ import { printJson } from "../../terminal.ts";
 
 export const schema = command({
   name: "schema",
-  summary: "the JSON Schema of what is sent and stored",
+  summary: "Print the JSON Schema of envelopes or of shared context items",
   args: [
     {
       name: "schema",
-      help: "of what: envelope, or context for an item of the shared context",
+      help: "envelope, or context for an item of the shared context",
       choices: ["envelope", "context"],
     },
   ],
   options: {
-    version: { type: "text", value: "<major.minor>", help: "of this version; else the newest" },
-    json: { type: "flag", help: "as it always is" },
+    version: { type: "text", value: "<major.minor>", help: "version (default: the newest)" },
+    json: { type: "flag", help: "no effect; the output is always JSON" },
   },
 
   async run({ args: [of], options }) {
@@ -32,9 +32,9 @@ export const schema = command({
     const version = ENVELOPE_VERSIONS.find((known) => known === wanted);
     if (version === undefined) {
       throw new BatonError("invalid_input", {
-        message: `There is no version ${wanted} of the envelope.`,
+        message: `Unknown envelope version ${wanted}.`,
         path: "--version",
-        hint: `Known: ${ENVELOPE_VERSIONS.join(", ")}.`,
+        hint: `Use one of: ${ENVELOPE_VERSIONS.join(", ")}.`,
       });
     }
     printJson(envelopeJsonSchema(version));

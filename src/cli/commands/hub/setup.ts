@@ -13,24 +13,24 @@ const OPTIONS = {
   as: {
     type: "text",
     value: "<agent>",
-    help: "the agent its sessions act as; else the client's name",
+    help: "agent that its sessions act as (default: the client's name)",
   },
   scope: {
     type: "text",
     value: "<scope>",
-    help: "this project, or everything the user does; else project",
+    help: "settings to change: of this project or of the user (default: project)",
     choices: ["project", "user"],
   },
-  "dry-run": { type: "flag", help: "only shows what would change" },
-  undo: { type: "flag", help: "takes out what was added, and nothing else" },
+  "dry-run": { type: "flag", help: "show what would change" },
+  undo: { type: "flag", help: "remove what baton setup added" },
   ...STORE_OPTIONS,
   ...JSON_OPTION,
 } as const;
 
 export const setup = command({
   name: "setup",
-  summary: "connects Claude Code, Codex or any MCP client: server and hooks",
-  args: [{ name: "client", help: "what to connect", choices: ["claude-code", "codex", "mcp"] }],
+  summary: "Connect Claude Code, Codex or any MCP client: MCP server and hooks",
+  args: [{ name: "client", help: "client to connect", choices: ["claude-code", "codex", "mcp"] }],
   options: OPTIONS,
 
   async run({ args: [client = ""], options }) {
@@ -48,7 +48,7 @@ export const setup = command({
       scope as Scope,
       placesFor(process.cwd(), readConfigHomes()),
     );
-    // All of them are worked out before the first is written: a broken file changes nothing.
+    // All changes are computed before the first write, so that an invalid file changes nothing.
     const planned = undo
       ? planUndo(client as Client, files)
       : planSetup(client as Client, files, launch);
@@ -80,7 +80,7 @@ function launchOf(client: string, { as, store, workspace }: Options): Launch {
   };
 }
 
-/** A name that is none would make every hook fail, and quietly. */
+/** Throws for an invalid name, which would make every hook fail silently. */
 async function checkName({ as }: Launch): Promise<void> {
   const [{ AgentName }, { parseOrThrow: parseOr }] = await Promise.all([
     import("../../../envelope/schema.ts"),
@@ -89,21 +89,21 @@ async function checkName({ as }: Launch): Promise<void> {
   parseOr(AgentName, as, { code: "invalid_input", what: "The agent", prefix: "--as" });
 }
 
-/** As it can stand in a file: absolute, and without a password. */
+/** Returns the address for a settings file: absolute; throws if it contains a password. */
 function addressFor(store: string): string {
   const file = fileOf(store);
   if (file !== undefined) return `sqlite:${resolve(file)}`;
   if (URL.canParse(store) && new URL(store).password !== "") {
     throw usageError(
       "--store",
-      "The address has a password, which would stand in a settings file.",
-      "Leave --store out, and set BATON_STORE where the client is started.",
+      "--store contains a password, which must not be written to a settings file.",
+      "Omit --store and set BATON_STORE in the environment of the client.",
     );
   }
   return store;
 }
 
-/** So that hooks have somewhere to write: the store is made, and the agent known. */
+/** Creates the store and registers the agent, so that hooks can write. */
 async function register({ as }: Launch, { store, workspace }: Options): Promise<void> {
   const [{ openStore }, { isBatonError }] = await Promise.all([
     import("../../store.ts"),
@@ -124,7 +124,7 @@ interface FileDiff {
   readonly lines: readonly DiffLine[];
 }
 
-/** What comes and goes; what else stands in the files is nobody's business. */
+/** Returns only the added and removed lines; the rest of a settings file may be private. */
 async function fileDiffsOf(changes: readonly FileChange[]): Promise<FileDiff[]> {
   const { diffOf } = await import("../../../harness/setup/file-changes.ts");
   return changes.map((change) => {
@@ -135,7 +135,7 @@ async function fileDiffsOf(changes: readonly FileChange[]): Promise<FileDiff[]> 
 }
 
 function printChanges(changes: readonly FileDiff[], isDry: boolean): void {
-  if (changes.length === 0) printLine("Nothing to change.");
+  if (changes.length === 0) printLine("No changes needed.");
   for (const { file, what, lines } of changes) {
     printLine(`${bold(file)}${dim(`  ${isDry ? "would be " : ""}${what}`)}`);
     for (const { kind, text } of isDry ? lines : []) {
@@ -147,17 +147,21 @@ function printChanges(changes: readonly FileDiff[], isDry: boolean): void {
 function printNextSteps(client: string, { as }: Launch, scope: string): void {
   printLine();
   if (client === "claude-code") {
-    printLine(`Start Claude Code again here; /mcp and /hooks show Baton. It acts as ${bold(as)}.`);
+    printLine(`Restart Claude Code here; /mcp and /hooks list Baton. It acts as ${bold(as)}.`);
   } else {
-    printLine(`Start Codex again, and let it trust the hooks: /hooks. It acts as ${bold(as)}.`);
-    if (scope === "project")
-      printLine("Codex reads a project's settings only where the project is trusted.");
+    printLine(`Restart Codex and trust the hooks with /hooks. It acts as ${bold(as)}.`);
+    if (scope === "project") printLine("Codex reads project settings only in trusted projects.");
   }
-  printLine(dim(`Give it work: baton handoff send --to ${as} …   Look after it: baton doctor`));
+  printLine(dim(`Send it work: baton handoff send --to ${as} …   Check the setup: baton doctor`));
 }
 
 async function printConfiguration(launch: Launch, { json, undo, store }: Options): Promise<number> {
-  if (undo) throw usageError("--undo", "baton setup mcp writes nothing.", "Leave --undo out.");
+  if (undo)
+    throw usageError(
+      "--undo",
+      "--undo does not apply to baton setup mcp, which changes no files.",
+      "Omit --undo.",
+    );
   const { mcpArguments } = await import("../../../harness/setup/launch.ts");
   const stdio = { command: launch.node, args: mcpArguments(launch) };
   const { DEFAULT_HOST, DEFAULT_PORT } = await import("../../../http/listen.ts");
@@ -169,13 +173,11 @@ async function printConfiguration(launch: Launch, { json, undo, store }: Options
     printJson({ stdio: forStdio, http: forHttp });
     return OK;
   }
-  printLine("A client that starts its servers itself (most do):");
+  printLine("For a client that starts the server itself (most do):");
   printJson(forStdio);
   printLine();
-  printLine("A client that connects to a running hub (baton start):");
+  printLine("For a client that connects to a running hub (baton start):");
   printJson(forHttp);
-  printLine(
-    'Where the hub asks for a token: "headers": { "Authorization": "Bearer <token>" } besides.',
-  );
+  printLine('If the hub requires tokens, add "headers": { "Authorization": "Bearer <token>" }.');
   return OK;
 }

@@ -6,30 +6,34 @@ import { usageError } from "../../usage-error.ts";
 
 export const start = command({
   name: "start",
-  summary: "starts the hub: HTTP, MCP and the reference, on this machine unless told otherwise",
+  summary: "Start a hub that serves HTTP, MCP and the API reference (default: this machine only)",
   args: [],
   options: {
-    port: { type: "number", value: "<port>", help: "else 4747; 0 for any that is free" },
+    port: { type: "number", value: "<port>", help: "port (default: 4747); 0: any free port" },
     host: {
       type: "text",
       value: "<address>",
-      help: "else 127.0.0.1; callers of any other address need tokens",
+      help: "address to listen on (default: 127.0.0.1); any other requires tokens",
     },
-    "require-tokens": { type: "flag", help: "also of callers on this machine" },
-    "allow-host": { type: "texts", value: "<name>", help: "a host name it answers to as well" },
+    "require-tokens": { type: "flag", help: "require tokens from callers on this machine too" },
+    "allow-host": { type: "texts", value: "<name>", help: "additional host name to accept" },
     "allow-origin": {
       type: "texts",
       value: "<origin>",
-      help: "a web page's origin that may call it",
+      help: "origin of a web page that may call the hub",
     },
     "rate-limit": {
       type: "number",
       value: "<calls>",
-      help: "calls a second of one caller; else 5000",
+      help: "calls per second and caller (default: 5000)",
     },
-    "body-limit": { type: "number", value: "<bytes>", help: "of one call; else 16 MiB" },
-    log: { type: "flag", help: "a line on stderr for every call" },
-    demo: { type: "flag", help: "planner, executor and critic hand a task along, live" },
+    "body-limit": {
+      type: "number",
+      value: "<bytes>",
+      help: "maximum size of a request body (default: 16 MiB)",
+    },
+    log: { type: "flag", help: "log every call to stderr" },
+    demo: { type: "flag", help: "run the demo on this hub" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -54,7 +58,7 @@ export const start = command({
       await hub.close();
       throw error;
     });
-    const asked = untilSignal(); // Before the address is printed: its reader may send a signal at once.
+    const asked = untilSignal(); // Registered before the address is printed, because its reader may send a signal at once.
     const told = { ...listening, store: hub.store, workspace: hub.workspace };
     if (options.json) {
       const { address, port, isOpen, store, workspace } = told;
@@ -66,7 +70,7 @@ export const start = command({
         await Promise.race([tell(options), asked]);
       }
       await asked;
-      if (!options.json) printLine(dim("Closing: what is under way is answered first."));
+      if (!options.json) printLine(dim("Stopping: finishing open requests."));
     } finally {
       await listening.close();
     }
@@ -76,8 +80,8 @@ export const start = command({
 
 function requirePositive(option: string, value: number | undefined): number | undefined {
   if (value === undefined || value > 0) return value;
-  const message = `${option} is ${value}, which lets nothing through.`;
-  throw usageError(option, message, "Write a number above 0, or leave it out.");
+  const message = `Invalid ${option} ${value}: expected a number above 0.`;
+  throw usageError(option, message, "Pass a number above 0, or omit the option.");
 }
 
 interface ServerInfo {
@@ -91,25 +95,25 @@ function printWelcome({ address, isOpen, store, workspace }: ServerInfo): void {
   const baton = process.env["npm_lifecycle_event"] === undefined ? "baton" : "npm run baton --";
   const bearer = isOpen ? `"baton-agent: claude"` : `"authorization: Bearer $BATON_TOKEN"`;
   const line = (label: string, text: string) => printLine(`  ${label.padEnd(12)} ${text}`);
-  printLine(bold(`Baton is running at ${address}`) + dim("   Ctrl-C ends it."));
+  printLine(bold(`Baton is running at ${address}`) + dim("   Press Ctrl-C to stop."));
   line("data", `${store}, workspace "${workspace}"`);
-  line("open to", isOpen ? "programs on this machine, without a token" : "whoever has a token");
-  if (!isOpen) line("", `${baton} token add <agent> --access agent   makes one`);
+  line("access", isOpen ? "programs on this machine, without a token" : "callers with a token");
+  if (!isOpen) line("", `${baton} token add <agent> ---access agent   creates one`);
   printLine();
   line("Claude Code", `claude mcp add --transport http baton ${address}/mcp --header ${bearer}`);
-  line("", `${baton} setup claude-code   with hooks: what is open is there when a session starts`);
-  line("Codex", `${baton} setup codex`);
   line(
-    "any other",
-    isOpen ? `MCP at ${address}/mcp/<agent>` : `MCP at ${address}/mcp, with a token`,
+    "",
+    `${baton} setup claude-code   also installs hooks that show open work when a session starts`,
   );
-  line("a program", `openHub("${address}"${isOpen ? "" : ", { token }"})`);
+  line("Codex", `${baton} setup codex`);
+  line("MCP clients", isOpen ? `${address}/mcp/<agent>` : `${address}/mcp, with a token`);
+  line("SDK", `openHub("${address}"${isOpen ? "" : ", { token }"})`);
   printLine();
-  line("see it work", `${baton} demo   in another terminal, or start with --demo`);
+  line("demo", `${baton} demo   in another terminal, or start with --demo`);
   line("reference", `${address}/reference`);
 }
 
-/** Until somebody asks it to stop; asked twice, it ends at once. */
+/** Resolves on the first signal; the second one exits at once. */
 function untilSignal(): Promise<void> {
   return new Promise((done) => {
     const stop = () => {

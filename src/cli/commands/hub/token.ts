@@ -1,3 +1,4 @@
+/** The commands of `baton token`: add, list and revoke access tokens. */
 import { ACCESS_LEVELS, type Access } from "../../../access/levels.ts";
 import type { TokenInfo } from "../../../access/tokens.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
@@ -10,24 +11,30 @@ const ANYBODY = "*";
 
 const add = command({
   name: "token add",
-  summary: "makes a token to come to a hub with; its text is shown this once",
-  args: [{ name: "agent", help: `whose token; "${ANYBODY}" for a program that runs several` }],
+  summary: "Create an access token (printed once)",
+  args: [
+    { name: "agent", help: `agent of the token; "${ANYBODY}": a program that runs several agents` },
+  ],
   options: {
     access: {
       type: "text",
       value: `<${ACCESS_LEVELS.join("|")}>`,
       choices: ACCESS_LEVELS,
-      help: "what it may do, each with all of the one before",
+      help: "access level; each includes the previous one",
       required: true,
     },
-    expires: { type: "duration", value: "<time>", help: "for how long, as in 30d; else for ever" },
-    label: { type: "text", value: "<text>", help: "what it is for" },
+    expires: {
+      type: "duration",
+      value: "<time>",
+      help: "validity, such as 30d (default: does not expire)",
+    },
+    label: { type: "text", value: "<text>", help: "purpose" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ args: [agent = ""], options: { access, expires, label, json, ...choice } }) {
-    // An agent's must be registered already; the first token for all of them may make the store.
+    // The agent of a token must be registered; the first token for any agent may create the store.
     await using hub = await (agent === ANYBODY ? openStore(choice) : openExisting(choice));
     const { token, info } = await hub.tokens.add({
       agent,
@@ -41,7 +48,7 @@ const add = command({
       printToken(info);
       printLine(
         dim(
-          `Nobody can show it again: only its digest is kept. Set it as BATON_TOKEN where ${agentLabel(info)} runs.`,
+          `The token cannot be shown again: only its digest is stored. Set it as BATON_TOKEN where ${agentLabel(info)} runs.`,
         ),
       );
     }
@@ -51,7 +58,7 @@ const add = command({
 
 const list = command({
   name: "token list",
-  summary: "every token, whose it is, what it may do and until when",
+  summary: "List tokens with agent, access level and expiry",
   args: [],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -67,10 +74,10 @@ const list = command({
 
 const revoke = command({
   name: "token revoke",
-  summary: "nobody comes in with it any more, at any hub, after two seconds at most",
-  args: [{ name: "token", help: "its id (tok_…), as baton token list shows it" }],
+  summary: "Revoke a token (takes effect within 2 s)",
+  args: [{ name: "token", help: "token id (tok_…), as printed by baton token list" }],
   options: {
-    reason: { type: "text", value: "<text>", help: "why" },
+    reason: { type: "text", value: "<text>", help: "reason" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },

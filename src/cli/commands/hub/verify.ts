@@ -7,7 +7,7 @@ import { bad, dim, good, plural, printable, printJson, printLine } from "../../t
 
 export const verify = command({
   name: "verify",
-  summary: "reads everything and compares it with its hashes and signatures",
+  summary: "Verify all records against their hashes and signatures",
   args: [],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -35,8 +35,8 @@ function printReport(report: VerifyReport, where: string): void {
   ].join(", ");
   printLine(
     problems.length === 0
-      ? good("Everything is as it was written.")
-      : bad(`${plural(problems.length, "problem")}: not everything is as it was written.`),
+      ? good("No problems: all records match what was written.")
+      : bad(`${plural(problems.length, "problem")}: some records differ from what was written.`),
   );
   for (const { record, field, message } of problems) {
     printLine(printable(`  ${record}  ${field}: ${message}`));

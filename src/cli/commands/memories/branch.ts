@@ -1,3 +1,4 @@
+/** The commands of `baton branch`: list, create, diff, merge and abandon branches. */
 import type { BranchInfo } from "../../../memory/branches/branches.ts";
 import type { BranchDiff, Conflict } from "../../../memory/branches/compare.ts";
 import { AFTER_OPTION, AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
@@ -8,24 +9,28 @@ import { openExisting } from "../../store.ts";
 import { bad, bold, dim, oneLine, plural, printJson, printLine, table } from "../../terminal.ts";
 import { usageError } from "../../usage-error.ts";
 
-const BRANCH = { name: "branch", help: "the branch's name: run-42/planner" } as const;
+const BRANCH = { name: "branch", help: "branch name, such as run-42/planner" } as const;
 const DEFAULT_LIMIT = 100;
-/** What a merge that found conflicts exits with: data that does not fit. */
+/** Exit code of a merge with conflicts: EX_DATAERR of sysexits. */
 const EXIT_CONFLICTS = 65;
 
 const list = command({
   name: "branch list",
-  summary: "branches, with what they began from and how they ended",
+  summary: "List branches with their base and state",
   args: [],
   options: {
     state: {
       type: "text",
       value: "<state>",
-      help: "only these",
+      help: "only branches in this state",
       choices: ["open", "merged", "abandoned"],
     },
-    prefix: { type: "text", value: "<name>", help: "only names that begin so: run-42/" },
-    limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+    prefix: { type: "text", value: "<name>", help: "only names with this prefix: run-42/" },
+    limit: {
+      type: "number",
+      value: "<n>",
+      help: `maximum number of results (default: ${DEFAULT_LIMIT})`,
+    },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -50,11 +55,11 @@ const rowOf = ({ name, state, base, fork, by }: BranchInfo): string[] => [
 
 const create = command({
   name: "branch create",
-  summary: "begins a branch where its base stands now",
+  summary: "Create a branch from the current end of its base",
   args: [BRANCH],
   options: {
     ...AS_OPTION,
-    from: { type: "text", value: "<branch>", help: "its base; else main" },
+    from: { type: "text", value: "<branch>", help: "base branch (default: main)" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -72,11 +77,15 @@ const create = command({
 
 const diff = command({
   name: "branch diff",
-  summary: "what was written on a branch, and what stands in the way of merging it",
+  summary: "Show the records of a branch and its merge conflicts",
   args: [BRANCH],
   options: {
-    as: { type: "text", value: "<name>", help: "as this agent: also sees what is private to it" },
-    limit: { type: "number", value: "<n>", help: "how many of its records, the newest; else 100" },
+    as: { type: "text", value: "<name>", help: "agent to read as; includes its private memories" },
+    limit: {
+      type: "number",
+      value: "<n>",
+      help: "number of newest records to show (default: 100)",
+    },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -94,7 +103,7 @@ const diff = command({
 function printDiff(found: BranchDiff): void {
   const { name, state, into, count, records, replacements, conflicts, hidden } = found;
   printLine(`${bold(name)}  ${state}, ${plural(count, "record")} over ${into}`);
-  if (records.length < count) printLine(dim(`The newest ${records.length}:`));
+  if (records.length < count) printLine(dim(`Newest ${records.length}:`));
   for (const { id, type, agent, content } of records) {
     printLine(`  ${bold(type)}  ${agent}${dim(`, ${id}`)}`);
     printLine(`      ${oneLine(content, 6)}`);
@@ -105,7 +114,7 @@ function printDiff(found: BranchDiff): void {
 }
 
 function printHidden(hidden: number): void {
-  if (hidden > 0) printLine(bad(`${plural(hidden, "conflict")} of private records`));
+  if (hidden > 0) printLine(bad(`${plural(hidden, "conflict")} between private records`));
 }
 
 const CONFLICT_TEXTS: Readonly<Record<Conflict["kind"], string>> = {
@@ -126,14 +135,14 @@ function printConflicts(conflicts: readonly Conflict[]): void {
 
 const merge = command({
   name: "branch merge",
-  summary: "merges a branch into its base; with conflicts that are not resolved, nothing changes",
+  summary: "Merge a branch into its base; unresolved conflicts leave both unchanged",
   args: [BRANCH],
   options: {
     ...AS_OPTION,
     keep: {
       type: "texts",
       value: "<memory>=<memory>",
-      help: "of a conflict: the record to keep = the one it supersedes",
+      help: "conflict resolution: record to keep = record it supersedes",
     },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -146,14 +155,16 @@ const merge = command({
     const merged = await agent.branches.merge(name, { resolve });
     if (json) printJson(merged);
     else if (merged.kind === "merged") {
-      printLine(`${bold(merged.branch)} is part of ${merged.into}${dim(`  ${merged.memory.id}`)}`);
+      printLine(`Merged ${bold(merged.branch)} into ${merged.into}${dim(`  ${merged.memory.id}`)}`);
     } else {
-      printLine(`Nothing was changed: ${bold(merged.branch)} is in conflict.`);
+      printLine(`Not merged: ${bold(merged.branch)} has conflicts. No record was changed.`);
       printConflicts(merged.conflicts);
       printHidden(merged.hidden);
       if (merged.hint !== undefined) printLine(dim(merged.hint));
       if (merged.conflicts.length > 0) {
-        printLine(dim("Say which record holds: --keep <memory>=<the other>, for each."));
+        printLine(
+          dim("Choose the record to keep for each conflict: --keep <memory>=<other memory>"),
+        );
       }
     }
     return merged.kind === "merged" ? OK : EXIT_CONFLICTS;
@@ -165,18 +176,18 @@ function resolutionOf(text: string): { readonly keep: string; readonly over: str
   if (keep !== "" && over !== "") return { keep, over };
   throw usageError(
     "--keep",
-    `--keep is "${text}".`,
-    "Write the record to keep, =, and the one it supersedes: --keep mem_…=mem_…",
+    `Invalid --keep "${text}": expected two memory ids.`,
+    "Write the record to keep and the one it supersedes: --keep mem_…=mem_…",
   );
 }
 
 const abandon = command({
   name: "branch abandon",
-  summary: "gives a branch up: its base never sees anything of it",
+  summary: "Abandon a branch; its records never reach its base",
   args: [BRANCH],
   options: {
     ...AS_OPTION,
-    reason: { type: "text", value: "<text>", help: "why", required: true },
+    reason: { type: "text", value: "<text>", help: "reason", required: true },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -186,7 +197,7 @@ const abandon = command({
     const agent = await hub.agent(as);
     const memory = await agent.branches.abandon(name, reason);
     if (json) printJson(memory);
-    else printLine(`${bold(name)} is abandoned${dim(`  ${memory.id}`)}`);
+    else printLine(`Abandoned ${bold(name)}${dim(`  ${memory.id}`)}`);
     return OK;
   },
 });

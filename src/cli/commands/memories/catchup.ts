@@ -6,11 +6,11 @@ import { dim, plural, printable, printJson, printLine } from "../../terminal.ts"
 
 export const catchup = command({
   name: "catchup",
-  summary: "what an agent should know after waking up, ready to paste; takes nothing",
+  summary: "Print what an agent should know when it starts, without claiming work",
   args: [],
   options: {
     ...AS_OPTION,
-    tokens: { type: "number", value: "<n>", help: "how long it may be; else 2000" },
+    tokens: { type: "number", value: "<n>", help: "token budget (default: 2000)" },
     task: { type: "text", value: "<task>", help: "only about this task" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,

@@ -1,3 +1,4 @@
+/** The commands of `baton context`: read, change, propose and adopt items of the shared context. */
 import type { Hub } from "../../../hub/hub.ts";
 import type { ContextChange } from "../../../shared-context/changes.ts";
 import type { ContextInput, ContextItem, ContextSection } from "../../../shared-context/items.ts";
@@ -50,19 +51,27 @@ const DESPITE = {
   despite: {
     type: "texts",
     value: "<key>",
-    help: "a decision it speaks against, and is written all the same",
+    help: "key of a conflicting decision to accept",
   },
 } as const;
 
 const show = command({
   name: "context",
-  summary: "what the whole team shares: constraints, conventions, decisions, the project",
-  args: [{ name: "verb", help: "what to do; else show", optional: true, choices: VERBS }],
+  summary: "Show the shared context: constraints, conventions, decisions and project facts",
+  args: [{ name: "verb", help: "subcommand (default: show)", optional: true, choices: VERBS }],
   options: {
-    role: { type: "text", value: "<role>", help: "what matters to this role; else to everybody" },
-    tokens: { type: "number", value: "<n>", help: "what it may take; else 2000" },
-    section: { type: "texts", value: "<section>", help: `only these: ${SECTIONS.join(", ")}` },
-    model: { type: "text", value: "<model>", help: "counts as this model does" },
+    role: {
+      type: "text",
+      value: "<role>",
+      help: "only items for this role (default: items for all roles)",
+    },
+    tokens: { type: "number", value: "<n>", help: "token budget (default: 2000)" },
+    section: {
+      type: "texts",
+      value: "<section>",
+      help: `only this section: ${SECTIONS.join(", ")}`,
+    },
+    model: { type: "text", value: "<model>", help: "model whose tokenizer counts tokens" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -83,7 +92,7 @@ async function printContext(
   const read = await hub.context.text(query);
   if (json) printJson(read);
   else if (read.version === 0)
-    printLine(dim(`Nothing is shared in workspace "${hub.workspace}" yet.`));
+    printLine(dim(`The shared context of workspace "${hub.workspace}" is empty.`));
   else printContextText(read);
 }
 
@@ -96,7 +105,7 @@ function printContextText({ text, tokens, items, omitted }: SharedContextText): 
 
 const set = command({
   name: "context set",
-  summary: "writes an item, based on the version you saw; for coordinator and memory-keeper",
+  summary: "Create or change an item; requires a keeper role, such as coordinator or memory-keeper",
   args: [...ITEM_ARGS, TEXT_ARG],
   options: {
     ...ITEM_OPTIONS,
@@ -114,10 +123,10 @@ const set = command({
 
 const decide = command({
   name: "context decide",
-  summary: "writes a decision: what was asked, what was chosen, why, and what was not",
+  summary: "Record a decision with its question, choice, reasons and rejected options",
   args: [
-    { name: "key", help: "a lower-case word that stays the same, such as database" },
-    { name: "choice", help: "what was chosen" },
+    { name: "key", help: "stable lower-case key of the decision, such as database" },
+    { name: "choice", help: "chosen option" },
   ],
   options: {
     ...DECISION_OPTIONS,
@@ -162,10 +171,10 @@ const printItem = ({ section, key, version }: ContextItem): void =>
 
 const retire = command({
   name: "context retire",
-  summary: "takes an item out of the shared context, with the reason",
+  summary: "Retire an item of the shared context",
   args: ITEM_ARGS,
   options: {
-    reason: { type: "text", value: "<text>", help: "why it holds no more", required: true },
+    reason: { type: "text", value: "<text>", help: "why it is no longer valid", required: true },
     "based-on": { ...BASED_ON["based-on"], required: true },
     ...AS_OPTION,
     ...STORE_OPTIONS,
@@ -185,11 +194,11 @@ const retire = command({
 
 const changes = command({
   name: "context changes",
-  summary: "what changed in the shared context since a version, oldest first",
+  summary: "List changes of the shared context since a version, oldest first",
   args: [],
   options: {
     after: { type: "number", value: "<version>", help: "only changes after this version" },
-    limit: { type: "number", value: "<n>", help: "at most so many; else 100" },
+    limit: { type: "number", value: "<n>", help: "maximum number of results (default: 100)" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -207,14 +216,14 @@ const changes = command({
 
 const history = command({
   name: "context history",
-  summary: "every version of an item, newest first, with who wrote it and why",
+  summary: "List the versions of an item, newest first",
   args: ITEM_ARGS,
   options: {
-    limit: { type: "number", value: "<n>", help: "how many" },
+    limit: { type: "number", value: "<n>", help: "maximum number of results" },
     after: {
       type: "number",
       value: "<version>",
-      help: "the next page: what the page before printed",
+      help: "cursor of the next page, as printed by the previous one",
     },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -240,8 +249,8 @@ function printChange(change: ContextChange): void {
   if (hidden !== undefined) printLine(bad(`  (${hidden})`));
   if (change.item !== undefined) printLine(`  ${oneLine(itemText(change.item), 2)}`);
   if (reason !== undefined) printLine(dim(`  ${oneLine(reason, 2)}`));
-  if (change.replaced !== undefined) printLine(dim(`  in place of ${change.replaced}`));
-  if (despite.length > 0) printLine(dim(`  in spite of ${despite.join(", ")}`));
+  if (change.replaced !== undefined) printLine(dim(`  replaces ${change.replaced}`));
+  if (despite.length > 0) printLine(dim(`  despite ${despite.join(", ")}`));
 }
 
 function itemText(item: NonNullable<ContextChange["item"]>): string {
@@ -259,11 +268,11 @@ function itemText(item: NonNullable<ContextChange["item"]>): string {
 
 const propose = command({
   name: "context propose",
-  summary: "hands a change of the shared context to somebody who may make it",
+  summary: "Propose a change of the shared context to an agent that may make it",
   args: [...ITEM_ARGS, TEXT_ARG],
   options: {
-    reason: { type: "text", value: "<text>", help: "why it should be so", required: true },
-    retire: { type: "flag", help: "proposes that the item goes" },
+    reason: { type: "text", value: "<text>", help: "reason for the change", required: true },
+    retire: { type: "flag", help: "propose to retire the item" },
     ...ITEM_OPTIONS,
     ...BASED_ON,
     ...AS_OPTION,
@@ -287,7 +296,7 @@ const propose = command({
     await printSent(sent, json, { contradictions });
     if (json) return OK;
     for (const { key: other, choice, by, why } of contradictions) {
-      printLine(bad(`  ${oneLine(`speaks against ${other} ("${choice}", by ${by}): ${why}`, 2)}`));
+      printLine(bad(`  ${oneLine(`conflicts with ${other} ("${choice}", by ${by}): ${why}`, 2)}`));
     }
     return OK;
   },
@@ -295,7 +304,7 @@ const propose = command({
 
 const adopt = command({
   name: "context adopt",
-  summary: "makes the change that accepted work proposes, and completes the work",
+  summary: "Apply the change that accepted work proposes, and complete the work",
   args: [HANDLE],
   options: { ...DESPITE, ...WORK_OPTIONS },
 
@@ -310,18 +319,19 @@ const adopt = command({
       printLine(`${bold("adopted")}  version ${adopted.version}`);
     else if (adopted.kind === "stale") {
       printLine(`${bold("declined")}  ${oneLine(adopted.conflict.message, 10)}`);
-    } else printLine("The proposer has added to it: look at it again, then adopt it again.");
+    } else
+      printLine("The proposer changed the proposal. Read it again, then run this command again.");
     return OK;
   },
 });
 
 const project = command({
   name: "context project",
-  summary: "how the project stands; with --from-git brought up to date first",
-  args: [{ name: "folder", help: "the repository; else the current folder", optional: true }],
+  summary: "Show the project facts; --from-git updates them first",
+  args: [{ name: "folder", help: "repository (default: the current folder)", optional: true }],
   options: {
-    "from-git": { type: "flag", help: "writes branch, files and changes as git knows them" },
-    as: { type: "text", value: "<agent>", help: "who writes it; needed with --from-git" },
+    "from-git": { type: "flag", help: "store the branch, files and changes reported by git" },
+    as: { type: "text", value: "<agent>", help: "agent that writes; required with --from-git" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -331,8 +341,8 @@ const project = command({
       if (folder !== undefined) {
         throw usageError(
           folder,
-          "A folder is for --from-git.",
-          "Write baton context project --from-git …",
+          "<folder> requires --from-git.",
+          "Write baton context project --from-git <folder>.",
         );
       }
       await using hub = await openExisting(choice);
@@ -344,7 +354,7 @@ const project = command({
     const agent = await hub.agent(as, undefined, { lease: "session" });
     const written = await agent.context.project(folder ?? ".");
     if (json) printJson(written);
-    else if (written.length === 0) printLine(dim("All of it is as it was."));
+    else if (written.length === 0) printLine(dim("No changes."));
     else for (const item of written) printItem(item);
     return OK;
   },
@@ -352,8 +362,10 @@ const project = command({
 
 const keepers = command({
   name: "context keepers",
-  summary: "the roles that may change the shared context; given some, from now on these",
-  args: [{ name: "role", help: "who stands first is asked first", optional: true, many: true }],
+  summary: "Show or set the roles that may change the shared context",
+  args: [
+    { name: "role", help: "role; the first one gets proposals first", optional: true, many: true },
+  ],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args, options }) {

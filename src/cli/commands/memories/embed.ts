@@ -6,11 +6,11 @@ import { dim, plural, printJson, printLine, table } from "../../terminal.ts";
 
 export const embed = command({
   name: "embed",
-  summary: "gives every memory its vector, from where it stopped; shows which models have some",
+  summary: "Compute missing embeddings of all memories, and list the models",
   args: [],
   options: {
-    list: { type: "flag", help: "only shows how far each model has come" },
-    drop: { type: "text", value: "<model>", help: "takes the vectors of a model away" },
+    list: { type: "flag", help: "only list models and their progress" },
+    drop: { type: "text", value: "<model>", help: "model to delete the vectors of" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -24,13 +24,13 @@ export const embed = command({
     }
     const models = await hub.index.models();
     if (json) printJson(models);
-    else if (models.length === 0) printLine(dim("No model has vectors here."));
+    else if (models.length === 0) printLine(dim("No embeddings yet."));
     else {
       const rows = models.map(({ model, dimensions, vectors, done, total }) => [
         model,
         plural(vectors, "vector"),
         plural(dimensions, "dimension"),
-        done >= total ? "up to date" : `${done} of ${total} records looked at`,
+        done >= total ? "up to date" : `${done} of ${total} records processed`,
       ]);
       for (const row of table(rows)) printLine(row);
     }

@@ -15,16 +15,32 @@ const FILTER_OPTIONS = ["agent", "branch", "task", "type"] as const;
 
 export const exportCommand: Command = command({
   name: "export",
-  summary: "writes the workspace out, without loss; or some memories; or a MEMORY.md",
-  args: [{ name: "file", help: "where to; else it is printed", optional: true }],
+  summary: "Export the workspace without loss, selected memories, or a MEMORY.md",
+  args: [{ name: "file", help: "output file (default: stdout)", optional: true }],
   options: {
-    markdown: { type: "flag", help: "what is known and still holds, as a document for people" },
-    memories: { type: "flag", help: "memories alone, for reading: cannot be imported" },
-    agent: { type: "text", value: "<name>", help: "with these: what this agent may see" },
-    branch: { type: "text", value: "<name>", help: "with these: what is seen from this branch" },
-    task: { type: "text", value: "<task>", help: "with these: only of this task" },
-    type: { type: "text", value: "<type>", help: "with these: only of this type" },
-    force: { type: "flag", help: "replace the file if there is one" },
+    markdown: { type: "flag", help: "export current memories as a Markdown document" },
+    memories: { type: "flag", help: "export memories only; cannot be imported" },
+    agent: {
+      type: "text",
+      value: "<name>",
+      help: "with --markdown or --memories: what this agent may see",
+    },
+    branch: {
+      type: "text",
+      value: "<name>",
+      help: "with --markdown or --memories: as seen on this branch",
+    },
+    task: {
+      type: "text",
+      value: "<task>",
+      help: "with --markdown or --memories: only of this task",
+    },
+    type: {
+      type: "text",
+      value: "<type>",
+      help: "with --markdown or --memories: only of this type",
+    },
+    force: { type: "flag", help: "overwrite an existing file" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -73,7 +89,7 @@ async function exportAll(
   if (json) printJson(report);
   else {
     const { counts, lines, bytes } = report;
-    printLine(good(`Workspace ${report.workspace} is in ${file}, whole.`));
+    printLine(good(`Exported workspace ${report.workspace} to ${file}.`));
     printLine(
       dim(`${plural(counts.memory, "memory")}, ${plural(lines, "line")}, ${plural(bytes, "byte")}`),
     );
@@ -81,7 +97,7 @@ async function exportAll(
   return OK;
 }
 
-/** Whoever reads it may be slower than we are. */
+/** Prints with backpressure, because the reader of stdout may be slower. */
 async function print(text: string | Readable): Promise<void> {
   await pipeline(typeof text === "string" ? Readable.from([text]) : text, process.stdout, {
     end: false,
@@ -107,13 +123,13 @@ async function writeText(
 const jsonWithoutFile = () =>
   usageError(
     "--json",
-    "--json is about the report, and without a file the export itself is printed.",
-    "Name a file: baton export <file> --json.",
+    "--json prints a report and requires an output file, because stdout contains the export.",
+    "Add a file: baton export <file> --json.",
   );
 
 const filterNotAllowed = (option: string) =>
   usageError(
     `--${option}`,
-    `--${option} chooses among memories, and a full export has everything.`,
-    "Add --memories or --markdown, or leave it out.",
+    `--${option} selects memories and does not apply to a full export.`,
+    "Add --memories or --markdown, or omit the option.",
   );

@@ -12,12 +12,16 @@ import { bad, bold, dim, good, oneLine, plural, printJson, printLine } from "../
 
 export const impact = command({
   name: "impact",
-  summary: "all that came of a memory: records, handoffs that carried it, agents that saw it",
-  args: [{ name: "memory", help: "the memory's id (mem_…)" }],
+  summary: "Show what builds on a memory: records, handoffs and agents that saw it",
+  args: [{ name: "memory", help: "memory id (mem_…)" }],
   options: {
-    as: { type: "text", value: "<agent>", help: "with what this agent may see; else what all may" },
-    depth: { type: "number", value: "<n>", help: "steps to follow" },
-    limit: { type: "number", value: "<n>", help: "records to visit" },
+    as: {
+      type: "text",
+      value: "<agent>",
+      help: "agent to read as (default: only what all agents may see)",
+    },
+    depth: { type: "number", value: "<n>", help: "maximum number of steps to follow" },
+    limit: { type: "number", value: "<n>", help: "maximum number of records to visit" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -55,14 +59,15 @@ function printImpact(found: Impact): void {
     `${open.length} open`,
     `seen by ${plural(agents.length, "agent")}`,
   ];
-  if (hidden > 0) counts.push(`${plural(hidden, "more record")} that cannot be shown`);
+  if (hidden > 0) counts.push(`${plural(hidden, "more record")} not visible to you`);
   const isNothing = downstream.length + agents.length + hidden === 0;
-  printLine(isNothing ? good("Nothing came of it.") : bold(counts.join(", ")));
+  printLine(isNothing ? good("Nothing builds on it.") : bold(counts.join(", ")));
   for (const { memory: at, why } of cut) printLine(dim(`More (${why}): baton impact ${at}`));
-  if (found.more && cut.length === 0) printLine(dim("More: see --depth and --limit."));
+  if (found.more && cut.length === 0)
+    printLine(dim("More results exist: increase --depth or --limit."));
 }
 
-/** Each record below the one it came of. */
+/** Prints each record below the one it is derived from. */
 function printTree({ memory, downstream }: Impact): void {
   const shown = new Set([memory.id, ...downstream.map(({ id }) => id)]);
   const children = Map.groupBy(downstream, ({ via }) =>

@@ -12,14 +12,18 @@ import { dim, good, localTime, plural, printJson, printLine } from "../../termin
 
 export const importCommand: Command = command({
   name: "import",
-  summary: "makes an export a workspace, whole and verified; or takes a MEMORY.md in",
-  args: [{ name: "file", help: "what baton export wrote" }],
+  summary: "Import an exported workspace, or the entries of a MEMORY.md",
+  args: [{ name: "file", help: "file written by baton export, or a Markdown file" }],
   options: {
-    markdown: { type: "flag", help: "the file is a MEMORY.md (or any Markdown with notes)" },
-    agent: { type: "text", value: "<name>", help: "with --markdown: who remembers what is new" },
-    task: { type: "text", value: "<task>", help: "with --markdown: the task of new entries" },
-    type: { type: "text", value: "<type>", help: "with --markdown: their type; else fact" },
-    "dry-run": { type: "flag", help: "only check it, and say what would be done" },
+    markdown: { type: "flag", help: "import a MEMORY.md or any Markdown file with notes" },
+    agent: { type: "text", value: "<name>", help: "with --markdown: author of new entries" },
+    task: { type: "text", value: "<task>", help: "with --markdown: task of new entries" },
+    type: {
+      type: "text",
+      value: "<type>",
+      help: "with --markdown: type of new entries (default: fact)",
+    },
+    "dry-run": { type: "flag", help: "check the file and show what would be imported" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -55,7 +59,7 @@ interface ImportSettings {
   readonly choice: StoreChoice;
 }
 
-/** Looked at before a store is opened for it: a bad file must not leave an empty one behind. */
+/** Checks the file before it opens the store, so that an invalid file does not create an empty store. */
 async function importAll(file: string, { dryRun, json, choice }: ImportSettings): Promise<number> {
   const [{ checkFile }, { resolveLimits }] = await Promise.all([
     import("../../../archive/import.ts"),
@@ -71,7 +75,7 @@ async function importAll(file: string, { dryRun, json, choice }: ImportSettings)
       if (json) printJson({ file, dryRun, workspace, exportedAt, counts });
       else
         printLine(
-          good(`${file} is whole: workspace ${workspace}, ${plural(counts.memory, "memory")}.`),
+          good(`${file} is valid: workspace ${workspace}, ${plural(counts.memory, "memory")}.`),
         );
       return OK;
     }
@@ -95,8 +99,8 @@ function printImport({ kind, workspace, counts, exportedAt }: ImportReport, stor
   ].join(", ");
   printLine(
     kind === "imported"
-      ? good(`Workspace ${workspace} is in ${store}, and was verified.`)
-      : good(`Workspace ${workspace} of ${store} has all of it already.`),
+      ? good(`Imported workspace ${workspace} into ${store} and verified it.`)
+      : good(`Workspace ${workspace} of ${store} already contains this export.`),
   );
   printLine(dim(`${held}; exported ${localTime(exportedAt)}`));
 }
@@ -109,9 +113,9 @@ function printDocument({ taken, unchanged, redacted }: DocumentReport, dryRun: b
     );
   }
   for (const { line, memory } of redacted) {
-    printLine(`${`line ${line}`.padEnd(10)} left alone: ${memory} was redacted`);
+    printLine(`${`line ${line}`.padEnd(10)} skipped: ${memory} was redacted`);
   }
-  const what = dryRun ? "to take in" : "taken in";
+  const what = dryRun ? "to import" : "imported";
   printLine(good(`${taken.length} ${what}, ${unchanged} unchanged.`));
 }
 

@@ -5,11 +5,11 @@ import { dim, oneLine, printJson, printLine, table } from "../../terminal.ts";
 
 export const pin = command({
   name: "pin",
-  summary: "makes a memory travel with every handoff, or no longer (--off); shows which do",
-  args: [{ name: "memory", help: "the memory's id (mem_…)", optional: true }],
+  summary: "Include a memory in every handoff, remove the pin (--off), or list pins",
+  args: [{ name: "memory", help: "memory id (mem_…)", optional: true }],
   options: {
     ...AS_OPTION,
-    off: { type: "flag", help: "takes the pin off" },
+    off: { type: "flag", help: "remove the pin" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -21,7 +21,7 @@ export const pin = command({
       await (off ? agent.memories.unpin(memory) : agent.memories.pin(memory));
     const pinned = await agent.memories.pins();
     if (json) printJson(pinned);
-    else if (pinned.length === 0) printLine(dim("Nothing is pinned."));
+    else if (pinned.length === 0) printLine(dim("No pinned memories."));
     else for (const row of table(pinned.map(rowOf))) printLine(row);
     return OK;
   },

@@ -7,11 +7,11 @@ import { bold, dim, plural, printJson, printLine } from "../../terminal.ts";
 
 export const prune = command({
   name: "prune",
-  summary: "removes traces and events by the rules of retention, and nothing else",
+  summary: "Delete traces and events according to the retention rules",
   args: [],
   options: {
-    "dry-run": { type: "flag", help: "only tell what would go" },
-    as: { type: "text", value: "<agent>", help: "who does it; else the hub itself" },
+    "dry-run": { type: "flag", help: "show what would be deleted" },
+    as: { type: "text", value: "<agent>", help: "agent that acts (default: the hub)" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -34,16 +34,18 @@ export const prune = command({
 
 function printReport({ rules, dryRun, sessions, steps, events, bytes }: PruneReport): void {
   if (Object.keys(rules).length === 0) {
-    printLine(dim("There are no rules: everything is kept. Set some with baton retention."));
+    printLine(dim("No retention rules: everything is kept. Set rules with baton retention."));
     return;
   }
   for (const { session, steps: gone, kept } of sessions) {
-    const why = kept ? dim(", the rest is referred to") : "";
+    const why = kept ? dim(", the other steps are referenced") : "";
     printLine(`  ${session}  ${plural(gone, "step")}${why}`);
   }
   const what = `${plural(steps, "step")} and ${plural(events, "event")}`;
   const room = `${Math.ceil(bytes / 1024)} KB`;
   printLine(
-    dryRun ? `${bold("Would go:")} ${what}, ${room}.` : `${bold("Gone:")} ${what}, ${room} free.`,
+    dryRun
+      ? `${bold("Would delete:")} ${what}, ${room}.`
+      : `${bold("Deleted:")} ${what}, ${room} freed.`,
   );
 }

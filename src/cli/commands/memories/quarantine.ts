@@ -18,25 +18,33 @@ const DEFAULT_LIMIT = 100;
 
 export const quarantine = command({
   name: "quarantine",
-  summary: "takes memories out of every look and tells whoever holds them; lists or lifts that",
-  args: [{ name: "memory", help: "the memories' ids (mem_…)", optional: true, many: true }],
+  summary: "Hide memories and notify agents that hold them; list or lift quarantines",
+  args: [{ name: "memory", help: "memory ids (mem_…)", optional: true, many: true }],
   options: {
-    as: { type: "text", value: "<agent>", help: "who does it, or looks; must be registered" },
-    reason: { type: "text", value: "<text>", help: "why" },
-    downstream: { type: "flag", help: "with all that came of them: see baton impact" },
-    "dry-run": { type: "flag", help: "only say what would be done" },
-    "from-agent": { type: "text", value: "<agent>", help: "all that this agent wrote" },
-    "from-session": { type: "text", value: "<session>", help: "all that this session wrote" },
-    since: { type: "text", value: "<time>", help: "only what was stored since: 2026-01-31T12:00Z" },
-    lift: { type: "flag", help: "puts the memories back in sight" },
+    as: { type: "text", value: "<agent>", help: "agent that acts or reads; must be registered" },
+    reason: { type: "text", value: "<text>", help: "reason" },
+    downstream: { type: "flag", help: "include everything that builds on them; see baton impact" },
+    "dry-run": { type: "flag", help: "show what would be changed" },
+    "from-agent": { type: "text", value: "<agent>", help: "all memories written by this agent" },
+    "from-session": {
+      type: "text",
+      value: "<session>",
+      help: "all memories written in this session",
+    },
+    since: { type: "text", value: "<time>", help: "only memories stored since: 2026-01-31T12:00Z" },
+    lift: { type: "flag", help: "lift the quarantine, so that the memories are visible again" },
     record: {
       type: "text",
       value: "<memory>",
-      help: "with --lift: all that this record says so of",
+      help: "with --lift: all memories of this quarantine record",
     },
-    list: { type: "flag", help: "shows what is quarantined, by whom and why" },
-    limit: { type: "number", value: "<n>", help: `how many to list; else ${DEFAULT_LIMIT}` },
-    after: { type: "text", value: "<memory>", help: "only behind this one: the next page" },
+    list: { type: "flag", help: "list quarantined memories with agent and reason" },
+    limit: {
+      type: "number",
+      value: "<n>",
+      help: `with --list: maximum number of results (default: ${DEFAULT_LIMIT})`,
+    },
+    after: { type: "text", value: "<memory>", help: "with --list: cursor of the next page" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -58,7 +66,7 @@ export const quarantine = command({
           reason,
           omitUndefined({ downstream, dryRun }),
         );
-    const how = lift ? "put back in sight" : "quarantined";
+    const how = lift ? "made visible again" : "quarantined";
     if (json) printJson(done);
     else printQuarantineResult(done, dryRun ? `would be ${how}` : how);
     return OK;
@@ -88,44 +96,44 @@ function targetOf(ids: readonly string[], options: TargetOptions): LiftTarget {
 const targetRequired = (lift: boolean) =>
   usageError(
     "memory",
-    `baton quarantine needs <memory>…, --from-agent or --from-session${lift ? ", or --record" : ""}, one of them.`,
+    `baton quarantine needs <memory>…, --from-agent or --from-session${lift ? ", or --record" : ""}; pass exactly one.`,
     `Write baton quarantine${lift ? " --lift" : ""} mem_… --as <agent> --reason <text>.`,
   );
 
 const sinceNeedsOwner = () =>
   usageError(
     "--since",
-    "--since goes with --from-agent or --from-session.",
-    "Leave it out, or name whose memories are meant.",
+    "--since requires --from-agent or --from-session.",
+    "Add --from-agent <agent> or --from-session <session>, or omit --since.",
   );
 
 const recordNeedsLift = () =>
   usageError(
     "--record",
-    "--record goes with --lift: it names the quarantine that is undone.",
+    "--record requires --lift: it names the quarantine to lift.",
     "Write baton quarantine --lift --record mem_… --as <agent> --reason <text>.",
   );
 
 const liftHasNoDownstream = () =>
   usageError(
     "--downstream",
-    "--lift does not follow what came of a memory.",
-    "Lift what one quarantine took, with all that came of it: --lift --record mem_…",
+    "--lift and --downstream cannot be combined.",
+    "Lift a whole quarantine, including what built on its memories: --lift --record mem_…",
   );
 
 function printQuarantineResult(done: QuarantineResult, how: string): void {
   const { memories, already, hidden, records, deliveries } = done;
   printLine(bold(`${plural(memories.length + hidden, "memory")} ${how}.`));
   for (const id of memories) printLine(`  ${id}`);
-  if (hidden > 0) printLine(`  and ${hidden} that only others may see`);
+  if (hidden > 0) printLine(`  and ${hidden} not visible to you`);
   if (already.length > 0)
     printLine(
       dim(
-        `${plural(already.length, "memory")} ${already.length === 1 ? "was" : "were"} so before.`,
+        `${plural(already.length, "memory")} ${already.length === 1 ? "was" : "were"} already in this state.`,
       ),
     );
   if (deliveries.length > 0) {
-    printLine(`${plural(deliveries.length, "open delivery")} told:`);
+    printLine(`${plural(deliveries.length, "open delivery")} notified:`);
     for (const id of deliveries) printLine(`  ${id}`);
   }
   for (const id of records) printLine(dim(`Recorded as ${id}`));
@@ -146,7 +154,7 @@ async function printList(options: ListOptions): Promise<number> {
   const reader = as === undefined ? hub : await hub.agent(as);
   const found = await reader.memories.quarantined({ limit, ...omitUndefined({ after }) });
   if (json) printJson(found);
-  else if (found.items.length === 0) printLine(dim("Nothing is quarantined."));
+  else if (found.items.length === 0) printLine(dim("No quarantined memories."));
   else {
     for (const { memory, by, at, reason } of found.items) {
       printLine(`${bold(memory)}  ${localTime(at)}`);

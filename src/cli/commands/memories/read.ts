@@ -12,19 +12,23 @@ import { usageError } from "../../usage-error.ts";
 
 export const read = command({
   name: "read",
-  summary: "read a memory or a part of an envelope by its id",
-  args: [{ name: "memory", help: "mem_…, env_… or env_…#part; with --of also a short id" }],
+  summary: "Read a memory or a part of an envelope by its id",
+  args: [{ name: "memory", help: "id: mem_…, env_… or env_…#part; with --of also a short id" }],
   options: {
     as: READER_OPTIONS.as,
     "as-of": READER_OPTIONS["as-of"],
     level: {
       type: "text",
       value: "<level>",
-      help: `how much of it: ${LEVELS.join(", ")}; else all`,
+      help: `level of detail: ${LEVELS.join(", ")} (default: full)`,
       choices: LEVELS,
     },
-    of: { type: "text", value: "<delivery>", help: "the delivery in whose view it has a short id" },
-    freshest: { type: "flag", help: "what holds in its place, where it was superseded" },
+    of: {
+      type: "text",
+      value: "<delivery>",
+      help: "delivery of the view that contains the short id",
+    },
+    freshest: { type: "flag", help: "read the memory that superseded it, if there is one" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -52,29 +56,29 @@ export const read = command({
 const viewRequired = (id: string) =>
   usageError(
     "--of",
-    `${id} is a short id, of one view.`,
-    `Say of which: baton read ${id} --of dlv_…`,
+    `${id} is a short id, which is valid only in one view.`,
+    `Add the delivery of the view: baton read ${id} --of dlv_…`,
   );
 
 const TEXT_SOURCES: Readonly<Record<Exclude<ReadMemory["textBy"], "record" | undefined>, string>> =
   {
-    sender: "in its sender's words",
-    summary: "as a stored summary says it",
-    model: "in a model's words",
-    extract: "in its own sentences",
+    sender: "summary by the sender",
+    summary: "stored summary",
+    model: "summary by a model",
+    extract: "extract of its sentences",
   };
 
 function printMemory(memory: ReadMemory): void {
   const { type, agent, task, storedAt, branch, seq, scope, redacted, insteadOf, textBy } = memory;
   const about = task === undefined ? "" : ` on ${task}`;
   const place = `, ${localTime(storedAt)}, ${seq} of ${branch}`;
-  const open = scope === undefined || scope === "team" ? "" : `, for the ${scope} only`;
+  const open = scope === undefined || scope === "team" ? "" : `, visible to the ${scope} only`;
   printLine(`${bold(type)}  ${agent}${about}${dim(`${place}${open}`)}`);
-  if (insteadOf !== undefined) printLine(dim(`${memory.id} holds instead of ${insteadOf}`));
+  if (insteadOf !== undefined) printLine(dim(`${memory.id} supersedes ${insteadOf}`));
   const text = memory.text ?? memory.content;
   printLine(printable(redacted ? `(redacted by ${redacted.by}: ${redacted.reason})` : text));
   if (textBy !== undefined && textBy !== "record") {
-    const whole = memory.value === undefined ? `; all of it: baton read ${memory.id}` : "";
+    const whole = memory.value === undefined ? `; full text: baton read ${memory.id}` : "";
     printLine(dim(`${TEXT_SOURCES[textBy]}${whole}`));
   }
   for (const { kind, to } of memory.relations ?? []) printLine(dim(`${kind} ${to}`));

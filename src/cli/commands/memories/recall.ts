@@ -19,15 +19,19 @@ import { age, bad, bold, dim, printable, printJson, printLine } from "../../term
 
 const DEFAULT_LIMIT = 10;
 const WIDTH = 100;
-/** Two lines of a terminal for what it says. */
+/** Lines of text printed per hit. */
 const LINES = 2;
 
 const OPTIONS = {
   task: { type: "texts", value: "<task>", help: "only of this task" },
   agent: { type: "texts", value: "<name>", help: "only by this agent (or alias)" },
   type: { type: "texts", value: "<type>", help: "only of this type: decision, lesson, …" },
-  tag: { type: "texts", value: "<tag>", help: "only with this tag; of several, with all" },
-  concept: { type: "texts", value: "<concept>", help: "only about this; of several, about all" },
+  tag: { type: "texts", value: "<tag>", help: "only with this tag; if repeated, with all of them" },
+  concept: {
+    type: "texts",
+    value: "<concept>",
+    help: "only about this concept; if repeated, about all of them",
+  },
   session: { type: "texts", value: "<name>", help: "only of this session" },
   run: { type: "texts", value: "<name>", help: "only of this run" },
   scope: {
@@ -36,27 +40,35 @@ const OPTIONS = {
     help: "only of this scope: agent, session, user, team",
   },
   "from-branch": { type: "texts", value: "<name>", help: "only written on this branch" },
-  "min-importance": { type: "text", value: "<0…1>", help: "only at least this important" },
-  "min-confidence": { type: "text", value: "<0…1>", help: "only at least this sure" },
+  "min-importance": { type: "text", value: "<0…1>", help: "minimum importance" },
+  "min-confidence": { type: "text", value: "<0…1>", help: "minimum confidence" },
   since: { type: "duration", value: "<time>", help: "only of the last 15m, 2h, …" },
   until: { type: "duration", value: "<time>", help: "only older than 15m, 2h, …" },
-  "valid-at": { type: "text", value: "<time>", help: "only what is true then: 2026-01-31T12:00Z" },
+  "valid-at": {
+    type: "text",
+    value: "<time>",
+    help: "only memories valid at this time: 2026-01-31T12:00Z",
+  },
   depth: {
     type: "number",
     value: "<n>",
-    help: "how far to follow relations, 0 to 3; default: 1",
+    help: "number of relations to follow, 0 to 3 (default: 1)",
   },
   visits: {
     type: "number",
     value: "<n>",
-    help: "how many records to visit on the way; default: 200",
+    help: "maximum number of records to visit (default: 200)",
   },
-  traces: { type: "flag", help: "include what agents did, step by step" },
-  current: { type: "flag", help: "leave out what was superseded instead of marking it" },
-  "words-only": { type: "flag", help: "not by meaning" },
-  limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+  traces: { type: "flag", help: "include steps of traces" },
+  current: { type: "flag", help: "omit superseded memories instead of marking them" },
+  "words-only": { type: "flag", help: "search by words only, without embeddings" },
+  limit: {
+    type: "number",
+    value: "<n>",
+    help: `maximum number of results (default: ${DEFAULT_LIMIT})`,
+  },
   ...AFTER_OPTION,
-  explain: { type: "flag", help: "with the numbers each place is made of" },
+  explain: { type: "flag", help: "show how each score is computed" },
   ...READER_OPTIONS,
   ...STORE_OPTIONS,
   ...JSON_OPTION,
@@ -64,8 +76,8 @@ const OPTIONS = {
 
 export const recall = command({
   name: "recall",
-  summary: "Find the memories that answer a question, best first, each with why",
-  args: [{ name: "question", help: 'in quotes: "why did we choose REST?"' }],
+  summary: "Find memories that answer a question, best first, with reasons",
+  args: [{ name: "question", help: 'question in quotes: "why did we choose REST?"' }],
   options: OPTIONS,
 
   async run({ args: [question = ""], options }) {
@@ -108,16 +120,16 @@ function printHits(
   { items: hits, next, index, meaning }: RecallResult,
   { explain, offset }: { explain: boolean; offset: number },
 ): void {
-  if (hits.length === 0) printLine(dim("Nothing remembered answers this."));
+  if (hits.length === 0) printLine(dim("No matching memories."));
   for (const [n, hit] of hits.entries()) {
     printHit(hit, offset < 0 ? "•" : String(n + 1));
     if (explain) printScoreParts(hit);
   }
   printMore(next);
   if (index.records - index.indexed > 20_000) {
-    printLine(dim(`The index is being made: ${index.indexed} of ${index.records} records.`));
+    printLine(dim(`Indexing in progress: ${index.indexed} of ${index.records} records.`));
   }
-  if (explain) printLine(dim(`By meaning: ${meaning}.`));
+  if (explain) printLine(dim(`Search by meaning: ${meaning}.`));
 }
 
 function printHit(hit: Hit, number: string): void {

@@ -20,7 +20,11 @@ export const recent = command({
     type: { type: "text", value: "<type>", help: "only of this type: plan, decision, handoff, …" },
     tag: { type: "text", value: "<tag>", help: "only with this tag" },
     session: { type: "text", value: "<name>", help: "only of this session" },
-    limit: { type: "number", value: "<n>", help: `how many; else ${DEFAULT_LIMIT}` },
+    limit: {
+      type: "number",
+      value: "<n>",
+      help: `maximum number of results (default: ${DEFAULT_LIMIT})`,
+    },
     ...AFTER_OPTION,
     ...READER_OPTIONS,
     ...STORE_OPTIONS,
@@ -45,9 +49,9 @@ export const recent = command({
   },
 });
 
-/** Oldest first: the newest stands where the eye is, at the end. */
+/** Prints oldest first, so that the newest memory is next to the prompt. */
 function printMemories(memories: readonly RecentMemory[]): void {
-  if (memories.length === 0) printLine(dim("Nothing remembered that fits."));
+  if (memories.length === 0) printLine(dim("No matching memories."));
   for (const memory of memories.toReversed()) {
     const { id, seq, type, agent, task, storedAt, content, redacted, superseded } = memory;
     const about = task === undefined ? "" : ` on ${task}`;

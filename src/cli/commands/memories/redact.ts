@@ -9,15 +9,15 @@ import { usageError } from "../../usage-error.ts";
 
 export const redact = command({
   name: "redact",
-  summary: "takes a leaked secret away for good, by ids or wherever its text stands",
+  summary: "Erase a leaked secret permanently, by ids or by its text",
   args: [],
   options: {
     ...AS_OPTION,
-    reason: { type: "text", value: "<text>", help: "why; stays on the chain", required: true },
-    id: { type: "texts", value: "<id>", help: "a memory (mem_…) or an envelope (env_…)" },
-    text: { type: "text", value: "<text>", help: "the secret itself" },
-    stdin: { type: "flag", help: "reads the secret from standard input" },
-    "dry-run": { type: "flag", help: "says what would be erased, and changes nothing" },
+    reason: { type: "text", value: "<text>", help: "reason, stored on the chain", required: true },
+    id: { type: "texts", value: "<id>", help: "memory (mem_…) or envelope (env_…) to erase" },
+    text: { type: "text", value: "<text>", help: "secret to find and erase" },
+    stdin: { type: "flag", help: "read the secret from standard input" },
+    "dry-run": { type: "flag", help: "show what would be erased" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -50,40 +50,40 @@ function targetOf({ id, text, stdin }: TargetOptions): RedactTarget {
   if ([id, text, stdin].filter((given) => given !== undefined).length !== 1) {
     throw usageError(
       "--id",
-      "baton redact needs --id, --text or --stdin, one of them.",
-      "Write --id mem_… for what holds the secret, or pipe the secret into baton redact --stdin.",
+      "baton redact needs exactly one of --id, --text and --stdin.",
+      "Pass --id mem_… of the record that contains the secret, or pipe the secret into baton redact --stdin.",
     );
   }
   if (id !== undefined) return { ids: [...id] };
   return { text: text ?? readSecretFromStdin() };
 }
 
-/** A secret that is typed into a command line stands in the shell's history. */
+/** Reads the secret from stdin, because an option value would end up in the shell history. */
 function readSecretFromStdin(): string {
   return readFileSync(0, "utf8").replace(/\r?\n$/, "");
 }
 
 const NOT_ERASED_REASONS = {
-  already: "was redacted before",
-  name: "has it in a name, which other records stand on",
-  vouches: "is a record that others are believed because of",
+  already: "is already redacted",
+  name: "contains it in a name that other records depend on",
+  vouches: "is needed to verify other records",
   damaged: "cannot be read; see baton verify",
-  version: "is of a version that a newer Baton can read",
+  version: "has a version that requires a newer Baton",
 } as const satisfies Record<RedactReport["left"][number]["why"], string>;
 
 function printReport(report: RedactReport): void {
   const { dryRun, erased, left, hidden, records, beyond } = report;
   const count = erased.length + hidden.erased;
   const what = plural(count, "text");
-  if (count === 0) printLine(dim("Nothing of it was found that is not redacted already."));
+  if (count === 0) printLine(dim("No matching text that is not already redacted."));
   else printLine(dryRun ? `${what} would be erased:` : good(`${what} erased:`));
   for (const { kind, id } of erased) printLine(printable(`  ${kind} ${id}`));
-  if (hidden.erased > 0) printLine(`  and ${hidden.erased} that only others may see`);
+  if (hidden.erased > 0) printLine(`  and ${hidden.erased} not visible to you`);
   for (const { kind, id, why } of left)
-    printLine(bad(printable(`  left: ${kind} ${id} ${NOT_ERASED_REASONS[why]}`)));
-  if (hidden.left > 0) printLine(bad(`  left: ${hidden.left} that only others may see`));
-  if (records.length > 0) printLine(dim(`recorded as ${records.join(", ")}`));
+    printLine(bad(printable(`  not erased: ${kind} ${id} ${NOT_ERASED_REASONS[why]}`)));
+  if (hidden.left > 0) printLine(bad(`  not erased: ${hidden.left} not visible to you`));
+  if (records.length > 0) printLine(dim(`Recorded as ${records.join(", ")}`));
   if (dryRun) return;
-  printLine("Out of reach, so change the secret as well:");
+  printLine("Also rotate the secret. Baton cannot erase it from:");
   for (const each of beyond) printLine(`  ${each}`);
 }

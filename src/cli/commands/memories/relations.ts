@@ -16,7 +16,7 @@ const DIRECTIONS = ["in", "out"] as const;
 export const relations = command({
   name: "relations",
   summary: "List the relations of a memory to others, oldest first",
-  args: [{ name: "memory", help: "the memory's id (mem_…)" }],
+  args: [{ name: "memory", help: "memory id (mem_…)" }],
   options: {
     ...AS_OPTION,
     branch: READER_OPTIONS.branch,
@@ -24,7 +24,7 @@ export const relations = command({
     direction: {
       type: "text",
       value: "<direction>",
-      help: "out: where it points; in: what points to it; default: out",
+      help: "out: relations of the memory; in: relations to it (default: out)",
       choices: DIRECTIONS,
     },
     kind: {
@@ -32,8 +32,12 @@ export const relations = command({
       value: "<kind>",
       help: `only of this kind: ${RELATION_KINDS.join(", ")}`,
     },
-    at: { type: "text", value: "<time>", help: "only those valid then: 2026-01-31T12:00Z" },
-    limit: { type: "number", value: "<n>", help: "how many; default: 100" },
+    at: {
+      type: "text",
+      value: "<time>",
+      help: "only relations valid at this time: 2026-01-31T12:00Z",
+    },
+    limit: { type: "number", value: "<n>", help: "maximum number of results (default: 100)" },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -63,7 +67,7 @@ export const relations = command({
 });
 
 function kindOf(kind: string): RelationKind {
-  const message = `--kind is "${kind}", which is not a kind of relation.`;
+  const message = `Invalid --kind "${kind}": unknown kind of relation.`;
   requireChoice(kind, RELATION_KINDS, { message, path: "--kind" });
   return kind as RelationKind;
 }

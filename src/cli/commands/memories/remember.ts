@@ -10,22 +10,22 @@ import { usageError } from "../../usage-error.ts";
 
 export const remember = command({
   name: "remember",
-  summary: "Write a memory, and show what was known before",
-  args: [{ name: "text", help: "what to remember, in quotes" }],
+  summary: "Store a memory and show similar ones",
+  args: [{ name: "text", help: "content of the memory, in quotes" }],
   options: {
     agent: {
       type: "text",
       value: "<name>",
-      help: "who writes it; must be registered",
+      help: "author; must be registered",
       required: true,
     },
-    task: { type: "text", value: "<task>", help: "the task it is about" },
-    type: { type: "text", value: "<type>", help: "decision, finding, lesson, …; default: fact" },
+    task: { type: "text", value: "<task>", help: "task it is about" },
+    type: { type: "text", value: "<type>", help: "decision, finding, lesson, … (default: fact)" },
     ...MEMORY_OPTIONS,
-    branch: { type: "text", value: "<name>", help: "write on this branch; default: main" },
-    strict: { type: "flag", help: "write nothing when it is known already" },
-    force: { type: "flag", help: "do not check what is known" },
-    "dry-run": { type: "flag", help: "write nothing, show what is known" },
+    branch: { type: "text", value: "<name>", help: "branch to write on (default: main)" },
+    strict: { type: "flag", help: "store nothing if it is already known" },
+    force: { type: "flag", help: "store it without checking for similar memories" },
+    "dry-run": { type: "flag", help: "store nothing and show similar memories" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -35,7 +35,7 @@ export const remember = command({
     const dryRun = options["dry-run"];
     if (force && (strict || dryRun)) {
       const other = strict ? "--strict" : "--dry-run";
-      throw usageError("--force", `${other} and --force exclude each other.`, "Leave one out.");
+      throw usageError("--force", `${other} and --force cannot be combined.`, "Pass one of them.");
     }
     const input = { ...memoryInputOf(content, options), ...omitUndefined({ task, type }) };
     await using hub = await openExisting({ store, workspace });
@@ -44,7 +44,7 @@ export const remember = command({
     if (dryRun) {
       const known = await writer.memories.similar(input);
       if (json) printJson(known);
-      else if (known.length === 0) printLine("Nothing is known of it.");
+      else if (known.length === 0) printLine("No similar memories.");
       else printSimilarMemories(known);
       return OK;
     }

@@ -6,14 +6,22 @@ import { bold, dim, printJson, printLine } from "../../terminal.ts";
 
 export const retention = command({
   name: "retention",
-  summary: "shows how long traces and events are kept, or sets it: the rules named, and no others",
+  summary: "Show or set how long traces and events are kept; setting replaces all rules",
   args: [],
   options: {
-    "trace-days": { type: "number", value: "<n>", help: "traces whose last step is older may go" },
-    "trace-sessions": { type: "number", value: "<n>", help: "traces of so many sessions stay" },
-    "event-days": { type: "number", value: "<n>", help: "events that are older may go" },
-    "event-keep": { type: "number", value: "<n>", help: "so many events stay" },
-    forever: { type: "flag", help: "takes all rules away" },
+    "trace-days": {
+      type: "number",
+      value: "<n>",
+      help: "maximum age of traces in days, by their last step",
+    },
+    "trace-sessions": {
+      type: "number",
+      value: "<n>",
+      help: "maximum number of sessions with traces",
+    },
+    "event-days": { type: "number", value: "<n>", help: "maximum age of events in days" },
+    "event-keep": { type: "number", value: "<n>", help: "maximum number of events" },
+    forever: { type: "flag", help: "delete all rules" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -34,7 +42,7 @@ export const retention = command({
   },
 });
 
-/** Without what was not given; undefined when nothing was. */
+/** Returns the fields that are set; undefined if there are none. */
 function definedFieldsOf<T extends object>(
   given: T,
 ): { [Key in keyof T]: NonNullable<T[Key]> } | undefined {
@@ -47,13 +55,13 @@ function definedFieldsOf<T extends object>(
 function printRules({ traces = {}, events = {} }: RetentionRules): void {
   printLine(`${bold("traces")}  ${retentionText(traces.days, traces.sessions, "sessions")}`);
   printLine(`${bold("events")}  ${retentionText(events.days, events.keep, "events")}`);
-  printLine(dim("Carried out by baton prune."));
+  printLine(dim("Applied by baton prune."));
 }
 
 function retentionText(days: number | undefined, most: number | undefined, what: string): string {
   const rules = [
     ...(days === undefined ? [] : [`${days} days`]),
-    ...(most === undefined ? [] : [`${most} ${what} at most`]),
+    ...(most === undefined ? [] : [`at most ${most} ${what}`]),
   ];
-  return rules.length === 0 ? "kept for ever" : `kept for ${rules.join(", ")}`;
+  return rules.length === 0 ? "kept forever" : `kept for ${rules.join(", ")}`;
 }

@@ -17,16 +17,20 @@ import {
 
 export const secrets = command({
   name: "secrets",
-  summary: "shows where secrets were redacted, and what is done about them, or sets it",
+  summary: "Show detected secrets and show or set the policy for them",
   args: [],
   options: {
     policy: {
       type: "text",
       value: "<rule>",
-      help: "redact, refuse or allow, in this workspace from now on",
+      help: "new policy of the workspace: redact, refuse or allow",
       choices: SECRET_MODES,
     },
-    limit: { type: "number", value: "<n>", help: "so many of the newest; 100 unless said" },
+    limit: {
+      type: "number",
+      value: "<n>",
+      help: "number of newest findings to show (default: 100)",
+    },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -44,15 +48,15 @@ export const secrets = command({
 });
 
 const POLICY_TEXTS: Readonly<Record<SecretMode, string>> = {
-  allow: "are stored as they are",
-  redact: "are replaced by what they are before anything is stored",
-  refuse: "are refused: nothing of the call is stored",
+  allow: "are stored unchanged",
+  redact: "are replaced with their kind before they are stored",
+  refuse: "are refused: the whole call stores nothing",
 };
 
 function printReport(policy: SecretMode, { total, byKind, found }: SecretsReport): void {
   printLine(`${bold(policy)}  ${dim(`keys, passwords and tokens ${POLICY_TEXTS[policy]}`)}`);
   if (total === 0) {
-    printLine("None was found.");
+    printLine("No secrets were found.");
     return;
   }
   const rows = found.map(({ kind, path, in: { kind: what, id }, at, by }) => [

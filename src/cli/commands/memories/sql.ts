@@ -5,16 +5,16 @@ import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting } from "../../store.ts";
 import { bold, dim, oneLine, plural, printJson, printLine, table } from "../../terminal.ts";
 
-/** A cell of a table; the whole of it is in --json. */
+/** Maximum characters of a table cell; --json prints full values. */
 const CELL = 60;
 
 export const sql = command({
   name: "sql",
-  summary: "one read-only query over the workspace's views; without one, which views there are",
+  summary: "Run a read-only SQL query on the workspace's views, or list the views",
   args: [
     {
       name: "query",
-      help: "a select; ? or $1 stand for parameters. Alone, a view's name lists its columns",
+      help: "select statement with ? or $1 as parameters, or the name of a view to list its columns",
       optional: true,
     },
   ],
@@ -22,12 +22,12 @@ export const sql = command({
     param: {
       type: "texts",
       value: "<value>",
-      help: 'for the next ?: JSON (a number, [0.1, …], {"text": "…"}), or else a text',
+      help: 'value of the next parameter, as JSON (a number, [0.1, …], {"text": "…"}) or text',
     },
-    as: { type: "text", value: "<agent>", help: "whose private records are seen too" },
-    traces: { type: "flag", help: "also the steps of sessions' traces" },
-    limit: { type: "number", value: "<n>", help: "the most rows; more are an error" },
-    timeout: { type: "duration", value: "<time>", help: "how long it may run, for instance 2s" },
+    as: { type: "text", value: "<agent>", help: "agent to read as; includes its private records" },
+    traces: { type: "flag", help: "include steps of traces" },
+    limit: { type: "number", value: "<n>", help: "maximum number of rows; more are an error" },
+    timeout: { type: "duration", value: "<time>", help: "maximum running time, such as 2s" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
@@ -42,7 +42,7 @@ export const sql = command({
     await using hub = await openExisting(options);
     const reader = as === undefined ? hub : await hub.agent(as);
     const answer = await reader.memories.sql(query, {
-      params: param.map(parameterOf) as string[], // The library says what is wrong with one.
+      params: param.map(parameterOf) as string[], // The library validates them.
       ...omitUndefined({ limit, timeoutMs: timeout, traces }),
     });
     if (json) printJson(answer);

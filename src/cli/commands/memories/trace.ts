@@ -12,10 +12,14 @@ const STEPS = 100;
 
 const list = command({
   name: "trace list",
-  summary: "the sessions that left a trace, the one heard of last at the end",
+  summary: "List sessions with a trace, most recently active last",
   args: [],
   options: {
-    limit: { type: "number", value: "<n>", help: `how many; else ${SESSIONS}` },
+    limit: {
+      type: "number",
+      value: "<n>",
+      help: `maximum number of results (default: ${SESSIONS})`,
+    },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -26,7 +30,7 @@ const list = command({
     await using hub = await openExisting(options);
     const page = await hub.traces.sessions({ limit, ...(after !== undefined && { after }) });
     if (json) printJson(page);
-    else if (page.items.length === 0) printLine(dim("No session has left a trace."));
+    else if (page.items.length === 0) printLine(dim("No traces."));
     else for (const session of page.items.toReversed()) printSession(session);
     if (!json) printMore(page.next);
     return OK;
@@ -44,13 +48,13 @@ function printSession({ session, agent, task, steps, pruned, until }: TraceInfo)
 
 const show = command({
   name: "trace show",
-  summary: "what agents did, step by step, the newest at the end",
-  args: [{ name: "session", help: "only of this session", optional: true }],
+  summary: "Show the steps of traces, newest last",
+  args: [{ name: "session", help: "only steps of this session", optional: true }],
   options: {
     task: { type: "text", value: "<task>", help: "only of this task" },
     agent: { type: "text", value: "<name>", help: "only by this agent (or alias)" },
     tag: { type: "text", value: "<tag>", help: "only with this tag" },
-    limit: { type: "number", value: "<n>", help: `how many; else ${STEPS}` },
+    limit: { type: "number", value: "<n>", help: `maximum number of results (default: ${STEPS})` },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,

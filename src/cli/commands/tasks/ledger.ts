@@ -14,11 +14,11 @@ import { bold, dim, localTime, oneLine, printJson, printLine } from "../../termi
 import { usageError } from "../../usage-error.ts";
 import { openForWork } from "../../work-by-handle.ts";
 
-const TASK = { name: "task", help: "the task's name" } as const;
+const TASK = { name: "task", help: "task name" } as const;
 
 const show = command({
   name: "ledger",
-  summary: "what follows a task to its end: what holds, since when, by whom, and what was released",
+  summary: "Show the ledger of a task: intent, constraints, decisions, progress and releases",
   args: [TASK],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -34,11 +34,11 @@ const show = command({
 
 const release = command({
   name: "ledger release",
-  summary: "release a constraint, a decision or progress from a task's ledger, with the reason",
-  args: [TASK, { name: "id", help: "the id, as baton ledger shows it" }],
+  summary: "Release a constraint, a decision or progress from a task's ledger",
+  args: [TASK, { name: "id", help: "id of the item, as printed by baton ledger" }],
   options: {
-    reason: { type: "text", value: "<text>", help: "why it no longer holds", required: true },
-    decided: { type: "text", value: "<text>", help: "of a decision: what was chosen" },
+    reason: { type: "text", value: "<text>", help: "why it no longer applies", required: true },
+    decided: { type: "text", value: "<text>", help: "decisions: the chosen option" },
     ...AS_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -56,19 +56,24 @@ const release = command({
 
 const releasers = command({
   name: "ledger releasers",
-  summary: "the roles that may release what others have set, and close tasks; sets them",
+  summary: "Show or set the roles that may release items of others and close tasks",
   args: [
-    { name: "role", help: "from now on these; else they are shown", optional: true, many: true },
+    {
+      name: "role",
+      help: "new list of roles; default: show the current ones",
+      optional: true,
+      many: true,
+    },
   ],
   options: {
-    none: { type: "flag", help: "from now on only whoever set something" },
+    none: { type: "flag", help: "allow only the author of an item to release it" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ args, options: { none, json, ...choice } }) {
     if (none && args.length > 0) {
-      throw usageError("--none", "--none goes without roles.", "Say the roles, or --none.");
+      throw usageError("--none", "--none cannot be combined with roles.", "Pass roles or --none.");
     }
     await using hub = await openExisting(choice);
     const roles = (
@@ -77,7 +82,7 @@ const releasers = command({
         : hub.settings.get())
     ).releasers;
     if (json) printJson(roles);
-    else if (roles.length === 0) printLine(dim("Only whoever set something may release it."));
+    else if (roles.length === 0) printLine(dim("Only the author of an item may release it."));
     else for (const role of roles) printLine(role);
     return OK;
   },
@@ -98,7 +103,7 @@ function printLedger(ledger: Ledger): void {
   printField("must", constraints.map(constraintLine));
   printField("undecided", decisions.map(decisionLine));
   printField("blocked", reported("blocked"));
-  printField("not to redo", reported("doNotRedo"));
+  printField("do not redo", reported("doNotRedo"));
   printField("done", reported("done"));
   printField("released", released.map(releaseLine));
 }

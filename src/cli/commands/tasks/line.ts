@@ -11,8 +11,8 @@ import { bold, dim, localTime, oneLine, plural, printJson, printLine } from "../
 
 export const line = command({
   name: "line",
-  summary: "a task's handoffs in order, each with where it stands",
-  args: [{ name: "task", help: "the task's name" }],
+  summary: "Show the handoffs of a task in order, each with its state",
+  args: [{ name: "task", help: "task name" }],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [task = ""], options }) {
@@ -35,11 +35,11 @@ async function printStep(hub: Hub, { envelope, deliveries }: LineStep): Promise<
   for (const delivery of deliveries) {
     printField("delivery", [delivery.id]);
     printField("state", [stateOf(delivery)]);
-    printField("tries", (await hub.deliveries.attempts(delivery.id)).map(attemptOf));
+    printField("attempts", (await hub.deliveries.attempts(delivery.id)).map(attemptOf));
   }
 }
 
-/** Times count from sending. */
+/** Formats the state of a delivery, with times relative to sending. */
 function stateOf({ state, attempt, maxAttempts, ...at }: Delivery): string {
   const later = [
     ["accepted", at.acceptedAt],

@@ -1,3 +1,4 @@
+/** The commands `baton reservations`, `reserve` and `unreserve`. */
 import type { Reservation } from "../../../coordination/reservations/reservation.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import type { Work } from "../../../hub/work.ts";
@@ -18,18 +19,22 @@ import { holderAt, openForWork, WORK_OPTIONS } from "../../work-by-handle.ts";
 
 const WORK: ArgumentSpec = {
   name: "work",
-  help: "what baton accept gave (dlv_…#n), or the delivery's id",
+  help: "handle printed by baton accept (dlv_…#n), or the delivery id",
 };
 
 export const reservations = command({
   name: "reservations",
-  summary: "who works on which files and resources now",
+  summary: "List current reservations of files and resources",
   args: [],
   options: {
-    touching: { type: "texts", value: "<glob>", help: "only what can mean the same as this" },
+    touching: {
+      type: "texts",
+      value: "<glob>",
+      help: "only reservations that overlap with this glob",
+    },
     agent: { type: "text", value: "<agent>", help: "only of this agent" },
     task: { type: "text", value: "<task>", help: "only for this task" },
-    limit: { type: "number", value: "<n>", help: "how many" },
+    limit: { type: "number", value: "<n>", help: "maximum number of results" },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -50,19 +55,19 @@ export const reservations = command({
 
 export const reserve = command({
   name: "reserve",
-  summary: "says which files and resources accepted work is on, and tells who else works there",
+  summary: "Reserve files and resources for accepted work, and show conflicts",
   args: [
     WORK,
     {
       name: "glob",
-      help: "src/auth/**, db:users, …; else what the handoff says it will touch",
+      help: "src/auth/**, db:users, … (default: what the handoff touches)",
       optional: true,
       many: true,
     },
   ],
   options: {
-    shared: { type: "flag", help: "does not mind others that share" },
-    note: { type: "text", value: "<text>", help: "what for" },
+    shared: { type: "flag", help: "allow other shared reservations" },
+    note: { type: "text", value: "<text>", help: "purpose" },
     ...WORK_OPTIONS,
   },
 
@@ -85,7 +90,7 @@ export const reserve = command({
 
 export const unreserve = command({
   name: "unreserve",
-  summary: "takes back what accepted work has reserved; it ends with the work by itself",
+  summary: "Release the reservations of accepted work before it ends",
   args: [WORK],
   options: WORK_OPTIONS,
 
@@ -94,12 +99,12 @@ export const unreserve = command({
     const work = await heldAt(hub, id, as);
     await work.reservations.clear();
     if (json) printJson({ delivery: work.id, reserved: null });
-    else printLine(`${work.id}  ${bold("nothing reserved")}`);
+    else printLine(`${work.id}  ${bold("no reservations")}`);
     return OK;
   },
 });
 
-/** The work by its handle, or as it is held now. */
+/** Returns the work by its handle, or by its delivery id with the current fence. */
 async function heldAt(hub: Hub, id: string, as: string | undefined): Promise<Work> {
   const handle = id.includes("#") ? id : `${id}#${(await hub.deliveries.get(id)).delivery.fence}`;
   return (await holderAt(hub, handle, as)).resume(handle);

@@ -1,4 +1,4 @@
-/** The task queue: added to, looked at as a board or a tree, taken from, closed. */
+/** The commands of `baton task`: add, list, show, accept, close, reopen and cancel tasks. */
 
 import type { Page } from "../../../base/page.ts";
 import type { TaskInfo } from "../../../coordination/tasks/info.ts";
@@ -26,7 +26,7 @@ import {
 import { usageError } from "../../usage-error.ts";
 import { LEASE_OPTION, openForWork } from "../../work-by-handle.ts";
 
-const TASK = { name: "task", help: "the task's name" } as const;
+const TASK = { name: "task", help: "task name" } as const;
 const OPEN_STATES = ["open", "blocked", "in_progress"] as const;
 const CLOSED_STATES = ["done", "failed", "cancelled"] as const;
 const STATES = [...OPEN_STATES, ...CLOSED_STATES] as const;
@@ -36,14 +36,18 @@ const { task: _named, delay: _delay, ...TASK_DRAFT_OPTIONS } = DRAFT_OPTIONS;
 
 const add = command({
   name: "task add",
-  summary: "puts a task into the queue, for an agent or a role, to begin when others are done",
-  args: [TASK, { name: "intent", help: "what is wanted, in quotes" }],
+  summary: "Add a task to the queue of an agent or role, optionally after other tasks",
+  args: [TASK, { name: "intent", help: "what the task is meant to achieve, in quotes" }],
   options: {
     ...AS_OPTION,
-    to: { type: "text", value: "<receiver>", help: "an agent, role:<role>; else a route says" },
-    parent: { type: "text", value: "<task>", help: "the task it is a part of" },
-    after: { type: "texts", value: "<task>", help: "a task that must be done before it begins" },
-    told: { type: "flag", help: "the end of its work does not close it: somebody does" },
+    to: {
+      type: "text",
+      value: "<receiver>",
+      help: "receiver: an agent or role:<role> (default: by route)",
+    },
+    parent: { type: "text", value: "<task>", help: "task that it is a part of" },
+    after: { type: "texts", value: "<task>", help: "task that must be done before it starts" },
+    told: { type: "flag", help: "keep the task open when its work ends, until baton task close" },
     ...TASK_DRAFT_OPTIONS,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -72,20 +76,20 @@ const shownAs = ({ task, sent }: AddedTask) => ({
 
 const list = command({
   name: "task list",
-  summary: "tasks by state: what is open, blocked and in progress, or what was closed",
+  summary: "List open, blocked and in-progress tasks, or closed ones",
   args: [],
   options: {
     state: { type: "text", value: "<state>", help: STATES.join(", "), choices: STATES },
-    closed: { type: "flag", help: "those that were closed, the last first" },
-    to: { type: "text", value: "<receiver>", help: "only what was given to this agent or role:…" },
-    role: { type: "text", value: "<role>", help: "only what was given to this role" },
+    closed: { type: "flag", help: "only closed tasks, most recently closed first" },
+    to: { type: "text", value: "<receiver>", help: "only tasks sent to this agent or role:…" },
+    role: { type: "text", value: "<role>", help: "only tasks sent to this role" },
     agent: {
       type: "text",
       value: "<agent>",
-      help: "only what this agent has, or what waits for it by name",
+      help: "only tasks that this agent holds or that wait for it by name",
     },
     parent: { type: "text", value: "<task>", help: "only parts of this task" },
-    limit: { type: "number", value: "<n>", help: "at most so many" },
+    limit: { type: "number", value: "<n>", help: "maximum number of results" },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
@@ -123,18 +127,18 @@ const list = command({
 const onlyOpen = (option: string) =>
   usageError(
     `--${option}`,
-    `--${option} is for tasks that are not closed.`,
-    "Closed tasks are told apart by --state and --parent.",
+    `--${option} applies only to tasks that are not closed.`,
+    "Filter closed tasks with --state and --parent.",
   );
 
 const notClosedAs = (state: string) =>
   usageError(
     "--state",
-    `A task that was closed is not ${state}.`,
-    `Leave out --closed, or say ${CLOSED_STATES.join(", ")}.`,
+    `--closed and --state ${state} conflict: ${state} is not a closed state.`,
+    `Omit --closed, or use one of: ${CLOSED_STATES.join(", ")}.`,
   );
 
-/** Expects tasks sorted by state, as the board returns them. */
+/** Prints tasks grouped by state; expects them sorted by state, as the board returns them. */
 function printBoard(hub: Hub, { items, next }: Page<TaskInfo>): void {
   if (items.length === 0) printLine(dim(`No open tasks in workspace "${hub.workspace}".`));
   const lines = table(items.map(rowOf));
@@ -161,7 +165,7 @@ async function printClosedTasks(
 
 const show = command({
   name: "task show",
-  summary: "how a task stands and why, whose it is, and everything handed over for it",
+  summary: "Show the state of a task, its holder and its handoffs",
   args: [TASK],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -176,7 +180,7 @@ const show = command({
 
 const tree = command({
   name: "task tree",
-  summary: "a task with its parts, and theirs",
+  summary: "Show a task with all of its parts",
   args: [TASK],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -189,7 +193,7 @@ const tree = command({
   },
 });
 
-/** Itself after `own`, everything below it after `below`. */
+/** Prints the task with the prefix `own` and its parts with the prefix `below`. */
 function printTaskTree({ parts, ...info }: TaskTree, own: string, below: string): void {
   const name = `${own}${oneLine(info.task)}`;
   printLine(`${name}  ${coloured(info.state)}  ${dim(oneLine(info.why, name.length + 14))}`);
@@ -199,11 +203,11 @@ function printTaskTree({ parts, ...info }: TaskTree, own: string, below: string)
   }
 }
 
-const REASON = { type: "text", value: "<text>", help: "why", required: true } as const;
+const REASON = { type: "text", value: "<text>", help: "reason", required: true } as const;
 
 const close = command({
   name: "task close",
-  summary: "says how a task ended, and why; refused while anything of it is open",
+  summary: "Close a task; refused while it has open deliveries",
   args: [TASK],
   options: {
     ...AS_OPTION,
@@ -211,7 +215,7 @@ const close = command({
     state: {
       type: "text",
       value: "<state>",
-      help: `${CLOSED_STATES.join(", ")}; else done`,
+      help: `${CLOSED_STATES.join(", ")} (default: done)`,
       choices: CLOSED_STATES,
     },
     ...STORE_OPTIONS,
@@ -229,7 +233,7 @@ const close = command({
 
 const reopen = command({
   name: "task reopen",
-  summary: "takes the closing of a task off; what began because of it goes on",
+  summary: "Reopen a closed task; tasks that started after it continue",
   args: [TASK],
   options: { ...AS_OPTION, reason: REASON, ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -242,7 +246,7 @@ const reopen = command({
 
 const cancel = command({
   name: "task cancel",
-  summary: "takes back everything open of a task and its parts, and closes them",
+  summary: "Cancel all open deliveries of a task and its parts, and close them",
   args: [TASK],
   options: { ...AS_OPTION, reason: REASON, ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -255,8 +259,7 @@ const cancel = command({
 
 const next = command({
   name: "task next",
-  summary:
-    "takes the first task of the queue that waits for an agent; gives the handle to go on with",
+  summary: "Accept the first task of the queue for an agent, and print its handle",
   args: [],
   options: { ...AS_OPTION, ...LEASE_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -268,7 +271,7 @@ const next = command({
       return accept.run({ args: [first], options });
     }
     if (json) printJson(null);
-    else printLine(dim(`No task of the queue waits for ${as} that can be taken now.`));
+    else printLine(dim(`No task of the queue is ready for ${as}.`));
     return OK;
   },
 });
@@ -279,7 +282,7 @@ async function firstQueued(
 ): Promise<string | undefined> {
   await using hub = await openExisting(choice);
   const agent = await hub.agent(as, undefined, { lease: "session" });
-  await hub.deliveries.runDue(); // This process looks once: what is due by now must not be taken.
+  await hub.deliveries.runDue(); // Short-lived process: apply timeouts that are due before claiming.
   const waiting = (await agent.deliveries.waiting()).items;
   return waiting.find(
     ({ delivery, envelope }) =>
@@ -309,7 +312,7 @@ function printTask(info: TaskInfo): void {
     "handoffs",
     info.deliveries.map(
       ({ id, state, receiver, holder, failure }) =>
-        `${id} ${state}, ${holder && holder !== receiver ? `${holder} (${receiver})` : receiver}${failure ? ", a failure to decide about" : ""}`,
+        `${id} ${state}, ${holder && holder !== receiver ? `${holder} (${receiver})` : receiver}${failure ? ", failure to decide" : ""}`,
     ),
   );
 }

@@ -8,11 +8,11 @@ import { dim, printJson, printLine } from "../../terminal.ts";
 
 export const timeline = command({
   name: "timeline",
-  summary: "what happened to a task, in order: who did what, what went wrong, who decided and why",
-  args: [{ name: "task", help: "the task's name" }],
+  summary: "Show what happened to a task, in order, with failures, decisions and reasons",
+  args: [{ name: "task", help: "task name" }],
   options: {
-    children: { type: "flag", help: "also what happened to the tasks that are part of it" },
-    limit: { type: "number", value: "<n>", help: "so many records, the newest" },
+    children: { type: "flag", help: "include the parts of the task" },
+    limit: { type: "number", value: "<n>", help: "number of newest records to show" },
     ...AFTER_OPTION,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
