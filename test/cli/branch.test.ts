@@ -28,7 +28,7 @@ describe("baton branch", () => {
     const diff = await store.baton("branch", "diff", "run-42/ada");
     expect(diff.stdout).toMatch(/run-42\/ada {2}open, 2 records over main[\s\S]*Found it\./);
     const merged = await store.baton("branch", "merge", "run-42/ada", "--as", "ben");
-    expect(merged.stdout).toMatch(/^run-42\/ada is part of main {2}mem_/);
+    expect(merged.stdout).toMatch(/^Merged run-42\/ada into main {2}mem_/);
     expect((await store.baton("recent")).stdout).toContain("Found it.");
     expect((await store.baton("branch", "list")).stdout).toBe(
       "run-42/ada  merged  from main at 0, by ada\n",
@@ -57,7 +57,7 @@ describe("baton branch", () => {
     }
     const stuck = await store.baton("branch", "merge", "try", "--as", "ben");
     expect(stuck.code).toBe(65);
-    expect(stuck.stdout).toMatch(/Nothing was changed[\s\S]*1 conflict[\s\S]*both sides replaced/);
+    expect(stuck.stdout).toMatch(/Not merged[\s\S]*1 conflict[\s\S]*both sides replaced/);
     for (const id of [known, ...ids]) expect(stuck.stdout).toContain(id);
     const data = JSON.parse((await store.baton("branch", "diff", "try", "--json")).stdout);
     expect(data.conflicts).toEqual([
@@ -90,11 +90,11 @@ describe("baton branch", () => {
     const stuck = await store.baton("branch", "merge", "try", "--as", "ben");
     expect(stuck.code).toBe(65);
     expect(stuck.stdout).toMatch(
-      /Nothing was changed[\s\S]*1 conflict of private records[\s\S]*author/,
+      /Not merged[\s\S]*1 conflict between private records[\s\S]*author/,
     );
     expect(stuck.stdout).not.toMatch(new RegExp(`--keep|${secret}`));
     const diff = await store.baton("branch", "diff", "try", "--as", "ben");
-    expect(diff.stdout).toContain("1 conflict of private records");
+    expect(diff.stdout).toContain("1 conflict between private records");
     expect((await store.baton("branch", "diff", "try", "--as", "ada")).stdout).toContain(secret);
   });
 
@@ -106,7 +106,7 @@ describe("baton branch", () => {
     expect(wrong.code).toBe(ERROR_CODES.unknown_branch.exit);
     expect(wrong.stderr).toContain('Did you mean "try"?');
     const done = await store.baton("branch", "abandon", "try", "--as", "ada", "--reason", "No.");
-    expect(done.stdout).toMatch(/^try is abandoned {2}mem_/);
+    expect(done.stdout).toMatch(/^Abandoned try {2}mem_/);
     const open = await store.baton("branch", "list", "--state", "open");
     expect(open.stdout).toBe("No matching branches.\n");
     const list = JSON.parse((await store.baton("branch", "list", "--json")).stdout);
@@ -120,8 +120,11 @@ describe("what to do about a mistake", () => {
     await team(store);
     await branched(store, "try");
     for (const [words, hint] of [
-      [["branch", "diff", "other"], "Begin it first: baton branch create other --as <agent>"],
-      [["branch", "create", "try", "--as", "ada"], "Go on with it (--branch try)"],
+      [
+        ["branch", "diff", "other"],
+        "Create the branch first: baton branch create other --as <agent>",
+      ],
+      [["branch", "create", "try", "--as", "ada"], "Continue on that branch (--branch try)"],
       [["branch", "create", "a b", "--as", "ada"], "run-42/planner"],
       [["read", "nope"], "baton recent"],
       [["recent", "--after", "nope"], "baton recent"],
@@ -143,7 +146,7 @@ describe("what to do about a mistake", () => {
         expect(code).toBe(0);
         expect(stdout).toContain(`baton ${word} list`);
         expect(stdout).toContain(`baton help ${word} <command>`);
-        expect(stdout).not.toMatch(/Baton carries|baton handoff/);
+        expect(stdout).not.toMatch(/Baton hands|baton handoff/);
       }
     },
   );
@@ -159,7 +162,7 @@ describe("work on a branch", () => {
     const accepted = await store.baton("accept", "--as", "ben", "--json");
     const handle = /dlv_[0-9a-f-]+#\d+/.exec(accepted.stdout)?.[0] ?? accepted.stdout;
     const completed = await store.baton("complete", handle, "It works.");
-    expect(completed.stdout).toContain("run-1 is part of main");
+    expect(completed.stdout).toContain("Merged run-1 into main");
     expect((await store.baton("recent")).stdout).toContain("It works.");
   });
 });
@@ -170,7 +173,7 @@ describe("baton read and recent", () => {
     await team(store);
     const id = await remember(store, "Mine.", "--scope", "agent");
     expect((await store.baton("read", id, "--as", "ada")).stdout).toMatch(
-      /fact {2}ada, .* 1 of main, for the agent only\nMine\./,
+      /fact {2}ada, .* 1 of main, visible to the agent only\nMine\./,
     );
     for (const as of [[], ["--as", "ben"]]) {
       const hidden = await store.baton("read", id, ...as);
@@ -196,7 +199,7 @@ describe("baton read and recent", () => {
     expect(then.stdout).toContain("Early.");
     expect(then.stdout).not.toContain("Late.");
     const before = await store.baton("recent", "--as-of", "2020-01-01T00:00:00Z");
-    expect(before.stdout).toBe("Nothing remembered that fits.\n");
+    expect(before.stdout).toBe("No matching memories.\n");
     expect((await store.baton("read", id, "--as-of", delivery)).stdout).toContain("Early.");
     const never = await store.baton("read", id, "--as-of", "2020-01-01T00:00:00Z");
     expect(never.code).toBe(ERROR_CODES.unknown_memory.exit);
@@ -204,6 +207,6 @@ describe("baton read and recent", () => {
     expect(slip.code).toBe(ERROR_CODES.invalid_input.exit);
     expect(slip.stderr).toContain("asOf");
     const lone = await store.baton("recent", "--branch", "try");
-    expect(lone.stderr).toContain("Say who looks there");
+    expect(lone.stderr).toContain("Add the agent to read as");
   });
 });

@@ -92,19 +92,19 @@ describe("a mistake on the command line", () => {
     [["--versoin"], "--versoin", "Did you mean --version?"],
     [["recent", "--limt", "3"], "--limt", "Did you mean --limit?"],
     [["verify", "--jsn"], "--jsn", "Did you mean --json?"],
-    [["agents", "-x"], "-x", "See baton help agents."],
+    [["agents", "-x"], "-x", "Run baton help agents to list its options."],
     [["schema", "envelop"], "schema", "Did you mean envelope?"],
-    [["recent", "--limit", "many"], "--limit", "Write digits."],
+    [["recent", "--limit", "many"], "--limit", "Write a number such as 20."],
     [["recent", "--task"], "--task", "--task <task>"],
     [["recent", "--task", "--json"], "--task", "--task <task>"],
-    [["verify", "--json=yes"], "--json", "Write --json alone."],
+    [["verify", "--json=yes"], "--json", "Write --json without a value."],
     [["line"], "task", "baton line <task>"],
-    [["line", "two", "words"], "words", "in quotes"],
-    [["recent", "--constructor"], "--constructor", "See baton help recent."],
+    [["line", "two", "words"], "words", "quote text"],
+    [["recent", "--constructor"], "--constructor", "Run baton help recent to list its options."],
     [["ledger", "relase", "auth", "con-1"], "relase", "Did you mean baton ledger release?"],
     [["ledger", "relase", "auth", "--reason", "x"], "relase", "Did you mean baton ledger release?"],
     [["demo", "tem"], "tem", "Did you mean baton demo team?"],
-    [["handoff", "send", "ben", "Fix it"], "Fix it", "Write baton handoff send [<intent>]"],
+    [["handoff", "send", "ben", "Fix it"], "Fix it", "Usage: baton handoff send [<intent>]"],
   ])("is told with the word that was meant: %s", async (words, place, hint) => {
     const { code, stdout, stderr } = await batonInProcess(words);
     expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });
@@ -118,7 +118,7 @@ describe("a mistake on the command line", () => {
     expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });
     expect(JSON.parse(stderr)).toEqual({
       code: "invalid_input",
-      message: 'There is no command "verfy".',
+      message: 'Unknown command "verfy".',
       path: "verfy",
       hint: "Did you mean verify?",
       retryable: false,

@@ -44,7 +44,7 @@ describe("baton line", () => {
     expect(stdout).toMatch(/must +Keep the fixtures/);
     expect(stdout).toMatch(/should +Stay small/);
     expect(stdout).toMatch(/do not redo +Choosing a library/);
-    expect(stdout).toMatch(/refers to +plan: Split, then test\./);
+    expect(stdout).toMatch(/references +plan: Split, then test\./);
     expect(stdout).toMatch(/state +ready on attempt 0 of 3/);
   });
 
@@ -71,7 +71,9 @@ describe("baton inbox", () => {
     expect((await store.baton("inbox", "coder")).stdout).toMatch(
       /ready +auth from planner[\s\S]*Refactor auth/,
     );
-    expect((await store.baton("inbox", "plan-bot")).stdout).toBe("Nothing waits for planner.\n");
+    expect((await store.baton("inbox", "plan-bot")).stdout).toBe(
+      "The inbox of planner is empty.\n",
+    );
   });
 
   it("names the agent that may have been meant", async () => {
@@ -148,7 +150,7 @@ describe("baton verify", () => {
     await withHandoff(store);
     const { code, stdout } = await store.baton("verify");
     expect(code).toBe(0);
-    expect(stdout).toContain("Everything is as it was written.");
+    expect(stdout).toContain("No problems: all records match what was written.");
     expect(stdout).toContain("2 memories, 1 relation, 1 envelope, 1 delivery, 2 agents");
   });
 

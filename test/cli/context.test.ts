@@ -53,13 +53,15 @@ describe("baton handoff send --preview", () => {
     expect(code, stderr).toBe(0);
     const lines = stdout.split("\n");
     expect(lines[0]).toBe("ada → ben  delegated, not sent");
-    expect(stdout).toMatch(/always goes +Refactor auth\n +must +Keep the fixtures \(con-/);
+    expect(stdout).toMatch(/always sent +Refactor auth\n +must +Keep the fixtures \(con-/);
     const bar = lines.find((line) => line.startsWith("["));
     expect(bar).toMatch(/^\[#+!+\^+=+-+\.*\]$/);
-    expect(stdout).toMatch(/\d+ of 500 tokens, \d+ % \(as its sender says; o200k_base; strategy/);
+    expect(stdout).toMatch(/\d+ of 500 tokens, \d+ % \(set by the sender; o200k_base; strategy/);
     expect(stdout).toMatch(new RegExp(`pins +full +\\d+ +${decision} +decision: Sessions`));
     expect(stdout).toMatch(new RegExp(`references +full +\\d+ +${plan} +plan: Split, then test`));
-    expect(stdout).toMatch(/Left out\n( +recent +no room +\d+ +mem_\S+ +finding: Finding.*\n)+/);
+    expect(stdout).toMatch(
+      /Left out\n( +recent +over budget +\d+ +mem_\S+ +finding: Finding.*\n)+/,
+    );
     expect(stdout).toContain('--next "Extract validateToken()"');
     expect(stdout).not.toContain("\u001b[");
     await using hub = await store.open();
@@ -90,7 +92,7 @@ describe("baton handoff send --preview", () => {
     const words = ["handoff", "send", "--continue", handle, "--to", "cyd", "--next", "Review it"];
     const shown = await store.baton(...words, "--preview");
     expect(shown.stdout).toMatch(/^ben → cyd/);
-    expect(shown.stdout).toMatch(/always goes +Refactor auth/);
+    expect(shown.stdout).toMatch(/always sent +Refactor auth/);
     const { state } =
       (await data<{ deliveries: { state: string }[] }>(store, ...words)).deliveries[0] ?? {};
     expect(state).toBe("ready");
@@ -114,7 +116,7 @@ describe("baton handoff send --preview", () => {
     });
     const seen = await store.baton("view", handle);
     expect(seen.stdout).toContain(`, holds instead of STALE ${plan}: «Test, then split.»`);
-    expect(seen.stdout).toContain(`Superseded: ${plan}; shown is what holds instead, ${now.id}`);
+    expect(seen.stdout).toContain(`Superseded: ${plan}; replaced by ${now.id}`);
     const words = ["handoff", "send", "--continue", handle, "--to", "cyd"];
     const shown = await store.baton(...words, "--next", "Review it", "--preview");
     expect(shown.stdout).toContain(`Missing: ${missing}, no record has this id`);
@@ -167,7 +169,7 @@ describe("baton handoff send", () => {
     );
     const id = envelope.constraints[0]?.id ?? "";
     const bare = await store.baton(...SEND, "--release", id);
-    expect(bare.stderr).toContain("gives no reason");
+    expect(bare.stderr).toContain("the reason is missing");
     const next = await data<{ envelope: object }>(
       store,
       ...["handoff", "send", "Refactor auth", "--as", "ada", "--to", "cyd", "--task", "auth"],
@@ -192,7 +194,7 @@ describe("baton pin", () => {
     expect(preview.stdout).toMatch(new RegExp(`pins +full +\\d+ +${plan}`));
     expect(await list(decision, "--off")).toEqual([plan]);
     const shown = await store.baton("pin", plan, "--off", "--as", "ben");
-    expect(shown.stdout).toBe("Nothing is pinned.\n");
+    expect(shown.stdout).toBe("No pinned memories.\n");
   });
 });
 
@@ -203,7 +205,7 @@ describe("baton agent add", () => {
     await store.baton("agent", "add", "ben", "--model", "gpt-4o", "--window", "10000");
     expect((await store.baton("agents")).stdout).toMatch(/ben +coder +gpt-4o, 10,000 tokens/);
     const { stdout } = await store.baton(...SEND, "--preview");
-    expect(stdout).toMatch(/of 3,000 tokens, \d+ % \(of the receiver's window/);
+    expect(stdout).toMatch(/of 3,000 tokens, \d+ % \(from the receiver's context window/);
   });
 });
 
@@ -213,7 +215,7 @@ describe("baton lint", () => {
     await team(store);
     const poor = await store.baton("lint", "Fix it", "--as", "ada", "--to", "ben");
     expect(poor.code).toBe(0);
-    expect(poor.stdout).toMatch(/warn {2}next: has no step {2}no_next_step\n +Say .*--next/);
+    expect(poor.stdout).toMatch(/warn {2}next: has no step {2}no_next_step\n +Name .*--next/);
     expect(poor.stdout).toContain("0 errors, 3 warnings");
     const secret = `gh${"p_"}aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2`;
     const words = [
@@ -247,7 +249,7 @@ describe("baton lint", () => {
     const repeats = await store.baton("lint", ...words, "--next", said);
     expect(repeats.stdout).toContain(`--ref ${decision}`);
     const good = await store.baton("lint", ...words, "--next", "Extract validateToken()");
-    expect(good.stdout).toBe("Nothing to find fault with.\n");
+    expect(good.stdout).toBe("No findings.\n");
     expect(await data<object>(store, "lint", ...words, "--next", "Look")).toEqual({
       ok: true,
       findings: [],
@@ -278,7 +280,7 @@ describe("baton lint", () => {
     const { code, stderr } = await store.baton(...SEND);
     expect(code).toBe(ERROR_CODES.lint_refused.exit);
     expect(stderr).toContain("next: has no step");
-    expect(stderr).toContain("hint Say what comes first: --next");
+    expect(stderr).toContain("hint Name the first step: --next");
     expect((await store.baton(...SEND, "--next", "Look at it")).code).toBe(0);
     const unknown = await store.baton("lint", "--rules", "no_nextstep=refuse");
     expect(unknown.code).toBe(64);
@@ -295,7 +297,7 @@ describe("baton lint", () => {
     const nothing = await store.baton("lint", "--as", "ada");
     expect(nothing.stderr).toContain("baton lint needs <intent>");
     const extra = await store.baton("lint", "Fix", "it", "--as", "ada");
-    expect(extra.stderr).toContain('does not know what to do with "it"');
+    expect(extra.stderr).toContain('Unexpected argument "it"');
   });
 });
 
@@ -306,7 +308,7 @@ describe("baton view", () => {
     const handle = await accepted(store, { next: ["Look"] });
     const [delivery = ""] = handle.split("#");
     const before = await store.baton("view", delivery);
-    expect(before.stdout).toContain("Nobody has looked");
+    expect(before.stdout).toContain("No view of");
     const composed = await store.baton("view", handle, "--tokens", "500");
     expect(composed.code, composed.stderr).toBe(0);
     expect(composed.stdout).toMatch(/^ben, .*: \d+ tokens, \d+ records? left out\n/);
@@ -358,7 +360,7 @@ describe("baton read --level", () => {
     const old = await ada.remember({ content: `REST it is. ${LONG}` });
     const summary = await store.baton("read", old.id, "--level", "summary");
     expect(summary.stdout).toContain("REST it is.");
-    expect(summary.stdout).toContain(`in its own sentences; all of it: baton read ${old.id}`);
+    expect(summary.stdout).toContain(`extract of its sentences; full text: baton read ${old.id}`);
     expect(summary.stdout.length).toBeLessThan(900);
     const full = await store.baton("read", old.id, "--level", "full");
     expect(full.stdout).toContain(LONG.trim());
@@ -367,7 +369,7 @@ describe("baton read --level", () => {
       relations: [{ kind: "supersedes", to: old.id }],
     });
     const fresh = await store.baton("read", old.id, "--freshest");
-    expect(fresh.stdout).toContain(`${now.id} holds instead of ${old.id}`);
+    expect(fresh.stdout).toContain(`${now.id} supersedes ${old.id}`);
     expect(fresh.stdout).toContain("gRPC it is.");
     const wrong = await store.baton("read", old.id, "--level", "most");
     expect(wrong.stderr).toContain("reference, summary, detail");
@@ -393,8 +395,8 @@ describe("baton read --level", () => {
       };
       const read = () => baton(["read", id, "--level", "summary"], { env });
       const first = await read();
-      expect(first.stdout, first.stderr).toMatch(/REST, for caching\.\nin a model's words/);
-      expect((await read()).stdout).toMatch(/REST, for caching\.\nas a stored summary says it/);
+      expect(first.stdout, first.stderr).toMatch(/REST, for caching\.\nsummary by a model/);
+      expect((await read()).stdout).toMatch(/REST, for caching\.\nstored summary/);
       expect(asked).toBe(1);
     } finally {
       server.closeAllConnections();
@@ -408,7 +410,7 @@ describe("baton profile", () => {
     using store = testStore();
     await team(store);
     const all = await store.baton("profile");
-    expect(all.stdout).toMatch(/^coder +most: /m);
+    expect(all.stdout).toMatch(/^coder +prefers /m);
     const set = await store.baton(
       "profile",
       "coder",
@@ -417,39 +419,39 @@ describe("baton profile", () => {
       "--set",
       "tokens=3000",
     );
-    expect(set.stdout).toMatch(/^coder {2}as the team has said\n +types +lesson 5, /);
+    expect(set.stdout).toMatch(/^coder {2}changed\n +types +lesson 5, /);
     expect(set.stdout).toMatch(/tokens +3000/);
-    expect((await store.baton("profile")).stdout).toMatch(/^coder +changed +most: lesson/m);
+    expect((await store.baton("profile")).stdout).toMatch(/^coder +changed +prefers lesson/m);
     expect(await data<object>(store, "profile", "coder")).toMatchObject({
       role: "coder",
       changed: true,
       tokens: 3_000,
     });
     const reset = await store.baton("profile", "coder", "--reset");
-    expect(reset.stdout).toContain("as it comes with Baton");
+    expect(reset.stdout).toContain("coder  default");
     const undescribed = await store.baton("profile", "codr");
     expect(undescribed.code).toBe(0);
     expect(undescribed.stdout).toContain(
-      "codr  is not described: as for any role. Did you mean coder?",
+      "codr  no profile: uses the defaults. Did you mean coder?",
     );
     const meant = await store.baton("profile", "gardener", "--set", "tokens=900");
-    expect(meant.stdout).toContain('Nobody is registered with the role "gardener".');
+    expect(meant.stdout).toContain('No agent has the role "gardener".');
   });
 
   it("refuses what is no setting, and says where [CTX-5]", async () => {
     using store = testStore();
     await team(store);
     const none = await store.baton("profile", "--set", "tokens=1");
-    expect(none.stderr).toContain("Of which role?");
+    expect(none.stderr).toContain("--set and --reset need <role>.");
     const form = await store.baton("profile", "coder", "--set", "tokens");
-    expect(form.stderr).toContain("no setting and value");
+    expect(form.stderr).toContain("expected <setting>=<value>");
     const unknown = await store.baton("profile", "coder", "--set", "colour=red");
-    expect(unknown.stderr).toContain("A profile has no colour.");
+    expect(unknown.stderr).toContain("Unknown profile setting colour.");
     const near = await store.baton("profile", "coder", "--set", "sections.recnt=0");
     expect(near.stderr).toContain("Did you mean recent?");
     const word = await store.baton("profile", "coder", "--set", "tokens=many");
     expect(word.code).toBe(64);
     const both = await store.baton("profile", "coder", "--set", "tokens=1", "--reset");
-    expect(both.stderr).toContain("do not go together");
+    expect(both.stderr).toContain("cannot be combined");
   });
 });

@@ -196,7 +196,7 @@ describe("baton handoff show", () => {
     for (const label of ["stored", "seen", "accepted", "completed"]) {
       expect(stdout).toMatch(new RegExp(`^ {2}${label} +\\d{4}-`, "m"));
     }
-    expect(stdout).toMatch(/tries +attempt 1 by ben failed .*: no compiler/);
+    expect(stdout).toMatch(/attempts +attempt 1 by ben failed .*: no compiler/);
     expect(stdout).toMatch(/result +It compiles/);
   });
 
@@ -248,7 +248,7 @@ describe("baton accept", () => {
     const { stdout } = await store.baton("accept", "--as", "cyd");
     expect(stdout).toMatch(/^dlv_.*#1\n/);
     expect(stdout).toMatch(/You are cyd[\s\S]*Do it[\s\S]*Do now[\s\S]*Look/);
-    expect(stdout).toMatch(/baton view dlv_.*#1; every field: baton handoff show dlv_/);
+    expect(stdout).toMatch(/baton view dlv_.*#1; all fields: baton handoff show dlv_/);
   });
 
   it("says that there is nothing, or why not this one", async () => {
@@ -417,7 +417,7 @@ describe("dead letters", () => {
     expect(listed).toMatchObject([{ delivery: { id }, attempts: [{ outcome: "failed" }] }]);
     expect(await data(store, "dead", "list", "--task", "other")).toEqual({ items: [] });
     const { stdout } = await store.baton("dead", "show", id);
-    expect(stdout).toMatch(/tries +attempt 1 by ben failed .*: no disk/);
+    expect(stdout).toMatch(/attempts +attempt 1 by ben failed .*: no disk/);
     const words = ["--as", "ada", "--to", "cyd", "--next", "Free some space"];
     const redriven = await data<Row>(store, "dead", "redrive", id, ...words);
     expect(redriven).toMatchObject({ id, state: "ready", receiver: "cyd" });
@@ -493,7 +493,7 @@ describe("channels, routes and agents", () => {
     const paused = await refusal(store, ...words);
     expect(paused).toMatchObject({
       code: "channel_paused",
-      hint: "Open it: baton channel open news",
+      hint: "Open the channel: baton channel open news",
     });
     await store.baton("channel", "close", "news");
     expect((await refusal(store, ...words)).code).toBe("channel_closed");

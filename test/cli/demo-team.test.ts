@@ -37,7 +37,7 @@ describe("baton demo team", () => {
       const { code, stdout, stderr } = await plainRun();
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       const [, address = ""] = /--store (sqlite:\S+)/.exec(stdout) ?? [];
-      const [, folder = ""] = /the project +(\S+)/.exec(stdout) ?? [];
+      const [, folder = ""] = /^ +project +(\S+)/m.exec(stdout) ?? [];
       {
         await using hub = await openHub(address, { create: false });
         expect((await hub.tasks.get("users-api")).state).toBe("done");
@@ -45,7 +45,7 @@ describe("baton demo team", () => {
       }
       expect(await new Project(folder).test()).toMatchObject({ outcome: "passed", tests: 2 });
 
-      const next = stdout.slice(stdout.indexOf("What to type next"));
+      const next = stdout.slice(stdout.indexOf("Next steps"));
       const commands = [...next.matchAll(/npm run baton -- (.+?) {2}/g)].map(
         ([, words = ""]) => words,
       );
@@ -109,6 +109,6 @@ describe("baton demo team", () => {
     using place = stage();
     const { code, stdout } = await place.demo("--store", "nowhere:");
     expect(code).not.toBe(0);
-    expect(stdout).toMatch(/^A team makes an endpoint/);
+    expect(stdout).toMatch(/^A team builds an endpoint/);
   });
 });

@@ -57,9 +57,9 @@ describe("baton demo", { timeout: 240_000 }, () => {
   it("shows the executor's view as it was received, in fewer than 50 plain lines", async () => {
     const { stdout } = await firstRun();
     expect(stdout).toMatch(/must +Do not touch the test fixtures/);
-    expect(stdout).toMatch(/accepts +attempt 2/);
+    expect(stdout).toMatch(/accepted +attempt 2/);
     expect(stdout).toMatch(/primer +\d+ bytes, ready to paste/);
-    expect(stdout).toMatch(/left behind +validateToken\(\) is extracted/);
+    expect(stdout).toMatch(/notes +validateToken\(\) is extracted/);
     expect(stdout).toMatch(/verified +.*: 0 problems/);
     expect(stdout.split("\n").length).toBeLessThan(50);
     expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
@@ -70,7 +70,7 @@ describe("baton demo", { timeout: 240_000 }, () => {
     using store = testStore();
     const { code, stdout } = await demo(store, "--store", "nowhere:");
     expect(code).not.toBe(0);
-    expect(stdout).toMatch(/^Baton carries a task/);
+    expect(stdout).toMatch(/^Baton hands a task/);
   });
 
   it("may be run twice at the same time", async () => {
@@ -87,7 +87,7 @@ describe("baton demo", { timeout: 240_000 }, () => {
 
   it("ends with commands that exist and work", async () => {
     const { stdout } = await firstRun();
-    const next = stdout.slice(stdout.indexOf("What to type next"));
+    const next = stdout.slice(stdout.indexOf("Next steps"));
     const commands = [...next.matchAll(/npm run baton -- (.+?) {2}/g)].map(
       ([, words = ""]) => words,
     );
@@ -101,7 +101,7 @@ describe("baton demo", { timeout: 240_000 }, () => {
     });
     for (const { words, run } of await Promise.all(runs)) {
       expect({ words, code: run.code, stderr: run.stderr }).toEqual({ words, code: 0, stderr: "" });
-      expect(run.stdout).not.toMatch(/No handoffs|Nothing remembered/);
+      expect(run.stdout).not.toMatch(/No handoffs|No matching/);
     }
     const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
     for (const [, name = ""] of next.matchAll(/npm (?:run )?(\w+)/g)) {

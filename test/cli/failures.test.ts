@@ -31,14 +31,14 @@ describe("baton failure", () => {
     expect(stdout).toMatch(/message +User is not defined/);
     expect(stdout).toMatch(/hint +Check types\.ts/);
     expect(stdout).toMatch(/attempted +npm run build/);
-    expect(stdout).toMatch(/with +role:coordinator since/);
-    expect(stdout).toMatch(/would +abort, by default/);
+    expect(stdout).toMatch(/assigned to +role:coordinator since/);
+    expect(stdout).toMatch(/advice +abort, by default/);
     const [listed] = JSON.parse((await store.baton("failure", "list", "--json")).stdout).items;
     expect(listed).toMatchObject({ delivery: id, failure: { hints: ["Check types.ts"] } });
     const shown = await store.baton("failure", "show", listed.report);
     expect(shown.stdout).toContain("Check types.ts");
     const page = await store.baton("failure", "--limit", "1");
-    expect(page.stdout).not.toContain("More:");
+    expect(page.stdout).not.toContain("Next page:");
     expect((await store.baton("failure", "--task", "other")).stdout).toContain(
       "No matching failures",
     );
@@ -56,7 +56,7 @@ describe("baton failure", () => {
     expect(typo.stderr).toContain("reroute");
     const nowhere = await decide("reroute", "--as", "carl");
     expect(nowhere.code).toBe(64);
-    expect(nowhere.stderr).toContain("Say --to <agent> or --to role:<role>.");
+    expect(nowhere.stderr).toContain("Pass --to <agent> or --to role:<role>.");
     const paused = await decide("abort", "--delay", "5m", "--as", "carl");
     expect(paused.stderr).toContain("delayMs: is allowed only with retry and reroute");
     const to = ["--to", "dora", "--as", "carl"];
@@ -64,7 +64,7 @@ describe("baton failure", () => {
     expect(done.stdout).toContain(`reroute  ${id} is ready`);
     const again = await store.baton("failure", "decide", id, "abort", ...why, "--as", "carl");
     expect(again.code).toBe(0);
-    expect(again.stdout).toMatch(/decided before +reroute to dora, by carl/);
+    expect(again.stdout).toMatch(/already decided +reroute to dora, by carl/);
     expect((await store.baton("failure", "--undecided")).stdout).toContain("No matching failures");
     expect((await store.baton("failure")).stdout).toMatch(/decided +reroute to dora, by carl/);
   }, 240_000);
@@ -90,7 +90,7 @@ describe("baton failure", () => {
       }),
     )[0];
     const failed = await store.baton("fail", handle, "Still not", "--permanent");
-    expect(failed.stdout).toContain(`whoever decides was told: baton failure show ${id}`);
+    expect(failed.stdout).toContain(`the coordinator was notified: baton failure show ${id}`);
   }, 240_000);
 
   it("makes, lists and drops rules [CRD-4]", async () => {
@@ -99,18 +99,20 @@ describe("baton failure", () => {
     expect((await store.baton("failure", "rule")).stdout).toContain("No rules");
     const rule = ["failure", "rule", "types"];
     const when = ["--type", "missing_type", "--role", "coder"];
-    expect((await store.baton(...rule, ...when)).stderr).toContain("What then?");
+    expect((await store.baton(...rule, ...when)).stderr).toContain("The rule has no action.");
     const both = await store.baton(...rule, ...when, "--abort", "--ask", "dora");
-    expect(both.stderr).toContain("A rule says one thing");
+    expect(both.stderr).toContain("The rule has more than one action.");
     const made = await store.baton(...rule, ...when, "--reroute", "role:architect");
     expect(made.stdout).toContain(
       "→ reroute role:architect  when type missing_type and role coder",
     );
-    expect((await store.baton("failure")).stdout).toMatch(/would +reroute role:architect, by rule/);
+    expect((await store.baton("failure")).stdout).toMatch(
+      /advice +reroute role:architect, by rule/,
+    );
     const later = await store.baton("failure", "rule", "later", "--abort", "--delay", "5m");
-    expect(later.stderr).toContain("--delay goes with --retry");
+    expect(later.stderr).toContain("--delay requires --retry");
     const dropped = await store.baton("failure", "rule", "types", "--drop", "--type", "other");
-    expect(dropped.stderr).toContain("--drop takes the whole rule away");
+    expect(dropped.stderr).toContain("--drop deletes the rule");
     const paused = await store.baton("failure", "rule", "later", "--retry", "--delay", "5m");
     expect(paused.stdout).toContain("→ retry after 5m  always");
     await store.baton("failure", "rule", "later", "--drop");

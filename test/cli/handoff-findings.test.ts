@@ -11,7 +11,7 @@ it("shows findings under the handoff, each with what to write instead [ENV-12]",
   const poor = await store.baton(...SEND, "--task", "auth");
   expect(poor.code, poor.stderr).toBe(0);
   expect(poor.stdout).toMatch(
-    /^dlv_\S+[^\n]*\nwarn {2}next: has no step {2}no_next_step\n {6}Say what comes first: --next /,
+    /^dlv_\S+[^\n]*\nwarn {2}next: has no step {2}no_next_step\n {6}Name the first step: --next /,
   );
   const draft = JSON.stringify({
     next: ["Split it"],

@@ -23,11 +23,11 @@ describe("baton export and import", () => {
     const file = folder.file("team.jsonl");
     const run = await store.baton("export", file);
     expect(run).toMatchObject({ code: 0, stderr: "" });
-    expect(run.stdout).toContain(`Workspace default is in ${file}, whole.`);
+    expect(run.stdout).toContain(`Exported workspace default to ${file}.`);
     const to = `sqlite:${folder.file("new.db")}`;
     const imported = await baton(["import", file, "--store", to]);
     expect(imported).toMatchObject({ code: 0, stderr: "" });
-    expect(imported.stdout).toContain("and was verified.");
+    expect(imported.stdout).toContain("and verified it.");
     const again = await baton(["import", file, "--store", to, "--json"]);
     expect(JSON.parse(again.stdout)).toMatchObject({ kind: "already_there", workspace: "default" });
     const [verified, there, here] = await Promise.all([
@@ -96,7 +96,7 @@ describe("baton export and import", () => {
     await exported(store, file);
     const target = folder.file("new.db");
     const checked = await baton(["import", file, "--store", `sqlite:${target}`, "--dry-run"]);
-    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining("is whole") });
+    expect(checked).toMatchObject({ code: 0, stdout: expect.stringContaining("is valid") });
     expect(existsSync(target)).toBe(false);
   });
 
@@ -140,7 +140,7 @@ describe("baton export and import", () => {
     expect(text).toContain("## Plans\n\n- Split, then test. <!-- mem_");
     expect((await store.baton("import", "--markdown", file)).stderr).toContain("--agent");
     const same = await store.baton("import", "--markdown", file, "--agent", "coder");
-    expect(same.stdout).toBe("0 taken in, 1 unchanged.\n");
+    expect(same.stdout).toBe("0 imported, 1 unchanged.\n");
     writeFileSync(file, `${text.replace("then test", "test, ship")}\n## Lessons\n\n- Ask first.\n`);
     const asked = ["import", "--markdown", file, "--agent", "coder"];
     const dry = JSON.parse((await store.baton(...asked, "--dry-run", "--json")).stdout);
@@ -151,7 +151,7 @@ describe("baton export and import", () => {
       { type: "plan", supersedes: [expect.stringMatching(/^mem_/)] },
       { type: "lesson", supersedes: [] },
     ]);
-    expect((await store.baton(...asked)).stdout).toBe("0 taken in, 2 unchanged.\n");
+    expect((await store.baton(...asked)).stdout).toBe("0 imported, 2 unchanged.\n");
     const after = (await store.baton("export", "--markdown")).stdout;
     expect(after).toContain("Split, test, ship.");
     expect(after).not.toContain("Split, then test.");
@@ -166,13 +166,13 @@ describe("baton backup and restore", () => {
     const file = folder.file("hub.backup");
     const backup = await store.baton("backup", file);
     expect(backup).toMatchObject({ code: 0, stderr: "" });
-    expect(backup.stdout).toContain(`is in ${file}, and was verified there.`);
+    expect(backup.stdout).toContain(`to ${file} and verified the copy.`);
     expect(backup.stdout).toMatch(/default: \d+ memories, 1 delivery/);
     expect((await store.baton("backup", file)).code).toBe(73);
     const to = `sqlite:${folder.file("new.db")}`;
     const restored = await baton(["restore", file, "--store", to]);
     expect(restored).toMatchObject({ code: 0, stderr: "" });
-    expect(restored.stdout).toContain("is restored, and was verified.");
+    expect(restored.stdout).toContain("Restored and verified");
     expect((await baton(["verify", "--store", to])).code).toBe(0);
   });
 

@@ -22,10 +22,10 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     const { code, stdout } = await say("The pool has 30 connections.");
     expect(code).toBe(0);
     const written = idIn(stdout);
-    expect(stdout).toContain(`Speaks against ${old}  ben, moments ago; "20" before, "30" now\n`);
+    expect(stdout).toContain(`Contradicts ${old}  ben, moments ago; "20" before, "30" now\n`);
     expect(stdout).toContain("  The pool has 20 connections.\n");
-    expect(stdout).toContain(`say it again with --supersedes ${written} and\n`);
-    expect(stdout).toContain(`  --supersedes ${old}  takes its place\n`);
+    expect(stdout).toContain(`run the command again with --supersedes ${written} and\n`);
+    expect(stdout).toContain(`  --supersedes ${old}  replace it\n`);
     expect(stdout).toContain(`  --continues ${old} `);
     // Doing as told leaves one record, and nothing more to say.
     const options = ["--supersedes", written, "--supersedes", old];
@@ -67,7 +67,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     expect(known[0]?.offers[0]?.relation).toBe("continues-from");
     const both = await say("--force", "--strict");
     expect(both.code).toBe(ERROR_CODES.invalid_input.exit);
-    expect(both.stderr).toContain("exclude each other");
+    expect(both.stderr).toContain("cannot be combined");
   });
 
   it("only says what is known with --dry-run [MEM-9]", async () => {
@@ -77,12 +77,12 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
       store.baton("remember", text, "--agent", "ada", "--dry-run", ...more);
     const { code, stdout } = await ask("Lines end with CRLF.");
     expect(code).toBe(0);
-    expect(stdout).toContain(`Speaks against ${old}`);
-    expect(stdout).toContain("To leave one of them, say it with\n");
+    expect(stdout).toContain(`Contradicts ${old}`);
+    expect(stdout).toContain("To keep only one of them, run the command again with\n");
     expect(JSON.parse((await ask("Lines end with LF.", "--json")).stdout)).toMatchObject([
       { memory: { id: old }, verdict: "same" },
     ]);
-    expect((await ask("Tabs are eight wide.")).stdout).toBe("Nothing is known of it.\n");
+    expect((await ask("Tabs are eight wide.")).stdout).toBe("No similar memories.\n");
     await using hub = await store.open();
     expect((await hub.memories.recent()).items).toHaveLength(1);
   });
@@ -113,6 +113,6 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     });
     const wrong = await store.baton("remember", "x", "--agent", "ada", "--importance", "high");
     expect(wrong.code).toBe(ERROR_CODES.invalid_input.exit);
-    expect(wrong.stderr).toContain("not from 0 to 1");
+    expect(wrong.stderr).toContain("from 0 to 1");
   });
 });

@@ -36,7 +36,7 @@ describe("baton ledger", () => {
     await using hub = await store.open();
     expect((await hub.settings.get()).releasers).toEqual(["coder"]);
     const none = await store.baton("ledger", "releasers", "--none");
-    expect(none.stdout).toContain("Only whoever set something");
+    expect(none.stdout).toContain("Only the author of an item");
     expect((await hub.settings.get()).releasers).toEqual([]);
     const both = await store.baton("ledger", "releasers", "lead", "--none");
     expect(both.code).toBe(64);

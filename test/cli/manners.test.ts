@@ -116,7 +116,7 @@ describe("a failure", () => {
     const { code, text } = told(new TypeError("x is not a function"), true);
     expect(code).toBe(BUG);
     expect(text).toMatch(
-      /^baton has a bug, please report it:\nTypeError: x is not a function\n +at /,
+      /^Internal error; please report this bug:\nTypeError: x is not a function\n +at /,
     );
   });
 });

@@ -263,7 +263,7 @@ describe("the options of handoff send", () => {
   });
 
   it.each([
-    ["--history", "Split it", '"<agent>:<what it did>"'],
+    ["--history", "Split it", '"<agent>:<what it did>=<why>"'],
     ["--artifact", "42", "<kind>:<path>"],
     ["--metadata", "[]", "Pass an object."],
   ])("%s %j is refused with how to write it", async (option, value, hint) => {

@@ -61,7 +61,7 @@ describe("baton payload-type", () => {
     });
     expect((await store.baton("payload-type", "show", "patch")).stdout).toContain('"object"');
     const none = await store.baton("payload-type", "show", "patch", "--version", "7");
-    expect([none.code, none.stderr]).toEqual([64, expect.stringContaining("Known: 1, 2.")]);
+    expect([none.code, none.stderr]).toEqual([64, expect.stringContaining("Use one of: 1, 2.")]);
     const near = await store.baton("payload-type", "remove", "patsh");
     expect([near.code, near.stderr]).toEqual([64, expect.stringContaining("patch")]);
     expect((await store.baton("payload-type", "remove", "patch")).code).toBe(0);

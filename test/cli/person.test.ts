@@ -26,8 +26,8 @@ describe("a person", () => {
     using store = testStore();
     await asked(store, { expects: [APPROVAL], policy: { deadlineMs: 3_600_000 } });
     const { stdout } = await store.baton("inbox", "pat");
-    expect(stdout).toMatch(/release from ada, until \d{4}-/);
-    expect(stdout).toContain("asks for verdict (approval): the tests pass");
+    expect(stdout).toMatch(/release from ada, due \d{4}-/);
+    expect(stdout).toContain("expects verdict (approval): the tests pass");
   });
 
   it("approves: the sender gets the approval it asked for [DLV-17]", async () => {

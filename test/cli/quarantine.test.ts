@@ -48,7 +48,7 @@ describe("baton impact", { timeout: 240_000 }, () => {
     expect((await store.baton("impact", lie, "--limit", "1")).stdout).toMatch(
       /More \(limit\): baton impact mem_/,
     );
-    expect((await store.baton("impact", near)).stdout).toContain("Nothing came of it.");
+    expect((await store.baton("impact", near)).stdout).toContain("Nothing builds on it.");
   });
 
   it("tells an id that is none, with its exit code [MEM-16]", async () => {
@@ -71,16 +71,18 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
       store.baton("quarantine", ...more, "--as", "ada", "--reason", "made up");
     const dry = await act(lie, "--downstream", "--dry-run");
     expect(dry.stdout).toContain("4 memories would be quarantined.");
-    expect((await store.baton("quarantine", "--list")).stdout).toContain("Nothing is quarantined.");
+    expect((await store.baton("quarantine", "--list")).stdout).toContain(
+      "No quarantined memories.",
+    );
     const done = await act(lie, near);
     expect(done.code).toBe(0);
     expect(done.stdout).toContain(`2 memories quarantined.\n  ${lie}\n  ${near}\n`);
-    expect(done.stdout).toContain(`1 open delivery told:\n  ${delivery}\n`);
+    expect(done.stdout).toContain(`1 open delivery notified:\n  ${delivery}\n`);
     const list = await store.baton("quarantine", "--list");
     expect(list.stdout).toContain(lie);
     expect(list.stdout).toContain("by ada: made up");
     expect((await store.baton("recent")).stdout).not.toContain("The key never expires.");
-    expect((await act(lie)).stdout).toContain("1 memory was so before.");
+    expect((await act(lie)).stdout).toContain("1 memory was already in this state.");
     const lifted = await act("--lift", lie, "--json");
     expect(JSON.parse(lifted.stdout)).toMatchObject({ memories: [lie], deliveries: [delivery] });
     const left = await store.baton("quarantine", "--list", "--json");
@@ -111,19 +113,19 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
       store.baton("quarantine", ...more, "--as", "ada", "--reason", "poisoned");
     const done = await act("--from-agent", "eve");
     expect(done.stdout).toContain("4 memories quarantined.");
-    expect(done.stdout).toContain("  and 1 that only others may see\n");
+    expect(done.stdout).toContain("  and 1 not visible to you\n");
     expect(done.stdout).not.toContain(own);
     const [, record = ""] = /Recorded as (mem_\S+)/.exec(done.stdout) ?? [];
     expect((await store.baton("quarantine", "--list", "--json")).stdout).not.toContain(own);
     expect((await store.baton("quarantine", "--list", "--as", "eve")).stdout).toContain(own);
     const dry = await act("--lift", "--record", record, "--dry-run");
-    expect(dry.stdout).toContain("4 memories would be put back in sight.");
-    expect((await act("--lift", "--from-session", "nobody")).stdout).toContain("0 memories put");
+    expect(dry.stdout).toContain("4 memories would be made visible again.");
+    expect((await act("--lift", "--from-session", "nobody")).stdout).toContain("0 memories made");
     const lifted = await act("--lift", "--record", record);
-    expect(lifted.stdout).toContain("4 memories put back in sight.");
+    expect(lifted.stdout).toContain("4 memories made visible again.");
     expect(lifted.stdout).not.toContain(own);
     expect((await store.baton("quarantine", "--list", "--as", "eve")).stdout).toContain(
-      "Nothing is quarantined.",
+      "No quarantined memories.",
     );
   });
 
@@ -144,19 +146,22 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
     [["quarantine", "mem_x", "--from-agent", "eve", "--as", "ada", "--reason", "x"], "one of them"],
     [["quarantine", "mem_x", "--reason", "x"], "needs --as"],
     [["quarantine", "mem_x", "--as", "ada"], "needs --reason"],
-    [["quarantine", "--lift", "--as", "ada", "--reason", "x"], "or --record, one of them"],
-    [["quarantine", "--record", "mem_x", "--as", "ada", "--reason", "x"], "goes with --lift"],
+    [["quarantine", "--lift", "--as", "ada", "--reason", "x"], "or --record; pass exactly one"],
+    [
+      ["quarantine", "--record", "mem_x", "--as", "ada", "--reason", "x"],
+      "--record requires --lift",
+    ],
     [
       ["quarantine", "--lift", "mem_x", "--downstream", "--as", "ada", "--reason", "x"],
-      "does not follow",
+      "--lift and --downstream cannot be combined",
     ],
     [
       ["quarantine", "mem_x", "--since", "2020-01-01T00:00Z", "--as", "ada", "--reason", "x"],
-      "goes with --from-agent",
+      "--since requires --from-agent",
     ],
     [
       ["quarantine", "--from-agent", "eve", "--since", "soon", "--as", "ada", "--reason", "x"],
-      "which is not a time",
+      "expected a time",
     ],
     [["quarantine", "mem_x", "--as", "ada", "--reason", "x"], "ids[0]"],
   ])("%j is refused with a hint, and changes nothing [MEM-16]", async ([words, message]) => {

@@ -92,7 +92,7 @@ describe("baton recall", () => {
     using store = testStore();
     await fill(store);
     const none = await store.baton("recall", "kangaroo", "--words-only");
-    expect(none.stdout).toContain("Nothing remembered answers this.");
+    expect(none.stdout).toContain("No matching memories.");
     const empty = await store.baton("recall", "?");
     expect(empty.code).toBe(64);
     expect(empty.stderr).toContain("no word");
@@ -107,6 +107,6 @@ describe("baton embed", () => {
     expect(made.stdout).toMatch(/^words-1-\w+ {2}3 vectors {2}192 dimensions {2}up to date\n$/);
     const [{ model }] = JSON.parse((await store.baton("embed", "--list", "--json")).stdout);
     const dropped = await store.baton("embed", "--drop", model);
-    expect(dropped.stdout).toContain("No model has vectors here.");
+    expect(dropped.stdout).toContain("No embeddings yet.");
   });
 });

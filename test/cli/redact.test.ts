@@ -23,7 +23,7 @@ describe("baton redact", () => {
     expect(code).toBe(0);
     expect(stdout).toContain("1 text erased:");
     expect(stdout).toContain(`memory ${id}`);
-    expect(stdout).toMatch(/recorded as mem_/);
+    expect(stdout).toMatch(/Recorded as mem_/);
     expect(stdout).toContain("Backups, exports and copies");
     expect(stdout).not.toContain(SECRET);
     expect((await store.baton("recent")).stdout).toContain("(redacted by ada: leaked)");
@@ -32,7 +32,7 @@ describe("baton redact", () => {
       ...["redact", "--as", "ada", "--reason", "leaked", "--text", SECRET],
     );
     expect(again).toMatchObject({ code: 0 });
-    expect(again.stdout).toContain("Nothing of it was found");
+    expect(again.stdout).toContain("No matching text");
   });
 
   it("counts what only others may see, and does not look at it on a dry run [MEM-18]", async () => {
@@ -49,7 +49,7 @@ describe("baton redact", () => {
     const dry = await act("--dry-run");
     expect(dry.stdout).toContain(`1 text would be erased:\n  memory ${id}\n`);
     const { stdout } = await act();
-    expect(stdout).toContain(`2 texts erased:\n  memory ${id}\n  and 1 that only others may see\n`);
+    expect(stdout).toContain(`2 texts erased:\n  memory ${id}\n  and 1 not visible to you\n`);
     expect(stdout).not.toContain(own);
   });
 
@@ -62,7 +62,7 @@ describe("baton redact", () => {
     const again = JSON.parse((await store.baton(...args)).stdout);
     expect(again).toMatchObject({ erased: [], left: [{ kind: "memory", id, why: "already" }] });
     const { stdout } = await store.baton(...args.slice(0, -1));
-    expect(stdout).toContain(`left: memory ${id} was redacted before`);
+    expect(stdout).toContain(`not erased: memory ${id} is already redacted`);
   });
 
   it("changes nothing on a dry run [MEM-18]", async () => {
@@ -92,8 +92,13 @@ describe("baton redact", () => {
   });
 
   it.each([
-    ["neither ids nor a text", [], 64, "needs --id, --text or --stdin"],
-    ["both", ["--id", "mem_x", "--text", SECRET], 64, "needs --id, --text or --stdin"],
+    ["neither ids nor a text", [], 64, "needs exactly one of --id, --text and --stdin"],
+    [
+      "both",
+      ["--id", "mem_x", "--text", SECRET],
+      64,
+      "needs exactly one of --id, --text and --stdin",
+    ],
     ["an id that is none", ["--id", "x"], 64, "ids[0]: must be a memory id (mem_…) or an envelope"],
     ["a text that is too short", ["--text", "abc"], 64, "text"],
     [

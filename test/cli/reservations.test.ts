@@ -25,7 +25,7 @@ describe("baton reserve", () => {
     expect(conflicts).toEqual([]);
     const told = await store.baton("accept", "--as", "cyd", "--task", "login");
     expect(told.stdout).toContain(
-      'Take care with src/*/login.ts: ben works on src/auth/** for "auth"',
+      'Conflict on src/*/login.ts: ben works on src/auth/** for "auth"',
     );
 
     const wider = ["src/**", "port:5432", "--note", "Moving the validator"];

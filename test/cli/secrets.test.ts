@@ -9,14 +9,14 @@ describe("baton secrets", () => {
   it("tells where some were redacted, of which kind and by whom, never what they were [OPS-6]", async () => {
     using store = testStore();
     await team(store);
-    expect((await store.baton("secrets")).stdout).toContain("None was found.");
+    expect((await store.baton("secrets")).stdout).toContain("No secrets were found.");
     const said = await store.baton("remember", `Push with ${TOKEN}`, "--agent", "ada");
     expect(said.code).toBe(0);
-    expect(said.stdout).toContain("content: looked like a secret (GitHub token), and was redacted");
+    expect(said.stdout).toContain("content: redacted a possible secret (GitHub token)");
     const sent = await store.baton(
       ...["handoff", "send", `Rotate ${TOKEN}`, "--as", "ada", "--to", "ben"],
     );
-    expect(sent.stdout).toContain("intent: looked like a secret (GitHub token)");
+    expect(sent.stdout).toContain("intent: redacted a possible secret (GitHub token)");
     const { stdout } = await store.baton("secrets");
     expect(stdout).toMatch(/^redact /);
     expect(stdout).toMatch(/ada +GitHub token +memory mem_\S+ content/);

@@ -18,7 +18,7 @@ describe("baton context", () => {
   it("writes by compare-and-set, shows it for a role, and tells what changed [CRD-1]", async () => {
     using store = testStore();
     await teamIn(store);
-    expect((await store.baton("context")).stdout).toContain("Nothing is shared in workspace");
+    expect((await store.baton("context")).stdout).toContain("The shared context of workspace");
     const rule = ["constraints", "no-fixtures", "Do not touch the fixtures"];
     const set = await store.baton("context", "set", ...rule, "--why", "Replayed", ...AS_LEAD);
     expect(set).toMatchObject({ code: 0, stdout: "constraints/no-fixtures  version 1\n" });
@@ -27,7 +27,7 @@ describe("baton context", () => {
     const again = await store.baton("context", "set", ...rule, "--level", "should", ...AS_LEAD);
     expect(again.code).toBe(65);
     expect(again.stderr).toContain("already exists at version 1 (by lead)");
-    expect(again.stderr).toContain("write again with --based-on 1");
+    expect(again.stderr).toContain("run the command again with --based-on 1");
     const shown = await store.baton("context", "show", "--role", "tester");
     expect(shown.stdout).toContain(
       "- must no-fixtures: «Do not touch the fixtures» because «Replayed»",
@@ -94,7 +94,7 @@ describe("baton context", () => {
       "MongoDB",
       ...AS_LEAD,
     );
-    expect(slip.stderr).toContain("which does not say why");
+    expect(slip.stderr).toContain("the reason is missing");
   }, 240_000);
 
   it("hands proposals to who may write, who adopts them [CRD-1]", async () => {
@@ -109,9 +109,9 @@ describe("baton context", () => {
     expect(proposed).toMatchObject({ code: 0, stderr: "" });
     const both = await store.baton("context", "propose", ...change, "--retire", ...reason);
     expect(both.code).toBe(64);
-    expect(both.stderr).toContain("With --retire the item goes");
+    expect(both.stderr).toContain("--retire removes the item");
     const looked = await store.baton("accept", ...AS_LEAD);
-    expect(looked.stdout).toMatch(/Go on with baton context adopt dlv_\S+#1, or decline/);
+    expect(looked.stdout).toMatch(/Continue with baton context adopt dlv_\S+#1, or decline/);
     await store.baton("release", looked.stdout.split("\n")[0] ?? "");
     const taken = await store.baton("accept", ...AS_LEAD, "--json");
     const { handle } = JSON.parse(taken.stdout) as { handle: string };
@@ -155,7 +155,7 @@ describe("baton context", () => {
     expect(section.stderr).toContain("Did you mean constraints?");
     const foreign = ["conventions", "a", "b", "--level", "must"];
     const option = await store.baton("context", "set", ...foreign, ...AS_LEAD);
-    expect(option.stderr).toContain("An item of conventions has no --level.");
+    expect(option.stderr).toContain("--level does not apply to items of the section conventions.");
     expect((await store.baton("context", "keepers")).stdout).toBe("coordinator\nmemory-keeper\n");
     const schema = JSON.parse((await store.baton("schema", "context")).stdout);
     expect(schema).toMatchObject({ $id: expect.stringContaining("shared-context-item") });

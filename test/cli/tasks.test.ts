@@ -52,7 +52,7 @@ describe("baton task", () => {
     using store = testStore();
     await planned(store);
     const none = await store.baton("task", "next", "--as", "pat");
-    expect(none.stdout).toContain("No task of the queue waits for pat");
+    expect(none.stdout).toContain("No task of the queue is ready for pat");
     const first = await store.baton("task", "next", "--as", "ben", "--json");
     const { handle, envelope } = JSON.parse(first.stdout);
     expect(envelope.task).toBe("api");
@@ -78,9 +78,9 @@ describe("baton task", () => {
     const [line] = (await store.baton("inbox", "cyd")).stdout.split("\n");
     expect(line).not.toContain("not before");
     const wrong = await store.baton("task", "list", "--closed", "--role", "coder");
-    expect(wrong.stderr).toContain("--role is for tasks that are not closed");
+    expect(wrong.stderr).toContain("--role applies only to tasks that are not closed");
     const neither = await store.baton("task", "list", "--closed", "--state", "blocked");
-    expect(neither.stderr).toContain("A task that was closed is not blocked");
+    expect(neither.stderr).toContain("--closed and --state blocked conflict");
   }, 240_000);
 
   it("closes, reopens and cancels, with reasons [CRD-2]", async () => {
@@ -123,7 +123,9 @@ describe("baton task", () => {
     expect(word.stderr).toContain("task list");
     const again = ["task", "add", "docs", "x", "--to", "ben", "--as", "ada"];
     const twice = await store.baton(...again);
-    expect(twice.stderr).toContain("hand over what is new (baton handoff send --task docs)");
+    expect(twice.stderr).toContain(
+      "send a handoff for the existing task (baton handoff send --task docs)",
+    );
     const state = await store.baton("task", "list", "--state", "blokced");
     expect(state.stderr).toContain("blocked");
   }, 240_000);

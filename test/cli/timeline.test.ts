@@ -37,10 +37,10 @@ describe("baton timeline", () => {
       `${at}  planner → coder +handed over +Build the endpoint`,
       `${at}  coder +accepted$`,
       `${at}  coder +noted +finding: There is .\\[2Ja router\\.`,
-      `${at}  coder +failed +no_access, permanent, try 1: The key is not mine`,
+      `${at}  coder +failed +no_access, permanent, attempt 1: The key is not mine`,
       "^ +tried: A deploy",
       "^ +hint: Ask somebody who has it",
-      `${at}  baton → role:coordinator +reported +no_access, permanent, try 1: The key`,
+      `${at}  baton → role:coordinator +reported +no_access, permanent, attempt 1: The key`,
       `${at}  boss +decided +reroute to backup, because It has the key`,
       `${at}  backup +completed +Deployed\\.`,
       `${at}  backup +closed +as done: Deployed\\.`,
@@ -53,7 +53,7 @@ describe("baton timeline", () => {
     const shown = JSON.parse((await store.baton("timeline", "endpoint", "--json")).stdout);
     expect(shown).toEqual(JSON.parse(JSON.stringify(await hub.tasks.timeline("endpoint"))));
     const page = await store.baton("timeline", "endpoint", "--limit", "2");
-    expect(page.stdout).toMatch(/More: --after mem_/);
+    expect(page.stdout).toMatch(/Next page: --after mem_/);
     expect((await store.baton("timeline", "endpiont")).stdout).toContain("Did you mean endpoint?");
   });
 });

@@ -44,7 +44,7 @@ describe("baton doctor", () => {
     // How long a hook takes depends on the machine.
     const wrong = findings.filter(({ check, status }) => status !== "ok" && check !== "hooks");
     expect(wrong).toEqual([]);
-    expect(of(`port ${port}`)?.found).toContain("a hub answers");
+    expect(of(`port ${port}`)?.found).toContain("a hub is running");
     expect(of("store")?.found).toContain("2 agents");
     expect(of("claude-code (project)")?.found).toContain("8 hooks");
     expect(of("codex (project)")?.found).toContain("acts as codex");
@@ -113,7 +113,7 @@ describe("baton doctor", () => {
     const { code, of } = await examined(here);
     expect(of("store")?.status).toBe("fail");
     expect([ERROR_CODES.store_foreign.exit, ERROR_CODES.store_corrupt.exit]).toContain(code);
-    expect(of("hook troubles")).toMatchObject({
+    expect(of("hook errors")).toMatchObject({
       found: expect.stringContaining("claude-code SessionStart"),
     });
   });
@@ -131,9 +131,9 @@ describe("what others wrote", () => {
     expect(code).toBe(0);
     expect(of("claude-code (project)")).toMatchObject({
       status: "warn",
-      found: expect.stringContaining("without SessionStart"),
+      found: expect.stringContaining("SessionStart"),
     });
-    expect(of("hook troubles")?.found).toMatch(/^1; .*claude-code Stop/);
+    expect(of("hook errors")?.found).toMatch(/^1; .*claude-code Stop/);
   });
 });
 

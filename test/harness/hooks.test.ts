@@ -131,12 +131,14 @@ describe("a session that starts", () => {
     const { shown } = await here.claude("SessionStart");
     expect(count(shown)).toBeLessThanOrEqual(2_000);
     expect(shown.length).toBeLessThanOrEqual(10_000);
-    expect(shown).toMatch(/More handoffs wait; see your inbox|omitted to fit the token budget/);
+    expect(shown).toMatch(
+      /More handoffs wait; see your inbox|omitted to fit the token budget|left out to stay within the budget/,
+    );
     const small = await here.claude("SessionStart", {}, ["--tokens", "200", "--strict"]);
-    expect(small.shown).toContain("25 handoffs wait");
+    expect(small.shown).toContain("25 handoffs are waiting");
     const prompt = await here.claude("UserPromptSubmit", { session_id: "other" });
     expect(count(prompt.shown)).toBeLessThanOrEqual(2_000);
-    expect(prompt.shown).toMatch(/\(\d+ left out for want of room/);
+    expect(prompt.shown).toMatch(/\(\d+ left out to stay within the budget/);
   });
 
   it("is shown stored text as data that cannot close its marks [OPS-8]", async () => {

@@ -112,7 +112,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     const here = bareProject();
     await ok(here, "setup", client);
     const once = filesIn(here.folder);
-    expect(await ok(here, "setup", client)).toContain("Nothing to change.");
+    expect(await ok(here, "setup", client)).toContain("No changes needed.");
     expect(filesIn(here.folder)).toEqual(once);
     const file = join(here.folder, FILES[client].project[1]);
     const moved = once[FILES[client].project[1]]

@@ -63,5 +63,5 @@ function retentionText(days: number | undefined, most: number | undefined, what:
     ...(days === undefined ? [] : [`${days} days`]),
     ...(most === undefined ? [] : [`at most ${most} ${what}`]),
   ];
-  return rules.length === 0 ? "kept forever" : `kept for ${rules.join(", ")}`;
+  return rules.length === 0 ? "kept forever" : `kept: ${rules.join(", ")}`;
 }
