@@ -93,7 +93,7 @@ export const STORE_OPTIONS = {
     value: "<address>",
     help: "store: a file, postgres://… or a hub's http(s)://… (default: BATON_STORE or .baton/hub.db)",
   },
-  workspace: { type: "text", value: "<name>", help: "workspace name (default: default)" },
+  workspace: { type: "text", value: "<name>", help: 'workspace name (default: "default")' },
 } as const satisfies OptionSpecs;
 
 /** Option of every command that prints data. */

@@ -109,7 +109,7 @@ async function sessionOf(hub: Hub, { as, input }: Hook): Promise<Agent> {
 const listWaiting = async (agent: Agent) =>
   (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
 
-/** Returns ready deliveries whose current envelope was not reported in this session. */
+/** Returns ready deliveries that were not reported in this session with their current envelope. */
 const unreportedDeliveries = (
   waiting: Awaited<ReturnType<typeof listWaiting>>,
   told: ReadonlyMap<string, string> | undefined,

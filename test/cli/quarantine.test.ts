@@ -143,7 +143,10 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
 
   it.for<[string[], string]>([
     [["quarantine", "--as", "ada", "--reason", "x"], "needs <memory>…, --from-agent or"],
-    [["quarantine", "mem_x", "--from-agent", "eve", "--as", "ada", "--reason", "x"], "one of them"],
+    [
+      ["quarantine", "mem_x", "--from-agent", "eve", "--as", "ada", "--reason", "x"],
+      "pass exactly one",
+    ],
     [["quarantine", "mem_x", "--reason", "x"], "needs --as"],
     [["quarantine", "mem_x", "--as", "ada"], "needs --reason"],
     [["quarantine", "--lift", "--as", "ada", "--reason", "x"], "or --record; pass exactly one"],

@@ -118,7 +118,7 @@ describe("baton task", () => {
     expect(typo.code).toBe(66);
     expect(typo.stderr).toContain('Did you mean "docs"?');
     const role = await store.baton("inbox", "role:coder");
-    expect(role.stderr).toContain("baton agents lists who has which role");
+    expect(role.stderr).toContain("baton agents lists agents and roles");
     const word = await store.baton("task", "lsit");
     expect(word.stderr).toContain("task list");
     const again = ["task", "add", "docs", "x", "--to", "ben", "--as", "ada"];

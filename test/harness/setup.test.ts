@@ -297,8 +297,10 @@ describe("a change to somebody's file", () => {
     const file = join(tempFolder(), "settings.json");
     write(file, '{"theirs": 2}');
     const change = { file, before: '{"theirs": 1}', after: '{"theirs": 1, "ours": 1}' };
-    expect(() => writeChanges([change])).toThrow(/changed meanwhile/);
-    expect(() => writeChanges([{ ...change, before: undefined }])).toThrow(/changed meanwhile/);
+    expect(() => writeChanges([change])).toThrow(/changed by another program/);
+    expect(() => writeChanges([{ ...change, before: undefined }])).toThrow(
+      /changed by another program/,
+    );
     expect(readFileSync(file, "utf8")).toBe('{"theirs": 2}');
   });
 });

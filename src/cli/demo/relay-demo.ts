@@ -45,9 +45,7 @@ export async function runDemo(choice: StoreChoice): Promise<void> {
   const critic = await hub.agent("critic", { role: "critic" });
   const { task, plan } = await plannedTask(planner);
   const stage = { hub, store, task, planner, executor, critic };
-  printLine(
-    `${bold(task)} in ${placeOf(hub)}. The agents' texts are scripted; everything else is real.`,
-  );
+  printLine(`${bold(task)} in ${placeOf(hub)}. The agents' texts are scripted, the rest is real.`);
 
   await planAndHandOver(stage, plan);
   await workAndDie(stage, doomed);
@@ -138,10 +136,7 @@ async function takeOverAndHandOn({ executor, task }: DemoContext, plan: string):
       constraints: work.envelope.constraints,
       refs: [note.id],
     });
-    field(
-      "handoff",
-      "executor → critic: completes its work and sends the next handoff, in one transaction",
-    );
+    field("handoff", "executor → critic: completes its work and sends the next handoff atomically");
     return;
   }
 }
@@ -190,7 +185,7 @@ function printNextSteps(task: string): void {
   const next = [
     [`${baton} line ${task}`, "the task, hop by hop"],
     [`${baton} timeline ${task}`, "what happened, step by step"],
-    [`${baton} ledger ${task}`, "constraints and decisions that follow the task"],
+    [`${baton} ledger ${task}`, "its constraints, decisions and progress"],
     [`${baton} recent --task ${task}`, "the memories of the task"],
     [`${baton} recall validateToken`, "search memories, with reasons"],
     [`${baton} verify`, "check all records against their hashes"],

@@ -36,7 +36,7 @@ export const CONTENT_OPTIONS = {
   "do-not-redo": {
     type: "texts",
     value: "<what>",
-    help: "something settled that must not be repeated",
+    help: "settled work that must not be redone",
   },
   payload: { type: "json", value: "<json>", help: "typed data as a JSON object, or @<file>" },
   "payload-type": { type: "text", value: "<name>", help: "type of the payload (default: json)" },

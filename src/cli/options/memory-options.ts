@@ -27,7 +27,7 @@ export const MEMORY_OPTIONS = {
     type: "text",
     value: "<scope>",
     help: "who may see it (default: team)",
-    // Without session: every command is a session of its own, which ends with the command.
+    // Without session: every command is a separate session, which ends with the command.
     choices: ["agent", "user", "team"],
   },
   tag: { type: "texts", value: "<tag>", help: "tag to filter by" },

@@ -12,7 +12,7 @@ const OMITTED_SHOWN = 20;
 const OMISSION_REASONS: Readonly<Record<View["omitted"][number]["why"], string>> = {
   budget: "over budget",
   earlier: "earlier handoff",
-  limit: "limit of the role's profile",
+  limit: "zero weight, or over a limit",
   log: "conversation or settled",
   said: "already included",
 };

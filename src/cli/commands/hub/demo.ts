@@ -27,7 +27,7 @@ const team = command({
     store: { ...STORE_OPTIONS.store, help: "store of the demo (default: a new temporary file)" },
     workspace: {
       ...STORE_OPTIONS.workspace,
-      help: "workspace name (default: team-demo; in a new file: default)",
+      help: 'workspace name (default: "team-demo"; in a new file: "default")',
     },
     ...JSON_OPTION,
   },

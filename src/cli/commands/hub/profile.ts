@@ -11,13 +11,13 @@ import { didYouMean, usageError } from "../../usage-error.ts";
 
 export const profile = command({
   name: "profile",
-  summary: "Show the view profiles of roles, or set the profile of one",
+  summary: "Show the view profiles of roles, or replace the profile of one (--set)",
   args: [{ name: "role", help: "role (default: list all profiles)", optional: true }],
   options: {
     set: {
       type: "texts",
       value: "<setting=value>",
-      help: "setting; replaces the profile: types.decision=2, tags.security=1.5, sections.recent=0, reserve.work=0.4, tokens=4000, strategy=lazy",
+      help: "setting of the new profile: types.decision=2, tags.security=1.5, sections.recent=0, reserve.work=0.4, tokens=4000, strategy=lazy",
     },
     reset: { type: "flag", help: "restore the default profile" },
     ...STORE_OPTIONS,

@@ -63,7 +63,7 @@ const show = command({
     role: {
       type: "text",
       value: "<role>",
-      help: "only items for this role (default: items for all roles)",
+      help: "include items for this role (default: only items for all roles)",
     },
     tokens: { type: "number", value: "<n>", help: "token budget (default: 2000)" },
     section: {
@@ -71,7 +71,7 @@ const show = command({
       value: "<section>",
       help: `only this section: ${SECTIONS.join(", ")}`,
     },
-    model: { type: "text", value: "<model>", help: "model whose tokenizer counts tokens" },
+    model: { type: "text", value: "<model>", help: "model that determines how tokens are counted" },
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },

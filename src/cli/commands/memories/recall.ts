@@ -26,11 +26,11 @@ const OPTIONS = {
   task: { type: "texts", value: "<task>", help: "only of this task" },
   agent: { type: "texts", value: "<name>", help: "only by this agent (or alias)" },
   type: { type: "texts", value: "<type>", help: "only of this type: decision, lesson, …" },
-  tag: { type: "texts", value: "<tag>", help: "only with this tag; if repeated, with all of them" },
+  tag: { type: "texts", value: "<tag>", help: "only with this tag (several: all of them)" },
   concept: {
     type: "texts",
     value: "<concept>",
-    help: "only about this concept; if repeated, about all of them",
+    help: "only about this concept (several: all of them)",
   },
   session: { type: "texts", value: "<name>", help: "only of this session" },
   run: { type: "texts", value: "<name>", help: "only of this run" },

@@ -207,7 +207,7 @@ const REASON = { type: "text", value: "<text>", help: "reason", required: true }
 
 const close = command({
   name: "task close",
-  summary: "Close a task; refused while it has open deliveries",
+  summary: "Close a task; refused while any of its work is open",
   args: [TASK],
   options: {
     ...AS_OPTION,
