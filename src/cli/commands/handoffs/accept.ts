@@ -1,3 +1,4 @@
+/** The command `baton accept`: claims and accepts a handoff, and prints its primer. */
 import { attemptLine } from "../../../context/view/attempt-text.ts";
 import type { Receipt } from "../../../delivery/receive/receipt.ts";
 import type { Envelope } from "../../../envelope/schema.ts";

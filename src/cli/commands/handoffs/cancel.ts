@@ -1,3 +1,4 @@
+/** The command `baton cancel`: cancels one handoff, or all open handoffs of a task. */
 import { BatonError } from "../../../base/errors.ts";
 import type { Delivery } from "../../../history/delivery.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";

@@ -1,3 +1,4 @@
+/** The commands of `baton dead`: list, show, redrive and discard dead letters. */
 import type { DeadLetter } from "../../../delivery/settle/dead-letters.ts";
 import {
   AFTER_OPTION,

@@ -1,3 +1,4 @@
+/** The command `baton handoff send`: sends or previews a handoff. */
 import type { Draft } from "../../../envelope/schema.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import type { Sent } from "../../../hub/sent.ts";

@@ -1,3 +1,4 @@
+/** The command `baton lint`: checks drafts and sent handoffs, and sets the mode of lint rules. */
 import { nearestNames } from "../../../base/nearest-names.ts";
 import type { LintRules } from "../../../context/lint/lint-settings.ts";
 import { RULE_MODES, type RuleMode, type RuleName } from "../../../context/lint/rule.ts";

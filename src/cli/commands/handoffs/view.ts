@@ -1,3 +1,4 @@
+/** The command `baton view`: shows stored views, and composes one for the holder of a handle. */
 import type { ShownView } from "../../../delivery/work/views.ts";
 import type { ViewStrategy } from "../../../envelope/schema.ts";
 import type { Hub } from "../../../hub/hub.ts";

@@ -1,3 +1,4 @@
+/** The commands `baton demo` and `baton demo team`. */
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { bold, printLine } from "../../terminal.ts";

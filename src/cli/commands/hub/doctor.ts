@@ -1,3 +1,4 @@
+/** The command `baton doctor`: runs all checks and prints them with their fixes. */
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { readConfigHomes } from "../../config-homes.ts";
 import type { CheckResult } from "../../doctor/check-result.ts";

@@ -1,3 +1,4 @@
+/** The command `baton hook`, which harnesses run. Errors are logged and never block the session. */
 import { BatonError } from "../../../base/errors.ts";
 import { HARNESSES, type Harness } from "../../../harness/harness-events.ts";
 import type { Hook } from "../../../harness/hook.ts";

@@ -1,3 +1,4 @@
+/** The command `baton mcp`: serves MCP over stdio, directly on the store. */
 import { isBatonError } from "../../../base/errors.ts";
 import type { Agent } from "../../../hub/agent.ts";
 import type { Hub } from "../../../hub/hub.ts";

@@ -1,3 +1,4 @@
+/** The command `baton profile`: shows and sets the view profiles of roles. */
 import { nearestNames } from "../../../base/nearest-names.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { NEUTRAL_PROFILE, type RoleProfile } from "../../../profiles/role-profiles.ts";

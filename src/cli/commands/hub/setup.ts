@@ -1,3 +1,4 @@
+/** The command `baton setup`: writes the MCP server and hooks into a client's settings, or removes them. */
 import { join, resolve } from "node:path";
 import { fileOf } from "../../../base/store-file.ts";
 import type { DiffLine, FileChange } from "../../../harness/setup/file-changes.ts";

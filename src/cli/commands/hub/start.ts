@@ -1,3 +1,4 @@
+/** The command `baton start`: runs the hub until a signal arrives. */
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openLocal } from "../../store.ts";

@@ -1,3 +1,4 @@
+/** The command `baton export`: exports the whole workspace, memories or a Markdown document. */
 import { writeFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";

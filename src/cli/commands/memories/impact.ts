@@ -1,3 +1,4 @@
+/** The command `baton impact`: prints what builds on a memory as a tree. */
 import type {
   Impact,
   ImpactDelivery,

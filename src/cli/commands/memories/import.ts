@@ -1,3 +1,4 @@
+/** The command `baton import`: imports a whole workspace or a Markdown document. */
 import { createReadStream } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { ImportReport } from "../../../archive/import.ts";

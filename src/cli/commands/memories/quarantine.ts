@@ -1,3 +1,4 @@
+/** The command `baton quarantine`: quarantines memories, lifts and lists quarantines. */
 import type { Hub } from "../../../hub/hub.ts";
 import type {
   LiftTarget,

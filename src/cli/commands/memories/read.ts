@@ -1,3 +1,4 @@
+/** The command `baton read`: prints a memory or a part of an envelope. */
 import type { ReadMemory } from "../../../delivery/work/read-record.ts";
 import type { DetailLevel } from "../../../envelope/schema.ts";
 import { isShortId } from "../../../text/short-ids.ts";

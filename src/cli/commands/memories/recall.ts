@@ -1,3 +1,4 @@
+/** The command `baton recall`: searches memories and prints why each one matched. */
 import type { Hit, RecallQuery, RecallResult } from "../../../memory/recall/recall.ts";
 import {
   AFTER_OPTION,

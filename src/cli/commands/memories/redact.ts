@@ -1,3 +1,4 @@
+/** The command `baton redact`: erases records by id or by the text of a secret. */
 import { readFileSync } from "node:fs";
 import type { RedactReport, RedactTarget } from "../../../memory/redaction/redact.ts";
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";

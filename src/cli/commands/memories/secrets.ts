@@ -1,3 +1,4 @@
+/** The command `baton secrets`: shows detected secrets and the policy for them. */
 import type { SecretsReport } from "../../../memory/redaction/secrets-report.ts";
 import { SECRET_MODES, type SecretMode } from "../../../workspace/workspace.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";

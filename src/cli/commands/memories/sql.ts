@@ -1,3 +1,4 @@
+/** The command `baton sql`: runs a read-only query and lists the views it can use. */
 import type { SqlResult } from "../../../memory/sql.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

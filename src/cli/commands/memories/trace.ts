@@ -1,3 +1,4 @@
+/** The commands of `baton trace`: list sessions and show their steps. */
 import type { Memory } from "../../../memory/record.ts";
 import type { TraceData } from "../../../memory/traces/trace.ts";
 import type { TraceInfo } from "../../../memory/traces/traces.ts";

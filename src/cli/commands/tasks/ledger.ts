@@ -1,3 +1,4 @@
+/** The commands of `baton ledger`: show a ledger, release items, and set who may release them. */
 import type {
   Ledger,
   LedgerConstraint,
