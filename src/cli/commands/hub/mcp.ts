@@ -47,7 +47,10 @@ export const mcp = command({
   },
 });
 
-/** Returns the agent; registers a new one, and changes the role of a known one only if --role is set. */
+/**
+ * Returns the agent; registers a new one, and changes the role of a known one only if --role is set. Each
+ * connection is a separate session.
+ */
 async function agentOf(hub: Hub, name: string, role: string | undefined): Promise<Agent> {
   const session = { lease: "process" } as const;
   if (role !== undefined) return hub.agent(name, { role }, session);
