@@ -199,7 +199,8 @@ export async function appendNote(
   switch (outcome.kind) {
     case "appended": {
       const [place] = outcome.places;
-      if (place === undefined) throw new Error("one record was appended, but the store returned no place");
+      if (place === undefined)
+        throw new Error("one record was appended, but the store returned no place");
       const { envelope } = outcome;
       return { kind: "noted", memory: placedMemory(written, place, branch), envelope };
     }
