@@ -48,7 +48,7 @@ describe("baton sql", () => {
     expect(code).toBe(0);
     for (const view of VIEW_NAMES) expect(stdout).toContain(view);
     expect((await store.baton("sql", "handoffs")).stdout).toMatch(
-      /context_type +text +The payload's/,
+      /context_type +text +The type of the payload/,
     );
     expect(Object.keys(JSON.parse((await store.baton("sql", "--json")).stdout))).toEqual([
       ...VIEW_NAMES,

@@ -46,7 +46,7 @@ describe("baton start", { timeout: 240_000 }, () => {
       env: { BATON_STORE: store.address },
     });
     expect(second.code).toBe(69);
-    expect(second.stderr).toMatch(/Port \d+ on 127\.0\.0\.1 is taken/);
+    expect(second.stderr).toMatch(/Port \d+ on 127\.0\.0\.1 is already in use/);
     hub.child.signal("SIGTERM");
     expect(await hub.child.ended).toMatchObject({ code: 0 });
   });

@@ -47,20 +47,20 @@ const add = command({
     },
     parent: { type: "text", value: "<task>", help: "task that it is a part of" },
     after: { type: "texts", value: "<task>", help: "task that must be done before it starts" },
-    told: { type: "flag", help: "keep the task open when its work ends, until baton task close" },
+    manual: { type: "flag", help: "keep the task open when its work ends, until baton task close" },
     ...TASK_DRAFT_OPTIONS,
     ...STORE_OPTIONS,
     ...JSON_OPTION,
   },
 
   async run({ args: [task = "", intent = ""], options }) {
-    const { as, to, parent, after, told, file, json, store, workspace } = options;
+    const { as, to, parent, after, manual, file, json, store, workspace } = options;
     await using hub = await openForWork({ store, workspace });
     const agent = await hub.agent(as);
     const { withFiles } = await import("../../options/artifacts.ts");
     const said = { ...draftOf({ ...options, task }), ...omitUndefined({ to }) };
     const draft = { ...(await withFiles(hub, said, file)), task, intent };
-    const closing = told ? ("told" as const) : undefined;
+    const closing = manual ? ("manual" as const) : undefined;
     const added = await agent.tasks.add({ ...draft, ...omitUndefined({ parent, after, closing }) });
     if (json) printJson(shownAs(added));
     else printLine(rowOf(added.task).filter(Boolean).join("  "));
