@@ -165,7 +165,10 @@ export function checkLimit(
   throw new BatonError("limit_exceeded", {
     message: `${at.path || "The input"} has ${at.actual}; the limit ${name} is ${max}.`,
     path: at.path,
-    hint: `Shorten or split the input, or open the hub with limits: { ${name}: … }.`,
+    hint:
+      at.path === "limit"
+        ? `Pass a limit of at most ${max}, and next as after for the following page.`
+        : `Shorten or split the input, or open the hub with limits: { ${name}: … }.`,
     details: { limit: name, max, actual: at.actual },
   });
 }

@@ -501,7 +501,7 @@ export class TeamPlay implements Played {
     const before = await this.hub.tasks.get(task.name);
     const open = before.deliveries.filter(({ state }) => isOpen(state));
     const isFree = open.length === 0 && before.openChildren === 0;
-    const isMine = task.closing === "manual" || this.takenBack.has(task.name);
+    const isMine = task.closing === "told" || this.takenBack.has(task.name);
     if (isFree && before.closed === undefined && !isMine) return;
     const [agent, process] = owner;
     const as = this.takenBack.has(task.name) ? "cancelled" : "done";
@@ -559,7 +559,7 @@ export class TeamPlay implements Played {
     if (!isQuiet && this.#round % 4 !== 0) return false;
     const left = (await this.hub.tasks.board()).items.map(({ task }) => task);
     for (const task of this.tasks) {
-      const isMine = task.closing === "manual" || this.takenBack.has(task.name);
+      const isMine = task.closing === "told" || this.takenBack.has(task.name);
       if (isMine && left.includes(task.name)) await this.#close(task);
     }
     return isQuiet && left.length === 0 && this.#toAdd.length === 0;

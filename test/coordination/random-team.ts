@@ -23,7 +23,7 @@ export interface PlannedTask {
   readonly to: string;
   readonly priority: Priority;
   readonly deadlineMs?: number;
-  readonly closing: "automatic" | "manual";
+  readonly closing: "itself" | "told";
   readonly policy: Exclude<PolicyInput, "direct">;
   /** Added while others are at work, not at the start. */
   readonly isLate: boolean;
@@ -145,7 +145,7 @@ function planTasks(
       to: receiver(random, workers),
       priority: random.pick(["urgent", "high", "normal", "normal", "low"]),
       ...(deadlineMs > 0 && { deadlineMs }),
-      closing: random.chance(0.15) ? "manual" : "automatic",
+      closing: random.chance(0.15) ? "told" : "itself",
       policy: planPolicy(random, workers, later),
       isLate: n > 0 && (random.chance(0.1) || needs.some(({ isLate }) => isLate)),
     });

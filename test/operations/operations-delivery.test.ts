@@ -270,7 +270,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   },
   "tasks.add": (answer) => {
     const { task, sent } = answer as AddedForm;
-    expect(task).toMatchObject({ task: "one", queued: true, closing: "manual" });
+    expect(task).toMatchObject({ task: "one", queued: true, closing: "told" });
     expect(sent.deliveries[0]?.deadline).toBe(task.deadline);
   },
   "tasks.close": (task) => expect(task).toMatchObject({ state: "failed", closed: { by: "ada" } }),

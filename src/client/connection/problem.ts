@@ -37,7 +37,7 @@ export function hubUnreachable(hub: string, why: string, cause?: unknown): Baton
   return new BatonError("hub_unreachable", {
     message: `Cannot reach the hub at ${hub}: ${why}.`,
     path: "address",
-    hint: "Check the address and that the hub is running (baton serve), then retry.",
+    hint: "Check the address and that the hub is running (baton start), then retry.",
     ...(cause === undefined ? {} : { cause }),
   });
 }

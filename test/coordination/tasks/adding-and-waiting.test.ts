@@ -49,7 +49,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await finish(coder, "api");
       expect((await lead.tasks.add(wanted)).task).toMatchObject({ state: "done" });
       expect(await coder.accept()).toBeUndefined();
-      const other = await refusal(lead.tasks.add({ ...wanted, closing: "manual" }));
+      const other = await refusal(lead.tasks.add({ ...wanted, closing: "told" }));
       expect(other.code).toBe("idempotency_conflict");
       expect((await hub.deliveries.totals()).deliveries).toBe(1);
     });
@@ -80,7 +80,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
         "invalid_input",
         "delayMs",
       ]);
-      expect((await told({ closing: "never" as "manual" }))[0]).toBe("invalid_input");
+      expect((await told({ closing: "never" as "told" }))[0]).toBe("invalid_input");
       expect((await refusal(hub.tasks.get("desing"))).hint).toBe('Did you mean "design"?');
       expect((await refusal(hub.tasks.get("nothing like it at all"))).code).toBe("unknown_task");
       expect(await contents(hub)).toEqual(before);
@@ -124,7 +124,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     it("begins at once when all that it waits for is done [CRD-2]", async () => {
       const { lead, coder } = await team(store);
       await lead.tasks.add(task("design"));
-      await lead.tasks.add(task("survey", { closing: "manual" }));
+      await lead.tasks.add(task("survey", { closing: "told" }));
       await finish(coder, "design", "Drawn");
       const survey = await lead.handoff({ task: "idea", to: "coder", intent: "Think" });
       await survey.cancel("We know already");

@@ -8,7 +8,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
   describe("closing", () => {
     it("is refused while anything is open, naming what and whose [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
-      await lead.tasks.add(task("feature", { to: "lead", closing: "manual" }));
+      await lead.tasks.add(task("feature", { to: "lead", closing: "told" }));
       await lead.tasks.add(task("api", { parent: "feature" }));
       const work = await take(coder);
       const held = await refusal(lead.tasks.close("api", { reason: "Enough" }));
@@ -33,7 +33,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
 
     it("is done once: the second is told who did it, and why [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
-      await lead.tasks.add(task("api", { closing: "manual" }));
+      await lead.tasks.add(task("api", { closing: "told" }));
       await finish(coder, "api");
       await coder.tasks.close("api", { as: "failed", reason: "It is too slow" });
       const told = await refusal(lead.tasks.close("api", { reason: "Fine" }));
@@ -49,7 +49,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     it("is for who has a part in the task, or a role that may [CRD-2]", async () => {
       const { hub, lead, coder, tester } = await team(store);
       const planner = await hub.agent("planner", { role: "planner" });
-      await tester.tasks.add(task("api", { closing: "manual" }));
+      await tester.tasks.add(task("api", { closing: "told" }));
       await finish(coder, "api");
       const stranger = await hub.agent("stranger", { role: "designer" });
       const refused = await refusal(stranger.tasks.close("api", { reason: "Done" }));

@@ -74,7 +74,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       const others = [await hubs[1].agent("lead"), await hubs[1].agent("coder"), lead, coder];
       for (let round = 0; round < 5; round++) {
         const name = `task-${round}`;
-        await lead.tasks.add(task(name, { closing: "manual" }));
+        await lead.tasks.add(task(name, { closing: "told" }));
         await lead.tasks.add(task(`after ${name}`, { after: [name] }));
         await finish(coder, name);
         const outcomes = await Promise.allSettled(
@@ -97,7 +97,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       const other = await hubs[1].agent("tester");
       for (let round = 0; round < 20; round++) {
         const name = `task-${round}`;
-        await lead.tasks.add(task(name, { closing: round % 2 === 0 ? "manual" : "automatic" }));
+        await lead.tasks.add(task(name, { closing: round % 2 === 0 ? "told" : "itself" }));
         const work = await take(coder);
         const end = async () => {
           await work.complete();
@@ -175,7 +175,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
 
     it("a task that is handed over meanwhile is not closed [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("appendMemories");
-      await theirs.lead.tasks.add(task("told", { closing: "manual" }));
+      await theirs.lead.tasks.add(task("told", { closing: "told" }));
       await finish(theirs.coder, "told");
       meanwhile(() => theirs.lead.handoff({ task: "told", to: "tester", intent: "One more" }));
       expect((await refusal(mine.lead.tasks.close("told", { reason: "Over" }))).code).toBe(
@@ -205,7 +205,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
 
     it("nothing is handed over, added or tried again once it is closed [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("sendHandoff");
-      await theirs.lead.tasks.add(task("api", { closing: "manual" }));
+      await theirs.lead.tasks.add(task("api", { closing: "told" }));
       await finish(theirs.coder, "api");
       meanwhile(() => theirs.lead.tasks.close("api", { reason: "Over" }));
       const handed = await refusal(mine.lead.handoff({ task: "api", to: "coder", intent: "More" }));
@@ -220,7 +220,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
 
     it("a part of a task that is closed meanwhile is not reopened [CRD-2]", async () => {
       const { mine, theirs, meanwhile } = await interrupted("appendMemories");
-      await theirs.lead.tasks.add(task("feature", { closing: "manual" }));
+      await theirs.lead.tasks.add(task("feature", { closing: "told" }));
       await theirs.lead.tasks.add(task("part", { parent: "feature" }));
       for (const name of ["feature", "part"]) await finish(theirs.coder, name);
       meanwhile(() => theirs.lead.tasks.close("feature", { reason: "Over" }));
@@ -259,7 +259,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
 
     it("a task that is cancelled meanwhile is not closed as done [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("appendMemories");
-      await theirs.lead.tasks.add(task("api", { closing: "manual" }));
+      await theirs.lead.tasks.add(task("api", { closing: "told" }));
       await finish(theirs.coder, "api");
       meanwhile(() => theirs.lead.tasks.cancel("api", "No more"));
       const told = await refusal(mine.lead.tasks.close("api", { reason: "Over" }));

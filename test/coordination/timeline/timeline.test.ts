@@ -181,7 +181,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
 
   it("has what happened to the parts of a task, when that is asked for [CRD-5]", async () => {
     const { hub, planner, coder, tester } = await team();
-    await planner.tasks.add({ to: "tester", task: "whole", intent: "All", closing: "manual" });
+    await planner.tasks.add({ to: "tester", task: "whole", intent: "All", closing: "told" });
     await planner.tasks.add({ to: "coder", task: "part", parent: "whole", intent: "One" });
     await planner.tasks.add({ to: "coder", task: "piece", parent: "part", intent: "Half" });
     await (await take(coder, { task: "piece" })).complete();

@@ -442,7 +442,7 @@ export const DELIVERY_SAMPLES: Readonly<Record<DeliveryOperation, DeliverySample
   },
   "tasks.tree": {
     input: async (w) => {
-      await w.ada.tasks.add({ ...w.draft(), task: "one", closing: "manual" });
+      await w.ada.tasks.add({ ...w.draft(), task: "one", closing: "told" });
       await w.ada.tasks.add({ ...w.draft(), task: "part", parent: "one" });
       await w.ada.tasks.add({ ...w.draft(), task: "part-detail", parent: "part" });
       return { task: "one" };
@@ -456,7 +456,7 @@ export const DELIVERY_SAMPLES: Readonly<Record<DeliveryOperation, DeliverySample
     },
   },
   "tasks.add": {
-    input: (w) => ({ task: { ...w.draft(), task: "one", closing: "manual", deadlineMs: 60_000 } }),
+    input: (w) => ({ task: { ...w.draft(), task: "one", closing: "told", deadlineMs: 60_000 } }),
   },
   "tasks.close": {
     input: async (w) => {

@@ -60,7 +60,7 @@ const add = command({
     const { withFiles } = await import("../../options/artifacts.ts");
     const said = { ...draftOf({ ...options, task }), ...omitUndefined({ to }) };
     const draft = { ...(await withFiles(hub, said, file)), task, intent };
-    const closing = manual ? ("manual" as const) : undefined;
+    const closing = manual ? ("told" as const) : undefined;
     const added = await agent.tasks.add({ ...draft, ...omitUndefined({ parent, after, closing }) });
     if (json) printJson(shownAs(added));
     else printLine(rowOf(added.task).filter(Boolean).join("  "));
