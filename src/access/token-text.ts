@@ -1,9 +1,9 @@
 /**
- * The text of a token: `baton_` followed by, in base64url, a version, the id of the token, 32 random bytes,
- * the name of the workspace and a checksum. With it, the hub finds the row without a table of all workspaces,
- * secret scanners recognize a token by its prefix, and a mistyped token is refused without a query: the
- * checksum is a CRC-32, which detects every error within 32 bits, so any wrong letter and any two swapped
- * letters.
+ * Generates and parses tokens: `baton_` followed by, in base64url, a version, the id of the token, 32 random
+ * bytes, the name of the workspace and a checksum. The workspace and id in it let the hub find the row
+ * without a table of all workspaces; the prefix lets secret scanners recognize a token. A mistyped token is
+ * refused without a query: the checksum is a CRC-32, which detects every error within 32 consecutive bits,
+ * such as a wrong letter or two adjacent letters that were swapped.
  *
  * The stored digest is the SHA-256 of everything before the checksum. It covers workspace and id, so a row
  * that was copied to another workspace or id matches no token. There are as many random bytes as the digest

@@ -79,6 +79,7 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
   },
   unknown_payload_type: ({ near }) =>
     isNone(near) ? "List the known types: baton payload-type list." : undefined,
+  sql_failed: () => "Check the columns of a view: baton sql <view>.",
   unknown_token: () => "List the tokens: baton token list.",
   lease_lost: () =>
     "Stop working on it; its notes are kept. Run baton inbox for the next delivery.",

@@ -1,4 +1,7 @@
-/** The parts of the client that need Node: files, git, and requests that do not keep the process running. */
+/**
+ * Declares the client modules that are loaded only in Node: archive, files, git, and requests that do not
+ * keep the process running. Outside Node, a method that needs one throws `dependency_missing`.
+ */
 import { BatonError } from "../base/errors.ts";
 import type * as files from "../context/view/artifact-files.ts";
 import type * as git from "../shared-context/git.ts";

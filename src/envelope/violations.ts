@@ -9,6 +9,9 @@ import { nearestNames } from "../base/nearest-names.ts";
 
 type Issue = z.core.$ZodIssue;
 
+/** The `after` of every list is the cursor of its pages. */
+const CURSOR_HINT = "Pass next of the previous page; omit after for the first page.";
+
 /** Returns the violations of an input. `form` is the hint if only the format is wrong. */
 export function violationsOf(error: z.ZodError, form: string): Violation[] {
   return error.issues.flatMap((issue) => violationsOfIssue(issue, form));
@@ -49,12 +52,12 @@ function violationsOfIssue(issue: Issue, form: string): Violation[] {
     case "too_small":
       return say(`min_${unit(issue.origin)}`, tooSmallHint(issue));
     case "invalid_format":
-      return say("format", form);
+      return say("format", path === "after" ? CURSOR_HINT : form);
     case "invalid_value":
       return say("one_of", `Use one of ${issue.values.map(String).join(", ")}.`);
     case "custom": {
       const { rule, hint } = (issue.params ?? {}) as { rule?: string; hint?: string };
-      return say(rule ?? "custom", hint ?? form);
+      return say(rule ?? "custom", hint ?? (path === "after" ? CURSOR_HINT : form));
     }
     case "invalid_union":
       return (

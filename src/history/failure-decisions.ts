@@ -1,6 +1,7 @@
 /**
- * Failures and the decisions about them: which given-up deliveries wait for a decision, and what was decided.
- * Stored as entries per delivery and attempt, so that only one of two concurrent decisions is recorded.
+ * Reads and builds the entries for deliveries that were given up (dead or expired): failures that wait for a
+ * decision, and the decisions made. Their names contain delivery and attempt, so that only one of two
+ * concurrent decisions is recorded.
  */
 
 import { canonicalJson } from "../base/digest.ts";

@@ -3,7 +3,7 @@
  * error as every other interface returns, as data. A refused call stores nothing.
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
-import type { BatonError, ErrorCode } from "../base/errors.ts";
+import type { BatonError, ErrorCode, Violation } from "../base/errors.ts";
 import { fenceLine, fenceText } from "../text/fence.ts";
 import { argumentPath } from "./argument-names.ts";
 
@@ -87,13 +87,20 @@ export function toolErrorOf(error: BatonError): ToolError {
     return isQuoting ? fenceText(spelt) : spelt;
   };
   const hint = HINTS[code]?.(error.details, error) ?? shown(error.hint);
-  return { code, message: shown(error.message), path: argumentPath(error.path), hint, retryable };
+  const [first] = error.violations;
+  const path = first?.path === error.path ? argumentOf(first) : argumentPath(error.path);
+  return { code, message: shown(error.message), path, hint, retryable };
 }
+
+/** Returns the argument of a violation. An unknown one at the top level is spelled as the caller wrote it. */
+const argumentOf = ({ path, rule }: Violation): string =>
+  rule === "unknown_field" && /^\w+$/.test(path) ? path : argumentPath(path);
 
 /** Replaces the SDK field names in violations (`doNotRedo[0]: …`, `Add "firstStep"`). */
 function withArgumentNames(text: string, { violations }: BatonError): string {
-  return violations.reduce((spelt, { path }) => {
-    const argument = argumentPath(path);
+  return violations.reduce((spelt, violation) => {
+    const { path } = violation;
+    const argument = argumentOf(violation);
     if (argument === path) return spelt;
     return spelt
       .replaceAll(`${path}: `, () => `${argument}: `)

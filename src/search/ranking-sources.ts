@@ -1,6 +1,6 @@
 /**
- * The interface between ranking and a store. Each store implements these reads in its way; the code that
- * ranks the results is shared, so two stores with the same records rank them alike.
+ * The interface between ranking and a store. Each store implements these reads in its own way; the code that
+ * ranks the results is shared, so two stores with the same records return the same ranking.
  *
  * A position identifies a record in its store; a larger position is newer.
  */

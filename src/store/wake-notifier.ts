@@ -1,6 +1,6 @@
 /**
- * Wake-ups within one open store: after a commit, calls the listeners that wait for work of the agents it
- * concerns.
+ * Wake-ups within one open store: after a commit that concerns an agent, calls the listeners that wait for
+ * work of that agent.
  */
 import type { WakeTarget } from "./store.ts";
 

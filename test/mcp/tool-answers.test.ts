@@ -8,6 +8,17 @@ import { call, overHttp, refused } from "./support.ts";
 import { team } from "./tool-team.ts";
 
 describe("what is refused", () => {
+  it("names an unknown argument as the caller spelled it, and the one that was meant [OPS-7]", async () => {
+    const { ada } = await team();
+    const args = { to: "ben", intent: "x", doNotRedo: ["Choosing a library"] };
+    const { message, path, hint } = await refused(ada, "hand_off", args);
+    expect({ message, path, hint }).toEqual({
+      message: expect.stringContaining("doNotRedo: is not a known field"),
+      path: "doNotRedo",
+      hint: 'Did you mean "do_not_redo"?',
+    });
+  });
+
   it("is told with a code, a place and what to do, and stores nothing [OPS-7]", async () => {
     const { hub, ada, ben } = await team();
     await call(ada, "hand_off", { to: "ben", task: "page", intent: "Write it" });

@@ -1,7 +1,7 @@
 /**
- * Files that a handoff references as artifacts: they stay where they are and are identified by their digest.
- * A file that this hub can read is fresh, stale or gone; one that it cannot read is unchecked. Nothing
- * outside the folder that the hub was opened with is ever opened, whatever path a handoff contains.
+ * Compares the files that a handoff references as artifacts with their recorded SHA-256, and creates such
+ * artifacts from files. A file that this hub can read is fresh, stale or gone; any other is unchecked.
+ * Nothing outside the folder that the hub was opened with is ever opened, whatever path a handoff contains.
  */
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open, realpath } from "node:fs/promises";

@@ -1,6 +1,7 @@
 /**
- * Token budget of a view. In this order: the call, the envelope, the role's profile, the receiver's context
- * window minus what its own prompt, instructions and work need; otherwise a default that fits everywhere.
+ * Determines the token budget of a view from the first of these that is set: the call, the envelope, the
+ * role's profile, the receiver's context window minus what its own prompt, instructions and work need.
+ * Otherwise it is `DEFAULT_TOKENS`. Values from envelope and profile are limited to the context window.
  */
 import type { FullProfile } from "../../profiles/role-profiles.ts";
 import type { Tokenizer } from "../../text/tokens.ts";

@@ -1,4 +1,7 @@
-/** Candidates for a view: records with the section they were found for, and how relevant they are there. */
+/**
+ * The type of a candidate: a record found for a section of a view, with its relevance. Merges candidates for
+ * the same record into one. They are collected in gather.ts; select.ts decides which are shown.
+ */
 import { DETAIL_LEVELS, type DetailLevel, type Envelope } from "../../envelope/schema.ts";
 import type { Memory } from "../../memory/record.ts";
 import type { Section } from "../../profiles/view-parts.ts";

@@ -2,9 +2,9 @@
  * Selects what a view shows within its budget: what must be included, then what the sender wants shown, then
  * the best value per token. Pure and deterministic: ties are resolved by the order of sections, then by id.
  *
- * How much of a record is shown is selected with it: each has forms (a line, a summary, the gist, all of it),
- * and what competes is the value that one form adds to the previous one, per additional token. A form that is
- * worth less per token than the step over it is not offered.
+ * Each record has several forms (a line, a summary, the gist, all of it), and the selection also chooses the
+ * form. Forms compete by the value that one adds to the previous one, per additional token. A form is skipped
+ * if going directly to a longer one gives more value per token.
  */
 import { DETAIL_LEVELS, type DetailLevel, type ViewStrategy } from "../../envelope/schema.ts";
 import { SECTIONS, type Section } from "../../profiles/view-parts.ts";

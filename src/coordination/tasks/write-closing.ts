@@ -1,7 +1,7 @@
 /**
- * Writes that a task is closed: a record with the agent and the reason, the ledger of the task and its queue
- * entry, in one operation that succeeds only if the ledger is unchanged. Afterwards the tasks that waited for
- * it are opened. If the process dies before that, the next reader does it (finish-task.ts).
+ * Closes a task: writes a record with the agent and the reason, the ledger of the task and its queue entry,
+ * in one operation that succeeds only if the ledger is unchanged. Afterwards the tasks that waited for it are
+ * opened. If the process dies before that, the next reader does it (finish-task.ts).
  */
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";

@@ -1,6 +1,7 @@
 /**
  * Encodes a group of operations as one function call, and decodes the response into an outcome per operation.
- * The rows that the operations need are sorted by part (parts.ts); all texts are sent as one block of bytes.
+ * The rows of all operations are grouped by their composite type (parts.ts); the texts of the records are
+ * sent as one block of bytes.
  */
 import { genesis } from "../chain.ts";
 import { deliveryOf, envelopeOf, stateNumber } from "../codecs.ts";

@@ -1,4 +1,7 @@
-/** Marking: a record, entries and what is told about deliveries, in one operation or not at all. */
+/**
+ * Tests of `moveDeliveries()` with entries, as quarantine uses it: the record, the entries and the events of
+ * the deliveries are written in one operation, or none of them if an entry has changed.
+ */
 import { describe, expect } from "vitest";
 import { entryDigest } from "../../../src/store/rows.ts";
 import type { PutEntry } from "../../../src/store/store.ts";

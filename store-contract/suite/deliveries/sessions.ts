@@ -1,4 +1,7 @@
-/** Leases of a session: whatever its agent does, it says that the session is alive. */
+/**
+ * Tests of `renewSession()`: it renews every lease that the session holds, and none of another session,
+ * process, agent or workspace. Expired leases are not renewed.
+ */
 import { describe, expect } from "vitest";
 import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
 import { LEASE_MS } from "../handoff-input.ts";

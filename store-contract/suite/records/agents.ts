@@ -1,4 +1,7 @@
-/** The registry: who may write, under which names, with which key. */
+/**
+ * Tests of the agent registry: registering and changing agents by revision, finding them by id or alias,
+ * unique names per workspace, and the time at which a public key was registered.
+ */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import { agentDigest } from "../../../src/store/rows.ts";

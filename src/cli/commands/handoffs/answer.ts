@@ -1,3 +1,4 @@
+/** The command `baton answer`: answer a receiver's question, or reply to a handoff that asks you something. */
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { printDelivery } from "../../render/delivery.ts";

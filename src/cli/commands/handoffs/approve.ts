@@ -1,3 +1,4 @@
+/** The command `baton approve`: approve a handoff, which accepts and completes it. */
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { OUTPUT_OPTIONS, outputsOf } from "../../options/result.ts";

@@ -1,4 +1,4 @@
-/** The commands of `baton breaker`: list and reset circuit breakers. */
+/** The commands of `baton breaker`: list and reset the circuit breakers of receivers (agents and roles). */
 import type { BreakerInfo } from "../../../delivery/settings/breaker.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

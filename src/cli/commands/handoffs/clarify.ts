@@ -1,3 +1,4 @@
+/** The command `baton clarify`: asks the sender a question; the work is redelivered with the answer. */
 import { command } from "../../command.ts";
 import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handle.ts";
 

@@ -1,3 +1,6 @@
+/**
+ * The command `baton complete`: complete accepted work; its result is checked against the expected outputs.
+ */
 import { command } from "../../command.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
 import { OUTPUT_OPTIONS, resultOf } from "../../options/result.ts";

@@ -1,3 +1,4 @@
+/** The command `baton decline`: decline accepted work permanently; the sender gets the reason. */
 import { command } from "../../command.ts";
 import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handle.ts";
 

@@ -1,3 +1,4 @@
+/** The command `baton edit`: accepts a handoff and returns it to its sender as a new, changed envelope. */
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";

@@ -1,3 +1,4 @@
+/** The command `baton handoff rules`: show or set the actions and payload types that handoffs may have. */
 import type { HandoffRulesInput } from "../../../delivery/settings/handoff-rules.ts";
 import { UNREGISTERED_MODES, type UnregisteredMode } from "../../../delivery/settings/registry.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";

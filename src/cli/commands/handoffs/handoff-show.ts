@@ -1,3 +1,4 @@
+/** The command `baton handoff show`: show the state of a handoff: times, attempts, result and envelope. */
 import { command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";

@@ -1,3 +1,4 @@
+/** The command `baton inbox`: lists an agent's waiting and accepted handoffs, without claiming any. */
 import type { DeliveryWithEnvelope } from "../../../delivery/watch/inbox-listing.ts";
 import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

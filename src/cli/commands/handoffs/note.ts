@@ -1,3 +1,4 @@
+/** The command `baton note`: record a step of accepted work and renew its lease. */
 import { ERROR_CODES } from "../../../base/errors.ts";
 import type { NoteResult } from "../../../delivery/work/note.ts";
 import { command } from "../../command.ts";

@@ -1,3 +1,4 @@
+/** The command `baton primer`: print the primer of a handoff (at most 2 KB, ready to paste). */
 import { command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";

@@ -1,3 +1,4 @@
+/** The command `baton questions`: list unanswered questions of receivers to a sender. */
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";

@@ -1,3 +1,4 @@
+/** The command `baton reject`: reject a handoff permanently; the sender gets the reason. */
 import { AS_OPTION, command, DELIVERY, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { printDelivery } from "../../render/delivery.ts";

@@ -1,3 +1,4 @@
+/** The command `baton release`: return accepted work to the inbox; counts as an attempt. */
 import { command } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { printDelivery } from "../../render/delivery.ts";

@@ -1,3 +1,4 @@
+/** The command `baton agents`: list registered agents with roles, aliases, models and context windows. */
 import type { AgentInfo } from "../../../memory/agents.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

@@ -1,3 +1,4 @@
+/** The command `baton backup`: copy the store while it is in use, and verify the copy. */
 import type { BackupReport } from "../../../archive/backup.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

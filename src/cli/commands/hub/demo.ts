@@ -1,4 +1,7 @@
-/** The commands `baton demo` and `baton demo team`. */
+/**
+ * The commands `baton demo` (three agents hand a task along, and one is killed) and `baton demo team` (a team
+ * builds an endpoint, with two failures and a coordinator).
+ */
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { bold, printLine } from "../../terminal.ts";

@@ -1,3 +1,4 @@
+/** The command `baton restore`: restore a store from a backup, after verifying it. */
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { progressBar } from "../../progress.ts";

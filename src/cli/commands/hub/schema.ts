@@ -1,3 +1,4 @@
+/** The command `baton schema`: print the JSON Schema of envelopes or of shared context items. */
 import { BatonError } from "../../../base/errors.ts";
 import { command } from "../../command.ts";
 import { OK } from "../../exit.ts";

@@ -1,3 +1,4 @@
+/** The command `baton verify`: verify all records against their hashes and signatures. */
 import type { VerifyReport } from "../../../store/verify-report.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK, VERIFY_FAILED } from "../../exit.ts";

@@ -1,3 +1,4 @@
+/** The command `baton catchup`: print what an agent should know when it starts, without claiming work. */
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";

@@ -1,3 +1,4 @@
+/** The command `baton embed`: compute missing embeddings of all memories, and list the models. */
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { progressBar } from "../../progress.ts";

@@ -1,3 +1,4 @@
+/** The command `baton pin`: include a memory in every handoff, remove the pin (--off), or list pins. */
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openExisting } from "../../store.ts";

@@ -1,3 +1,4 @@
+/** The command `baton prune`: delete traces and events according to the retention rules. */
 import type { PruneReport } from "../../../memory/traces/prune.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

@@ -1,3 +1,4 @@
+/** The command `baton recent`: list the newest memories of a task, agent, session, tag or type. */
 import type { RecentMemory } from "../../../memory/read.ts";
 import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

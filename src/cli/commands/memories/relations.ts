@@ -1,3 +1,4 @@
+/** The command `baton relations`: list the relations of a memory to others, oldest first. */
 import type { Relation, RelationsQuery } from "../../../memory/read.ts";
 import type { RelationKind } from "../../../memory/record.ts";
 import { AFTER_OPTION, AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";

@@ -1,3 +1,4 @@
+/** The command `baton remember`: store a memory and show similar ones. */
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { MEMORY_OPTIONS, memoryInputOf } from "../../options/memory-options.ts";

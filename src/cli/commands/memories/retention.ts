@@ -1,3 +1,7 @@
+/**
+ * The command `baton retention`: show or set how long traces and events are kept; setting replaces all
+ * rules.
+ */
 import type { RetentionRules } from "../../../memory/traces/retention.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";

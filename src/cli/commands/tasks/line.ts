@@ -1,3 +1,4 @@
+/** The command `baton line`: show the handoffs of a task in order, each with its state. */
 import type { LineStep } from "../../../delivery/watch/task-line.ts";
 import type { Delivery } from "../../../history/delivery.ts";
 import type { Hub } from "../../../hub/hub.ts";

@@ -1,3 +1,7 @@
+/**
+ * The command `baton timeline`: show what happened to a task, in order, with failures, decisions and
+ * reasons.
+ */
 import { AFTER_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";

@@ -1,7 +1,8 @@
 /**
- * Defines the tokens of the index's FTS5 table and the queries over them. Terms are prefixed with the space
- * they are counted in. A facet is a hash that cannot be confused with a term; matches are checked against the
- * row.
+ * Builds the tokens that a record has in the FTS5 table, and the FTS5 queries for facets. Terms are prefixed
+ * with the number of their space: traces and other records of a workspace have separate term statistics. A
+ * facet (type, agent, task, tag, …) is a hash that cannot be confused with a term; matches are checked
+ * against the row.
  */
 import { sha256 } from "../../../base/digest.ts";
 import { GenerationalCache } from "../../../base/generational-cache.ts";
