@@ -143,7 +143,7 @@ function runsTeamDemo(): boolean {
 function threadsAnswer(): boolean {
   return (
     baton(["demo"]).includes("attempt 2") &&
-    countFound("hits", "recall", "validateToken") > 0 &&
+    countFound("items", "recall", "validateToken") > 0 &&
     countFound("problems", "verify") === 0 &&
     countFound("rows", "sql", "select 1 as one") === 1
   );

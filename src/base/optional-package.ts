@@ -19,9 +19,9 @@ export async function loadOptional<Module>(
   } catch (error) {
     if (!isMissing(error, name)) throw error;
     throw new BatonError("dependency_missing", {
-      message: `${neededFor} requires the package "${name}", which is not installed.`,
+      message: `${neededFor} requires the package "${name}". Install it: npm install ${name}`,
       path: name,
-      hint: `Run npm install ${name} in the project that uses Baton, with --global if Baton is installed globally.`,
+      hint: "Install it in the project that uses Baton, with --global if Baton is installed globally.",
       details: { package: name },
       cause: error,
     });

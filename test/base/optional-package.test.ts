@@ -20,8 +20,8 @@ describe("an optional package", () => {
     const cause = notFound("pg");
     await expect(loadOptional("pg", () => Promise.reject(cause), options)).rejects.toMatchObject({
       code: "dependency_missing",
-      message: 'A PostgreSQL store requires the package "pg", which is not installed.',
-      hint: "Run npm install pg in the project that uses Baton, with --global if Baton is installed globally.",
+      message: 'A PostgreSQL store requires the package "pg". Install it: npm install pg',
+      hint: "Install it in the project that uses Baton, with --global if Baton is installed globally.",
       details: { package: "pg" },
       retryable: false,
       cause,
