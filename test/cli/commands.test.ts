@@ -76,6 +76,13 @@ describe("baton inbox", () => {
     );
   });
 
+  it("shows the handle of work that the agent has accepted", async () => {
+    using store = testStore();
+    await withHandoff(store);
+    const { handle } = JSON.parse((await store.baton("accept", "--as", "coder", "--json")).stdout);
+    expect((await store.baton("inbox", "coder")).stdout).toContain(`  ${handle}\n`);
+  });
+
   it("names the agent that may have been meant", async () => {
     using store = testStore();
     await withHandoff(store);

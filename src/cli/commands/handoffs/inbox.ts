@@ -48,13 +48,13 @@ export const inbox = command({
 });
 
 function printInboxEntry({ delivery: row, envelope }: DeliveryWithEnvelope, agent: string): void {
-  const tries = row.attempt === 0 ? "" : `, attempt ${row.attempt} of ${row.maxAttempts}`;
+  const attempts = row.attempt === 0 ? "" : `, attempt ${row.attempt} of ${row.maxAttempts}`;
   const shared = row.receiver === agent ? "" : ` for ${row.receiver}`;
   const until = row.deadline === undefined ? "" : `, due ${localTime(row.deadline)}`;
   const priority = envelope.priority === undefined ? "" : `, ${envelope.priority}`;
   const sent = dim(`, sent ${localTime(row.sentAt)}`);
   printLine(
-    `${bold(row.state)}  ${row.task} from ${row.sender}${shared}${priority}${tries}${notBefore(row, envelope.after)}${until}${sent}`,
+    `${bold(row.state)}  ${row.task} from ${row.sender}${shared}${priority}${attempts}${notBefore(row, envelope.after)}${until}${sent}`,
   );
   printLine(`  ${oneLine(envelope.intent, 2)}`);
   if (envelope.failure !== undefined) {
@@ -65,5 +65,7 @@ function printInboxEntry({ delivery: row, envelope }: DeliveryWithEnvelope, agen
   if (envelope.expects.length > 0) {
     printLine(`  ${oneLine(`expects ${envelope.expects.map(expectedOf).join(", ")}`, 2)}`);
   }
-  printLine(dim(`  ${row.id}`));
+  // The handle of accepted work, so that a session that lost it can go on.
+  const isOwn = row.state === "accepted" && row.holder === agent;
+  printLine(dim(`  ${isOwn ? `${row.id}#${row.fence}` : row.id}`));
 }
