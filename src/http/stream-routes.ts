@@ -20,7 +20,7 @@ const EventNumber = z.coerce.number().pipe(z.int().min(0));
 export function streamRoutes(app: App): void {
   addRoute(app, "events.stream", async (request, { hub, signal }) => {
     const after = lastSeen(request);
-    (await hub.events.list({ after, limit: 1 })).items; // Fails here rather than in the middle of the stream.
+    await hub.events.list({ after, limit: 1 }); // Fails here rather than in the middle of the stream.
     return eventStreamResponse(app, request, "events.stream", eventsAfter(hub, after, signal));
   });
   addRoute(app, "inbox.stream", async (request, call) => {
