@@ -113,7 +113,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     const first = coder.accept({ wait: true, signal: control.signal });
     await asleep();
     const second = coder.accept({ wait: true });
-    (await hub.memories.recent()).items; // Both are asleep by now.
+    await hub.memories.recent(); // Both are asleep by now.
     const sent = await send("one");
     control.abort();
     const one = await first;

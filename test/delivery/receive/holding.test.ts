@@ -59,7 +59,7 @@ describe.each(STORES)("holding work on %s", (store) => {
     await take(session);
     for (let call = 0; call < 2; call++) {
       clock.advance(49_999);
-      (await session.memories.recent()).items;
+      await session.memories.recent();
     }
     expect((await sent.status()).state).toBe("accepted");
     clock.advance(2);

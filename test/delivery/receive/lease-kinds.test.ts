@@ -183,10 +183,10 @@ describe.each(STORES)("leases on %s", (store) => {
     const { leaseUntil } = await sent.status();
     clock.advance(5);
     const other = await hub.agent("coder", undefined, { lease: "session", instance: "b" });
-    (await other.memories.recent()).items;
+    await other.memories.recent();
     expect((await sent.status()).leaseUntil).toBe(leaseUntil);
     const same = await hub.agent("coder", undefined, { lease: "session", instance: "a" });
-    (await same.memories.recent()).items;
+    await same.memories.recent();
     expect((await sent.status()).leaseUntil).toBe(present(leaseUntil) + 5);
   });
 });

@@ -54,7 +54,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     };
     const none = { sentAt: at[0] };
     expect(await truth()).toEqual({ ...none, state: "ready" });
-    (await ben.deliveries.waiting()).items;
+    await ben.deliveries.waiting();
     expect(await truth(), "peeked at, it is not seen").toEqual({ ...none, state: "ready" });
     tick();
     const { value: offer } = await ben.inbox({ wait: false }).next();

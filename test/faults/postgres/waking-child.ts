@@ -66,7 +66,7 @@ async function waiting(receiver: string): Promise<number> {
 async function forget(): Promise<void> {
   const agent = await new LocalHub(store).agent("ann", { role: "worker" });
   await agent.remember({ content: "x" });
-  (await agent.memories.recent()).items;
+  await agent.memories.recent();
   await agent.accept();
   store.onWake({ workspace: "default", agent: "ann" }, () => {});
   say({ kind: "ready" });
