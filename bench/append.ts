@@ -1,13 +1,13 @@
-/** Appends of 300 B by 64 callers, through the public interface, everything on. */
+/** Measures appends of 300 B by 64 callers, through the public interface with all features on. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { callersLoop, type Folder, type OpenHub } from "./kit.ts";
 
 export interface AppendRates {
-  /** Acknowledged, so durable and findable. */
+  /** Per second until the last acknowledgement: every record is durable and can be found. */
   readonly acknowledged: number;
-  /** Until the index has caught up as well. */
+  /** Per second until the index has caught up as well. */
   readonly sustained: number;
-  /** Records the index was behind at the last acknowledgement, and how long it took to catch up. */
+  /** How far the index was behind at the last acknowledgement, and how long it took to catch up. */
   readonly lagRecords: number;
   readonly lagMs: number;
 }
@@ -39,7 +39,7 @@ export async function appends(
   };
 }
 
-/** The index leaves a short tail to be scanned: below this nobody fills it. */
+/** The index is not filled for fewer records than this; queries scan the short tail instead. */
 const TAIL = 512;
 
 const WORDS =
@@ -47,12 +47,12 @@ const WORDS =
     " ",
   );
 
-/** 300 B of text with a spread of words. */
+/** Returns 300 B of text with varying words. */
 function contentOf(n: number): string {
   let text = `Finding ${n}:`;
   for (let i = 0; text.length < 292; i++) text += ` ${WORDS[(n * 7 + i * i) % WORDS.length]}`;
   return text.padEnd(300, ".").slice(0, 300);
 }
 
-/** Made beforehand: what is measured is remembering, not inventing. */
+/** Generated in advance, so that only the appends are measured. */
 const CONTENTS = Array.from({ length: 2_000 }, (_, n) => contentOf(n));

@@ -1,6 +1,7 @@
 /**
- * The whole life of a handoff, 64 in flight, 4 KB payload, through the public interface with
- * everything on: chain, relations, events, index. Each loop sends one and works one.
+ * Measures the full life cycle of a handoff: 64 in flight, 4 KB payload, through the public
+ * interface with all features on (chain, relations, events, index). Each loop sends one handoff and
+ * processes one.
  */
 import type { Agent } from "../src/index.ts";
 import { callersLoop, type Folder, type OpenHub } from "./kit.ts";
@@ -8,7 +9,7 @@ import { callersLoop, type Folder, type OpenHub } from "./kit.ts";
 const CALLERS = 64;
 const PAYLOAD = { type: "patch", data: { diff: "x".repeat(4_000), files: ["src/auth.ts"] } };
 
-/** Send, claim, accept, complete: four operations. Cycles per second. */
+/** Runs cycles of four operations: send, claim, accept, complete. Returns cycles per second. */
 export function cycles(openHub: OpenHub, folder: Folder, count: number): Promise<number> {
   return measure(openHub, folder, count, async (coder) => {
     for await (const offer of coder.inbox({ wait: false })) {
@@ -19,7 +20,7 @@ export function cycles(openHub: OpenHub, folder: Folder, count: number): Promise
   });
 }
 
-/** Send, claim-and-accept, complete: three operations. */
+/** Runs cycles of three operations: send, claim and accept in one, complete. */
 export function fusedCycles(openHub: OpenHub, folder: Folder, count: number): Promise<number> {
   return measure(openHub, folder, count, async (coder) => {
     const work = await coder.accept();
@@ -41,7 +42,7 @@ async function measure(
     await planner.handoff({
       to: "coder",
       task: `task-${n}`,
-      // Each its own: the same again is reported as a repeat.
+      // Every intent is different: an identical one would be reported as a repeat.
       intent: `Refactor auth without breaking mobile logins, part ${n}`,
       next: ["Extract validateToken()"],
       constraints: [{ rule: "Do not touch test fixtures", level: "must" }],

@@ -1,7 +1,7 @@
 /**
- * Which PostgreSQL driver: `pg` as it is, `pg` with `pipeline: true`, and `postgres` (which always
- * pipelines), one connection each, interleaved rounds. One caller at a time, because that is what
- * group commit does: it sends a transaction and waits for its commit.
+ * Compares PostgreSQL drivers: `pg` with its defaults, `pg` with `pipeline: true`, and `postgres`
+ * (which always pipelines), one connection each, in interleaved rounds. One caller at a time, like
+ * group commit, which sends a transaction and waits for its commit.
  */
 import { parseArgs } from "node:util";
 import pg from "pg";
@@ -12,7 +12,7 @@ import { installPeers, loadPeer } from "./peers/load.ts";
 const HELP = `npm run bench -- --only driver [--rounds 5] [--seconds 2]
 `;
 
-/** A connection that runs prepared statements in the order they were given. */
+/** A connection that runs prepared statements in the order of the calls. */
 interface Driver {
   readonly name: string;
   run(text: string, values: readonly unknown[]): Promise<unknown>;
@@ -53,7 +53,7 @@ async function openPostgresJs(address: string): Promise<Driver> {
   const sql = postgres(address, { max: 1 });
   return {
     name: "postgres",
-    // A query of this driver is sent when somebody waits for it: `then` here, so all go at once.
+    // This driver sends a query only once it is awaited; calling `then` here sends it at once.
     run: (text, values) => sql.unsafe(text, values, { prepare: true }).then((rows) => rows),
     close: () => sql.end(),
   };
@@ -70,7 +70,7 @@ const SCHEMA = `
   alter table blobs alter column body set storage external;
 `;
 
-/** Eight statements between begin and commit, all sent before the first answer is awaited. */
+/** Sends eight statements between begin and commit before it awaits the first result. */
 async function transaction(driver: Driver, blob: Buffer | undefined): Promise<void> {
   const sent = [driver.run("begin", [])];
   for (let i = 1; i <= 3; i++) {
@@ -102,7 +102,7 @@ const WORKLOADS: Readonly<Record<string, (driver: Driver) => Promise<unknown>>> 
 
 interface Sample {
   readonly perSecond: number;
-  /** Of this process: what the driver costs the event loop. */
+  /** CPU time of this process per operation: what the driver costs the event loop. */
   readonly cpuMicros: number;
 }
 
@@ -121,7 +121,7 @@ async function measure(run: () => Promise<unknown>, seconds: number): Promise<Sa
 
 function table(samples: ReadonlyMap<string, readonly Sample[]>): string {
   const lines = [
-    "| workload | driver | per second (median) | client CPU µs each | of each round |",
+    "| workload | driver | per second (median) | client CPU µs per operation | per second, by round |",
     "|---|---|---|---|---|",
   ];
   for (const [what, own] of samples) {

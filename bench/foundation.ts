@@ -1,6 +1,6 @@
 /**
- * Baton on SQLite against the raw engine, in one run, interleaved, medians of several rounds. Only
- * the ratios mean anything: machines differ, and shared ones are noisy.
+ * Compares Baton on SQLite with the raw engine: one run, interleaved, medians of several rounds.
+ * Only the ratios are meaningful: machines differ, and shared ones are noisy.
  */
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -13,12 +13,12 @@ import { type Million, million } from "./million.ts";
 import { rawInserts } from "./raw.ts";
 
 const HELP = `npm run bench -- [--only append,cycle,million] [--rounds 5] [--records 1000000] [--json FILE]
-npm run bench -- --only delivery --help   against queues, on SQLite and on PostgreSQL
-npm run bench -- --only growth --help     with a long history, a long inbox, many receivers
-npm run bench -- --only driver --help     drivers for PostgreSQL
+npm run bench -- --only delivery --help   compare with queues, on SQLite and PostgreSQL
+npm run bench -- --only growth --help     long history, long inbox, many receivers
+npm run bench -- --only driver --help     compare PostgreSQL drivers
 `;
 
-/** One figure of one round, and the raw figure of the same round it is compared with. */
+/** One result of one round, and the raw engine's result in the same round. */
 interface Sample {
   readonly name: string;
   readonly value: number;
@@ -93,7 +93,7 @@ function report(
   history: Million | undefined,
 ): string {
   const lines = [
-    "| workload | per second | raw inserts per second | ratio (median) | of each round | goal |",
+    "| workload | per second | raw inserts per second | ratio (median) | ratio per round | goal |",
     "|---|---|---|---|---|---|",
     ...results.map(
       (r) =>
@@ -103,13 +103,13 @@ function report(
   if (lags.length > 0) {
     const behind = Math.round(median(lags.map((lag) => lag.records)));
     const ms = Math.round(median(lags.map((lag) => lag.ms)));
-    lines.push("", `Index behind at the last acknowledgement: ${behind} records, ${ms} ms.`);
+    lines.push("", `Index lag at the last acknowledgement: ${behind} records, ${ms} ms.`);
   }
   if (history !== undefined) {
     lines.push(
       "",
-      `At ${history.records.toLocaleString("en")} records, 64 callers: a commit takes ${history.commitP50.toFixed(1)} ms (p50), ${history.commitP99.toFixed(1)} ms (p99, goal ≤ 20), ${history.commitMax.toFixed(1)} ms at most.`,
-      `Opening it and reading the newest record takes ${history.openFullMs.toFixed(1)} ms, an empty store ${history.openEmptyMs.toFixed(1)} ms: ${(history.openFullMs / history.openEmptyMs).toFixed(2)} × (goal ≤ 2).`,
+      `At ${history.records.toLocaleString("en")} records, 64 callers: commit latency ${history.commitP50.toFixed(1)} ms (p50), ${history.commitP99.toFixed(1)} ms (p99, goal ≤ 20), ${history.commitMax.toFixed(1)} ms (max).`,
+      `Opening the store and reading its newest record takes ${history.openFullMs.toFixed(1)} ms, with an empty store ${history.openEmptyMs.toFixed(1)} ms: ${(history.openFullMs / history.openEmptyMs).toFixed(2)} × (goal ≤ 2).`,
     );
   }
   return lines.join("\n");
@@ -130,7 +130,7 @@ export async function runFoundation(args: readonly string[]): Promise<void> {
   const only = new Set(options.only.split(","));
   const samples: Sample[] = [];
   const lags: Lag[] = [];
-  // Not counted: the compiler needs about 100,000 calls to settle, and raw has nothing to compile.
+  // Not counted: the JIT compiler needs about 100,000 calls to settle; the raw engine needs none.
   process.stderr.write("warming up\n");
   if (only.has("append")) await inScratch((folder) => appends(openHub, folder, 100_000));
   if (only.has("cycle")) {

@@ -1,11 +1,11 @@
-/** Small things every workload needs: folders that vanish, rates, medians, many callers at once. */
+/** Helpers shared by the benchmarks: temporary folders, rates, medians, concurrent callers. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { openHub } from "../src/index.ts";
 
-/** How a workload opens its hub: of these sources, or of another commit's. */
+/** Opens a hub, from this source tree or from another commit. */
 export type OpenHub = typeof openHub;
 
 export interface Folder extends Disposable {
@@ -13,7 +13,7 @@ export interface Folder extends Disposable {
   file(name: string): string;
 }
 
-/** On the real disk: a sync to a RAM disk would flatter everybody. */
+/** Creates a temporary folder. It must be on a real disk: syncing to a RAM disk costs nothing. */
 export function scratch(): Folder {
   const path = mkdtempSync(join(process.env["BENCH_DIR"] ?? tmpdir(), "baton-bench-"));
   return {
@@ -44,7 +44,7 @@ export function perSecond(count: number, run: () => void): number {
   return (count / (performance.now() - start)) * 1000;
 }
 
-/** `total` calls by `callers` loops, each starting its next when its last was answered. */
+/** Makes `total` calls from `callers` loops; each loop awaits a call before it makes the next. */
 export async function callersLoop(
   callers: number,
   total: number,

@@ -1,17 +1,17 @@
 /**
- * `npm run bench`: one command for every benchmark. What `--only` names decides which:
+ * `npm run bench`: runs the benchmarks selected with `--only`:
  *
- *   append, cycle, million   Baton on SQLite against the raw engine (the default)
- *   delivery                 Baton on SQLite and PostgreSQL against queues and raw engines
- *   growth                   what delivery costs with a long history, a long inbox, many receivers
- *   recall                   what recalling costs, by the size of the store
- *   context                  what composing a receiver's view costs, and where the time goes
- *   shared                   what reading the shared context costs, with a long history behind it
- *   startup                  what starting the command line and its hooks takes, against Node itself
- *   http                     what HTTP adds to an operation, and what many connections leave of the rate
+ *   append, cycle, million   Baton on SQLite compared with the raw engine (default)
+ *   delivery                 Baton on SQLite and PostgreSQL compared with queues and raw engines
+ *   growth                   cost of delivery with a long history, a long inbox or many receivers
+ *   recall                   cost of recall, by store size
+ *   context                  cost of composing a receiver's view, with a breakdown of the time
+ *   shared                   cost of reading the shared context with a long history
+ *   startup                  startup time of the command line and its hooks, compared with Node
+ *   http                     overhead of HTTP per operation, and throughput with many connections
  *   http-load                a thousand clients on one hub for a minute
- *   driver                   drivers for PostgreSQL
- *   against                  these sources against another commit's: append, cycle, delivery
+ *   driver                   PostgreSQL drivers
+ *   against                  this source tree compared with another commit: append, cycle, delivery
  */
 import { runAgainst } from "./against/main.ts";
 import { runContext } from "./context/main.ts";

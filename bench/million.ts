@@ -1,13 +1,13 @@
 /**
- * A store with a long history: how long commits take when it has a million records, and how long
- * it takes to open, compared with an empty one.
+ * Measures a store with a long history: commit latency with a million records, and the time to open
+ * the store compared with an empty one.
  */
 import { openHub } from "../src/index.ts";
 import { callersLoop, type Folder, median, quantile } from "./kit.ts";
 
 export interface Million {
   readonly records: number;
-  /** Milliseconds from a call to its acknowledgement, 64 callers, at the end of the fill. */
+  /** Milliseconds from call to acknowledgement with 64 callers, once the store is filled. */
   readonly commitP50: number;
   readonly commitP99: number;
   readonly commitMax: number;
@@ -58,7 +58,7 @@ const record = (n: number) => ({
   content: `Finding ${n}: `.padEnd(300, "the lease of the delivery is renewed by every call "),
 });
 
-/** Until the first answer: opening alone could put work off. */
+/** Opens a store and reads from it, since opening alone could defer work. Returns milliseconds. */
 async function openMs(address: string): Promise<number> {
   const start = performance.now();
   const hub = await openHub(address);

@@ -1,6 +1,6 @@
 /**
- * The ceiling: `node:sqlite` inserting bare rows of the same size with the same durability (WAL,
- * synced before the acknowledgement, 64 rows a commit unless told). No chain, no index, no events.
+ * The upper bound: `node:sqlite` inserts plain rows of the same size with the same durability (WAL,
+ * synced before the acknowledgement; default: 64 rows per commit). No chain, no index, no events.
  */
 import { DatabaseSync } from "node:sqlite";
 import { type Folder, perSecond } from "./kit.ts";

@@ -1,6 +1,6 @@
 /**
- * Conversations into a hub as memories, questions out of it, and how well it did. Everything goes
- * through the public interface: each speaker is an agent, each session a session.
+ * Stores conversations as memories, recalls them by question, and scores the results. Uses the
+ * public interface only: each speaker is an agent, each session of a conversation is a session.
  */
 import type { Hub } from "../src/index.ts";
 import type { AskedQuestion, Conversation, SpokenTurn } from "./conversations.ts";
@@ -8,7 +8,7 @@ import type { AskedQuestion, Conversation, SpokenTurn } from "./conversations.ts
 const DEEPEST = 20;
 const BATCH = 500;
 
-/** Which memory came from which turn. */
+/** Turn keys by memory id. */
 export type Ingested = ReadonlyMap<string, string>;
 
 export async function ingest(hub: Hub, conversations: readonly Conversation[]): Promise<Ingested> {
@@ -30,7 +30,7 @@ export async function ingest(hub: Hub, conversations: readonly Conversation[]): 
   return keys;
 }
 
-/** Turns of one speaker in a row: their order is the order of the conversation. */
+/** Groups consecutive turns of one speaker, which keeps the order of the conversation. */
 function* runsOf(turns: readonly SpokenTurn[]): Iterable<SpokenTurn[]> {
   let run: SpokenTurn[] = [];
   for (const turn of turns) {
@@ -47,7 +47,7 @@ const nameOf = (speaker: string): string => speaker.trim().replace(/[^\p{L}\p{N}
 
 export interface Answered {
   readonly question: AskedQuestion;
-  /** The turns that were found, best first. */
+  /** Keys of the turns found, best first. */
   readonly found: readonly string[];
   readonly ms: number;
 }
@@ -73,11 +73,11 @@ export async function ask(
 
 export interface Figures {
   readonly questions: number;
-  /** Of all questions: at least one turn of the evidence is among the first k. In percent. */
+  /** Percentage of questions with at least one turn of the evidence among the first k. */
   readonly any5: number;
   readonly any10: number;
   readonly any20: number;
-  /** How much of the evidence is among the first ten. In percent. */
+  /** Mean percentage of the evidence that is among the first ten. */
   readonly fraction10: number;
   readonly mrr: number;
   readonly msMedian: number;
@@ -109,8 +109,8 @@ export function figuresOf(answers: readonly Answered[]): Figures {
 }
 
 /**
- * The rule by which some publish: a turn of the evidence, or one at most two turns from it in its
- * session, counts as found.
+ * Scores by the lenient rule of some publications: a turn of the evidence, or one at most two turns
+ * away in the same session, counts as found.
  */
 export function lenient(
   answers: readonly Answered[],

@@ -1,6 +1,6 @@
 /**
- * Human approval: a person receives a handoff like an agent, with reminders and a deadline. She asks one
- * question, then approves; the agent continues only after her approval.
+ * Human approval: a person receives a handoff like an agent, with reminders and a deadline. She
+ * asks one question, then approves; the agent continues only after her approval.
  */
 import { openHub } from "batonpass";
 
@@ -18,7 +18,7 @@ const request = await deployer.handoff({
   policy: { remindMs: 60_000, deadlineMs: 86_400_000, exhausted: "escalate" },
 });
 
-// Maria, whenever it suits her; on the command line: baton inbox maria, baton accept, baton clarify
+// Maria, at any time. On the command line: baton inbox maria, baton accept, baton clarify
 for (const { envelope } of (await maria.deliveries.waiting()).items)
   console.log("maria sees:", envelope.next);
 const work = await maria.accept();
@@ -29,7 +29,7 @@ for (const { delivery, question } of await deployer.questions.list()) {
   await deployer.questions.answer(delivery.id, "Yes, version 41 stays up until Monday.");
 }
 
-// In one step, since she has seen it: baton approve dlv_…; or reject(), reply(), edit()
+// Accepts and completes in one step, like baton approve dlv_…; also: reject(), reply(), edit()
 for (const { delivery, envelope } of (await maria.deliveries.waiting()).items) {
   console.log("maria reads:", envelope.history.at(-1)?.decided);
   await maria.approvals.approve(delivery.id, { comment: "Go, but not before 10." });

@@ -1,11 +1,11 @@
 /**
- * Circuit breaker: three handoffs in a row that a receiver could not do, and nothing more is sent to it
- * for a while. Then one may pass; when that is completed, everything may.
+ * Circuit breaker: after a receiver has lost three deliveries in a row, handoffs to it are refused
+ * for a while. Then one probe may pass; when it is completed, the breaker closes.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { isBatonError, openHub } from "batonpass";
 
-await using hub = await openHub(undefined, { limits: { breakerMs: 2_000 } }); // else a minute
+await using hub = await openHub(undefined, { limits: { breakerMs: 2_000 } }); // default: a minute
 const planner = await hub.agent("planner", { role: "planner" });
 const coder = await hub.agent("coder", { role: "coder" });
 let healthy = false;

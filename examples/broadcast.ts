@@ -1,6 +1,7 @@
 /**
- * Broadcast: one envelope on a channel, with a separate delivery for each subscriber. A slow subscriber does
- * not delay the others, and a late subscriber can still receive earlier publications.
+ * Broadcast: one envelope on a channel, with a separate delivery for each subscriber. A slow
+ * subscriber does not delay the others, and a late subscriber can still receive earlier
+ * publications.
  */
 import { type Agent, openHub } from "batonpass";
 
@@ -25,7 +26,7 @@ for (const one of published.each) {
 
 const writer = await hub.agent("writer", { role: "writer" });
 const { replayed } = await writer.channels.subscribe("oauth-migration", { from: "start" });
-console.log("the writer comes late, and gets", replayed);
+console.log("the writer subscribes late, and gets", replayed);
 
 await finish(writer, "The guide is up to date.");
 await finish(tester, "All flows covered.");

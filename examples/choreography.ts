@@ -1,6 +1,6 @@
 /**
- * Choreography without a coordinator: each agent hands off by name or by route, and the hop limit stops a
- * line that would loop forever.
+ * Choreography without a coordinator: each agent hands off by name or by route, and the hop limit
+ * stops a line that would loop forever.
  */
 import { type Agent, openHub, type Work } from "batonpass";
 
@@ -22,7 +22,7 @@ const ended = [
 
 for (const task of ["fix-login", "never-good-enough"]) {
   const sent = await planner.handoff({ to: "coder", task, intent: "Logins never fail silently" });
-  const end = await sent.completed({ line: true, timeoutMs: 30_000 }); // of the whole line
+  const end = await sent.completed({ line: true, timeoutMs: 30_000 }); // the end of the whole line
   for (const { envelope, deliveries } of await hub.tasks.line(task)) {
     console.log(`hop ${envelope.hop}: ${envelope.from.agent} → ${deliveries[0]?.receiver}`);
   }
@@ -31,7 +31,7 @@ for (const task of ["fix-login", "never-good-enough"]) {
 await hub.close();
 await Promise.all(ended);
 
-/** The second round of "fix-login" is good; the other task never is. */
+/** Approves "fix-login" in the second round, and never approves the other task. */
 function verdictOn({ envelope }: Work): string {
   return envelope.task === "fix-login" && envelope.hop >= 3 ? "approved" : "rejected";
 }

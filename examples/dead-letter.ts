@@ -1,6 +1,6 @@
 /**
- * Dead letters: a delivery that was given up is kept with every attempt and its reason. An operator fixes the
- * cause and redrives it as a new envelope; the original does not change.
+ * Dead letters: a delivery that was given up is kept with every attempt and its reason. An operator
+ * fixes the cause and redrives it as a new envelope; the original does not change.
  */
 import { type Hub, openHub } from "batonpass";
 
@@ -20,7 +20,7 @@ export async function importJune(hub: Hub, say: (text: string) => void): Promise
     const reasons = attempts.map(({ reason }) => reason.message);
     say(`${delivery.task} is ${delivery.state}: ${reasons.join("; ")}`);
     await planner.deadLetters.redrive(delivery.id, {
-      payload: { type: "import", data: { file: "june.csv" } }, // a new envelope; or nothing, or { to }
+      payload: { type: "import", data: { file: "june.csv" } }, // or unchanged, or with { to }
     });
   }
   await importOnce();
@@ -33,7 +33,7 @@ export async function importJune(hub: Hub, say: (text: string) => void): Promise
     await using work = await importer.accept<{ file: string }>();
     const file = work?.envelope.payload?.data.file;
     if (file === "june.csv") await work?.complete({ summary: "41,007 rows." });
-    // Permanent: a retry would not help. Otherwise it is retried up to `attempts` times.
+    // Permanent failures are not retried; others are, up to `attempts` times.
     else await work?.fail({ class: "permanent", message: `There is no ${file}` });
   }
 }

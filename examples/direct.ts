@@ -1,6 +1,6 @@
 /**
- * Direct handoff: the sender waits until the receiver has accepted, then for the result. The policy "direct"
- * gives a receiver 15 seconds to accept, three times; after that the delivery is a dead letter.
+ * Direct handoff: the sender waits until the receiver has accepted, then for the result. The policy
+ * "direct" gives a receiver 15 seconds to accept, three times; then the delivery is a dead letter.
  */
 import { openHub } from "batonpass";
 
@@ -27,10 +27,10 @@ console.log("result:", answer.result.summary, answer.result.outputs);
 await receiving;
 
 async function receive(): Promise<void> {
-  await using work = await coder.accept({ wait: true }); // sleeps until something comes
+  await using work = await coder.accept({ wait: true }); // waits for the next delivery
   await work?.complete({
     summary: "Three attempts, jitter up to 4 s.",
     outputs: { patch: "+ await retry(charge)" },
-    criteria: { patch: ["The tests pass"] }, // without it: invalid_result, with what is missing
+    criteria: { patch: ["The tests pass"] }, // required: otherwise invalid_result
   });
 }

@@ -1,7 +1,8 @@
 /**
- * Failure policy: a failure is a handoff too. It says what went wrong, what was attempted and what might help,
- * and goes to a coordinator. No agent has that role here, so the hub decides: by a rule for missing types, by
- * its defaults otherwise. The decision is a memory that is related to the failure.
+ * Failure policy: a failure is a handoff too. It says what went wrong, what was attempted and what
+ * might help, and goes to a coordinator. No agent has that role here, so the hub decides: by a rule
+ * for missing types, otherwise by its defaults. The decision is a memory that is related to the
+ * failure.
  */
 import { openHub } from "batonpass";
 
@@ -40,7 +41,7 @@ for (const { failure, decision } of (await hub.failures.list({ task: "users-api"
 }
 console.log(`users-api is ${(await hub.tasks.get("users-api")).state}`);
 
-// No rule matches this one, and no other agent can do it: the hub aborts it, with a reason.
+// No rule matches this failure and no other agent can take it: the hub aborts it with a reason.
 await planner.tasks.add({ task: "pdf", to: "coder", intent: "All users as a PDF" });
 {
   await using work = await coder.accept();

@@ -1,6 +1,7 @@
 /**
- * Fallback: the first receiver does not accept in time, so the next one gets the work. Any running process
- * carries the policy out: here the sender, which waits, and the backup, which polls its inbox.
+ * Fallback: the first receiver does not accept in time, so the next one gets the work. Any running
+ * process carries the policy out: here the sender, which waits, and the backup, which polls its
+ * inbox.
  */
 import { type Agent, openHub, type Sent, type Work } from "batonpass";
 
@@ -10,7 +11,7 @@ export function askForReview(planner: Agent): Promise<Sent> {
     task: "review-17",
     intent: "No unreviewed change goes out",
     policy: {
-      acceptMs: 1_000, // how long an attempt waits to be accepted
+      acceptMs: 1_000, // accept timeout of each attempt
       attempts: 2,
       backoff: { firstMs: 10, longestMs: 10 },
       fallback: ["backup"],
@@ -25,7 +26,7 @@ export async function review(work: Work): Promise<void> {
 if (import.meta.main) {
   await using hub = await openHub();
   const planner = await hub.agent("planner", { role: "planner" });
-  await hub.agent("reviewer", { role: "reviewer" }); // registered, and asleep
+  await hub.agent("reviewer", { role: "reviewer" }); // registered, but not running
   const backup = await hub.agent("backup", { role: "reviewer" });
 
   const sent = await askForReview(planner);

@@ -1,6 +1,6 @@
 /**
- * Fan-in: three tasks in parallel, and one handoff that opens when all of them have completed. Its receiver
- * gets their results, and their envelopes as parents.
+ * Fan-in: three tasks in parallel, and one handoff that opens when all of them have completed. Its
+ * receiver gets their results, and their envelopes as parents.
  */
 import { openHub } from "batonpass";
 
@@ -14,7 +14,8 @@ const intent = "Which database do we take?";
 const parts = await Promise.all(
   ["cost", "speed", "licence"].map((task) => planner.handoff({ to: "role:scout", task, intent })),
 );
-const report = await planner.handoffs.join(parts, { to: "writer", task: "report", intent }); // need: "all"
+// The default is need: "all".
+const report = await planner.handoffs.join(parts, { to: "writer", task: "report", intent });
 console.log("the report is", (await report.status()).state);
 
 await Promise.all([scout("ann"), scout("bob")]);
@@ -24,7 +25,7 @@ await using work = await writer.accept();
 for (const { task, outputs } of work?.envelope.results ?? []) console.log(`${task}:`, outputs);
 await work?.complete({ summary: "PostgreSQL." });
 
-/** Takes what is there for the role; each piece goes to one of them. */
+/** Completes all deliveries it can claim from the role's inbox; each goes to one agent. */
 async function scout(name: string): Promise<void> {
   const agent = await hub.agent(name);
   for await (const offer of agent.inbox({ wait: false })) {

@@ -1,6 +1,6 @@
 /**
- * Planner → executor → critic: one task, three agents, one chain. Each finds out from the envelope
- * what to do and what to leave alone; the result can be traced back to the plan it came from.
+ * Planner → executor → critic: one task, three agents, one chain. Each agent learns from the
+ * envelope what to do and what not to touch; the result can be traced back to the plan.
  *
  * npm run example -- planner-executor-critic
  */
@@ -9,14 +9,14 @@ import { type Agent, type Hub, openHub, type Work } from "batonpass";
 const task = "auth-refactor-2026-06-08";
 
 export async function refactorAuth(hub: Hub, say: (text: string) => void): Promise<void> {
-  // Who takes part. An alias is another name for the same agent; its records carry the canonical one.
+  // The agents. An alias is another name for an agent; records have the canonical name.
   await hub.agent("planner", { role: "planner", aliases: ["plan-bot"] });
   await hub.agent("executor", { role: "executor", aliases: ["sandbox-runner"] });
   const planner = await hub.agent("plan-bot");
   const executor = await hub.agent("sandbox-runner");
   const critic = await hub.agent("critic", { role: "critic" });
 
-  // The planner writes its plan down and hands over what it has no sandbox for.
+  // The planner remembers its plan and hands off the part that needs a sandbox.
   const plan = await planner.remember({
     type: "plan",
     task,
@@ -32,7 +32,7 @@ export async function refactorAuth(hub: Hub, say: (text: string) => void): Promi
     refs: [plan.id],
   });
 
-  // The executor starts from nothing, works, and hands on: its part ends as the next begins.
+  // The executor starts without context, works and hands off, which also completes its delivery.
   await using build = await accept(executor);
   const step = await build.note("Extracted validateToken(); 47 of 47 tests pass.");
   await build.handoff({
@@ -45,7 +45,7 @@ export async function refactorAuth(hub: Hub, say: (text: string) => void): Promi
     refs: [step.memory.id],
   });
 
-  // The critic still sees the planner's rule, and completes.
+  // The critic still sees the planner's constraint, and completes the task.
   await using review = await accept(critic);
   const rules = review.envelope.constraints.map(({ level, rule }) => `${level}: ${rule}`);
   const { delivery } = await review.complete({ summary: "Approved: no unsafe error path." });
@@ -57,11 +57,11 @@ export async function refactorAuth(hub: Hub, say: (text: string) => void): Promi
 
 async function accept(agent: Agent): Promise<Work> {
   const work = await agent.accept({ task });
-  if (work === undefined) throw new Error(`nothing waits for ${agent.id}`);
+  if (work === undefined) throw new Error(`The inbox of ${agent.id} is empty`);
   return work;
 }
 
-/** From the plan to this record, along what each record continues from or summarizes. */
+/** Returns the records from the plan to this one, along `continues-from` and `summarizes`. */
 async function pathTo(reader: Agent, id: string): Promise<string[]> {
   const { type, agent, content } = await reader.memories.read(id);
   const [origin] = (

@@ -1,6 +1,6 @@
 import { openHub } from "batonpass";
 
-await using hub = await openHub(); // .baton/hub.db, or what BATON_STORE names
+await using hub = await openHub(); // default: .baton/hub.db, or BATON_STORE
 const planner = await hub.agent("planner", { role: "planner" });
 const coder = await hub.agent("coder", { role: "coder" });
 
@@ -16,9 +16,9 @@ const sent = await planner.handoff({
   refs: [plan.id],
 });
 
-// Here, in another process on the same file, or tomorrow morning:
+// In this process or another one on the same store, now or tomorrow:
 for await (const offer of coder.inbox({ wait: false })) {
-  await using work = await offer.accept(); // under a lease: if this process dies, another gets it
+  await using work = await offer.accept(); // leased: if this process dies, the work is redelivered
   console.log("next:", work.envelope.next, "rules:", work.envelope.constraints);
   await work.note("validateToken() extracted, 47 of 47 tests pass");
   await work.complete({ summary: "Extracted; the fixtures are untouched." });

@@ -1,6 +1,7 @@
 /**
- * Reservations: two agents get work on the same files. The second sees the conflict before it starts, waits,
- * and continues when the first is done. Nothing is blocked, and nothing has to be cleaned up.
+ * Reservations: two agents get work on the same files. The second sees the conflict before it
+ * starts, waits, and continues when the first is done. Nothing is blocked, and nothing has to be
+ * cleaned up.
  */
 import { openHub } from "batonpass";
 
@@ -22,7 +23,7 @@ await planner.handoff({
   touches: ["src/*/login.ts", "docs/login.md"],
 });
 
-const work = await coder.accept(); // reserves what the handoff says it will touch
+const work = await coder.accept(); // reserves what the handoff `touches`
 console.log("conflicts of coder:", work?.reservations.conflicts.length);
 
 for await (const offer of writer.inbox({ wait: false })) {
@@ -36,7 +37,7 @@ for await (const offer of writer.inbox({ wait: false })) {
     (await hub.tasks.reservations()).items.map(({ agent }) => agent).join(", "),
   );
 
-  await work?.complete({ summary: "Moved." }); // the reservation ends with the work
+  await work?.complete({ summary: "Moved." }); // completing ends the reservation
   const { conflicts } = await own.reservations.set();
   console.log("in the way now:", conflicts.length);
   await own.complete({ summary: "Explained." });

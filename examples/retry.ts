@@ -1,4 +1,4 @@
-/** Retry: a retryable failure is retried after a growing, jittered pause. Here the third attempt succeeds. */
+/** Retry: a retryable failure is retried with backoff and jitter. The third attempt succeeds. */
 import { type Agent, openHub, type Sent, type Work } from "batonpass";
 
 export function order(planner: Agent): Promise<Sent> {
@@ -10,7 +10,7 @@ export function order(planner: Agent): Promise<Sent> {
   });
 }
 
-/** What the deployer does with it, each time it is tried. */
+/** The deployer's handler: fails twice, then succeeds. */
 export async function deploy(work: Work): Promise<void> {
   if (work.delivery.attempt === 3) await work.complete({ summary: "Live." });
   else await work.fail({ message: "The registry answers 503", attempted: "docker push" });

@@ -1,6 +1,7 @@
 /**
- * Shared context: constraints, conventions, decisions and project facts of the team. Agents read it at the start
- * of a session, filtered by role; coordinators and memory keepers write it, other agents propose changes.
+ * Shared context: constraints, conventions, decisions and project facts of the team. Agents read it
+ * at the start of a session, filtered by role; coordinators and memory keepers write it, other
+ * agents propose changes.
  */
 import { isBatonError, openHub } from "batonpass";
 
@@ -23,7 +24,7 @@ await lead.context.decide({
   rejected: [{ option: "MongoDB", why: "No transactions when we looked" }],
 });
 
-const { text } = await coder.context.text({ tokens: 500 }); // for the coder's role
+const { text } = await coder.context.text({ tokens: 500 }); // filtered for the coder's role
 console.log(text);
 
 const names = {
@@ -31,25 +32,25 @@ const names = {
   key: "names",
   rule: "Files are named after verbs",
 } as const;
-await coder.context.propose(names, { reason: "Half of them are not" }); // a handoff, to role:coordinator
+await coder.context.propose(names, { reason: "Half of them are not" }); // to role:coordinator
 const work = await lead.accept();
-if (work === undefined) throw new Error("nothing was proposed");
+if (work === undefined) throw new Error("The lead's inbox is empty");
 console.log((await lead.context.adopt(work)).kind);
 
-const { items: changes } = await coder.context.changes(); // since it read
+const { items: changes } = await coder.context.changes(); // since the coder last read it
 for (const { section, key, by } of changes) console.log(`${section}/${key} is new, by ${by}`);
 
 const orders = { key: "orders", question: "Where do orders live?", choice: "MongoDB" };
 for (const write of [
   () => lead.context.decide(orders), // conflicts with an active decision
-  () => lead.context.set({ section: "conventions", key: "names", rule: "Any name" }), // it is there
+  () => lead.context.set({ section: "conventions", key: "names", rule: "Any name" }), // exists
 ]) {
   await write().catch((error: unknown) => {
     if (!isBatonError(error)) throw error;
     console.log(`${error.code}: ${error.message}`);
   });
 }
-await lead.context.decide({ ...orders, supersedes: "database" }); // says what it takes the place of
+await lead.context.decide({ ...orders, supersedes: "database" }); // replaces that decision
 console.log(
   (await hub.context.history("decisions", "database")).items.map(({ kind }) => kind).join(", "),
 );

@@ -1,6 +1,7 @@
 /**
- * Task queue: a feature with three parts, one of which waits for the other two. Agents of the role claim what is
- * ready; the rest opens by itself, and the feature is done when its last part is.
+ * Task queue: a feature with three parts, one of which waits for the other two. Agents with the
+ * role claim ready tasks; the last part opens automatically, and the feature is done when all parts
+ * are.
  */
 import { openHub } from "batonpass";
 
@@ -18,12 +19,12 @@ await using split = await lead.accept();
 await split?.complete({ summary: "Split into api, export, and docs when both are done" });
 
 await show();
-await Promise.all([code("ann"), code("bob")]); // Each claims one; no task is done twice.
+await Promise.all([code("ann"), code("bob")]); // Each agent claims another task.
 await show();
 await code("bob");
 console.log((await hub.tasks.get("users")).why);
 
-/** Takes the first task that waits for coders. */
+/** Completes the first ready task for coders. */
 async function code(name: string): Promise<void> {
   const coder = await hub.agent(name);
   await using work = await coder.accept();

@@ -1,6 +1,6 @@
 /**
- * Tests a pipeline: production code in memory, with a virtual clock and scripted agents. Works in any test
- * runner; this one is node:test.
+ * Tests a pipeline: runs production code in memory, with a virtual clock and scripted agents. Works
+ * with any test runner; this one is node:test.
  *
  * npm run example -- testing-a-pipeline
  */
@@ -19,17 +19,17 @@ import {
 
 const RULE = "Do not touch the test fixtures";
 
-/** Yours: how a task begins. */
+/** Your code: starts a task. */
 const begin = (planner: Agent) =>
   planner.handoff({ to: "coder", task: "auth", intent: "Refactor auth", constraints: [RULE] });
 
-/** Yours: what your coder does with a piece of work. */
+/** Your code: what the coder does with its work. */
 async function code(work: Work): Promise<void> {
   await work.note("Extracted validateToken(); 47 of 47 tests pass.");
   await work.handoff({ to: "role:critic", action: "needs_review" });
 }
 
-test("the rule reaches the critic, also when the first one dies at work", async () => {
+test("the constraint reaches the critic after its first session crashes", async () => {
   await using kit = memoryHub();
   const { hub, clock } = kit;
   const planner = await hub.agent("planner", { role: "planner" });
@@ -41,7 +41,7 @@ test("the rule reaches the critic, also when the first one dies at work", async 
   ]);
 
   await begin(planner);
-  await play(hub, clock, [coder, critic]); // over the lease of the dead one, at once
+  await play(hub, clock, [coder, critic]); // skips the time until the lease expires
 
   (await expectLine(hub, "auth"))
     .wentThrough("planner", "coder", "critic")
@@ -52,7 +52,7 @@ test("the rule reaches the critic, also when the first one dies at work", async 
     .nothingLost();
 });
 
-test("a permanent failure becomes a dead letter, and nothing is lost", async () => {
+test("a failing coder leads to a dead letter, and nothing is lost", async () => {
   await using kit = memoryHub();
   const { hub, clock } = kit;
   const planner = await hub.agent("planner", { role: "planner" });
@@ -61,7 +61,7 @@ test("a permanent failure becomes a dead letter, and nothing is lost", async () 
   );
 
   await begin(planner);
-  await play(hub, clock, [coder]); // over every backoff
+  await play(hub, clock, [coder]); // skips every backoff
 
   (await expectLine(hub, "auth")).wentThrough("planner", "coder").ended("dead").nothingLost();
 });

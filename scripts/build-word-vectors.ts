@@ -1,7 +1,8 @@
 /**
- * `node scripts/run.mjs scripts/build-word-vectors.ts [folder]`: builds src/search/embedding/words.bin anew.
- * Needs the npm registry, 3 GB of memory and about ten minutes; the folder keeps what was fetched
- * and computed. What each step is for, and what it was worth, is in src/search/embedding/PROVENANCE.md.
+ * `node scripts/run.mjs scripts/build-word-vectors.ts [folder]`: rebuilds
+ * src/search/embedding/words.bin. Needs the npm registry, 3 GB of memory and about ten minutes; the
+ * folder caches downloads and intermediate results. src/search/embedding/PROVENANCE.md explains
+ * every step and its measured effect.
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -40,17 +41,17 @@ const WORDS = 60_000;
 const DIMENSIONS = 192;
 const SLOTS = 131_072;
 const NEIGHBOURS = 8;
-/** Rarer words are often noise, and an expansion to an unused word finds nothing. */
+/** Rarer words are often noise, and expanding a query to an unused word finds nothing. */
 const NEIGHBOUR_RANK = 40_000;
 const MIN_SIMILARITY = 0.4;
-/** The words that shape the axes: rarer ones are less trustworthy. */
+/** The number of words that determine the axes: the vectors of rarer words are less reliable. */
 const AXIS_WORDS = 20_000;
-/** Shares of the encoder's view in a sentence and of GloVe, against the encoder's view of the word. */
+/** Weights of the word in a sentence and of GloVe, relative to the encoded word alone. */
 const SENTENCE_WEIGHT = 0.5;
 const GLOVE_WEIGHT = 0.5;
-/** How far the axes are made equally long: 0 not at all, 1 entirely. */
+/** How much the variance of the axes is equalized, from 0 (not at all) to 1 (fully). */
 const WHITENING = 0.4;
-/** A word of probability p weighs a / (a + p). */
+/** The a in the weight a / (a + p) of a word with probability p. */
 const RARITY = 1e-3;
 const STOP_WEIGHT = 0.1;
 const STOP_WORDS = new Set(
@@ -65,8 +66,9 @@ const STOP_WORDS = new Set(
   yourself yourselves`.split(/\s+/),
 );
 /**
- * Who is meant is a matter of words and authors, not of meaning: to a vector all given names are
- * much the same. What is this near to the middle of these is taken for a name.
+ * Given names have a low weight: they are matched by words and authors, since the vectors of all
+ * given names are much alike. A word at least this similar to the mean of the names below counts as
+ * a name.
  */
 const NAME_WEIGHT = 0.3;
 const NAME_SIMILARITY = 0.4;
@@ -81,7 +83,7 @@ const SEED = 20_261_115;
 const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), "baton-words-"));
 const target = join(ROOT, "src", "search", "embedding", "words.bin");
 mkdirSync(folder, { recursive: true });
-console.log(`working in ${folder}`);
+console.log(`Working folder: ${folder}`);
 const words = await build(folder);
 const digest = createHash("sha256").update(readFileSync(target)).digest("hex");
 writeFileSync(`${target}.sha256`, `${digest}  words.bin\n`);
@@ -96,10 +98,10 @@ async function build(folder: string): Promise<number> {
   const vocabulary = [...frequent, ...extra];
   checkGlossary(new Set(vocabulary));
   const combined = await combine(folder, vocabulary, known);
-  console.log("finding the axes");
+  console.log("Computing the axes");
   const vectors = projectOntoAxes(combined);
   applyGlossary(vectors, vocabulary, known);
-  console.log("finding neighbours");
+  console.log("Computing the neighbours");
   const near = neighbours(vectors, vocabulary);
   const names = givenNames(vectors, vocabulary);
   const weights = vocabulary.map(
@@ -112,11 +114,12 @@ async function build(folder: string): Promise<number> {
 function checkGlossary(vocabulary: ReadonlySet<string>): void {
   for (const [word, explanation] of GLOSSARY) {
     const unknown = explanation.filter((part) => !vocabulary.has(part));
-    if (unknown.length > 0) throw new Error(`"${word}": ${unknown.join(", ")} is not known`);
+    if (unknown.length > 0)
+      throw new Error(`The explanation of "${word}" contains unknown words: ${unknown.join(", ")}`);
   }
 }
 
-/** Three views of each word side by side: alone and in a sentence to the encoder, and GloVe's. */
+/** Combines three vectors of each word: encoded alone, encoded in a sentence, and from GloVe. */
 async function combine(
   folder: string,
   vocabulary: readonly string[],
@@ -150,9 +153,9 @@ function meanNorm(of: Matrix): number {
 }
 
 /**
- * What all words have in common is taken out; then the axes along which words differ most, brought
- * nearer to equal length. The first 128 are turned against each other at random, so that the signs
- * of all of them say equally much.
+ * Removes the component that all words share, then projects onto the axes along which words differ
+ * most and partly equalizes their variance. The first 128 axes are rotated at random, so that the
+ * sign of each carries equal information.
  */
 function projectOntoAxes(combined: Matrix): Matrix {
   const origin = new Float64Array(combined.columns);
@@ -180,7 +183,7 @@ function projectOntoAxes(combined: Matrix): Matrix {
   return result;
 }
 
-/** Gives the words of the glossary the mean of their explanations. */
+/** Sets the vectors of the glossary's words to the mean of their explanations. */
 function applyGlossary(
   vectors: Matrix,
   vocabulary: readonly string[],
@@ -194,7 +197,7 @@ function applyGlossary(
     for (const part of explanation) {
       const at = position.get(part);
       if (at === undefined)
-        throw new Error(`"${word}" is explained by "${part}", which is unknown`);
+        throw new Error(`The explanation of "${word}" contains the unknown word "${part}"`);
       addTo(meaning, row(vectors, at), 1 / explanation.length);
     }
     const at = position.get(word) as number;
@@ -217,7 +220,7 @@ interface Neighbour {
   readonly similarity: number;
 }
 
-/** For each word the nearest words that are not merely another form of it or of each other. */
+/** Returns the nearest words of each word, without other forms of it or of each other. */
 function neighbours(vectors: Matrix, vocabulary: readonly string[]): Neighbour[][] {
   const unit = matrix(vectors.rows, DIMENSIONS);
   for (let i = 0; i < vectors.rows; i++) {
@@ -250,7 +253,7 @@ function neighbours(vectors: Matrix, vocabulary: readonly string[]): Neighbour[]
   });
 }
 
-/** Roughly the word without its ending: enough to distinguish forms of one word from other words. */
+/** Roughly removes the ending: enough to distinguish forms of one word from other words. */
 function baseForm(word: string): string {
   const bare = word.replace(/(?:ies|ied|y)$/, "i").replace(/(?:ings?|ed|es|ers?|s|e)$/, "");
   const base = bare.length < 3 ? word : bare;
@@ -316,7 +319,7 @@ function freeSlot(word: string, table: Uint16Array): number {
   return slot;
 }
 
-/** By Zipf's law the word of rank r has a probability of about 1 / 12 (r + 2.7). */
+/** Returns the weight of a word. By Zipf's law, rank r has a probability of 1 / 12 (r + 2.7). */
 function weight(word: string, rank: number): number {
   const probability = 1 / (12 * (rank + 2.7));
   return (STOP_WORDS.has(word) ? STOP_WEIGHT : 1) * (RARITY / (RARITY + probability));

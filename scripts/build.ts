@@ -1,13 +1,14 @@
 /**
- * `npm run build`: a fresh dist/ with the types of the exported entries, the sources in a few files
- * (bundle.ts), the JSON Schemas, the data files, and the example that `baton demo team` plays.
+ * `npm run build`: builds dist/ from scratch: the types of the exported entries, the bundled
+ * sources (bundle.ts), the JSON Schemas, the data files, and the example that `baton demo team`
+ * runs.
  */
 
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT, runSteps, type Step, script, tool } from "./tools.ts";
 
-/** Files that the sources read at run time, by their path in src/ and in dist/; and where the vectors are from. */
+/** Files that are read at run time, by path in src/ and dist/ and the provenance of the vectors. */
 export const DATA_FILES = [
   "operations/examples.json",
   "search/embedding/words.bin",
@@ -27,11 +28,11 @@ export const BUILD: Readonly<Record<string, Step>> = {
     copyData(join(ROOT, "dist"));
     return 0;
   },
-  // After the sources: it is compiled against the package as it was built.
+  // Last, because it is compiled against the built package.
   examples: tool("tsc", "-p", "tsconfig.examples.json"),
 };
 
-/** Copies the data files into a folder that has the bundle. */
+/** Copies the data files into the folder of a bundle. */
 export function copyData(dist: string): void {
   for (const file of DATA_FILES) {
     mkdirSync(dirname(join(dist, file)), { recursive: true });

@@ -1,4 +1,4 @@
-/** `npm run check:package`: builds and packs the package, then checks it the way its users load it. */
+/** `npm run check:package`: builds and packs the package, then checks it as users install it. */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -25,7 +25,7 @@ const tarball = join(folder, `${manifest.name}-${manifest.version}.tgz`);
 const unpacked = join(folder, "package");
 const BATON = join(unpacked, "dist/cli/main.js");
 const store = `sqlite:${join(folder, "hub.db")}`;
-/** Which optional package a command on PostgreSQL needs. */
+/** Commands on PostgreSQL, by the optional package they need. */
 const OPTIONAL = {
   pg: ["agent", "add", "coder", "--role", "coder"],
   "libpg-query": ["sql", "select 1 as one"],
@@ -43,7 +43,7 @@ try {
     "every target of bin and exports is in the package": containsFiles(() =>
       filesOf([manifest.bin, manifest.exports]),
     ),
-    "every file that is started by its path is in the package": containsFiles(startedFiles),
+    "every file that is started by path is in the package": containsFiles(startedFiles),
     "the data files are in the package": containsFiles(() =>
       DATA_FILES.map((file) => `dist/${file}`),
     ),
@@ -51,13 +51,14 @@ try {
       unpack();
       return 0;
     },
-    "the package plays the team's exercise": succeeds(runsTeamDemo),
-    "its threads and processes answer": succeeds(threadsAnswer),
-    "a hook is answered": succeeds(answersAHook),
-    "an MCP client is answered": succeeds(answersAClient),
-    "a missing optional package is named": namesMissingPackages,
-    "a program uses it": async () => {
-      const program = join(unpacked, "use-package.ts"); // Inside, where "batonpass" is the package.
+    "the team demo runs": succeeds(runsTeamDemo),
+    "threads and processes respond": succeeds(threadsAnswer),
+    "a hook gets a response": succeeds(answersAHook),
+    "an MCP client gets a response": succeeds(answersAClient),
+    "the error for a missing optional package names it": namesMissingPackages,
+    "a program can use the package": async () => {
+      // Inside the package, where "batonpass" resolves to the package itself.
+      const program = join(unpacked, "use-package.ts");
       copyFileSync(join(ROOT, "scripts/use-package.ts"), program);
       execFileSync(process.execPath, [program], { stdio: "inherit" });
       return 0;
@@ -67,7 +68,7 @@ try {
       "attw",
       tarball,
       "--profile=esm-only",
-      "--exclude-entrypoints", // data: it has no types
+      "--exclude-entrypoints", // data without types
       ...Object.keys(manifest.exports).filter((name) => name.startsWith("./schemas/")),
     ),
   });
@@ -90,7 +91,7 @@ function pack(): ReadonlySet<string> {
 function containsFiles(files: () => readonly string[]): Step {
   return async () => {
     const missing = files().filter((file) => !packed.has(file));
-    for (const file of missing) console.error(`missing from the package: ${file}`);
+    for (const file of missing) console.error(`Missing from the package: ${file}`);
     return missing.length === 0 ? 0 : 1;
   };
 }
@@ -99,7 +100,7 @@ function succeeds(check: () => boolean): Step {
   return async () => (check() ? 0 : 1);
 }
 
-/** knip reports a source without importers as unused unless it is listed there. */
+/** Returns the files that are started by path: knip.json must list them as entries. */
 function startedFiles(): readonly string[] {
   const { entry } = JSON.parse(readFileSync(join(ROOT, "knip.json"), "utf8")) as {
     readonly entry: readonly string[];
@@ -109,8 +110,8 @@ function startedFiles(): readonly string[] {
 }
 
 /**
- * Beside its dependencies, as npm installs it, and run on Node alone: sources, development dependencies and
- * optional packages cannot be found from there.
+ * Unpacks the package next to its dependencies, as npm installs it. Sources, development
+ * dependencies and optional packages cannot be resolved from there.
  */
 function unpack(): void {
   execFileSync("tar", ["-xzf", tarball, "-C", folder]);
@@ -128,18 +129,18 @@ function baton(words: readonly string[], input = ""): string {
   return execFileSync(process.execPath, args, { cwd: folder, encoding: "utf8", input });
 }
 
-/** How many of them a command finds. */
+/** Returns the length of a list in the JSON output of a command. */
 function countFound(what: string, ...words: string[]): number {
   const said = JSON.parse(baton([...words, "--json"])) as Record<string, readonly unknown[]>;
   return said[what]?.length ?? Number.NaN;
 }
 
-/** With the example that it came with. */
+/** Uses the example in the package. */
 function runsTeamDemo(): boolean {
   return countFound("messages", "demo", "team") > 0;
 }
 
-/** The executor that is killed, the searcher, the housekeeper, the process that runs SQL. */
+/** Covers the crashing executor, the searcher, the housekeeper and the process that runs SQL. */
 function threadsAnswer(): boolean {
   return (
     baton(["demo"]).includes("attempt 2") &&
@@ -149,7 +150,7 @@ function threadsAnswer(): boolean {
   );
 }
 
-/** A command fails with the package's name, and works once that is installed. */
+/** Checks that a command names the missing package, and succeeds once it is installed. */
 async function namesMissingPackages(): Promise<number> {
   const server = await startPostgres(["fsync=off"]);
   try {

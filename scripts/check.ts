@@ -1,4 +1,4 @@
-/** `npm run check`: everything that is checked without running the code. */
+/** `npm run check`: runs all static checks. */
 
 import { runSteps, type Step, tool } from "./tools.ts";
 

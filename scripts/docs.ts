@@ -1,4 +1,4 @@
-/** `npm run docs`: writes what the pages take from the code. test/docs.test.ts says when to. */
+/** `npm run docs`: writes generated documentation. test/docs.test.ts fails if it is out of date. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { renderApiReport } from "./api-report.ts";
@@ -9,10 +9,10 @@ import { withTables } from "./reference-tables.ts";
 import { renderTeamPage } from "./team-page.ts";
 import { ROOT } from "./tools.ts";
 
-/** What stands between these is an example, word for word. */
+/** The marks around a verbatim copy of an example. */
 const SNIPPET = /(<!-- (examples\/[\w-]+\.ts) \(npm run docs\) -->\n)[\s\S]*?(<!-- end -->)/g;
 
-/** Every page that is written in whole or in part, as it should be. */
+/** Renders the current content of every page that is generated in whole or in part. */
 export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   "README.md": () => withExamples(read("README.md")),
   "docs/api-report.md": renderApiReport,

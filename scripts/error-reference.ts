@@ -1,4 +1,4 @@
-/** docs/ERRORS.md, from the table of error codes. */
+/** Renders docs/ERRORS.md from the table of error codes. */
 import { ERROR_CODES } from "../src/base/errors.ts";
 
 const INTRODUCTION = `# Errors

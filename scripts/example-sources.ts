@@ -1,6 +1,6 @@
 /**
- * Loaded before an example. The examples import "batonpass" as every user does; here that name leads to
- * src/, so that nothing has to be built first. (tsconfig.json and vitest.config.ts say the same.)
+ * Preloaded before an example. Examples import "batonpass" like any user; this resolves the name to
+ * src/, so that no build is needed. (tsconfig.json and vitest.config.ts do the same.)
  */
 import { registerHooks } from "node:module";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * `npm run example -- <name>`: runs examples/<name>.ts, or examples/<name>/main.ts, against the
- * sources: as a program of its own, as its users run it. example-sources.ts says where "batonpass" is.
+ * `npm run example -- <name>`: runs examples/<name>.ts or examples/<name>/main.ts in a separate
+ * process, like a user. example-sources.ts resolves "batonpass" to the sources.
  */
 import { globSync } from "node:fs";
 import { basename, dirname, join } from "node:path";

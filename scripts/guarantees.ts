@@ -1,4 +1,4 @@
-/** `npm run guarantees`: writes docs/GUARANTEES.md; with --json prints every requirement with every test. */
+/** `npm run guarantees`: writes docs/GUARANTEES.md; --json prints all requirements and tests. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { proofMap, renderGuarantees } from "../test/requirements/render.ts";

@@ -1,7 +1,8 @@
 /**
- * The examples of the OpenAPI description and the reference page: the sample call of every operation
- * (test/operations/samples), run on a hub with a fixed clock and fixed ids, so that the result is always the
- * same. `npm run docs` writes src/operations/examples.json; a test fails when it is stale.
+ * Generates the examples of the OpenAPI description and the reference page: runs the sample call of
+ * every operation (test/operations/samples) on a hub with a fixed clock and fixed ids, so that the
+ * results never vary. `npm run docs` writes src/operations/examples.json; a test fails if it is
+ * stale.
  */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -19,13 +20,13 @@ import { ROOT } from "./tools.ts";
 const FILE = join(ROOT, "src/operations/examples.json");
 const START = Date.UTC(2026, 0, 12, 9, 30);
 
-/** The most bytes of JSON in one example; longer lists are cut to LIST_ITEMS. */
+/** Maximum bytes of JSON in one example; longer lists are cut to LIST_ITEMS. */
 export const EXAMPLE_BYTES = 4_096;
 const LIST_ITEMS = 2;
 const TEXT_CHARACTERS = 1_000;
 const DECIMALS = 3;
 
-/** Access tokens, real or made up: they are random, and secret scanners report them. */
+/** Matches access tokens: they are random, and secret scanners report them. */
 const TOKEN = /\b(baton_|ghp_)[\w-]{20,}/g;
 
 export async function generateExamples(): Promise<Readonly<Record<string, OperationExample>>> {
@@ -47,7 +48,7 @@ async function exampleOf(operation: Operation): Promise<OperationExample> {
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** Cuts long texts and lists, rounds numbers and hides tokens. */
+/** Shortens long texts and lists, rounds numbers and hides tokens. */
 function shortened(value: unknown, items: number): unknown {
   if (typeof value === "string") return shortText(value.replace(TOKEN, "$1…"));
   if (typeof value === "number") return Number(value.toFixed(DECIMALS));
@@ -63,7 +64,7 @@ const shortText = (text: string): string =>
     ? text
     : `${text.slice(0, text.lastIndexOf(" ", TEXT_CHARACTERS))} …`;
 
-/** Writes the examples, formatted as the rest of the sources. */
+/** Writes the examples, formatted like the other sources. */
 export async function writeOperationExamples(): Promise<void> {
   writeFileSync(FILE, JSON.stringify(await generateExamples()));
   const biome = join(ROOT, "node_modules/@biomejs/biome/bin/biome");

@@ -1,6 +1,7 @@
 /**
- * The table of operations that the HTTP client is made from: what it needs of each, as plain data, so that it
- * loads no schema and no hub. `npm run docs` writes src/operations/table.ts; a test fails when it is stale.
+ * Generates the table of operations for the HTTP client: what the client needs of each, as plain
+ * data, so that it loads no schemas and no hub. `npm run docs` writes src/operations/table.ts; a
+ * test fails if it is stale.
  */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -14,7 +15,7 @@ import { ROOT } from "./tools.ts";
 
 const FILE = join(ROOT, "src/operations/table.ts");
 
-/** What the client needs of an operation. */
+/** Returns what the client needs of an operation. */
 function shapeOf(operation: Operation): OperationShape {
   const { route, on, args = [], field, progress, input, output } = operation;
   return {
@@ -34,7 +35,7 @@ export const operationTable = (): Readonly<Record<string, OperationShape>> =>
 export const streamRoutes = (): Readonly<Record<string, OperationShape["route"]>> =>
   Object.fromEntries(Object.entries(STREAMS).map(([name, { route }]) => [name, route]));
 
-/** Writes the table, formatted as the rest of the sources. */
+/** Writes the table, formatted like the other sources. */
 export function writeOperationTable(): void {
   const text = `/** Generated from the operations by \`npm run docs\`. Do not edit. */
 import type { Route } from "./operation.ts";

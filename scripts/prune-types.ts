@@ -1,22 +1,22 @@
-/** Deletes the declaration files of dist/ that no exported entry refers to: three quarters of what tsc writes. */
+/** Deletes the declaration files in dist/ that no exported entry needs: three quarters of them. */
 import { globSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { ROOT } from "./tools.ts";
 
-/** `from "./x.ts"`, `import("./x.ts")`. */
+/** Matches `from "./x.ts"` and `import("./x.ts")`. */
 const RELATIVE_IMPORT = /(?:\bfrom |\bimport ?\(?)"(\.[^"]+)\.[jt]s"/g;
 
 interface Manifest {
   readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
 }
 
-/** The declaration files that the package's entries refer to, directly or through others. */
+/** Returns the declaration files that the package's entries refer to, directly or indirectly. */
 function reachable(): ReadonlySet<string> {
   const { exports } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
   const files = new Set(
     Object.values(exports).flatMap((entry) => (typeof entry === "string" ? [] : join(entry.types))),
   );
-  // Files that are added meanwhile are visited too.
+  // The loop also visits files that are added to the set while it runs.
   for (const file of files) {
     for (const [, path = ""] of readFileSync(join(ROOT, file), "utf8").matchAll(RELATIVE_IMPORT)) {
       files.add(join(dirname(file), `${path}.d.ts`));

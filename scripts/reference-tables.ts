@@ -1,6 +1,6 @@
 /**
- * The tables inside hand-written pages that must not drift from the code: the envelope's fields,
- * the states' transitions, the limits, the commands. Each stands between two marks of its name.
+ * Generates the tables inside hand-written pages from the code: envelope fields, state transitions,
+ * limits, commands. Each table is between two marks, the first of which names it.
  */
 
 import { DEFAULT_LIMITS, FORMAT_LIMITS } from "../src/base/limits.ts";
@@ -26,19 +26,19 @@ const TABLES: Readonly<Record<string, () => string>> = {
   "sql views": sqlViews,
 };
 
-/** The page with every table it has marks for written anew. */
+/** Returns the page with all marked tables regenerated. */
 export function withTables(page: string): string {
   return page.replace(
     /(<!-- table: (.+?) \(npm run docs\) -->\n)[\s\S]*?(<!-- end -->)/g,
     (_, open: string, name: string, close: string) => {
       const table = TABLES[name];
-      if (table === undefined) throw new Error(`there is no table "${name}"`);
+      if (table === undefined) throw new Error(`Unknown table "${name}"`);
       return `${open}\n${table()}\n\n${close}`;
     },
   );
 }
 
-/** Each view with its columns, under a heading of its own. */
+/** Lists each view with its columns under its own heading. */
 function sqlViews(): string {
   return Object.entries(VIEWS)
     .map(([name, { meaning, columns }]) => {
@@ -54,7 +54,7 @@ function sqlViews(): string {
 
 const { count } = await exactTokenizer("o200k_base");
 
-/** Each tool with its arguments, and what the list costs every session of a model. */
+/** Lists each tool with its arguments, and how many tokens the list takes in every session. */
 function mcpTools(): string {
   const body = TOOLS.map(({ name, description, input }) => {
     const [first = ""] = /^[^.]+\./.exec(description) ?? [];
@@ -83,7 +83,7 @@ function renderTable(head: readonly string[], body: readonly (readonly string[])
 
 // The envelope ------------------------------------------------------------------------------------
 
-/** Where the schema itself says nothing, or only what kind of name it is. */
+/** Descriptions of fields whose schema has none, or only one for the type of name. */
 const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   artifacts: "What the work produced or needs, kept outside: files, pull requests, tool outputs",
   constraints: "Rules for the work on the task",
@@ -93,7 +93,7 @@ const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   from: "Who sent it: agent, session and routing role",
   id: "This envelope",
   metadata:
-    "When it was made (said by the hub), by which model, at what cost; open to your own fields",
+    "When it was made (set by the hub), by which model, at what cost; open to your own fields",
   parents: "The envelopes it continues from or adds to",
   payload:
     "Typed data; checked against the schema registered for its type, and sent as that schema gives it",
@@ -101,7 +101,8 @@ const FIELD_MEANINGS: Readonly<Record<string, string>> = {
   run: "The run it belongs to",
   task: "The task whose line it is on; made up when the sender names none",
   priority: "How urgent it is: what is urgent goes ahead in the receiver's inbox",
-  reconstructed: "Made by the hub from the notes of a holder that fell silent: who, which try, why",
+  reconstructed:
+    "Reconstructed by the hub from the notes of a holder that stopped responding: holder, attempt, reason",
   to: "The receiver: an agent, one agent of a role, or all subscribers of a channel",
   version: "The version of this format, such as 1.0",
   workspace: "The tenant",
@@ -122,7 +123,7 @@ function envelopeFields(): string {
   const { properties = {}, required = [] } = envelopeJsonSchema(ENVELOPE_VERSION) as Schema;
   const body = Object.entries(properties).map(([name, schema]) => {
     const meaning = FIELD_MEANINGS[name] ?? schema.description;
-    if (meaning === undefined) throw new Error(`say what the envelope's ${name} means`);
+    if (meaning === undefined) throw new Error(`Add a description of the envelope field "${name}"`);
     const field = `\`${name}${required.includes(name) ? "" : "?"}\``;
     return [field, name in DraftSchema.shape ? "sender" : "hub", `\`${formOf(schema)}\``, meaning];
   });
@@ -171,7 +172,7 @@ const FORMAT_MEANINGS: Record<keyof typeof FORMAT_LIMITS, string> = {
   contentLength: "characters of a memory's content; longer documents are artifacts",
   listItems: "entries in one list of an envelope; pins in a workspace",
   ledgerItems: "constraints, open decisions and releases on one task's ledger",
-  contextItems: "items of the shared context that hold",
+  contextItems: "active items of the shared context",
   references: "references of one envelope or memory",
   parents: "parents of one envelope",
   tags: "tags, or concepts, of one memory; aliases of an agent",
@@ -189,7 +190,7 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   appendBatch: "memories remembered in one call",
   pageSize: "entries in one answer of recent, relations, events or waiting",
   claimBatch: "offers claimed at once",
-  leaseMs: "milliseconds a holder may be silent before its work goes to the next",
+  leaseMs: "milliseconds without a call after which a holder's work is redelivered",
   holdMs: "milliseconds one holder can have a piece of work, however often it renews its lease",
   attempts: "attempts before a delivery goes to a fallback or becomes a dead letter",
   hops: "handoffs of one line, one after the other, before it stops in dead letters",
@@ -213,7 +214,7 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   sqlMs: "milliseconds one query in SQL may run; then it is ended",
   traceBytes: "bytes of one step of a trace, in canonical form",
   traceBuffer: "steps of traces that wait to be stored; more are refused, and counted",
-  busyMs: "milliseconds a call is tried for while others hold the store, or its server is away",
+  busyMs: "milliseconds a call is retried while the store is locked or its server is unavailable",
   exportLineBytes: "bytes of one line of an export that is imported",
   artifactBytes:
     "bytes read to see whether the files of a handoff are as they were; more is unchecked",

@@ -1,4 +1,4 @@
-/** Runs Vitest as a process of its own, and returns what its reporter found. */
+/** Runs Vitest in a separate process and returns its report. */
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,11 +9,11 @@ import { ROOT } from "./tools.ts";
 
 export interface TestOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** Shows nothing of the run. */
+  /** Hides the output of the run. */
   readonly quiet?: boolean;
 }
 
-/** Undefined if Vitest ended before it could report, as it does with options it does not know. */
+/** Returns undefined if Vitest exited without a report, for example for an unknown option. */
 export async function runTests(
   args: readonly string[],
   { env = {}, quiet = false }: TestOptions = {},
@@ -37,13 +37,13 @@ export async function runTests(
   }
 }
 
-/** The report decides, whatever exit code the test runner ended with. */
+/** Returns whether all tests passed, according to the report, not to the exit code of Vitest. */
 export const isGreen = (report: TestReport): boolean =>
   report.reason === "passed" && report.failures.length === 0 && report.passed > 0;
 
 /** Prints each failed test and how to repeat it, then the counts; returns the exit code. */
 export function finishTests(report: TestReport | undefined): number {
-  if (report === undefined) return 1; // Vitest has said why.
+  if (report === undefined) return 1; // Vitest has printed the reason.
   if (report.failures.length > 0) console.log(describeFailures(report));
   console.log(`${report.passed} passed, ${report.failed} failed, ${report.skipped} skipped`);
   return isGreen(report) ? 0 : 1;

@@ -1,9 +1,9 @@
-// Runs one of the project's scripts on a fresh clone as well as on a used one: installs the
-// dependencies when they are missing or out of date, then runs the script with the Node that npm
-// brought. `node scripts/run.mjs <script> [arguments]`
+// `node scripts/run.mjs <script> [arguments]`: runs a script of the project, also on a fresh clone.
+// Installs the dependencies if they are missing or out of date, then runs the script with the
+// installed Node.
 //
-// Both steps are in one program because a shell remembers where it found `node`, and would run the
-// second step with the old one. Plain JavaScript, no dependencies: any Node from 18 on can start it.
+// Both steps are in one program because a shell caches the location of `node`, and would run the
+// second step with the old one. Plain JavaScript without dependencies: starts on Node 18 or later.
 
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -24,11 +24,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const NODE_MAJOR = 24;
-/** npm is quiet while it installs; after this long a person wants to see what it is doing. */
+/** The output of npm is hidden at first, and shown if the installation takes longer than this. */
 const SLOW_INSTALL_MS = 90_000;
-/** A run that installs touches the lock file this often, … */
+/** Interval at which a run that installs touches the lock file. */
 const LOCK_TOUCH_MS = 1_000;
-/** … so a lock file left untouched this long is stale. */
+/** A lock file that was not touched for this long is stale. */
 const LOCK_STALE_MS = 15_000;
 const DEPENDENCY_FIELDS = [
   "dependencies",
@@ -38,7 +38,7 @@ const DEPENDENCY_FIELDS = [
 ];
 
 /**
- * Why the dependencies have to be installed, or undefined when they are as they should be.
+ * Returns why the dependencies have to be installed, or undefined if they are up to date.
  * @param {string} root
  * @returns {string | undefined}
  */
@@ -47,7 +47,7 @@ export function installReason(root) {
   if (nodeOf(root) === undefined) return `Node ${NODE_MAJOR} is not installed yet`;
   if (readText(stampFile(root)) === fingerprint(root)) return undefined;
   if (!installedMatchesLock(root)) return "dependencies have changed";
-  writeStamp(root); // installed by hand: as good as by us
+  writeStamp(root); // installed manually
   return undefined;
 }
 
@@ -71,7 +71,7 @@ function fingerprint(root) {
 }
 
 /**
- * Compares the lock file with npm's own record of what it put into node_modules.
+ * Returns whether node_modules, according to npm's record, matches the lock file.
  * @param {string} root
  */
 function installedMatchesLock(root) {
@@ -91,7 +91,8 @@ function installedMatchesLock(root) {
 }
 
 /**
- * Installs when needed. Of several runs at once, one installs and the others wait for it.
+ * Installs the dependencies if needed. Of several concurrent runs, one installs and the others
+ * wait.
  * @param {string} root
  */
 export async function setUp(root) {
@@ -120,14 +121,14 @@ async function install(root) {
     for (const chunk of held.splice(0)) process.stderr.write(chunk);
   };
   const slow = setTimeout(() => {
-    logLine("Still installing; npm says:");
+    logLine("Still installing. Output of npm:");
     show();
   }, SLOW_INSTALL_MS);
   const status = await runChild("npm", ["ci", "--include=dev", "--no-audit", "--no-fund"], {
     cwd: root,
     env: withoutOwnBin(root),
     stdio: ["ignore", "pipe", "pipe"],
-    shell: process.platform === "win32", // npm is a .cmd there
+    shell: process.platform === "win32", // npm is a .cmd file on Windows
     onOutput: (chunk) => (showing ? process.stderr.write(chunk) : held.push(chunk)),
   });
   clearTimeout(slow);
@@ -137,7 +138,7 @@ async function install(root) {
 }
 
 /**
- * The environment without our node_modules/.bin: npm must not run on the Node it is replacing.
+ * Returns the environment without our node_modules/.bin: npm must not run on the Node it replaces.
  * @param {string} root
  */
 function withoutOwnBin(root) {
@@ -153,7 +154,7 @@ function withoutOwnBin(root) {
 
 /**
  * @param {string} file
- * @returns {Promise<() => void>} what gives the lock back
+ * @returns {Promise<() => void>} releases the lock
  */
 async function lock(file) {
   let announced = false;
@@ -177,7 +178,7 @@ async function lock(file) {
     try {
       utimesSync(file, now, now);
     } catch {
-      // removed by a run that considered this one dead: nothing to refresh
+      // deleted by a run that considered this one dead: nothing to touch
     }
   }, LOCK_TOUCH_MS);
   return () => {
@@ -196,7 +197,7 @@ function ageOf(file) {
 }
 
 /**
- * The Node to run scripts with: the one npm brought, else our own if it is recent enough.
+ * Returns the Node to run scripts with: the installed one, else the current one if recent enough.
  * @param {string} root
  */
 function nodeOf(root) {
@@ -208,8 +209,8 @@ function nodeOf(root) {
 }
 
 /**
- * Runs a program and passes signals on to it. A signal from the terminal (Ctrl-C) reaches the
- * whole process group by itself; sent twice, it would mean "at once".
+ * Runs a program and forwards signals to it. Ctrl-C on a terminal is not forwarded: it already
+ * reaches the whole process group, and a second SIGINT would mean "exit immediately".
  * @param {string} command
  * @param {readonly string[]} args
  * @param {import("node:child_process").SpawnOptions & { onOutput?: (chunk: Buffer) => void }} [options]
@@ -278,7 +279,7 @@ function hasCode(error, code) {
 }
 
 /**
- * To stderr: stdout belongs to the script that is run.
+ * Writes to stderr: stdout belongs to the script.
  * @param {string} line
  */
 function logLine(line) {
@@ -304,11 +305,11 @@ async function main(root, [script, ...args]) {
   const node = nodeOf(root);
   if (node === undefined) {
     logLine(
-      `Baton needs Node ${NODE_MAJOR} or later, and npm did not bring it: install scripts are off.`,
+      `Baton needs Node ${NODE_MAJOR} or later, but npm did not install it because install scripts are disabled.`,
     );
     return 1;
   }
-  // What was compiled once is not compiled again: less than half the time to start a program.
+  // Caches compiled code, which more than halves the startup time of a program.
   const cache = join(root, "node_modules", ".cache", "compiled");
   const env = { NODE_COMPILE_CACHE: cache, ...process.env };
   return runChild(node, [resolve(root, script), ...args], { env });

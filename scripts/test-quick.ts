@@ -1,15 +1,15 @@
 /**
- * `npm run test:quick`: checks and the tests that need neither PostgreSQL nor processes, for the daily loop.
- * What it leaves out, `npm test` runs.
+ * `npm run test:quick`: runs the checks and the tests that need neither PostgreSQL nor processes,
+ * for everyday use. `npm test` runs all tests.
  */
 
 import { CHECKS } from "./check.ts";
 import { finishTests, runTests } from "./run-tests.ts";
 import { runSteps } from "./tools.ts";
 
-/** Folders whose tests start processes or servers, break things, or play at random. */
+/** Folders whose tests start processes or servers, inject faults, or are randomized. */
 const FOLDERS = "cli client coordination examples faults harness http mcp tooling".split(" ");
-/** Files of other folders that do. */
+/** Such tests in other folders. */
 const FILES = [
   "bad-input/sql-attacks.test.ts",
   "archive/backup.test.ts",

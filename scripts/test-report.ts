@@ -1,6 +1,7 @@
 /**
- * A Vitest reporter that writes a run's outcome to a file: how many tests passed, failed and were skipped,
- * and which failed. Also prints, as the end of the output, each failed test with the command that repeats it.
+ * A Vitest reporter that writes the result of a run to a file: the number of tests that passed,
+ * failed and were skipped, and the failed tests, which `describeFailures` prints with a command to
+ * repeat each.
  */
 
 import { writeFileSync } from "node:fs";
@@ -9,12 +10,12 @@ import type { SerializedError } from "vitest";
 import type { Reporter, TestModule, TestRunEndReason } from "vitest/node";
 import { ROOT } from "./tools.ts";
 
-/** The environment variable that names the file. */
+/** The environment variable with the path of the file. */
 export const REPORT_FILE = "BATON_TEST_REPORT";
 
 export interface FailedTest {
   readonly file: string;
-  /** With the titles of the groups around it; empty if the file could not be loaded. */
+  /** The full title, including its `describe` titles; empty if the file could not be loaded. */
   readonly title: string;
   readonly message: string;
 }
@@ -25,11 +26,11 @@ export interface TestReport {
   readonly skipped: number;
   readonly seed: string;
   readonly failures: readonly FailedTest[];
-  /** How the run ended: also a file that cannot be loaded makes it fail. */
+  /** How the run ended: a file that cannot be loaded makes it fail as well. */
   readonly reason: TestRunEndReason;
 }
 
-// Vitest takes a reporter from the default export.
+// Vitest loads a reporter from the default export.
 // biome-ignore lint/style/noDefaultExport: see above
 export default class TestReporter implements Reporter {
   onTestRunEnd(
@@ -57,7 +58,7 @@ export default class TestReporter implements Reporter {
   }
 }
 
-/** Each failed test with the command that repeats it. */
+/** Lists each failed test with the command that repeats it. */
 export function describeFailures({ failures, seed }: TestReport): string {
   return failures
     .map(({ file, title, message }) => {

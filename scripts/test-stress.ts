@@ -1,7 +1,7 @@
 /**
- * `npm run test:stress -- [files] [--times n] [--load n] [--slow-disk] [--json]`: runs tests again and again
- * on a machine that is made busy, each time in another order, with another seed and by turns with one and
- * two workers, and lists every test that failed at least once.
+ * `npm run test:stress -- [files] [--times n] [--load n] [--slow-disk] [--json]`: runs tests
+ * repeatedly under load, each time in another order and with another seed, alternating between one
+ * and two workers, and lists every test that failed at least once.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import { isGreen, runTests } from "./run-tests.ts";
 import { describeFailures, type FailedTest } from "./test-report.ts";
 
 const CPU_LOAD = "for (;;);";
-/** Keeps the disk's queue full: a megabyte and a flush, again and again. */
+/** Keeps the disk busy: writes and syncs a megabyte in a loop. */
 const DISK_LOAD = `
   const { ftruncateSync, fsyncSync, openSync, unlinkSync, writeSync } = require("node:fs");
   const file = require("node:path").join(require("node:os").tmpdir(), "baton-stress-" + process.pid);

@@ -1,6 +1,7 @@
 /**
- * `npm test`: checks, tests, then the package as it would be published; `npm test -- <filter>`: only the
- * tests that match. Ends with each failed test, how to repeat it, and a line `12 passed, 0 failed, 0 skipped`.
+ * `npm test`: runs the checks and the tests, then checks the package that would be published; `npm
+ * test -- <filter>` runs only matching tests. Ends with each failed test, the command to repeat it,
+ * and a line such as `12 passed, 0 failed, 0 skipped`.
  */
 
 import { CHECKS } from "./check.ts";

@@ -1,7 +1,8 @@
 /**
- * A program of a user's, run by check-package.ts inside the package. Whatever files that is made of, its
- * entries share one copy of everything: an error of one is an error of all. The client has a copy of its own,
- * and knows errors of the others. A schema of the user's zod, which is not the package's own, is a schema.
+ * A user program that check-package.ts runs inside the package. Checks that the bundled entries
+ * share one copy of every class (`instanceof BatonError` works across entries), that the client,
+ * which has its own copy, recognizes errors of the other entries, and that schemas of another zod
+ * are accepted.
  */
 import assert from "node:assert/strict";
 import { BatonError, openHub } from "batonpass";

@@ -1,4 +1,4 @@
-/** Writes the published JSON Schemas into dist/schemas: one per version, and the newest by name. */
+/** Writes the JSON Schemas to dist/schemas: one per version, and the newest without a version. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { ENVELOPE_VERSION, ENVELOPE_VERSIONS, envelopeJsonSchema } from "../src/index.ts";
 

@@ -1,10 +1,10 @@
 /**
- * The contract of a store: one suite that every implementation passes, also a third party's. Needs
- * Vitest. In a test file of your own:
+ * The store contract: a suite that every store implementation must pass, including third-party
+ * stores. Requires Vitest. In a test file:
  *
  *     storeContract("my store", async ({ clock }) => ({ store: await openMyStore({ clock }) }));
  *
- * Each test opens a store of its own and expects it to be empty; time is what the given clock says.
+ * Each test opens its own store, which must be empty and must take its time from the given clock.
  */
 import { describe } from "vitest";
 import { breakers } from "./suite/deliveries/breakers.ts";
@@ -47,7 +47,7 @@ export type { OpenedStore, OpenStore } from "./suite/scene.ts";
 
 export function storeContract(name: string, open: OpenStore): void {
   const it = sceneTest(open);
-  describe(`the store contract: ${name}`, () => {
+  describe(`store contract: ${name}`, () => {
     agents(it);
     memories(it);
     finding(it);

@@ -1,4 +1,4 @@
-/** The pages say what is so: paths, functions, commands and snippets are held against the code. */
+/** Compares the documentation with the code: paths, functions, commands and snippets. */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -12,11 +12,11 @@ const pages = globSync(["*.md", "docs/*.md"], { cwd: ROOT }).sort();
 
 const PATH = /(?<![\w./-])(?:src|test|docs|examples|scripts|bench)\/[\w./-]*[\w/]/g;
 const FUNCTION = /`((?:src|scripts)\/[\w./-]+\.ts)`,? `(\w+)\(\)`/g;
-/** A pattern in a JSON Schema looks like a link. */
+/** Code blocks are left out, because a pattern in a JSON Schema looks like a link. */
 const CODE = /^```[\s\S]*?^```/gm;
 const LINK = /\]\((?!https?:|#)([^)#]+)[^)]*\)/g;
 
-describe.each(pages)("%s", (page) => {
+describe.each(pages)("documentation page %s", (page) => {
   const text = read(page);
 
   it("names only files that exist", () => {
@@ -24,12 +24,12 @@ describe.each(pages)("%s", (page) => {
     expect([...named].filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  it("names functions where they are", () => {
+  it("names functions in the files that define them", () => {
     const named = [...text.matchAll(FUNCTION)].map(([, file = "", name = ""]) => ({ file, name }));
     expect(named.filter(({ file, name }) => !defines(read(file), name))).toEqual([]);
   });
 
-  it("links only to what exists", () => {
+  it("links only to files that exist", () => {
     const links = [...text.replace(CODE, "").matchAll(LINK)].map(([, target = ""]) => target);
     expect(links.filter((to) => !existsSync(join(ROOT, dirname(page), to)))).toEqual([]);
   });
@@ -39,7 +39,7 @@ describe.each(pages)("%s", (page) => {
     const runs = [...text.matchAll(/npm run (?:-s )?([\w:]+)/g)].map(([, name = ""]) => name);
     expect(runs.filter((name) => !(name in scripts))).toEqual([]);
     const known = [...COMMANDS.map(({ name }) => name.split(" ")[0]), "help"];
-    // What is planned may name a command that is still to come.
+    // A planned requirement may name a command that does not exist yet.
     const kept = text.replaceAll(/^\|.*\| planned \|.*$/gm, "");
     const called = [...kept.matchAll(/(?:`baton |npm run baton -- )([\w-]+)/g)].map(
       ([, name = ""]) => name,
@@ -48,15 +48,15 @@ describe.each(pages)("%s", (page) => {
   });
 });
 
-describe("what pages take from the code", () => {
+describe("generated parts of the documentation", () => {
   it.each(Object.entries(PAGES))(
-    "is up to date in %s (else: npm run docs)",
+    "are up to date in %s (else: npm run docs)",
     async (page, render) => {
       expect(read(page)).toBe(await render());
     },
   );
 
-  it("README.md: its first snippet is examples/quick-start.ts, verbatim", () => {
+  it("README.md: the first snippet is examples/quick-start.ts, verbatim", () => {
     const [, snippet] = /```ts\n([\s\S]*?)```/.exec(read("README.md")) ?? [];
     expect(snippet).toBe(read("examples/quick-start.ts"));
   });
@@ -66,12 +66,15 @@ describe("what pages take from the code", () => {
     expect(DELIVERY_STATES.filter((state) => !text.includes(`\`${state}\``))).toEqual([]);
   });
 
-  it("README.md: fits on a screen or two", () => {
+  it("README.md: has fewer than 100 lines", () => {
     expect(read("README.md").split("\n").length).toBeLessThan(100);
   });
 });
 
-/** As a function, a method, or a store's operation given as a property. */
+/**
+ * Returns whether the source defines a function, a method, or a store operation given as a
+ * property.
+ */
 function defines(source: string, name: string): boolean {
   return new RegExp(`(function\\*? ${name}\\b|^ +(static |async |\\*)*${name}[<(])`, "m").test(
     source,

@@ -1,6 +1,6 @@
 /**
- * Checks the import graph of src/ against the layers of docs/ARCHITECTURE.md. A folder imports from itself
- * and from folders below it, and nothing else; type imports count.
+ * Checks the import graph of src/ against the layers of docs/ARCHITECTURE.md. A folder imports from
+ * itself and from folders below it, and nothing else; type imports count.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, posix, relative } from "node:path";
@@ -56,11 +56,11 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
 interface Import {
   readonly from: string;
   readonly to: string;
-  /** Types only: erased, so that it cannot make a cycle of modules. */
+  /** True if only types are imported: these are erased and cannot create a cycle of modules. */
   readonly isType: boolean;
 }
 
-/** By their paths from src/. */
+/** Returns the files in a folder, relative to src/. */
 const filesIn = (folder: string): string[] =>
   readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
@@ -86,7 +86,7 @@ function targetOf(from: string, specifier: string): string {
   return specifier.startsWith(".") ? posix.join(dirname(from), specifier) : specifier;
 }
 
-/** The longest folder of LAYERS that a file is in; undefined for src/index.ts. */
+/** Returns the longest folder of LAYERS that contains a file; undefined for src/index.ts. */
 function folderOf(file: string): string | undefined {
   const folders = LAYERS.flat().filter((folder) => file.startsWith(`${folder}/`));
   return folders.toSorted((a, b) => b.length - a.length)[0];
@@ -96,7 +96,10 @@ const heightOf = (folder: string): number => LAYERS.findIndex((layer) => layer.i
 
 const isOurs = (file: string): boolean => file.endsWith(".ts") && !file.startsWith("../");
 
-/** Files on a path that leads back to itself: all that is left when the ends of every path are cut off. */
+/**
+ * Returns the files in import cycles: what remains when files that import nothing or are not
+ * imported are removed repeatedly.
+ */
 function cyclicFiles(): readonly string[] {
   let left = new Set(files);
   for (;;) {
@@ -112,17 +115,17 @@ function cyclicFiles(): readonly string[] {
 }
 
 describe("the layers of src/", () => {
-  it("sees the imports of every file", () => {
+  it("are checked with the imports of every file", () => {
     expect(files.length).toBeGreaterThan(100);
     expect(imports.length).toBeGreaterThan(files.length);
   });
 
-  it("gives every folder its layer", () => {
+  it("contain every folder", () => {
     const homeless = files.filter((file) => file.includes("/") && folderOf(file) === undefined);
     expect(homeless).toEqual([]);
   });
 
-  it("imports downward only", () => {
+  it("import downward only", () => {
     const upward = imports.filter(({ from, to }) => {
       const [folder, target] = [folderOf(from), folderOf(to)];
       if (!isOurs(to) || folder === undefined || folder === target) return false;
@@ -132,11 +135,11 @@ describe("the layers of src/", () => {
     expect([...edges]).toEqual([]);
   });
 
-  it("has no import cycles between files", () => {
+  it("have no import cycles between files", () => {
     expect(cyclicFiles()).toEqual([]);
   });
 
-  it("keeps store implementations out of everything but what opens a hub", () => {
+  it("keep store implementations out of everything but the modules that open a hub", () => {
     const opening = /^(store\/(sqlite|postgres)|open|cli|testing)\b/;
     const leaks = imports.filter(
       ({ from, to }) => /^store\/(sqlite|postgres)\//.test(to) && !opening.test(from),
@@ -144,7 +147,7 @@ describe("the layers of src/", () => {
     expect(leaks).toEqual([]);
   });
 
-  it("imports the reference store only to open a hub in memory", () => {
+  it("import the reference store only to open a hub in memory", () => {
     const outside = imports.filter(({ to }) => to.startsWith("../"));
     expect(outside.map(({ from, to }) => `${from} > ${to}`).sort()).toEqual([
       "open/open-hub.ts > ../store-contract/reference/open.ts",
@@ -152,7 +155,7 @@ describe("the layers of src/", () => {
     ]);
   });
 
-  it("lets the reference store import what the other stores may", () => {
+  it("let the reference store import what the other stores may", () => {
     const below = new Set(LAYERS.slice(0, heightOf("store/sqlite")).flat());
     const reference = importsOf(filesIn("../store-contract/reference"));
     const upward = reference.filter(({ to }) => isOurs(to) && !below.has(folderOf(to) ?? ""));
@@ -160,7 +163,7 @@ describe("the layers of src/", () => {
     expect(upward).toEqual([]);
   });
 
-  it("keeps pure folders pure", () => {
+  it("keep pure folders pure", () => {
     const impure = imports.filter(({ from, to }) => {
       const allowed = PURE[folderOf(from) ?? ""];
       return (
@@ -172,7 +175,7 @@ describe("the layers of src/", () => {
     expect(impure).toEqual([]);
   });
 
-  it("has at most 25 files in a folder", () => {
+  it("have at most 25 files in a folder", () => {
     const counts = Map.groupBy(files, dirname);
     const full = [...counts].filter(([, inside]) => inside.length > 25);
     expect(full.map(([folder, { length }]) => `${folder}: ${length}`)).toEqual([]);

@@ -1,5 +1,5 @@
-// Keeps the list of requirements honest: first against this repository, then, with made-up lists and
-// sources, that each of those checks can fail.
+// Checks the list of requirements against this repository, and that each of those checks can fail,
+// with invented lists and sources.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ describe("the requirements", () => {
     expect(checkProofs(families, scanProofs(root)).map(explain)).toEqual([]);
   });
 
-  it("are what docs/GUARANTEES.md says (else run npm run guarantees)", () => {
+  it("match docs/GUARANTEES.md (else: npm run guarantees)", () => {
     const page = readFileSync(join(root, "docs", "GUARANTEES.md"), "utf8");
     expect(page).toBe(renderGuarantees(families, scanProofs(root).tests));
   });
@@ -25,12 +25,12 @@ describe("the requirements", () => {
 describe("the check of the requirements", () => {
   const proof = scanSource("a.test.ts", `it("works [AAA-1]", () => {});`);
 
-  it("accepts a claim with a test, and a planned one with or without", () => {
+  it("accepts a claim with a test, and a planned requirement with or without one", () => {
     expect(check([one("AAA-1", "proved"), one("AAA-2")], proof)).toEqual([]);
     expect(check([one("AAA-1")], proof)).toEqual([]);
   });
 
-  it("names a claim without a test", () => {
+  it("reports a claim without a test", () => {
     const listed = [one("AAA-1", "proved"), one("AAA-2", "proved: sqlite"), one("AAA-3", "proved")];
     expect(check(listed, proof)).toEqual([
       'AAA-2 claims "proved: sqlite" but no test that always runs names it',
@@ -38,29 +38,29 @@ describe("the check of the requirements", () => {
     ]);
   });
 
-  it("does not take a longer id for a shorter one", () => {
+  it("does not confuse a longer id with a shorter one", () => {
     const longer = scanSource("a.test.ts", `it("works [AAA-11]", () => {});`);
     expect(check([one("AAA-1", "proved"), one("AAA-11", "proved")], longer)).toHaveLength(1);
   });
 
-  it("names a claim whose only test may not run, with that test", () => {
+  it("reports a claim whose only test may not run, with that test", () => {
     const skipped = scanSource("a.test.ts", `\nit.skip("works [AAA-1]", () => {});`);
     expect(check([one("AAA-1", "proved")], skipped)).toEqual([
       'AAA-1 claims "proved" but no test that always runs names it (may not run: a.test.ts:2)',
     ]);
   });
 
-  it("names an unknown id, with its test", () => {
+  it("reports an unknown id, with its test", () => {
     const message = ["a.test.ts:1 names AAA-1, which is not listed"];
     expect(check([one("AAA-2")], proof)).toEqual(message);
   });
 
-  it("names ids that stand elsewhere than at the end of a test's title", () => {
+  it("reports ids that are not at the end of a test's title", () => {
     const group = scanSource("a.test.ts", `describe("all [AAA-1]", () => {});`);
     expect(check([one("AAA-1")], group)).toHaveLength(1);
   });
 
-  it("names ids that are repeated, out of order or in the wrong family", () => {
+  it("reports ids that are repeated, out of order or in the wrong family", () => {
     const listed = [one("AAA-9"), one("AAA-10"), one("AAA-10"), one("AAA-2"), one("BBB-3")];
     expect(check(listed, { tests: [], misplaced: [] })).toEqual([
       "AAA-10 is listed twice",
@@ -71,7 +71,7 @@ describe("the check of the requirements", () => {
 });
 
 describe("the scan of a test file", () => {
-  it("finds ids, title and line, past characters outside ASCII", () => {
+  it("finds ids, title and line after characters outside ASCII", () => {
     const source = `// “…” 🏃\nconst a = "é";\nit("hands over → once [AAA-1 BBB-12]", async () => {});`;
     expect(scanSource("a.test.ts", source).tests).toEqual([
       {
@@ -138,8 +138,8 @@ describe("the scan of a test file", () => {
   });
 });
 
-describe("the page of guarantees", () => {
-  it("lists a requirement with its status and the tests that count", () => {
+describe("the guarantees page", () => {
+  it("lists a requirement with its status and the files of the tests that count", () => {
     const source = `it("a | b < c [AAA-1]", f); it("also [AAA-1]", f); it.skip("no [AAA-1]", f);`;
     const { tests } = scanSource("test/a.test.ts", source);
     const page = renderGuarantees([family([one("AAA-1", "proved"), one("AAA-2")])], tests);
@@ -148,7 +148,7 @@ describe("the page of guarantees", () => {
     expect(page).toContain("Of 2: 1 proved, 0 proved on SQLite, 1 planned.");
   });
 
-  it("has every test that counts in its JSON", () => {
+  it("lists every test that counts in its JSON", () => {
     const source = `it("a | b < c [AAA-1]", f); it("also [AAA-1]", f); it.skip("no [AAA-1]", f);`;
     const { tests } = scanSource("test/a.test.ts", source);
     const map = proofMap([family([one("AAA-1", "proved"), one("AAA-2")])], tests);

@@ -1,21 +1,22 @@
-// Every promise Baton makes, as data: this list owns their ids, their wording and how far each is kept.
-// A proof is claimed in two places. A test ends its title with the ids it verifies, as in
-// "a malformed envelope is refused [ENV-5 DLV-1]"; a test that can be skipped proves nothing. Then the
-// status here is raised: `proved: sqlite`, or `proved` once it holds on SQLite and PostgreSQL (or where
-// no storage is involved). requirements.test.ts fails when a claim has no such test, and when
-// docs/GUARANTEES.md, which `npm run guarantees` writes from this list, is out of date.
-// One file, although long: it is a table, read from top to bottom or searched by id.
+// The requirements of Baton as data: their ids, texts and status. A proof is claimed in two places.
+// A test ends its title with the ids it verifies, as in "a malformed envelope is refused [ENV-5
+// DLV-1]"; a test that can be skipped proves nothing. Then the status here is raised: `proved:
+// sqlite`, or `proved` once it holds on SQLite and PostgreSQL (or where no storage is involved).
+// requirements.test.ts fails when a claim has no such test, and when docs/GUARANTEES.md, which `npm
+// run guarantees` writes from this list, is out of date.
+//
+// One long file, because it is a table that is read from top to bottom or searched by id.
 
-/** `planned` promises nothing yet, even where some tests already name the id. */
+/** `planned` promises nothing yet, even if some tests already name the id. */
 export type Status = "planned" | "proved: sqlite" | "proved";
 
 export interface Requirement {
-  /** Stable: never renumbered, never given to another requirement. */
+  /** Stable: never renumbered or reused for another requirement. */
   readonly id: string;
   readonly text: string;
   /**
-   * Where it comes from: H hivemind-handoffs, S memory-spine-handoff-protocol,
-   * M mentisdb-multi-agent-handoff, P handoff-protocol-guide, + ours, beyond all four.
+   * Its source: H hivemind-handoffs, S memory-spine-handoff-protocol, M
+   * mentisdb-multi-agent-handoff, P handoff-protocol-guide, + our own, beyond all four.
    */
   readonly from: string;
   readonly status: Status;

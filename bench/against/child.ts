@@ -1,4 +1,4 @@
-/** One of the two sides: opens the hub of the given sources and runs a workload on each message. */
+/** Opens hubs from the given source tree and runs one workload for each message it receives. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Hub } from "../../src/index.ts";
@@ -7,12 +7,12 @@ import { WORKLOADS } from "./workloads.ts";
 
 const [root] = process.argv.slice(2);
 if (root === undefined || process.send === undefined)
-  throw new Error("started by bench/against only");
+  throw new Error("This program is started by bench/against/main.ts");
 const sources = (await import(
   pathToFileURL(join(root, "src/index.ts")).href
 )) as typeof import("../../src/index.ts");
 
-/** A hub from before its methods were grouped gets the groups that the workloads use. */
+/** Adds the method groups that the workloads use to hubs of commits that do not have them yet. */
 const openGrouped: typeof sources.openHub = async (...args) => {
   const hub = await sources.openHub(...args);
   if ("index" in hub) return hub;

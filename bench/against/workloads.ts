@@ -1,10 +1,10 @@
-/** What is compared between two commits: appending, the life of a handoff, and how soon it is in hand. */
+/** The workloads that compare two commits: append, the handoff cycle, and delivery latency. */
 import { appends } from "../append.ts";
 import { cycles, fusedCycles } from "../cycle.ts";
 import { type Folder, median, type OpenHub } from "../kit.ts";
 
 export interface Workload {
-  /** How many operations one run does, for the processor time of each. */
+  /** Operations per run, to compute the CPU time of each. */
   readonly operations: number;
   run(openHub: OpenHub, folder: Folder): Promise<{ readonly micros: number }>;
 }
@@ -27,7 +27,7 @@ export const WORKLOADS = {
   delivery: { operations: 1_000, run: deliveries },
 } as const satisfies Record<string, Workload>;
 
-/** From the call that hands over until a waiting receiver has accepted, one at a time. */
+/** Measures from the handoff call until a waiting receiver has accepted, one at a time. */
 async function deliveries(openHub: OpenHub, folder: Folder): Promise<{ micros: number }> {
   await using hub = await openHub(`sqlite:${folder.file("hub.db")}`);
   const planner = await hub.agent("planner", { role: "planner" });

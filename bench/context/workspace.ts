@@ -1,4 +1,4 @@
-/** A workspace on a store whose operations, and whose tokenizer, say how long they took. */
+/** A workspace that records how long each operation of its store and its tokenizer takes. */
 
 import { systemClock } from "../../src/base/clock.ts";
 import { randomIdGenerator } from "../../src/base/ids.ts";
@@ -14,7 +14,7 @@ import { ANONYMOUS_READER, MAIN_BRANCH } from "../../src/store/visibility.ts";
 import type { Tokenizer } from "../../src/text/tokens.ts";
 import type { Workspace } from "../../src/workspace/workspace.ts";
 
-/** Milliseconds and calls, by what they were spent on. */
+/** Adds up milliseconds and calls by activity. */
 export class Times {
   readonly #spent = new Map<string, { ms: number; calls: number }>();
 
@@ -23,7 +23,7 @@ export class Times {
     this.#spent.set(what, { ms: known.ms + ms, calls: known.calls + 1 });
   }
 
-  /** For each of so many, the most first. */
+  /** Returns averages over `count` items, longest first. */
   per(count: number): { readonly what: string; readonly ms: number; readonly calls: number }[] {
     return [...this.#spent]
       .map(([what, { ms, calls }]) => ({ what, ms: ms / count, calls: calls / count }))
@@ -60,7 +60,7 @@ export function timedWorkspace(store: Store, times: Times): Workspace {
   };
 }
 
-/** Each operation from its call to its answer, so that what runs beside another counts for both. */
+/** Times each operation from call to result; concurrent operations each count in full. */
 function timedStore(store: Store, times: Times): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {

@@ -1,7 +1,7 @@
 /**
- * A process of one system: it sends, it consumes, and it answers what the benchmark asks. It lives
- * for the whole run, so that its code is compiled when it counts; each measurement opens a new
- * place and closes it again.
+ * A process of one system, which sends, consumes and reports on request. It lives for the whole
+ * run, so that its code is compiled before measurements start; each measurement opens a new store
+ * and closes it again.
  */
 import { subscribe } from "node:diagnostics_channel";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,7 +15,7 @@ export interface Sending {
   readonly from: number;
   readonly count: number;
   readonly inFlight: number;
-  /** Use the call that takes many, `inFlight` at a time. */
+  /** Uses the bulk call, with `inFlight` messages each. */
   readonly bulk?: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Span {
 }
 
 export interface Progress {
-  /** By consumer of this process. */
+  /** Completed messages of each consumer in this process. */
   readonly done: readonly number[];
   readonly lastDoneAt: number;
   readonly taken: number;
@@ -35,10 +35,10 @@ export interface Progress {
 export interface Findings {
   /** The numbers of the messages taken. */
   readonly numbers: readonly number[];
-  /** From just before the send to the consumer having it, in milliseconds, in order of arrival. */
+  /** Milliseconds from the send call until a consumer has the message, in order of arrival. */
   readonly latencies: readonly number[];
   readonly operations: readonly number[];
-  /** How long each transaction waited for SQLite's write lock, where the store publishes it. */
+  /** Milliseconds each transaction waited for SQLite's write lock, if the store publishes it. */
   readonly lockWaits: readonly number[];
 }
 
@@ -65,11 +65,11 @@ subscribe("batonpass:sqlite:lock", (message) => {
 });
 
 function opened(): Connection {
-  if (connection === undefined) throw new Error("not open");
+  if (connection === undefined) throw new Error("The connection is not open");
   return connection;
 }
 
-/** What the benchmark can ask. */
+/** The requests that the benchmark can make. */
 const VERBS = {
   async open({ address, way }: { address: string; way: string }): Promise<void> {
     seen = nothingSeen();
@@ -114,7 +114,7 @@ const VERBS = {
     return { startedAt, endedAt: now() };
   },
 
-  /** One every `everyMs`, whether or not the one before was acknowledged. */
+  /** Sends a message every `everyMs` without waiting for the previous acknowledgement. */
   async pace({ count, everyMs }: { count: number; everyMs: number }): Promise<void> {
     const to = opened();
     const start = now();
@@ -138,14 +138,14 @@ const VERBS = {
     return { numbers, latencies, operations, lockWaits };
   },
 
-  /** Forgets what was seen so far: the warm-up. */
+  /** Discards the results so far, after the warm-up. */
   async forget(): Promise<void> {
     seen = { ...nothingSeen(), done: seen.done.map(() => 0) };
   },
 
   books: (): Promise<Tally> => opened().books(),
 
-  /** Per cent of one core that this process uses, all threads. */
+  /** Returns the CPU usage of this process (all threads) in percent of one core. */
   async idle({ ms }: { ms: number }): Promise<number> {
     const before = process.cpuUsage();
     const start = now();

@@ -1,11 +1,11 @@
-/** What this benchmark is to show, and whether it did. */
+/** The goals of the delivery benchmark, and whether they are met. */
 import { median } from "../kit.ts";
 import { RATE_WORKLOADS, type RateWorkload, type Samples, slowest } from "./samples.ts";
 import { RAW_SQLITE, SYSTEMS, systemOf, titleOf } from "./systems.ts";
 
 export interface Verdict {
   readonly goal: string;
-  /** Undefined: not measured. */
+  /** Undefined if not measured. */
   readonly measured: string | undefined;
   readonly met: boolean | undefined;
 }
@@ -54,7 +54,7 @@ const LATENCY_GOALS: readonly LatencyGoal[] = [
   { system: "baton-postgres", p50: 4 },
 ];
 
-/** A workload in which Baton failed has met none of its goals, whatever earlier rounds gave. */
+/** Returns the result of every goal. If Baton failed in a workload, its goals there are missed. */
 export function verdicts(samples: Samples): Verdict[] {
   const failed = (system: string, workload: string, verdict: Verdict): Verdict =>
     samples.failures.some((each) => each.system === system && each.workload === workload)
@@ -83,7 +83,7 @@ function ratioVerdict(samples: Samples, goal: RatioGoal): Verdict {
   };
 }
 
-/** Of every round, not of the median: a starved consumer does not even out. */
+/** Checks every round, not the median: one round with a starved consumer misses the goal. */
 function sharesVerdict(samples: Samples): Verdict {
   const shares = samples.best("baton-sqlite", "processes").flatMap((each) => each.shares ?? []);
   const [least, most] = [Math.min(...shares), Math.max(...shares)];
@@ -102,7 +102,7 @@ function lockVerdict(samples: Samples): Verdict {
     .flatMap((each) => each.lockWaits?.p999 ?? []);
   const found = waits.length === 0 ? undefined : median(waits);
   return {
-    goal: `five processes, Baton, SQLite: p99.9 of a wait for the lock ≤ ${LOCK_P999_MS} ms`,
+    goal: `five processes, Baton, SQLite: p99.9 of the lock wait ≤ ${LOCK_P999_MS} ms`,
     measured: found === undefined ? undefined : `${found.toFixed(1)} ms`,
     met: found === undefined ? undefined : found <= LOCK_P999_MS,
   };
@@ -111,7 +111,7 @@ function lockVerdict(samples: Samples): Verdict {
 function latencyVerdicts(samples: Samples, goal: LatencyGoal): Verdict[] {
   return systemOf(goal.system).ways.latency.flatMap((way) => {
     const own = samples.latencyOf(goal.system, way);
-    const what = `100 a second, ${titleOf(goal.system)}, ${way}()`;
+    const what = `100 per second, ${titleOf(goal.system)}, ${way}()`;
     const bounded = (name: string, most: number | undefined, values: readonly number[]) =>
       most === undefined ? [] : [atMost({ goal: `${what}: ${name}`, most }, values)];
     return [
@@ -131,7 +131,7 @@ function latencyVerdicts(samples: Samples, goal: LatencyGoal): Verdict[] {
         own.flatMap((each) => each.idleCpuPercent ?? []),
       ),
       ...bounded(
-        "p50, times that of the best peer that syncs",
+        "p50 relative to the best peer that syncs",
         LATENCY_RATIO,
         samples.latencyRatios(
           goal.system,
@@ -155,9 +155,9 @@ function atMost(
   };
 }
 
-/** The slowest counts: where in its waiting the other one was met is chance. */
+/** The slowest kill counts: at which point of its wait the other consumer was is random. */
 function killVerdict(samples: Samples, system: string): Verdict {
-  const goal = `killed consumer, ${titleOf(system)}: its work with another within ${KILL_MS} ms, slowest`;
+  const goal = `killed consumer, ${titleOf(system)}: redelivered within ${KILL_MS} ms, slowest`;
   const found = samples.kills.find((each) => each.system === system);
   if (found === undefined) return { goal, measured: undefined, met: undefined };
   const ms = slowest(found);

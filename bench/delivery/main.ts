@@ -1,4 +1,4 @@
-/** `npm run bench -- --only delivery`: Baton against queues and raw engines, on one machine. */
+/** `npm run bench -- --only delivery`: compares Baton with queues and raw engines. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
@@ -20,7 +20,7 @@ export async function runDelivery(args: readonly string[]): Promise<void> {
   const machine = `${cpus().length} × ${cpus()[0]?.model ?? "unknown"}, ${process.platform}`;
   const versions = [baton, `Node ${process.version}`, ...bench.engineVersions, ...peerVersions()];
   const head = [`${at.slice(0, 10)}, ${machine}`, versions.join(", ")];
-  if (changed) head.push("", "**src changed during this run: its figures mix versions.**");
+  if (changed) head.push("", "**src changed during this run: the results mix versions.**");
   process.stdout.write(`${head.join("\n")}\n\n${report(bench.samples, options)}\n`);
   if (bench.samples.failures.length > 0) process.exitCode = 1;
   if (options.json === undefined) return;

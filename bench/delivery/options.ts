@@ -9,20 +9,20 @@ const NAMES = [...SYSTEMS.map((system) => system.name), RAW_SQLITE.name];
 
 export const HELP = `npm run bench -- --only delivery [options]
 
-Baton on SQLite and on PostgreSQL against BullMQ, pg-boss, graphile-worker and the raw engines.
-Installs the peers into bench/peers the first time; Redis is used when redis-server is installed.
+Compares Baton on SQLite and PostgreSQL with BullMQ, pg-boss, graphile-worker and the raw engines.
+Installs the peers into bench/peers on the first run. Redis is used if redis-server is installed.
 
-  --rounds 5            rounds of the rates, after one that is not counted
-  --count 2000          messages a run for the slowest system; faster ones get up to 6 times as many
-  --systems a,b         of: ${NAMES.join(", ")}
-  --workloads a,b       of: ${WORKLOADS.join(", ")}
-  --latency-rounds 3
-  --seconds 20          of each latency run, at 100 messages a second
-  --idle-seconds 10     of idle CPU, in the first latency round; 0 leaves it out
-  --kills 9             kills of a consumer of Baton; of the peers one
-  --kill-cap 60         seconds after which a redelivery is no longer waited for
-  --kill-peers no       leaves the peers out of the kill workload
-  --json FILE           every sample, with date, machine and versions
+  --rounds 5            Rounds of the rate workloads, after one warm-up round
+  --count 2000          Messages per run for the slowest system; faster systems get up to 6 times as many
+  --systems a,b         Any of: ${NAMES.join(", ")}
+  --workloads a,b       Any of: ${WORKLOADS.join(", ")}
+  --latency-rounds 3    Rounds of the latency workload
+  --seconds 20          Duration of each latency run, at 100 messages per second
+  --idle-seconds 10     Duration of the idle CPU measurement in the first latency round (0: skip)
+  --kills 9             Kills of a Baton consumer; peers are killed once
+  --kill-cap 60         Seconds to wait for a redelivery
+  --kill-peers no       Exclude the peers from the kill workload
+  --json FILE           Write every sample, with date, machine and versions
 `;
 
 export interface Options extends Asked {
@@ -78,7 +78,7 @@ export function readOptions(args: readonly string[]): Options {
 function whole(option: string, text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value) || value < 0)
-    throw new Error(`${option}: "${text}" is no count`);
+    throw new Error(`Invalid ${option} "${text}": expected a whole number`);
   return value;
 }
 
@@ -86,5 +86,5 @@ function chosen(option: string, text: string, known: readonly string[]): Set<str
   const names = text.split(",");
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length === 0) return new Set(names);
-  throw new Error(`${option}: there is no ${unknown.join(", ")}; known: ${known.join(", ")}`);
+  throw new Error(`Invalid ${option} "${unknown.join(", ")}": expected any of ${known.join(", ")}`);
 }

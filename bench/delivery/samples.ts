@@ -1,4 +1,4 @@
-/** What a run of the benchmark found: every figure of every round, and why some are missing. */
+/** The results of a run: every value of every round, and why values are missing. */
 import { median } from "../kit.ts";
 import type { System, Way } from "./system.ts";
 import type { EndToEndResult } from "./workloads/end-to-end.ts";
@@ -8,7 +8,7 @@ export const RATE_WORKLOADS = {
   "enqueue-1": "enqueue one by one",
   "enqueue-64": "enqueue, 64 in flight",
   "in-process": "end to end, one process",
-  "in-process-bulk": "end to end, one process, peers send 64 a call",
+  "in-process-bulk": "end to end, one process, peers send 64 per call",
   processes: "end to end, five processes",
 } as const;
 
@@ -32,21 +32,21 @@ export interface LatencySample extends LatencyResult {
 export interface KillSample {
   readonly system: string;
   readonly capMs: number;
-  /** Of each kill; undefined: longer than the cap. */
+  /** Milliseconds per kill; undefined if longer than the cap. */
   readonly took: readonly (number | undefined)[];
 }
 
-/** The slowest redelivery; infinite when one was longer than the cap. */
+/** Returns the slowest redelivery; infinity if one took longer than the cap. */
 export function slowest({ took }: KillSample): number {
   return Math.max(...took.map((ms) => ms ?? Number.POSITIVE_INFINITY));
 }
 
-/** Why a system has no figure for a workload, or none of later rounds. */
+/** Why a system has no result for a workload, or none for later rounds. */
 export interface Missing {
   readonly system: string;
   readonly workload: string;
   readonly reason: string;
-  /** False: it was not there, or left out. True: it was run, and went wrong. */
+  /** True if the system ran and failed; false if it is unavailable or was excluded. */
   readonly failed: boolean;
 }
 
@@ -56,7 +56,7 @@ export class Samples {
   readonly kills: KillSample[] = [];
   readonly missing: Missing[] = [];
 
-  /** The first reason stands: after it, the system is not asked again. */
+  /** Records a missing result. Only the first reason is kept, since the system is not run again. */
   miss(missing: Missing): void {
     if (this.reason(missing.system, missing.workload) === undefined) this.missing.push(missing);
   }
@@ -70,7 +70,7 @@ export class Samples {
     return this.missing.filter((each) => each.failed);
   }
 
-  /** The best way's figure of each round, in the order of the rounds. */
+  /** Returns the best configuration's result of each round, in order. */
   best(system: string, workload: RateWorkload): readonly RateSample[] {
     const own = this.rates.filter((each) => each.system === system && each.workload === workload);
     const rounds = Map.groupBy(own, (each) => each.round);
@@ -79,10 +79,10 @@ export class Samples {
     );
   }
 
-  /** `system` divided by `against`, round by round. */
+  /** Returns the rate of `system` divided by that of `against`, by round. */
   ratios(workload: RateWorkload, system: string, against: string): readonly number[] {
     const others = this.best(against, workload);
-    // Only peers send in bulk; Baton's figure is that of the same round without.
+    // Only peers send in bulk; Baton's result without bulk in the same round is compared with them.
     const own = this.best(system, workload === "in-process-bulk" ? "in-process" : workload);
     return own.flatMap(({ round, perSecond }) => {
       const other = others.find((each) => each.round === round);
@@ -90,7 +90,7 @@ export class Samples {
     });
   }
 
-  /** Each round's p50 of a way, divided by the lowest p50 of a peer that syncs. */
+  /** Returns the p50 of a configuration divided by the lowest p50 of a syncing peer, by round. */
   latencyRatios(system: string, way: Way, peers: readonly System[]): readonly number[] {
     const durable = new Set(peers.filter((peer) => peer.synced).map((peer) => peer.name));
     return this.latencyOf(system, way).flatMap(({ round, p50 }) => {

@@ -1,4 +1,4 @@
-/** Which Baton was measured: figures of a source that changed meanwhile are of no version. */
+/** Identifies the measured version of Baton, to detect that `src` changed during a run. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
-/** Changes with any byte of `src`. */
+/** Returns a digest of all sources in `src`. */
 export function sourceDigest(): string {
   const hash = createHash("sha256");
   for (const file of globSync("src/**/*.ts", { cwd: ROOT }).sort()) {
@@ -18,7 +18,7 @@ export function sourceDigest(): string {
   return hash.digest("hex").slice(0, 12);
 }
 
-/** The commit, and whether `src` is as it was committed. */
+/** Returns the commit, and whether `src` has uncommitted changes. */
 export function revision(): string {
   try {
     const git = (...args: string[]) =>
@@ -26,6 +26,6 @@ export function revision(): string {
     const changed = git("status", "--porcelain", "--", "src") !== "";
     return `${git("rev-parse", "--short", "HEAD")}${changed ? " with uncommitted changes" : ""}`;
   } catch {
-    return "not in a repository";
+    return "(not a git repository)";
   }
 }

@@ -1,12 +1,12 @@
 /**
- * What the benchmark needs to know of a system, and what it asks of one. Everything a system does
- * happens in processes of its own (`child.ts`), so that none is slowed by what another left behind.
+ * What the benchmark knows about a system, and the interface that each system implements. A system
+ * runs in its own processes (`child.ts`), so that none is slowed down by leftovers of another.
  */
 import type { Body } from "./body.ts";
 
 export type EngineName = "sqlite" | "postgres" | "redis-everysec" | "redis-always";
 
-/** One configuration of a system. Where it has several, all are run and the best one counts. */
+/** A configuration of a system. If there are several, all are run and the best one counts. */
 export type Way = string;
 
 export interface System {
@@ -14,27 +14,27 @@ export interface System {
   readonly title: string;
   readonly engine: EngineName;
   readonly peer: boolean;
-  /** Whether an acknowledgement means that it is on the disk. */
+  /** Whether an acknowledged message is on disk. */
   readonly synced: boolean;
-  /** How many messages it gets for each of the slowest system, so that runs take similarly long. */
+  /** Messages relative to the slowest system, so that all runs take about the same time. */
   readonly weight: number;
-  /** Whether it has a call that sends many at once. */
+  /** Whether it has a bulk send call. */
   readonly bulk: boolean;
   readonly ways: {
     readonly enqueue: Way;
     readonly rate: readonly Way[];
     readonly latency: readonly Way[];
-    /** None: it has no redelivery to measure. */
+    /** Empty if the system has no redelivery. */
     readonly kill: readonly Way[];
   };
-  /** False: only its store knows when a completion is in, so the store is asked for the last one. */
+  /** Whether completions are acknowledged; if not, the store is polled until none is left. */
   readonly tellsDone: boolean;
   open(address: string, way: Way): Promise<Connection>;
 }
 
 export interface Connection {
   send(body: Body): Promise<unknown>;
-  /** Many in one call, where the system has one. */
+  /** Sends many in one call, if the system supports it. */
   sendMany?(bodies: readonly Body[]): Promise<unknown>;
   consume(how: Consuming): Promise<Consumption>;
   books(): Promise<Tally>;
@@ -42,15 +42,15 @@ export interface Connection {
 }
 
 export interface Consuming {
-  /** In this process. */
+  /** Number of consumers in this process. */
   readonly consumers: number;
-  /** Of each consumer. */
+  /** Concurrent messages per consumer. */
   readonly inFlight: number;
-  /** A consumer has it; while the promise is pending, it works on it. */
+  /** Called when a consumer has a message; it works on it while the promise is pending. */
   take(body: Body, consumer: number): Promise<void>;
-  /** The completion was acknowledged (with `tellsDone`), else the handler has ended. */
+  /** Called when the completion is acknowledged (with `tellsDone`), else when the handler ends. */
   done(consumer: number): void;
-  /** How long one writing operation took, where the system counts them. */
+  /** Reports the duration of a write operation, if the system measures it. */
   timed(ms: number): void;
   failed(error: unknown): void;
 }
@@ -59,9 +59,9 @@ export interface Consumption {
   stop(): Promise<void>;
 }
 
-/** What the store itself says. */
+/** Message counts, read from the store. */
 export interface Tally {
   readonly left: number;
-  /** Undefined where finished ones are deleted. */
+  /** Undefined if the system deletes completed messages. */
   readonly completed: number | undefined;
 }

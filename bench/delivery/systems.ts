@@ -1,4 +1,4 @@
-/** Every system, in the order of the tables. */
+/** All systems, in the order of the tables. */
 import type { System } from "./system.ts";
 import { batonPostgres, batonSqlite } from "./systems/baton.ts";
 import { bullmqAlways, bullmqEverysec } from "./systems/bullmq.ts";
@@ -16,12 +16,12 @@ export const SYSTEMS: readonly System[] = [
   rawPostgres,
 ];
 
-/** Bare inserts (`bench/raw.ts`): no queue, so no system of the list, but a row of the table. */
+/** Plain inserts (`bench/raw.ts`): not a queue and so not in the list, but a row of the table. */
 export const RAW_SQLITE = { name: "raw-sqlite", title: "raw SQLite inserts" } as const;
 
 export function systemOf(name: string): System {
   const found = SYSTEMS.find((system) => system.name === name);
-  if (found === undefined) throw new Error(`There is no system called "${name}".`);
+  if (found === undefined) throw new Error(`Unknown system "${name}"`);
   return found;
 }
 

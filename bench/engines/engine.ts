@@ -1,6 +1,6 @@
-/** What holds the data of a system, and hands out an empty place in it for every single run. */
+/** The database engine of a system. It provides an empty store for every run. */
 
-/** An empty store of one run; disposing it removes all it held. */
+/** An empty store for one run; disposing it deletes its data. */
 export interface Place extends AsyncDisposable {
   readonly address: string;
 }

@@ -1,4 +1,4 @@
-/** A file of its own for every run, in a folder that vanishes with it. */
+/** SQLite: a new file for every run, in a temporary folder that is deleted afterwards. */
 import { scratch } from "../kit.ts";
 import type { Engine, Place } from "./engine.ts";
 

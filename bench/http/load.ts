@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- --only http-load`: many clients on one hub for a while, each on its own connection, as
- * its own agent: remembering, reading, handing over, accepting, completing. No error, memory that stays.
+ * `npm run bench -- --only http-load`: many clients on one hub, each with its own connections and
+ * agents, which remember, read, hand off, accept and complete. Reports errors, latency and the
+ * hub's memory over time.
  */
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -18,14 +19,14 @@ const HELP = `npm run bench -- --only http-load [--clients 1000] [--seconds 60] 
 export interface Loading {
   readonly clients: number;
   readonly seconds: number;
-  /** What the hub's memory is looked at. */
+  /** Called every second, for example to sample the hub's memory. */
   readonly onSecond?: (second: number) => Promise<void>;
 }
 
 export interface LoadReport {
   readonly operations: number;
   readonly errors: readonly string[];
-  /** In milliseconds, of every operation. */
+  /** Milliseconds of every operation. */
   readonly times: readonly number[];
 }
 
@@ -51,7 +52,7 @@ export async function runHttpLoad(args: readonly string[]): Promise<void> {
     const onSecond = async (second: number): Promise<void> => {
       memory[second] = await residentMb(serving);
     };
-    return await load(serving, { clients, seconds, onSecond }); // Before the hub is ended.
+    return await load(serving, { clients, seconds, onSecond }); // Before the hub is stopped.
   });
   const { operations, errors, times } = report;
   const figures = {
@@ -70,7 +71,7 @@ export async function runHttpLoad(args: readonly string[]): Promise<void> {
   if (errors.length > 0) process.exitCode = 1;
 }
 
-/** Each client does one thing after the other, in turn, until the time is up. */
+/** Runs the clients, each with one operation after the other, until the time is up. */
 export async function load(
   { port, address }: Pick<Serving, "port" | "address">,
   { clients, seconds, onSecond = async () => {} }: Loading,
@@ -108,7 +109,7 @@ export async function load(
   return { operations: times.length, errors, times };
 }
 
-/** As the hub itself says. */
+/** Returns the hub's resident memory in MB, from its metrics. */
 async function residentMb({ address }: Serving): Promise<number> {
   const text = await (await fetch(`${address}/metrics`)).text();
   const bytes = Number(/^process_resident_memory_bytes (\d+)/m.exec(text)?.[1]);

@@ -1,24 +1,24 @@
-/** The operations that are compared, in the three ways they can be called. */
+/** The compared operations, called through the SDK (embedded or remote) or by plain requests. */
 import type { Agent, Hub } from "../../src/index.ts";
 import type { Line } from "./socket.ts";
 
 export const OPERATIONS = ["remember", "read", "handoff", "cycle"] as const;
 export type OperationName = (typeof OPERATIONS)[number];
 
-/** Each by its name; what it answers does not matter, only that it does. */
+/** Runs each operation by name; the results are ignored. */
 export type Way = Readonly<Record<OperationName, (n: number) => Promise<unknown>>>;
 
 const content = "The port of the service is 8080, and it answers in JSON. ".repeat(5);
 const draft = (n: number, to: string) => ({ to, task: `t-${n}`, intent: content });
 
-/** By the SDK: on the store itself, or through a hub. */
+/** Calls operations through the SDK, on an embedded or a remote hub. */
 export async function bySdk(hub: Hub, name: string): Promise<Way> {
   const [ada, bob] = await pairOf(hub, name);
   const { id } = await ada.remember({ content });
   return {
     remember: () => ada.remember({ content }),
     read: () => ada.memories.read(id),
-    // Each to a receiver of its own task: an inbox that only grows is another benchmark.
+    // Sent to a separate receiver, which never claims, so that the inbox of `cycle` stays short.
     handoff: (n) => ada.handoff(draft(n, `${name}-sink`)),
     async cycle(n) {
       await ada.handoff(draft(n, bob.id));
@@ -37,7 +37,7 @@ async function pairOf(hub: Hub, name: string): Promise<[Agent, Agent]> {
   ];
 }
 
-/** By requests, one after the other on two connections: the two agents'. */
+/** Calls operations by plain requests, one at a time, on one connection per agent. */
 export async function byRequests(
   open: (agent: string) => Line,
   name: string,

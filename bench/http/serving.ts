@@ -1,4 +1,4 @@
-/** Starts the hub's process, and ends it. */
+/** Starts and stops the hub's process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -12,7 +12,7 @@ export interface Serving extends AsyncDisposable {
 
 const SCRIPT = fileURLToPath(new URL("server.ts", import.meta.url));
 
-/** `profile`: a folder for a CPU profile of the hub. */
+/** Starts a hub. `profile` is a folder for its CPU profile. */
 export async function serve(store: string, profile?: string): Promise<Serving> {
   const profiling = profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profile}`];
   const child = spawn(
@@ -37,7 +37,7 @@ async function firstLine(child: ChildProcess): Promise<string> {
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const line = once(lines, "line") as Promise<[string]>;
   const ended = once(child, "exit").then(() => {
-    throw new Error("the hub did not start");
+    throw new Error("The hub did not start");
   });
   const [text] = await Promise.race([line, ended]);
   return text;

@@ -1,6 +1,7 @@
 /**
- * The systems Baton is compared with: dependencies of this folder alone, installed when a
- * benchmark first needs them. This file stands here so that Node finds them from it.
+ * Loads the systems that Baton is compared with. They are dependencies of this folder only and are
+ * installed when a benchmark first needs them. Node resolves them because this file is in the
+ * folder.
  */
 import { installReason, setUp } from "../../scripts/run.mjs";
 
@@ -8,11 +9,11 @@ const FOLDER = import.meta.dirname;
 
 export async function installPeers(): Promise<void> {
   if (installReason(FOLDER) === undefined) return;
-  process.stderr.write("bench/peers has the systems Baton is compared with.\n");
+  process.stderr.write("Installing the systems that Baton is compared with into bench/peers.\n");
   await setUp(FOLDER);
 }
 
-/** `T` is what the benchmark uses of it: types are checked without the package being there. */
+/** Imports a peer. `T` declares the part that is used, so that types check without the package. */
 export async function loadPeer<T>(name: string): Promise<T> {
   return (await import(name)) as T;
 }

@@ -1,7 +1,6 @@
 /**
- * The figures as a picture, written by hand: what can still be had, and what it takes, along the line.
- * Readable on light and dark pages; every way is told apart by its dashes and its name, not by colour
- * alone.
+ * Draws the results as an SVG chart: obtainable items and tokens along the line. It is readable on
+ * light and dark pages, and distinguishes the ways by dashes and names, not by color alone.
  */
 import type { Place, WayFigures } from "./figures.ts";
 
@@ -10,7 +9,7 @@ const HEIGHT = 330;
 const PANEL = { width: 300, height: 220, top: 62 } as const;
 const LEFT = [52, 520] as const;
 
-/** Colour on light pages, on dark ones, dashes. */
+/** Color on light pages, color on dark pages, dashes. */
 const STYLES: readonly (readonly [light: string, dark: string, dashes: string])[] = [
   ["#8a5a00", "#e0a93e", "2 3"],
   ["#9b2c6f", "#e58ac0", "7 3"],
@@ -32,7 +31,7 @@ const LOWEST = 500;
 const HIGHEST = 30_000;
 
 const OBTAINABLE: Axis = {
-  title: "Planted items the agent can still get, %",
+  title: "Planted items the agent can obtain, %",
   ticks: [0, 25, 50, 75, 100],
   label: String,
   scale: (value) => value / 100,
@@ -40,7 +39,7 @@ const OBTAINABLE: Axis = {
 };
 
 const TOKENS: Axis = {
-  title: "Tokens in front of the agent (log)",
+  title: "Tokens in the agent's context (log scale)",
   ticks: [500, 1_000, 5_000, 10_000, 20_000],
   label: (value) => value.toLocaleString("en"),
   scale: (value) => Math.log(value / LOWEST) / Math.log(HIGHEST / LOWEST),
@@ -108,7 +107,7 @@ function panel(axis: Axis, figures: readonly WayFigures[], left: number): string
 
 const NAME_HEIGHT = 14;
 
-/** Names that would lie on each other move down, in their order. */
+/** Moves overlapping names down, in order. */
 function apart(heights: readonly number[]): number[] {
   const order = heights.map((height, n) => ({ height, n })).sort((a, b) => a.height - b.height);
   const placed: number[] = [];

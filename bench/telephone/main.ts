@@ -1,6 +1,6 @@
 /**
- * `npm run bench:telephone`: how much of what was said at the beginning arrives at the end of a line of
- * agents, and what it takes, by five ways of handing on.
+ * `npm run bench:telephone`: measures how much of the original information reaches the end of a
+ * line of agents, and at what cost, for five ways of handing off.
  */
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -13,11 +13,11 @@ import { LONGEST } from "./tasks.ts";
 
 const HELP = `npm run bench:telephone [-- --tasks 200] [--hops 12] [--seed 1] [--generator first|second] [--json FILE] [--chart FILE]
 
-  --tasks      how many tasks are generated
-  --hops       agents on the longest line, 2 to ${LONGEST}
-  --generator  who writes the tasks: the second has worlds and sentences of its own
-  --json       every figure, and every item that Baton lost
-  --chart      the picture of the README (with the full run: docs/telephone.svg)
+  --tasks      Number of generated tasks
+  --hops       Agents on the longest line, 2 to ${LONGEST}
+  --generator  Task generator; the second has different domains and sentences
+  --json       Write all results, and every item that Baton lost
+  --chart      Write the chart of the README (full run: docs/telephone.svg)
 `;
 
 const { values } = parseArgs({
@@ -35,13 +35,17 @@ const { values } = parseArgs({
 const whole = (name: "tasks" | "hops" | "seed", least: number, most: number): number => {
   const value = Number(values[name]);
   if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-  process.stderr.write(`--${name} is a whole number from ${least} to ${most}\n${HELP}`);
+  process.stderr.write(
+    `Invalid --${name}: expected a whole number from ${least} to ${most}.\n${HELP}`,
+  );
   process.exit(64);
 };
 
 const generator = (): Generator => {
   if (Object.hasOwn(GENERATORS, values.generator)) return values.generator as Generator;
-  process.stderr.write(`--generator is one of ${Object.keys(GENERATORS).join(", ")}\n${HELP}`);
+  process.stderr.write(
+    `Invalid --generator: expected one of ${Object.keys(GENERATORS).join(", ")}.\n${HELP}`,
+  );
   process.exit(64);
 };
 
@@ -58,14 +62,14 @@ if (values.help) {
   const report = await inScratch((folder) => run(folder.file("telephone.db"), options, progress));
   const seconds = (performance.now() - began) / 1_000;
   progress("");
-  process.stdout.write(`${tableOf(report)}\nplayed in ${seconds.toFixed(0)} s\n`);
+  process.stdout.write(`${tableOf(report)}\nfinished in ${seconds.toFixed(0)} s\n`);
   if (values.json !== undefined) {
     const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
     const whenWhere = { at: new Date().toISOString(), machine, seconds };
     writeFileSync(values.json, `${JSON.stringify({ ...whenWhere, ...report }, undefined, 2)}\n`);
   }
   if (values.chart !== undefined) {
-    const caption = `${report.tasks} tasks with ${report.items} planted items, handed along lines of agents`;
+    const caption = `${report.tasks} tasks with ${report.items} planted items, handed off along lines of agents`;
     writeFileSync(values.chart, chartOf(report.figures, caption));
   }
 }

@@ -1,11 +1,11 @@
 /**
- * The words around what matters: how people introduce a thing, small talk, and what a session of work
- * leaves behind. `@` is something of the task's domain, `#` a number of three digits (the numbers that
- * matter have other lengths). Nothing here is asked about.
+ * The text around the planted items: introductions, small talk and session logs. `@` is a thing of
+ * the task's domain, `#` a number of three digits (numbers in items have other lengths). No
+ * question is about this text.
  */
 import type { Kind } from "./frame.ts";
 
-/** `_` is the thing itself, `^` the thing with a capital letter. */
+/** `_` is the item's sentence, `^` the same with a capital letter. */
 export const LABELLED: Readonly<Record<Exclude<Kind, "aside">, readonly string[]>> = {
   must: ["MUST: _.", "Hard requirement: _.", "This is a must: _.", "Non-negotiable: _."],
   decision: ["Decision: _.", "Decided: _."],
@@ -116,7 +116,7 @@ export const SMALL_TALK = [
   "{Ask|Poke} around in @ a little and you will {see|know} what I mean.",
 ];
 
-/** What a session's log is full of. */
+/** Lines of a session's log. */
 export const LOG = [
   "Opened @ and read it from top to bottom.",
   "Looked at @ again, nothing new in there.",

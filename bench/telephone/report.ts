@@ -1,4 +1,4 @@
-/** The figures as a table for people. */
+/** Renders the results as text tables. */
 
 import type { Goal, SearchFigures, WayFigures } from "./figures.ts";
 import { KINDS } from "./frame.ts";
@@ -9,34 +9,34 @@ export interface Report {
   readonly tasks: number;
   readonly items: number;
   readonly seed: number;
-  /** Of the items, how many the first agent's notes have, in percent: the same for every way. */
+  /** Percentage of the items in the first agent's notes: the same for every way. */
   readonly noted: number;
-  /** Of the content words of the questions, how many the sentence says that answers, in percent. */
+  /** Percentage of the questions' content words that are in the answering sentence. */
   readonly wordsInCommon: number;
   readonly figures: readonly WayFigures[];
-  /** Baton at the end of the line when a question is only searched for. */
+  /** Baton at the end of the line, by search alone. */
   readonly bySearch: SearchFigures;
-  /** The same by one plain recall of the question, with its ten hits. */
+  /** Baton at the end of the line, by one plain recall of the question (ten hits). */
   readonly byRecall: SearchFigures;
   readonly goals: readonly Goal[];
   readonly reasons: Readonly<Record<string, number>>;
   readonly lost: readonly Lost[];
 }
 
-/** Losses that are told one by one. */
+/** Number of lost items that are listed. */
 const SHOWN = 8;
 
 export function tableOf(report: Report): string {
   const { tasks, items, seed, noted, wordsInCommon, figures, goals, reasons, lost } = report;
   const last = figures[0]?.places.at(-1)?.agent ?? 0;
   return [
-    `${tasks} tasks of the ${report.generator} generator, ${items} items, seed ${seed}; the first agent noted ${noted.toFixed(1)} % of them;`,
-    `questions share ${wordsInCommon.toFixed(1)} % of their words with what answers them`,
+    `${tasks} tasks of the ${report.generator} generator, ${items} items, seed ${seed}; the first agent noted ${noted.toFixed(1)} % of the items;`,
+    `${wordsInCommon.toFixed(1)} % of the words of a question are in its answer`,
     ...figures.flatMap(wayTable),
     "",
     `obtainable at agent ${last}, %`.padEnd(28) +
       KINDS.map((kind) => kind.padStart(10)).join("") +
-      ["near", "far", "labelled", "not"].map((name) => name.padStart(10)).join(""),
+      ["near", "far", "labelled", "no label"].map((name) => name.padStart(10)).join(""),
     ...figures.map(
       ({ way, kinds, near, far, labelled, unlabelled }) =>
         way.padEnd(28) +
@@ -49,7 +49,7 @@ export function tableOf(report: Report): string {
     ...goals.map(({ goal, value, met }) => `${met ? "met   " : "MISSED"} ${goal}: ${value}`),
     ...(lost.length === 0
       ? []
-      : ["", `what Baton lost at agent ${last} (${lost.length} of ${items}):`]),
+      : ["", `items that Baton lost at agent ${last} (${lost.length} of ${items}):`]),
     ...Object.entries(reasons).map(([reason, count]) => `${String(count).padStart(6)}  ${reason}`),
     ...lost
       .slice(0, SHOWN)
@@ -65,14 +65,14 @@ const one = (value: number): string => value.toFixed(1).padStart(10);
 
 function wayTable({ way, places }: WayFigures): string[] {
   const head = [
-    "in front",
+    "in context",
     "obtainable",
     "musts",
     "intent",
     "tokens",
-    "in all",
-    "redone",
-    "in all",
+    "total",
+    "repeated",
+    "total",
   ];
   return [
     "",

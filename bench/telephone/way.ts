@@ -1,11 +1,11 @@
-/** A way of handing on: what stands in front of the next agent, and where it can look things up. */
+/** A way of handing off: what the next agent gets as context, and where it can look things up. */
 import type { Key, Task } from "./tasks.ts";
 import type { Session } from "./work.ts";
 
-/** What everything but a whole prompt may put in front of an agent, in tokens: the same for all. */
+/** Token budget of an agent's context, the same for every way except prompt passing. */
 export const FRONT_TOKENS = 1_000;
 
-/** What a question may look up: so often, and so much in all. */
+/** Limits per question: number of reads, and tokens in total. */
 export const READS = 3;
 export const READ_TOKENS = 1_000;
 
@@ -14,27 +14,27 @@ export interface Way {
   begin(task: Task): Promise<Line>;
 }
 
-/** What stands in front of an agent when it starts. */
+/** The context that an agent starts with. */
 export interface Given {
   readonly text: string;
   readonly tokens: number;
 }
 
-/** One task on its way. */
+/** One task that is passed along a line of agents. */
 export interface Line extends AsyncDisposable {
-  /** An agent has finished its session and hands on: what the next one is given. */
+  /** Hands off after a session. Returns the context of the next agent. */
   pass(session: Session): Promise<Given>;
-  /** What the agent at the end finds when it looks for the answer to a question, read by read. */
+  /** Reads what may answer a question of the current agent. Returns the text of each read. */
   look(question: string): Promise<readonly string[]>;
-  /** The same by search alone, where there is a search: nothing that is listed or read by id. */
+  /** Answers a question by search alone, if the way has one: no lists, no reads by id. */
   search?(question: string): Promise<readonly string[]>;
-  /** What one plain recall of the question shows, hit by hit: no filter, no option. */
+  /** Returns the hits of one plain recall of the question, without filters or options. */
   recall?(question: string): Promise<readonly string[]>;
-  /** Why a look did not find what it was for, as far as the way can tell. */
+  /** Returns why a lookup did not find the answer, if the way can determine it. */
   whyLost?(question: string, key: Key): Promise<string>;
 }
 
-/** Of ways that have nothing to look things up in, and nothing to close. */
+/** Base of the ways without a store: nothing to look up, nothing to close. */
 export class WithoutStore {
   look(): Promise<readonly string[]> {
     return Promise.resolve([]);

@@ -1,6 +1,7 @@
 /**
- * The coordinator: splits the feature into tasks, takes in what others propose for the shared context, and
- * decides about failures. Nothing it decides is kept here: the next coordinator finds all of it in the store.
+ * The coordinator: splits the feature into tasks, adopts proposals for the shared context, and
+ * decides about failures. It keeps no state of its own: another coordinator finds everything in the
+ * store.
  */
 import type { Work } from "batonpass";
 import { MISSING_DEPENDENCY } from "./messages.ts";
@@ -18,7 +19,7 @@ export const coordinator: Player = async (work, desk) => {
   return split(work, desk);
 };
 
-/** A task is in the queue when it is added; what waits for others begins by itself when they are done. */
+/** Adds the tasks to the queue; a task that waits for others opens when they are done. */
 async function split(work: Work, { agent, say }: Desk): Promise<void> {
   const parent = work.delivery.task;
   await agent.tasks.add({
@@ -54,7 +55,7 @@ async function split(work: Work, { agent, say }: Desk): Promise<void> {
   await work.complete({ summary: "Split into four tasks." });
 }
 
-/** By a rule of the team where one fits, then by what must be so; else as the hub would decide. */
+/** Decides by a matching failure rule, else by a constraint, else as the hub advises. */
 async function decide(work: Work, { agent }: Desk): Promise<void> {
   const { advice, failure } = await agent.failures.get(work.id);
   const isRuled = advice?.source.startsWith("rule ") ?? false;

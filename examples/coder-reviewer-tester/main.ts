@@ -1,6 +1,6 @@
 /**
- * Plays the exercise and prints what happened; with `--json`, every message that was sent. With
- * `--folder <path>` the team works there, otherwise in a temporary folder.
+ * Runs the example and prints what happened; `--json` prints every message that was sent. The team
+ * works in a temporary folder, or in the one given with `--folder <path>`.
  *
  * npm run example -- coder-reviewer-tester
  */
@@ -17,7 +17,7 @@ const { values } = parseArgs({
   allowPositionals: true,
 });
 
-await using hub = await openHub(); // .baton/hub.db, or what BATON_STORE names
+await using hub = await openHub(); // default: .baton/hub.db, or BATON_STORE
 const folder = values.folder ?? (await mkdtemp(join(tmpdir(), "baton-team-")));
 const { task } = await playTeam(hub, { folder });
 

@@ -1,7 +1,7 @@
 /**
- * The messages of the team: the payload of every handoff and every result is one of these typed objects, never
- * a bare string. They are registered with the hub and checked when a handoff is sent: a malformed message is
- * refused with all of its violations and never delivered.
+ * The messages of the team: the payload of every handoff and every result is one of these typed
+ * objects, never a bare string. They are registered with the hub and checked when a handoff is
+ * sent: a malformed message is refused with all of its violations and never delivered.
  */
 import type { Hub, PayloadType } from "batonpass";
 import * as z from "zod";
@@ -18,14 +18,14 @@ export const Action = z.enum([
 export const Severity = z.enum(["blocker", "major", "minor"]);
 export const Verdict = z.enum(["approved", "changes_requested"]);
 
-/** A failure's type: what it would take is not there. */
+/** The failure type of a missing dependency. */
 export const MISSING_DEPENDENCY = "missing_dependency";
 
 const Path = z.string().regex(/^[\w.-]+(\/[\w.-]+)*$/, { error: "must be a path in the project" });
 const Sentence = z.string().min(1).max(500);
 const Digest = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be a SHA-256 digest in hex" });
 
-/** Coordinator → coder: a piece of the feature. */
+/** Coordinator → coder: a part of the feature. */
 export const Job = z.strictObject({
   make: z.enum(["endpoint", "types", "docs", "export"]),
   route: z.string().regex(/^(GET|POST|PUT|DELETE) \/[\w/:.-]+$/),
@@ -41,7 +41,7 @@ export const Change = z.strictObject({
   fixes: z.array(z.string()),
 });
 
-/** Reviewer → coder: the verdict, and where it is not "approved", what to do where. */
+/** Reviewer → coder: the verdict, and unless it is "approved", what to change where. */
 export const Review = z.strictObject({
   verdict: Verdict,
   findings: z.array(
@@ -56,14 +56,14 @@ export const Review = z.strictObject({
   ),
 });
 
-/** Coder → tester: what to run, and what is expected of it. */
+/** Coder → tester: what to run, and the expected behaviour. */
 export const TestRequest = z.strictObject({
   command: z.array(z.string()).min(1),
   files: z.array(Path).min(1),
   expects: z.array(Sentence).min(1),
 });
 
-/** What the tester hands in. */
+/** The tester's result. */
 export const TestReport = z.strictObject({
   outcome: z.enum(["passed", "failed"]),
   tests: z.int().min(0),
@@ -86,7 +86,7 @@ export type Review = z.output<typeof Review>;
 export type TestRequest = z.output<typeof TestRequest>;
 export type TestReport = z.output<typeof TestReport>;
 
-/** Every message as the hub knows it: `say.review.of({ … })` is a payload. */
+/** The registered payload types: `say.review.of({ … })` creates a payload. */
 export interface Say {
   readonly job: PayloadType<Job>;
   readonly change: PayloadType<Change>;
@@ -95,7 +95,8 @@ export interface Say {
 }
 
 export async function registerMessages(hub: Hub): Promise<Say> {
-  await hub.payloadTypes.define("test-report", TestReport); // Of a result: the test request expects this format.
+  // The format of a result: the test request expects it.
+  await hub.payloadTypes.define("test-report", TestReport);
   return {
     job: await hub.payloadTypes.define("job", Job),
     change: await hub.payloadTypes.define("change", Change),
@@ -104,7 +105,7 @@ export async function registerMessages(hub: Hub): Promise<Say> {
   };
 }
 
-/** The same for programs in any language. */
+/** Returns the messages as JSON Schemas, for programs in any language. */
 export function messageSchemas(): Record<string, object> {
   const schemas = Object.entries(MESSAGES).map(([name, schema]) => [name, z.toJSONSchema(schema)]);
   return { action: z.toJSONSchema(Action), ...Object.fromEntries(schemas) };

@@ -1,12 +1,12 @@
 /**
- * Another program on the same folder: a nightly test run that holds the lock while the team works. It is not
- * part of the team but uses the same hub: the team sees what it has reserved, and it releases the lock when it
- * sees that a tester failed because of it.
+ * Another program on the same folder: a nightly test run that holds the lock while the team works.
+ * It is not part of the team but uses the same hub: the team sees its reservations, and it releases
+ * the lock when a tester has failed because of it.
  */
 import type { Agent } from "batonpass";
 import { LOCK, type Project } from "./project.ts";
 
-/** Takes the lock; the answer gives it a turn. */
+/** Acquires the lock. Returns a function that runs its next turn. */
 export async function nightly(agent: Agent, project: Project): Promise<() => Promise<void>> {
   await agent.handoff({
     to: agent.id,
@@ -15,13 +15,13 @@ export async function nightly(agent: Agent, project: Project): Promise<() => Pro
     touches: [LOCK],
   });
   const work = await agent.accept();
-  if (work === undefined) throw new Error("nothing waits for the nightly run");
+  if (work === undefined) throw new Error("The inbox of the nightly run is empty");
   await project.lock(agent.id);
   const before = await newestMistake(agent);
   let runs = true;
   return async () => {
     if (!runs) return;
-    await work.renew(); // It is at work still: what it has reserved stays so.
+    await work.renew(); // Keeps its reservations.
     if ((await newestMistake(agent)) === before) return;
     runs = false;
     await project.unlock();

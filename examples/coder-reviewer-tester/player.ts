@@ -1,4 +1,4 @@
-/** What the agents have in common: each gets one piece of work at a time and settles it. */
+/** The common interface of the agents: each gets one delivery at a time and settles it. */
 import type { Agent, Work } from "batonpass";
 import type { Say } from "./messages.ts";
 import type { Project } from "./project.ts";

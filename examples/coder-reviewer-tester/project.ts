@@ -44,13 +44,13 @@ export class Project {
       .digest("hex");
   }
 
-  /** Whether this module can be imported from the project; Node itself is asked. */
+  /** Returns whether Node can resolve this module from the project. */
   hasModule(name: string): boolean {
     try {
       createRequire(join(this.folder, "package.json")).resolve(name);
       return true;
     } catch {
-      return false; // That it is not found is the answer.
+      return false;
     }
   }
 
@@ -69,7 +69,7 @@ export class Project {
     await rm(join(this.folder, LOCK));
   }
 
-  /** Runs the project's tests in a process of their own, and counts. */
+  /** Runs the project's tests in a child process and returns the counts. */
   async test(): Promise<TestReport> {
     const count = countsOf(await this.#run("--test", "--test-reporter=tap"));
     const failed = count("fail");
@@ -84,7 +84,7 @@ export class Project {
   #run(...args: string[]): Promise<string> {
     const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: _test, ...env } = process.env;
     return new Promise((resolve) => {
-      // Failing tests exit with another code; their output has the counts.
+      // The exit code is ignored: the output of failing tests has the counts as well.
       execFile(process.execPath, args, { cwd: this.folder, env }, (_error, stdout) =>
         resolve(stdout),
       );

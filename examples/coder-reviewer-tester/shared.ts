@@ -1,6 +1,6 @@
 /**
- * The shared context of the team, which only the coordinator writes: project facts, decisions with reasons,
- * constraints and conventions. Other agents propose changes.
+ * The shared context of the team, which only the coordinator writes: project facts, decisions with
+ * reasons, constraints and conventions. Other agents propose changes.
  */
 import type { Agent, ContextInput } from "batonpass";
 
@@ -30,7 +30,7 @@ export const SHARED = [
   },
 ] as const satisfies readonly ContextInput[];
 
-/** What the reviewer proposes when it has found an answer without a body. */
+/** The reviewer proposes this when it has found an error response without a body. */
 export const PROPOSED = {
   section: "conventions",
   key: "error-body",
@@ -38,7 +38,7 @@ export const PROPOSED = {
   why: "A caller cannot interpret 200 without a body",
 } as const satisfies ContextInput;
 
-/** Puts down what is not there yet: a team that plays twice keeps what it has agreed on. */
+/** Adds missing items; a second run on the same store keeps the existing ones. */
 export async function writeShared(coordinator: Agent): Promise<void> {
   const { items } = await coordinator.context.text();
   const known = new Set(items.map(({ section, key }) => `${section}/${key}`));

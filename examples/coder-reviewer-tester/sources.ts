@@ -1,6 +1,6 @@
 /**
- * What the coder writes, in place of a language model: a first version with a defect that its own test does not
- * cover, and for each finding of the review the edit that fixes it.
+ * The files that the coder writes, instead of a language model: a first version with a defect that
+ * its test does not cover, and an edit that fixes each finding of the review.
  */
 
 export const HANDLER = "api/users.js";
@@ -62,7 +62,7 @@ test("GET /users/99 answers 404 and says why", async () => {
 });
 `;
 
-/** By the rule that found something: how the coder edits the file. */
+/** The coder's edits, by the rule of the finding. */
 export const FIXES: Readonly<Record<string, (text: string) => string>> = {
   "unknown-id": (text) =>
     text.replace(

@@ -1,6 +1,6 @@
 /**
- * The tester: runs the project's tests in a child process and reports the counts. Only one run can hold the
- * lock; if another run holds it, the attempt fails as retryable.
+ * The tester: runs the project's tests in a child process and reports the counts. Only one run can
+ * hold the lock; if another run holds it, the attempt fails as retryable.
  */
 import { TestRequest } from "./messages.ts";
 import type { Player } from "./player.ts";

@@ -1,7 +1,7 @@
 /**
- * Words of the trade that the sources do not know, or know as something else (docker: a man at the
- * docks), explained by words they do know. A word that only stands here gets the mean vector of its
- * explanation; one that is frequent in the sources keeps its own for the other half.
+ * Technical terms that the sources lack or know with another meaning (docker: a dock worker),
+ * explained by words that the sources have. A term that is only in this list gets the mean vector
+ * of its explanation; for a term that is frequent in the sources, its own vector counts for half.
  */
 const LINES = `
 abac: access permission policy authorization

@@ -1,4 +1,4 @@
-/** The little linear algebra that building the table takes, on rows of one flat array. */
+/** Linear algebra for building the table of word vectors, on matrices in one flat array. */
 
 export interface Matrix {
   readonly rows: number;
@@ -39,7 +39,7 @@ export function addTo(
   }
 }
 
-/** Sums of products of the columns over the first rows, about `center`. */
+/** Returns the covariance of the columns over the first rows, around `center`. */
 export function covariance(of: Matrix, rows: number, center: ArrayLike<number>): Float64Array[] {
   const sums = Array.from({ length: of.columns }, () => new Float64Array(of.columns));
   const shifted = new Float64Array(of.columns);
@@ -53,7 +53,7 @@ export function covariance(of: Matrix, rows: number, center: ArrayLike<number>):
   return sums;
 }
 
-/** The largest eigenvectors of a symmetric matrix, by orthogonal iteration from a seeded start. */
+/** Returns the largest eigenvectors of a symmetric matrix, by seeded orthogonal iteration. */
 export function principalComponents(
   symmetric: readonly Float64Array[],
   count: number,
@@ -77,7 +77,7 @@ export function principalComponents(
   return { vectors, values };
 }
 
-/** Gram-Schmidt, in place. */
+/** Orthonormalizes vectors in place (Gram-Schmidt). */
 export function orthonormal(vectors: Float64Array[]): Float64Array[] {
   for (const [i, vector] of vectors.entries()) {
     for (const other of vectors.slice(0, i)) addTo(vector, other, -dot(vector, other));

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
-import { stageFile, toFileError } from "../base/staged-file.ts";
+import { stageFile, toFileError } from "../base/files/staged-file.ts";
 import { batonVersion } from "../base/version.ts";
 import { ROW_KINDS, type RowCounts, totalOf } from "../store/archive.ts";
 import type { Workspace } from "../workspace/workspace.ts";

@@ -6,8 +6,8 @@
 import { createReadStream } from "node:fs";
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
-import { toFileError } from "../base/staged-file.ts";
-import { refuseStoreInUse } from "../base/store-in-use.ts";
+import { toFileError } from "../base/files/staged-file.ts";
+import { refuseStoreInUse } from "../base/files/store-in-use.ts";
 import { type ImportProgress, type RowCounts, totalOf } from "../store/archive.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { ExportHeader } from "./export-lines.ts";

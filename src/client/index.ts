@@ -58,7 +58,7 @@ export type { DeliveryState, EventKind } from "../store/rows.ts";
 /** Options of `openHub()` for a hub over HTTP. */
 export type ClientOptions = Pick<
   HubOptions,
-  "fetch" | "files" | "known" | "patienceMs" | "sessionMs" | "token" | "workspace"
+  "fetch" | "files" | "known" | "outageMs" | "sessionMs" | "token" | "workspace"
 >;
 
 /** Opens the hub at an `http://` or `https://` address. Throws `hub_unreachable` or `unauthenticated`. */

@@ -11,7 +11,7 @@ import type { Hub } from "../hub/hub.ts";
 import type { Memory } from "../memory/record.ts";
 import type { TraceData, TraceStep } from "../memory/traces/trace.ts";
 
-const REPORTED_TAG = "told";
+const REPORTED_TAG = "reported";
 const ACCEPTED_TAG = "held";
 
 /** Maximum number of steps searched for reported deliveries. */
@@ -28,7 +28,7 @@ export async function readReportedEnvelopes(
 
 /** Returns a step that marks deliveries as reported. A later envelope of a delivery is reported again. */
 export const reportedStepOf = (waiting: readonly DeliveryWithEnvelope[]): TraceStep => ({
-  kind: "told",
+  kind: "reported",
   tags: [REPORTED_TAG],
   input: waiting.map(({ delivery }) => [delivery.id, delivery.envelope]),
 });

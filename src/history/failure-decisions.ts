@@ -164,7 +164,7 @@ export async function refuseUndecided(
   throw new BatonError("not_open", {
     message: `This work reports the failure of ${delivery}, which needs a decision first.`,
     path: "delivery",
-    hint: "Call agent.failures.decide(work, { decision, reason }) (or baton failure decide), or decline the work to leave the decision to the hub.",
+    hint: "Decide it with agent.failures.decide(work, { decision, reason }), or decline the work to leave the decision to the hub.",
     details: { attempt, delivery },
   });
 }

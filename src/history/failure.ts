@@ -50,7 +50,7 @@ export function failureOf(ended: EndedAttempt | undefined, late = false): Attemp
       return { ...by, ...toReportedFailure(said) };
     case "released":
       return { ...by, ...retryable("released", "the holder released it without settling it") };
-    case "unaccepted":
+    case "accept_timeout":
       return { ...by, ...silent(`it was not accepted within ${said.acceptMs ?? 0} ms`) };
     case "declined":
       return { ...by, ...permanent(DECLINED, said.reason ?? REDACTED_MESSAGE) };

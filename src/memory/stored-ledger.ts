@@ -68,8 +68,8 @@ export interface StoredQueueState {
   readonly after: readonly string[];
   readonly at: number;
   readonly by: string;
-  /** What closes the task: the end of its line ("itself"), or a separate call. */
-  readonly closing: "itself" | "told";
+  /** What closes the task: the end of its line ("automatic"), or a separate call. */
+  readonly closing: "automatic" | "manual";
   /** The task it is a part of, if any. */
   readonly parent?: string | undefined;
 }

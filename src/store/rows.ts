@@ -232,7 +232,7 @@ export const ATTEMPT_OUTCOMES = [
   "expired",
   "declined",
   /** Not accepted in time. */
-  "unaccepted",
+  "accept_timeout",
   /** The holder asked the sender a question. */
   "asked",
   /** Cancelled while it was held. */
@@ -266,16 +266,16 @@ export const EVENT_KINDS = [
   "released",
   "expired",
   "dead",
-  "unaccepted",
+  "accept_timeout",
   "asked",
   "answered",
   "cancelled",
-  "lapsed",
+  "deadline_passed",
   "rerouted",
   "redriven",
   "discarded",
   "opened",
-  "awaited",
+  "postponed",
   "reminded",
   /** A memory that the delivery carries was quarantined, or the quarantine was lifted. */
   "quarantined",
@@ -343,7 +343,7 @@ export function parseText<T>(row: { readonly id: string; readonly text: string }
     throw new BatonError("store_corrupt", {
       message: `${row.id} is damaged: its stored text is not valid JSON.`,
       path: row.id,
-      hint: "Run baton verify (SDK: hub.verify()) to see what else is affected, then restore a backup.",
+      hint: "Run hub.verify() to see what else is affected, then restore a backup.",
       cause,
     });
   }

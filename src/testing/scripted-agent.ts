@@ -211,5 +211,5 @@ const isLoss = (error: unknown): boolean =>
 
 const unfinished = (agent: string, task: string): Error =>
   new Error(
-    `The script of "${agent}" ends in the middle of "${task}". End the work: completes(), fails(), declines(), asks(), handsOn(), releases() or dies().`,
+    `The script of "${agent}" ends in the middle of "${task}". End the work: completes(), fails(), declines(), clarifies(), handsOver(), releases() or crashes().`,
   );

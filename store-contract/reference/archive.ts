@@ -1,4 +1,4 @@
-/** Everything a workspace holds, out of the lists and into them. */
+/** Exports a workspace of the reference store as archive rows, and rebuilds its lists from them. */
 import {
   type Archive,
   type ArchivedRow,
@@ -22,7 +22,7 @@ import type {
 import type { Problem } from "../../src/store/verify-report.ts";
 import type { Head } from "./prune.ts";
 
-/** What one workspace holds. */
+/** The rows of one workspace. */
 export interface WorkspaceRows {
   readonly agents: AgentRow[];
   readonly memories: MemoryRow[];
@@ -69,7 +69,7 @@ export function* exportRows(lists: WorkspaceRows, heads: readonly Head[]): Gener
   for (const row of lists.events) yield { kind: "event", row };
 }
 
-/** The lists that rows make, and what speaks against them. */
+/** Builds the lists from archived rows. Stops at the first invalid row and returns the problem. */
 export function collectRows(rows: readonly ArchivedRow[]): {
   readonly lists: WorkspaceRows;
   readonly problem: Problem | undefined;
@@ -132,7 +132,10 @@ function putMemory(lists: WorkspaceRows, row: MemoryRow): Problem | undefined {
   return undefined;
 }
 
-/** A link fixes everything before it: who has the file's last records has the file's history. */
+/**
+ * Returns the outcome of an import into a workspace that is not empty. A link fixes everything
+ * before it: a workspace that contains the heads of the archive contains its whole history.
+ */
 export function occupiedOutcome(
   lists: WorkspaceRows,
   heads: readonly Head[],

@@ -1,4 +1,4 @@
-/** Vectors in memory, by workspace and model. */
+/** Embedding vectors in memory, by workspace and model. */
 
 import type { EnvelopeRow, MemoryRow } from "../../src/store/rows.ts";
 import {
@@ -11,7 +11,7 @@ import {
   unembeddedRecordOf,
 } from "../../src/store/search.ts";
 
-/** What a workspace holds, oldest first. */
+/** The records of a workspace, oldest first. */
 interface WorkspaceRecords {
   readonly memories: readonly MemoryRow[];
   readonly envelopes: readonly EnvelopeRow[];
@@ -53,7 +53,7 @@ export class Models {
     for (const { pos, vector } of operation.vectors) {
       if (written.memories[pos - 1] === undefined) continue;
       const row = rowAt(written, pos);
-      // A record that was redacted meanwhile has no meaning any more.
+      // A record that was redacted in the meantime gets no vector.
       if (embeddableRecordOf(row) !== undefined) known.vectors.set(row.id, vector);
     }
   }
@@ -71,7 +71,7 @@ export class Models {
     ).sort((a, b) => (a.model < b.model ? -1 : 1));
   }
 
-  /** What records meant, to any model. */
+  /** Deletes the vectors of memories in every model. */
   forget(workspace: string, memories: readonly string[]): void {
     for (const { vectors } of this.#models.get(workspace)?.values() ?? []) {
       for (const memory of memories) vectors.delete(memory);

@@ -1,9 +1,9 @@
-/** What retention takes from the lists: the beginnings of traces, and the oldest events. */
+/** Selects what retention deletes: the beginnings of traces, and the oldest events. */
 import type { EventRow, MemoryRow, RelationEdge } from "../../src/store/rows.ts";
 import type { PruneTrace, SurveyEvents, SurveyTrace, TraceBranch } from "../../src/store/store.ts";
 import { isTraceBranch } from "../../src/store/visibility.ts";
 
-/** Where a chain ends, or ended before its last record went. */
+/** The end of a chain; it stays the same after the last record was pruned. */
 export interface Head {
   readonly branch: string;
   readonly seq: number;
@@ -29,7 +29,7 @@ interface TraceRows {
   readonly relations: readonly RelationEdge[];
 }
 
-/** The beginning of a trace that could go: nothing that stays refers to any of it. */
+/** Returns the beginning of a trace that can be pruned: no remaining record refers to it. */
 export function prunableSteps(
   { memories, relations }: TraceRows,
   { branch, upTo }: SurveyTrace,
@@ -43,11 +43,12 @@ export function prunableSteps(
     );
     if (held === undefined) return { rows, heldBy };
     heldBy = held.seq;
-    rows = rows.filter((row) => row.seq < held.seq); // And what only the others referred to.
+    // Later steps stay too, so the next pass also checks what they refer to.
+    rows = rows.filter((row) => row.seq < held.seq);
   }
 }
 
-/** The next steps to go, when all up to a step may. */
+/** Returns the next steps to delete if every step up to `upTo` may be pruned. */
 export function nextSteps(
   { memories, relations }: TraceRows,
   { branch, upTo, limit }: PruneTrace,
@@ -64,7 +65,7 @@ export function nextSteps(
   return { rows, heldBy: slice[held]?.seq ?? 0 };
 }
 
-/** The events that go, oldest first. */
+/** Returns the events to prune, oldest first. */
 export function prunableEvents(
   events: readonly EventRow[],
   { before = 0, keep = Number.POSITIVE_INFINITY }: SurveyEvents,

@@ -1,4 +1,4 @@
-/** Redacting in plain lists: every row that was named is replaced, or none is. */
+/** Redaction in the reference store: replaces every row that the erasures name, or none. */
 import { sha256 } from "../../src/base/digest.ts";
 import { assertNever } from "../../src/base/errors.ts";
 import {
@@ -20,7 +20,7 @@ import type {
 
 type InWorkspace<Row> = Row & { readonly workspace: string };
 
-/** The lists that have bodies. */
+/** The lists that contain bodies. */
 interface RedactableTables<Wrap extends "in" | "own"> {
   agents: TableRow<AgentRow, Wrap>[];
   memories: TableRow<MemoryRow, Wrap>[];
@@ -31,7 +31,7 @@ interface RedactableTables<Wrap extends "in" | "own"> {
 
 type TableRow<Row, Wrap> = Wrap extends "in" ? InWorkspace<Row> : Row;
 
-/** The first that is not as it was seen; the lists are then to be thrown away. */
+/** Returns the first erasure whose row is not as it was seen; then the lists must be discarded. */
 export function eraseBodies(
   shelf: RedactableTables<"in">,
   { workspace, erasures }: RedactBodies,
@@ -46,7 +46,7 @@ interface ErasureContext {
   readonly now: number;
 }
 
-/** False when it is not as it was seen. */
+/** Replaces one row. Returns false if it is not as it was seen. */
 function eraseOne(
   shelf: RedactableTables<"in">,
   { workspace, erasure, now }: ErasureContext,
@@ -106,7 +106,7 @@ function eraseOne(
   }
 }
 
-/** All of it at once: it is in memory already. */
+/** Searches all rows in one slice, because they are in memory. */
 export function seekBodies(all: RedactableTables<"own">, { forms }: SeekText): SeekTextResult {
   const has = (text: string): boolean => forms.some((form) => text.includes(form));
   const found: TextOccurrence[] = [

@@ -1,4 +1,4 @@
-/** The rows of the reference store, and the look-ups in them that its operations share. */
+/** The rows of the reference store, and the lookups that its operations share. */
 import type { Archive } from "../../src/store/archive.ts";
 import { genesis } from "../../src/store/chain.ts";
 import type {
@@ -17,7 +17,7 @@ import type { Head } from "./prune.ts";
 
 export type InWorkspace<Row> = Row & { readonly workspace: string };
 
-/** All there is. A write works on a copy. */
+/** All rows of a store. A write works on a copy. */
 export interface Tables {
   agents: InWorkspace<AgentRow>[];
   memories: InWorkspace<MemoryRow>[];
@@ -27,8 +27,9 @@ export interface Tables {
   attempts: InWorkspace<AttemptRow>[];
   events: InWorkspace<EventRow>[];
   entries: InWorkspace<EntryRow>[];
-  /** Where chains ended whose last record was pruned, and how much has gone: numbers only rise. */
+  /** Heads of the chains whose last record was pruned. */
   heads: InWorkspace<Head>[];
+  /** How many rows were pruned, so that positions and event numbers only grow. */
   gone: { readonly memories: number; readonly events: number };
 }
 
@@ -45,8 +46,9 @@ const TABLE_NAMES = [
 ] as const satisfies readonly (keyof Tables)[];
 
 /**
- * The rows of one workspace, without the column that names it. A list is copied when it is first read: most
- * reads need one of the nine, and copying all of them made reading a large store ten times as slow.
+ * Returns the rows of one workspace, without the workspace column. Copies a list when it is first
+ * read: most reads need one of the nine lists, and copying all of them made reads of a large store
+ * ten times slower.
  */
 export function rowsOf(shelf: Tables, workspace: string): Tables {
   const rows = { gone: shelf.gone } as Tables;
@@ -80,7 +82,10 @@ export const copy = (shelf: Tables): Tables => ({
   gone: shelf.gone,
 });
 
-/** With the rows of another workspace. Numbers only rise: what has gone makes up for what is missing. */
+/**
+ * Returns the tables with an imported workspace added. Raises `gone` for rows that the archive does
+ * not contain, so that positions and event numbers only grow.
+ */
 export function withImportedRows(
   shelf: Tables,
   workspace: string,
@@ -117,11 +122,11 @@ export function envelopeIn(shelf: Tables, delivery: DeliveryRow): EnvelopeRow {
   return shelf.envelopes.find((row) => row.id === delivery.envelope) as EnvelopeRow;
 }
 
-/** The order of UTF-8, in which databases sort: not that of JavaScript, beyond the basic plane. */
+/** Compares by code point, as databases do. JavaScript's order differs beyond the basic plane. */
 export const byCodePoint = (a: string, b: string): number =>
   Buffer.compare(Buffer.from(a), Buffer.from(b));
 
-/** The order of an inbox. */
+/** Compares deliveries by inbox order. */
 export function compareByPlace(a: DeliveryRow, b: DeliveryRow): number {
   return a.place - b.place || (a.id < b.id ? -1 : 1);
 }
@@ -152,13 +157,13 @@ export function headOf(
 export const bytesOf = (rows: readonly MemoryRow[]): number =>
   rows.reduce((sum, row) => sum + Buffer.byteLength(row.text), 0);
 
-/** Every chain there is, in the order of their first records. */
+/** Returns the head of every chain, in the order of their first records. */
 export function headsOf(shelf: Pick<Tables, "memories" | "heads">, workspace: string): Head[] {
   const branches = [...shelf.heads, ...shelf.memories].map((row) => row.branch);
   return [...new Set(branches)].map((branch) => headOf(shelf, { workspace, branch }));
 }
 
-/** The records that were there at a moment. Of none that is there, nothing was. */
+/** Returns the records that existed at a moment; none if the moment names an unknown record. */
 export function asOf(
   memories: readonly MemoryRow[],
   moment: Moment | undefined,

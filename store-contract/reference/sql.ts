@@ -1,4 +1,4 @@
-/** The rows of a workspace as the tables the views are made from: SQL runs on a copy of them. */
+/** Converts a workspace's rows to the tables behind the SQL views; queries run on this copy. */
 import { quantise } from "../../src/search/embedding/quantise.ts";
 import { stateNumber } from "../../src/store/codecs.ts";
 import type {
@@ -23,7 +23,7 @@ interface Rows {
   readonly events: readonly EventRow[];
 }
 
-/** The key of the one workspace there is. */
+/** The key of the only workspace in the tables. */
 const WORKSPACE = 1;
 
 interface StoredModel {

@@ -1,7 +1,7 @@
-/** Expectations that also narrow the type: one outcome of several, one item of a list. */
+/** Expectations that also narrow the type: one kind of outcome, the only item of a list. */
 import { expect } from "vitest";
 
-/** The outcome a test expects, or a failure that shows the one it got. */
+/** Expects this kind of outcome and returns it. */
 export function expectOutcome<Outcome extends { kind: string }, Kind extends Outcome["kind"]>(
   outcome: Outcome,
   kind: Kind,
@@ -10,7 +10,7 @@ export function expectOutcome<Outcome extends { kind: string }, Kind extends Out
   return outcome as Extract<Outcome, { kind: Kind }>;
 }
 
-/** The first of a list that must have one. */
+/** Expects exactly one item and returns it. */
 export function expectSingle<Item>(items: readonly Item[]): Item {
   expect(items).toHaveLength(1);
   return items[0] as Item;

@@ -1,4 +1,7 @@
-/** Handovers as a test states them, the leases and settlements they use, and the deliveries, envelopes and trails they become. */
+/**
+ * Handoffs as tests describe them, the leases and settlements they use, and the functions that turn
+ * them into deliveries, envelopes and trails.
+ */
 import { resolveLimits } from "../../src/base/limits.ts";
 import { type Draft, DraftSchema, type Envelope } from "../../src/envelope/schema.ts";
 import { seal } from "../../src/envelope/seal.ts";
@@ -9,7 +12,7 @@ import type { DeliveryWithEnvelopeRow, PutEntry, SendHandoff } from "../../src/s
 
 export const LEASE_MS = 60_000;
 
-/** Longer than any test that is not about it holds anything. */
+/** Longer than any test holds work, except the tests of the maximum hold time. */
 export const HOLD_MS = 100 * LEASE_MS;
 
 export const ATTEMPTS = 3;
@@ -20,22 +23,22 @@ export interface BranchLocation {
   readonly branch: string;
 }
 
-/** The workspace and branch a test means when it does not say. */
+/** The workspace and branch that tests use by default. */
 export const DEFAULT_LOCATION: BranchLocation = { workspace: "here", branch: "main" };
 
-/** Put back: the try counts. */
+/** A release that counts the attempt. */
 export const RELEASED = { kind: "released", becomes: "ready", lapseMs: 0, counts: true } as const;
 
-/** Put back unseen: the try does not count. */
+/** A release that does not count the attempt. */
 export const RELEASED_UNCOUNTED = { ...RELEASED, counts: false } as const;
 
-/** Failed, and ready again after a while. */
+/** Returns a failure that is retried after a delay. */
 export const failedWithDelay = (delayMs: number) =>
   ({ kind: "failed", becomes: "scheduled", delayMs, lapseMs: 0 }) as const;
 
 export const FAILED = failedWithDelay(0);
 
-/** What a test says of a handoff; the rest is filled in. */
+/** The fields of a handoff that a test sets; all of them have defaults. */
 export interface HandoffInput
   extends Partial<Omit<NewDelivery, "id" | "receiver" | "maxAttempts">> {
   readonly from?: string;
@@ -47,18 +50,18 @@ export interface HandoffInput
   readonly breaker?: number;
   readonly entries?: readonly PutEntry[];
   readonly extend?: SendHandoff["extend"];
-  /** The work that is handed on: its envelope becomes the parent, its lease is settled. */
+  /** The sender's own work: its envelope becomes the parent, and its lease is settled. */
   readonly settles?: DeliveryWithEnvelopeRow;
-  /** Envelopes this one continues from; the first is the one that tells pieces of work apart. */
+  /** The envelopes it continues from. The first one identifies the piece of work. */
   readonly parents?: readonly string[];
-  /** Fields of its envelope. */
+  /** Further fields of its draft. */
   readonly says?: Partial<Draft>;
-  /** Who may see its record. */
+  /** The scope of its memory. */
   readonly scope?: MemoryInput["scope"];
   readonly where?: Partial<BranchLocation>;
 }
 
-/** How a settlement is told in the record it leaves; a release leaves none. */
+/** The verb in the memory of a settlement; a release writes no memory. */
 export const SETTLEMENT_VERBS = {
   completed: "complete",
   declined: "decline",
@@ -80,13 +83,13 @@ export function trailOf(
   return [begins, { attempt, delivery: id, verb: "complete" }];
 }
 
-/** An envelope, and what the record that vouches for it says of it. */
+/** An envelope, and what the memory that vouches for it stores about it. */
 export interface SealedEnvelope {
   readonly envelope: NewEnvelope;
   readonly hallmark: NonNullable<HubFields["envelope"]>;
 }
 
-/** The delivery of a handover to one receiver. */
+/** Returns the delivery of a handoff to one receiver. */
 export function newDelivery(receiver: string, handover: HandoffInput, id: string): NewDelivery {
   return {
     id,
@@ -101,7 +104,7 @@ export function newDelivery(receiver: string, handover: HandoffInput, id: string
   };
 }
 
-/** What an envelope is sealed from. */
+/** The input from which an envelope is sealed. */
 export interface EnvelopeInput {
   readonly from: string;
   readonly to: Envelope["to"];
@@ -112,7 +115,7 @@ export interface EnvelopeInput {
   readonly where: BranchLocation;
 }
 
-/** Seals an envelope, and returns it with what its record says of it. */
+/** Seals an envelope and returns it with what its memory stores about it. */
 export function sealEnvelope(
   about: EnvelopeInput,
   { id, now }: { id: string; now: number },

@@ -1,7 +1,6 @@
 /**
- * Verification through the front door: everything a store shows of a workspace must agree with its
- * hashes and with itself. Needs nothing of the store but its ordinary reads, so it also finds a
- * store whose own `verify` looks away.
+ * Verifies a store through its ordinary reads: everything it returns for a workspace must agree
+ * with its hashes and with itself. Detects problems that the store's own `verify` misses.
  */
 import { sessionOf } from "../../src/store/memory-filter.ts";
 import {
@@ -23,11 +22,11 @@ import {
 
 const NO_LIMIT = 1_000_000;
 
-/** What there may be, since nothing tells all of it. */
+/** What the workspace may contain. No read lists all of it. */
 interface WorkspaceContents {
   readonly branches: Iterable<string>;
   readonly kinds: Iterable<string>;
-  /** Whoever may have written something private. */
+  /** The authors that may have written private memories. */
   readonly readers: readonly Reader[];
 }
 
@@ -53,7 +52,7 @@ export async function verifyByReading(
   );
   const memories = [...chains.values()].flat();
   const authors = new Map(memories.map((row) => [row.id, authorOf(row)]));
-  // As its author, who could see all that it points to.
+  // Reads as the author, who could see every target.
   const relations = (memory: string) => {
     const sight = {
       ...publicVisibility(MAIN_BRANCH),
@@ -116,7 +115,7 @@ async function deliveriesOf(
   return found.flatMap((each) => each?.delivery ?? []);
 }
 
-/** Every record of a chain, oldest first: what everybody sees, and what each author sees besides. */
+/** Returns every memory of a chain, oldest first: the public ones, and those each reader sees. */
 async function chainOf(
   store: Store,
   readers: readonly Reader[],
@@ -132,7 +131,7 @@ async function chainOf(
   return [...rows.values()].sort((a, b) => a.seq - b.seq);
 }
 
-/** Who sees what its author may see. */
+/** Returns the reader that sees what the author of a memory sees. */
 export function authorOf(row: Pick<MemoryRow, "id" | "text">): Reader {
   const record = parseText<ScopedRecord>(row);
   return { agent: record.agent, session: sessionOf(record), user: record.user ?? "" };

@@ -1,10 +1,12 @@
-/** Several workspaces of one open store: each its own, the store closed with the first hub. */
+/**
+ * Several workspaces on one open store: each is separate, and the store closes with the first hub.
+ */
 import { describe, expect, it } from "vitest";
 import { EMBEDDED_STORES, freshAddress, open, refusal } from "../support/hub/support.ts";
 import { local, openLocal } from "./support.ts";
 
-describe.each(EMBEDDED_STORES)("hubs beside each other on %s", (store) => {
-  it("share the store and its options, and nothing of what they hold [OPS-5]", async () => {
+describe.each(EMBEDDED_STORES)("hubs of several workspaces on %s", (store) => {
+  it("share the store and its options, but no agents or memories [OPS-5]", async () => {
     const hub = await openLocal(store, { workspace: "alpha", limits: { appendBatch: 1 } });
     const beta = hub.beside("beta");
     expect([beta.workspace, beta.store]).toEqual(["beta", hub.store]);
@@ -20,7 +22,7 @@ describe.each(EMBEDDED_STORES)("hubs beside each other on %s", (store) => {
     expect(wrong).toMatchObject({ code: "invalid_input", path: "workspace" });
   });
 
-  it("leave the store open when they close, and close with the first [OPS-5]", async () => {
+  it("leave the store open when they close, and close with the first hub [OPS-5]", async () => {
     const hub = await openLocal(store, { workspace: "alpha" });
     const beta = hub.beside("beta");
     const gamma = beta.beside("gamma");
@@ -34,7 +36,7 @@ describe.each(EMBEDDED_STORES)("hubs beside each other on %s", (store) => {
 });
 
 describe("closing the first hub", () => {
-  it("stores what was traced beside it", async () => {
+  it("stores pending traces of the other workspaces", async () => {
     const address = freshAddress("sqlite");
     const hub = local(await open(address, { workspace: "alpha" }));
     const ben = await hub.beside("beta").agent("ben", { role: "coder" });

@@ -1,10 +1,12 @@
-/** Tokens on the command line: shown once, listed without their text, revoked. */
+/** Tokens on the command line: printed once, listed without their text, revoked. */
 import { describe, expect, it } from "vitest";
 import { team, testStore } from "../cli/baton.ts";
 import { local } from "./support.ts";
 
 describe("baton token", () => {
-  it("shows a token's text once, and never again [OPS-5]", { timeout: 180_000 }, async () => {
+  it("prints a token once, lists it without its text and revokes it [OPS-5]", {
+    timeout: 180_000,
+  }, async () => {
     using store = testStore();
     await team(store);
     const added = await store.baton(
@@ -48,7 +50,7 @@ describe("baton token", () => {
     expect(await local(hub).authenticate(text)).toEqual({ kind: "refused", why: "revoked" });
   });
 
-  it("makes the first token for a program, and the store with it [OPS-5]", {
+  it("creates the store together with its first token [OPS-5]", {
     timeout: 180_000,
   }, async () => {
     using store = testStore();
@@ -61,7 +63,7 @@ describe("baton token", () => {
     expect(await local(hub).authenticate(token)).toMatchObject({ workspace: "team", token: id });
   });
 
-  it("says what is wrong, and what to write [OPS-5]", async () => {
+  it("reports what is wrong and how to fix it [OPS-5]", async () => {
     using store = testStore();
     const nowhere = await store.baton("token", "add", "ben", "--access", "agent");
     expect(nowhere.code).toBe(66);

@@ -1,4 +1,4 @@
-/** What a token allows, and how a door says no. */
+/** What each access level allows, and how other calls are refused. */
 import { describe, expect, it } from "vitest";
 import { type Access, hasAccess } from "../../src/access/levels.ts";
 import { requireAccess, requireActAs, unauthenticated } from "../../src/access/refusals.ts";
@@ -7,8 +7,8 @@ import { refusal } from "../support/hub/support.ts";
 
 const attempt = async (act: () => void): Promise<void> => act();
 
-describe("a level of access", () => {
-  it("reaches all before it and none after it; what is no level reaches nothing [OPS-5]", async () => {
+describe("access levels", () => {
+  it("include all lower levels and no higher one; an unknown level allows nothing [OPS-5]", async () => {
     for (const [has, access] of ACCESS_LEVELS.entries()) {
       for (const [needs, needed] of ACCESS_LEVELS.entries()) {
         expect(hasAccess(access, needed), `${access} ${needed}`).toBe(has >= needs);
@@ -24,8 +24,8 @@ describe("a level of access", () => {
   });
 });
 
-describe("a bearer", () => {
-  it("acts as the token's agent, as any with *, and never as the hub itself [OPS-5]", async () => {
+describe("a token's bearer", () => {
+  it("may act as the token's agent, or as any agent with *, and never as the hub [OPS-5]", async () => {
     requireActAs({ agent: "ada" }, "ada");
     requireActAs({ agent: "*" }, "ada");
     for (const [agent, as] of [
@@ -39,7 +39,7 @@ describe("a bearer", () => {
     }
   });
 
-  it("who is none is told why, in words of its own for each reason [OPS-5]", () => {
+  it("is refused with a distinct message for each reason [OPS-5]", () => {
     const whys = ["missing", "malformed", "unknown", "expired", "revoked", "disabled"] as const;
     const errors = whys.map((why) => unauthenticated(why));
     expect(new Set(errors.map(({ message }) => message)).size).toBe(whys.length);

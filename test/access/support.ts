@@ -1,4 +1,4 @@
-/** What tests of tokens need: a hub that has its store, and texts that somebody has tampered with. */
+/** Helpers for tests of tokens: hubs with direct access to their store, and forged token texts. */
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { onTestFinished } from "vitest";
@@ -9,7 +9,7 @@ import { VirtualClock } from "../../src/testing/index.ts";
 import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { openFresh, type StoreName, tempFolder } from "../support/hub/support.ts";
 
-/** The hub with its store in this process, which alone can tell whose token it is. */
+/** Returns the hub as a local one, which can authenticate tokens. */
 export function local(hub: Hub): LocalHub {
   if (hub instanceof LocalHub) return hub;
   throw new Error("the hub has no store of its own");
@@ -23,17 +23,17 @@ export interface Counted {
   readonly store: Store;
   readonly hub: LocalHub;
   readonly clock: VirtualClock;
-  /** How often a token was looked up in the store. */
+  /** Returns how often a token was looked up in the store. */
   lookUps(): number;
 }
 
-/** A hub on a store in memory that counts. */
+/** Opens a hub on a store in memory that counts token lookups. */
 export function openCounted(options: HubOptions = {}): Counted {
   const clock = new VirtualClock();
   return counted(openReferenceStore({ clock }), { ...options, clock });
 }
 
-/** The same on a file, for many rows. */
+/** Opens a hub on a SQLite file that counts token lookups, for tests with many rows. */
 export async function openCountedFile(): Promise<Counted> {
   const clock = new VirtualClock();
   const file = join(tempFolder(), "hub.db");
@@ -54,7 +54,7 @@ function counted(kept: Store, options: HubOptions & { readonly clock: VirtualClo
   return { store, hub, clock: options.clock, lookUps: () => lookUps };
 }
 
-/** The bytes of a token's text, as the format says: version, id, secret, workspace, checksum. */
+/** Returns the bytes of a token's text: version, id, secret, workspace, checksum. */
 export const bytesOf = (token: string): Buffer =>
   Buffer.from(token.slice("baton_".length), "base64url");
 
@@ -62,7 +62,7 @@ export const secretOf = (token: string): Buffer => bytesOf(token).subarray(17, 4
 
 export const idBytes = (id: string): Buffer => Buffer.from(id.slice(4).replaceAll("-", ""), "hex");
 
-/** A text with a right checksum, by somebody who knows the format. */
+/** Returns a forged token text with a valid checksum. */
 export function textOf(parts: {
   readonly version?: number;
   readonly id: Buffer;

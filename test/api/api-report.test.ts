@@ -1,4 +1,4 @@
-/** The public surface stays small, and a change of it is seen in docs/api-report.md. */
+/** Tests the size of the public API. docs/api-report.md shows every change of it. */
 import { describe, expect, it } from "vitest";
 import { countOf, exportsOf, interfaces } from "../../scripts/api-report.ts";
 
@@ -16,7 +16,7 @@ describe("the public API", () => {
     expect(countOf(members)).toBeLessThanOrEqual(25);
   });
 
-  it("has no group with more than 25 members", () => {
+  it("has no interface with more than 25 members", () => {
     const large = [...interfaces()].filter(([, members]) => countOf(members) > 25);
     expect(large.map(([name]) => name)).toEqual([]);
   });

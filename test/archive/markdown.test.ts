@@ -1,4 +1,4 @@
-/** MEMORY.md: what a team knows, for people to read and to change, and back again. */
+/** MEMORY.md: memories of a team as a document that people read and edit, and its import. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Agent, Memory } from "../../src/index.ts";
@@ -16,12 +16,12 @@ async function team() {
 const known = async (agent: Agent): Promise<string[]> =>
   (await agent.memories.recent({ limit: 1_000 })).items.map(({ content }) => content).reverse();
 
-/** A line of the document that ends with a record's mark. */
+/** Returns a line of the document that ends with the marker of a record. */
 const entry = (text: string, { id, digest }: Memory): string =>
   `- ${text} <!-- ${id} ${digest.slice(0, 12)} -->`;
 
-describe("the document", () => {
-  it("has what is known and still holds, by type, each entry with its mark [MEM-17]", async () => {
+describe("the Markdown document", () => {
+  it("lists current memories by type, each with its marker [MEM-17]", async () => {
     const { hub, ada } = await team();
     const old = await ada.remember({ type: "decision", content: "Use RS256." });
     const wrong = await ada.remember({ content: "The limit is 5." });
@@ -62,7 +62,7 @@ describe("the document", () => {
     );
   });
 
-  it("taken in as it is changes nothing [MEM-17]", async () => {
+  it("changes nothing when it is imported unchanged [MEM-17]", async () => {
     const { hub, ada, ben } = await team();
     await ada.remember([{ content: "one" }, { type: "decision", content: "two\n\n- three\n" }]);
     const before = await known(ada);
@@ -75,7 +75,7 @@ describe("the document", () => {
     expect(await known(ada)).toEqual(before);
   });
 
-  it("brings any content back exactly, and as one entry [MEM-17]", async () => {
+  it("restores any content exactly, as one entry [MEM-17]", async () => {
     const { hub, ada } = await team();
     const piece = fc.oneof(
       fc.constantFrom(
@@ -121,14 +121,14 @@ describe("the document", () => {
       unchanged: contents.length,
       redacted: [],
     });
-    // Also through an editor that strips spaces at the ends of lines and ends lines its own way.
+    // Also through an editor that strips trailing spaces and changes line endings.
     const edited = text.replaceAll(/[ \t]+$/gm, "").replaceAll("\n", "\r\n");
     expect(await ada.memories.importMarkdown(edited)).toEqual(report);
   });
 });
 
-describe("a document that a person has changed", () => {
-  it("supersedes what was edited, adds what is new, deletes nothing [MEM-17]", async () => {
+describe("an edited document", () => {
+  it("supersedes edited entries, adds new ones and deletes nothing [MEM-17]", async () => {
     const { hub, ada, ben } = await team();
     const first = await ada.remember({
       ...{ type: "decision", content: "Use RS256.", task: "auth", tags: ["jwt"] },
@@ -160,7 +160,7 @@ describe("a document that a person has changed", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("taken in twice is taken in once [MEM-17]", async () => {
+  it("is imported once when it is imported twice [MEM-17]", async () => {
     const { hub, ada } = await team();
     await ada.remember({ content: "Before." });
     const edited = `${(await hub.memories.exportMarkdown()).replace("Before.", "After.")}\n- New.\n`;
@@ -169,7 +169,7 @@ describe("a document that a person has changed", () => {
     expect(await known(ada)).toEqual(["Before.", "After.", "New."]);
   });
 
-  it("that is out of date is refused with its line, and nothing of it is taken in [MEM-17]", async () => {
+  it("is refused with the line of an outdated entry, and nothing is imported [MEM-17]", async () => {
     const { hub, ada, ben } = await team();
     const old = await ada.remember({ content: "One." });
     const text = await hub.memories.exportMarkdown();
@@ -183,11 +183,11 @@ describe("a document that a person has changed", () => {
     expect(error).toMatchObject({ code: "document_stale", path: `line ${line}` });
     expect(error.details).toMatchObject({ memory: old.id, newer: newer.id });
     expect(await known(ada)).toEqual(["One.", "Two."]);
-    // What was left as it is has nothing to do with it.
+    // Entries that were not edited do not conflict.
     expect((await ben.memories.importMarkdown(text)).taken).toEqual([]);
   });
 
-  it("with the mark of another record is refused [MEM-17]", async () => {
+  it("is refused when a marker has another digest [MEM-17]", async () => {
     const { hub, ada } = await team();
     const one = await ada.remember({ content: "One." });
     const text = (await hub.memories.exportMarkdown()).replace(
@@ -199,7 +199,7 @@ describe("a document that a person has changed", () => {
     });
   });
 
-  it("does not bring back what was redacted [MEM-17 MEM-18]", async () => {
+  it("does not restore redacted memories [MEM-17 MEM-18]", async () => {
     const { hub, ada } = await team();
     const leak = await ada.remember({ content: "The password is hunter2." });
     const text = await hub.memories.exportMarkdown();
@@ -209,7 +209,7 @@ describe("a document that a person has changed", () => {
     expect(await hub.memories.exportMarkdown()).not.toContain("hunter2");
   });
 
-  it("shows what would be done before it is done [MEM-17]", async () => {
+  it("reports its changes in a dry run without making them [MEM-17]", async () => {
     const { ada } = await team();
     const report = await ada.memories.importMarkdown("- New.\n", { dryRun: true });
     expect(report.taken).toEqual([{ line: 1, type: "fact", supersedes: [] }]);
@@ -217,8 +217,8 @@ describe("a document that a person has changed", () => {
   });
 });
 
-describe("a document of somebody else", () => {
-  it("is taken in block by block, with its headings as types or tags [MEM-17]", async () => {
+describe("a document from elsewhere", () => {
+  it("is imported block by block, with headings as types or tags [MEM-17]", async () => {
     const { hub, ada } = await team();
     const report = await ada.memories.importMarkdown(
       [
@@ -267,7 +267,7 @@ describe("a document of somebody else", () => {
     );
   });
 
-  it("of another workspace is new here, and its marks mean nothing [MEM-17]", async () => {
+  it("is imported as new when it is of another workspace, ignoring its markers [MEM-17]", async () => {
     const { hub, ada } = await team();
     await ada.remember({ type: "decision", content: "From there." });
     const text = await hub.memories.exportMarkdown();
@@ -278,7 +278,7 @@ describe("a document of somebody else", () => {
     expect((await other.ada.memories.importMarkdown(text)).taken).toEqual([]);
   });
 
-  it("that is too large is refused [MEM-17]", async () => {
+  it("is refused when it is too large [MEM-17]", async () => {
     const hub = await openFresh("memory", { limits: { documentBytes: 100 } });
     const ada = await hub.agent("ada", {});
     const error = await refusal(ada.memories.importMarkdown(`- ${"x".repeat(100)}`));

@@ -1,4 +1,7 @@
-/** Bad handoffs: every violation named at once by path, rule and hint; nothing stored, nothing sent. */
+/**
+ * Invalid handoffs: every violation is reported at once with path, rule and hint, and nothing is
+ * stored or sent.
+ */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { ENVELOPE_VERSION } from "../../src/index.ts";
@@ -10,7 +13,7 @@ const NO_MEMORY = "mem_01900000-0000-7000-8000-000000000000";
 const NO_ENVELOPE = "env_01900000-0000-7000-8000-000000000000";
 const GOOD = { to: "coder", intent: "Refactor auth" };
 
-/** Every field a sender can write. */
+/** Returns a draft with every field that a sender can write. */
 async function fullDraft({ planner }: Awaited<ReturnType<typeof openTeam>>) {
   const { id } = await planner.remember({ content: "to refer to" });
   const parent = await planner.handoff({ to: "planner", task: "before", intent: "Begin" });
@@ -50,17 +53,17 @@ async function fullDraft({ planner }: Awaited<ReturnType<typeof openTeam>>) {
   };
 }
 
-describe("a handoff", () => {
-  it("with every field there is goes through, or the tests below would prove nothing", async () => {
+describe("handoff validation", () => {
+  it("accepts a draft with every field, which the tests below depend on", async () => {
     const team = await openTeam();
     const draft = await fullDraft(team);
     expect((await team.planner.handoff(draft as never)).joined).toBe("new");
   });
 
-  it("with a field of the wrong type is refused at that field [ENV-5]", async () => {
+  it("refuses a field of the wrong type and names the field [ENV-5]", async () => {
     const team = await openTeam();
     const draft = await fullDraft(team);
-    // Metadata is open: what is no plain object there has a test of its own below.
+    // Metadata accepts any field; the tests below cover values in it that JSON cannot represent.
     for (const { title, path, input } of wrongTypes(draft, { metadata: ["a Date"] })) {
       const expected = { code: "invalid_envelope", path: new RegExp(`^${path}\\b`) } as const;
       await refusedWithoutTrace(
@@ -71,10 +74,10 @@ describe("a handoff", () => {
     }
   });
 
-  it("with NUL or half a surrogate pair in any text is refused at that text [ENV-5]", async () => {
+  it("refuses NUL or half a surrogate pair in any text and names the field [ENV-5]", async () => {
     const team = await openTeam();
     for (const { title, path, input } of brokenTexts(await fullDraft(team))) {
-      // A rule or question in its short form is named where the long form has it.
+      // A constraint or decision in its short form is reported at the path of the long form.
       const at = new RegExp(`^${RegExp.escape(path)}(\\.rule|\\.question)?$`);
       const expected = { code: "invalid_envelope", path: at } as const;
       await refusedWithoutTrace(
@@ -85,22 +88,19 @@ describe("a handoff", () => {
     }
   });
 
-  it.each(unjsonable())(
-    "with %s in its payload is refused by rule and path",
-    async (_, value, rule) => {
-      const { file, planner } = await openTeam();
-      const draft = { ...GOOD, payload: { type: "t", data: { list: ["ok", value] } } };
-      const expected = {
-        code: "invalid_envelope",
-        path: /^payload\.data\.list\[1\]/,
-        rule,
-      } as const;
-      await refusedWithoutTrace(file, () => planner.handoff(draft as never), expected);
-    },
-  );
+  it.each(unjsonable())("refuses %s in the payload, with rule and path", async (_, value, rule) => {
+    const { file, planner } = await openTeam();
+    const draft = { ...GOOD, payload: { type: "t", data: { list: ["ok", value] } } };
+    const expected = {
+      code: "invalid_envelope",
+      path: /^payload\.data\.list\[1\]/,
+      rule,
+    } as const;
+    await refusedWithoutTrace(file, () => planner.handoff(draft as never), expected);
+  });
 
   it.each(unjsonable())(
-    "with %s in its metadata is refused by rule and path",
+    "refuses %s in the metadata, with rule and path",
     async (_, value, rule) => {
       const { file, planner } = await openTeam();
       const draft = { ...GOOD, metadata: { own: ["ok", value] } };
@@ -121,13 +121,13 @@ describe("a handoff", () => {
     10n,
     new Date(0),
     new Map(),
-  ])("that is no object at all is refused: %s", async (draft) => {
+  ])("refuses a draft that is not an object: %s", async (draft) => {
     const { file, planner } = await openTeam();
     const expected = { code: "invalid_envelope" } as const;
     await refusedWithoutTrace(file, () => planner.handoff(draft as never), expected);
   });
 
-  it("with everything wrong is told everything at once: path, rule, message and hint [ENV-5]", async () => {
+  it("reports every violation at once, with path, rule, message and hint [ENV-5]", async () => {
     const { file, planner } = await openTeam();
     const draft = {
       action: "Not A Slug",
@@ -182,7 +182,7 @@ describe("a handoff", () => {
     ["history", { history: Array(201).fill({ agent: "a", did: "x" }) }],
     ["refs", { refs: Array(501).fill(NO_MEMORY) }],
     ["parents", { parents: Array(65).fill(NO_ENVELOPE) }],
-  ])("with too many %s is refused", async (path, more) => {
+  ])("refuses too many %s", async (path, more) => {
     const { file, planner } = await openTeam();
     const expected = { code: "invalid_envelope", path, rule: "max_items" } as const;
     await refusedWithoutTrace(file, () => planner.handoff({ ...GOOD, ...more }), expected);
@@ -193,13 +193,13 @@ describe("a handoff", () => {
     ["state", { state: "x".repeat(16_001) }],
     ["task", { task: "x".repeat(129) }],
     ["done[0]", { done: ["x".repeat(2_001)] }],
-  ])("with too long a text at %s is refused", async (path, more) => {
+  ])("refuses a text over the length limit at %s", async (path, more) => {
     const { file, planner } = await openTeam();
     const expected = { code: "invalid_envelope", path, rule: "max_length" } as const;
     await refusedWithoutTrace(file, () => planner.handoff({ ...GOOD, ...more }), expected);
   });
 
-  it("larger than its limit in bytes is refused, naming the limit, the size and the option", async () => {
+  it("refuses an envelope over the size limit, naming the limit and its option", async () => {
     const { file, planner } = await openTeam();
     const payload = { type: "archive", data: { all: "x".repeat(256 * 1024) } };
     const expected = { code: "limit_exceeded", hint: /envelopeBytes/ } as const;
@@ -208,7 +208,7 @@ describe("a handoff", () => {
     expect(error.details).toMatchObject({ limit: "envelopeBytes", max: 256 * 1024 });
   });
 
-  it("that refers to a memory or a parent that does not exist is refused, naming it", async () => {
+  it("refuses a reference to an unknown memory or parent, and names it", async () => {
     const { file, planner } = await openTeam();
     const { id } = await planner.remember({ content: "exists" });
     const memory = await refusedWithoutTrace(
@@ -234,12 +234,12 @@ describe("a handoff", () => {
     ["no spaces allowed", "invalid_envelope"],
     ["x".repeat(200), "invalid_envelope"],
     ["", "invalid_envelope"],
-  ] as const)("to %j is refused at `to`", async (to, code) => {
+  ] as const)("refuses the receiver %j at `to`", async (to, code) => {
     const { file, planner } = await openTeam();
     await refusedWithoutTrace(file, () => planner.handoff({ ...GOOD, to }), { code, path: "to" });
   });
 
-  it("whose payload breaks the schema of its type is refused with every violation [ENV-5]", async () => {
+  it("refuses a payload that violates the schema of its type, with every violation [ENV-5]", async () => {
     const { file, hub, planner } = await openTeam();
     await hub.payloadTypes.define(
       "patch",
@@ -275,7 +275,7 @@ describe("a handoff", () => {
     ]);
   });
 
-  it("cannot say what only the hub knows", async () => {
+  it("refuses fields that only the hub sets", async () => {
     const { file, planner } = await openTeam();
     for (const [field, value] of Object.entries({
       id: NO_ENVELOPE,
@@ -291,8 +291,8 @@ describe("a handoff", () => {
   });
 });
 
-describe("a payload type", () => {
-  it.each([[42], [""], ["\0"], [null], ["x".repeat(129)]])("cannot be called %j", async (name) => {
+describe("payload types", () => {
+  it.each([[42], [""], ["\0"], [null], ["x".repeat(129)]])("refuses the name %j", async (name) => {
     const { hub } = await openTeam();
     await refused(() => hub.payloadTypes.define(name as never, z.object({})), {
       code: "invalid_input",
@@ -300,7 +300,7 @@ describe("a payload type", () => {
     });
   });
 
-  it("with an invalid JSON Schema is refused when it is registered", async () => {
+  it("refuses an invalid JSON Schema on registration", async () => {
     const { file, hub } = await openTeam();
     const act = () => hub.payloadTypes.set("broken", { type: "no-such-type" });
     await refusedWithoutTrace(file, act, { code: "invalid_input", path: "schema.type" });

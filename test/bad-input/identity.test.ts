@@ -1,4 +1,7 @@
-/** Who may act: unknown, disabled, clashing and unproven identities are refused, and nothing is written. */
+/**
+ * Identities: unknown and disabled agents, names that are already in use, and missing or wrong keys
+ * are refused, and nothing is written.
+ */
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Agent, generateKey, openHub } from "../../src/index.ts";
@@ -7,7 +10,7 @@ import { refused } from "../support/refusal.ts";
 import { openTeam, refusedWithoutTrace } from "../support/team.ts";
 
 describe("an unknown agent", () => {
-  it("is refused with the names that are near [MEM-4]", async () => {
+  it("is refused with similar names as a hint [MEM-4]", async () => {
     const { file, hub, planner } = await openTeam();
     const asked = await refusedWithoutTrace(file, () => hub.agent("plannr"), {
       code: "unknown_agent",
@@ -30,13 +33,13 @@ describe("an unknown agent", () => {
     });
   });
 
-  it("that resembles nobody is told how to register [MEM-4]", async () => {
+  it("is refused with a hint on how to register when no name is similar [MEM-4]", async () => {
     const { file, hub } = await openTeam();
     const expected = { code: "unknown_agent", hint: /hub\.agent\("zzzzzzzzz"/ } as const;
     await refusedWithoutTrace(file, () => hub.agent("zzzzzzzzz"), expected);
   });
 
-  it("of another workspace is unknown here [MEM-4]", async () => {
+  it("is refused even if another workspace has an agent of that name [MEM-4]", async () => {
     const { file } = await openTeam();
     await using elsewhere = await openHub(`sqlite:${file}`, { workspace: "elsewhere" });
     const expected = { code: "unknown_agent" } as const;
@@ -51,7 +54,7 @@ describe("a disabled agent", () => {
     return team;
   };
 
-  it("cannot remember, hand over, or take anything [MEM-4]", async () => {
+  it("cannot remember, pin, hand off or claim [MEM-4]", async () => {
     const { file, hub, coder, planner } = await openTeam();
     const { id } = await planner.remember({ content: "x" });
     await planner.handoff({ to: "coder", intent: "Go" });
@@ -70,7 +73,7 @@ describe("a disabled agent", () => {
     }
   });
 
-  it("cannot be handed anything, by id or alias [MEM-4]", async () => {
+  it("cannot receive handoffs by id or alias [MEM-4]", async () => {
     const { file, planner } = await disable();
     for (const to of ["coder", "dev"]) {
       const expected = { code: "agent_disabled", path: "to" } as const;
@@ -78,13 +81,13 @@ describe("a disabled agent", () => {
     }
   });
 
-  it("that is enabled again can go on [MEM-4]", async () => {
+  it("can remember again once it is enabled [MEM-4]", async () => {
     const { hub, coder } = await disable();
     await hub.agent("coder", { status: "active" });
     expect((await coder.remember({ content: "back" })).agent).toBe("coder");
   });
 
-  it("that is disabled while it works cannot settle, and loses nothing [MEM-4]", async () => {
+  it("cannot settle or add notes to the work it holds until it is enabled again [MEM-4]", async () => {
     const { file, hub, planner, coder } = await openTeam();
     await planner.handoff({ to: "coder", intent: "Go" });
     const work = await coder.accept();
@@ -96,8 +99,8 @@ describe("a disabled agent", () => {
   });
 });
 
-describe("a name that is taken", () => {
-  it("as an id cannot become an alias, as an alias cannot become another's [MEM-4]", async () => {
+describe("agent names and aliases", () => {
+  it("refuse an alias that is already an id or alias of another agent [MEM-4]", async () => {
     const { file, hub } = await openTeam();
     for (const alias of ["planner", "architect"]) {
       const expected = { code: "alias_taken", path: "profile.aliases" } as const;
@@ -109,14 +112,14 @@ describe("a name that is taken", () => {
     }
   });
 
-  it("as an alias means the agent it belongs to, also when somebody registers under it [MEM-4]", async () => {
+  it("resolve an alias to its agent, even when registering under it [MEM-4]", async () => {
     const { hub } = await openTeam();
     const agent = await hub.agent("architect", { description: "draws" });
     expect(agent.id).toBe("planner");
     expect((await hub.agents.list()).map(({ id }) => id)).toEqual(["coder", "planner"]);
   });
 
-  it("is given to one of two that ask at the same moment [MEM-4]", async () => {
+  it("give an alias to exactly one of several agents that request it at once [MEM-4]", async () => {
     const { hub } = await openTeam();
     const asked = await Promise.allSettled(
       ["a", "b", "c", "d"].map((id) => hub.agent(id, { aliases: ["wanted"] })),
@@ -126,7 +129,7 @@ describe("a name that is taken", () => {
   });
 });
 
-describe("a keyed agent", () => {
+describe("an agent with a key", () => {
   const keyed = async () => {
     const team = await openTeam();
     const key = generateKey();
@@ -135,7 +138,7 @@ describe("a keyed agent", () => {
     return { ...team, key, signer };
   };
 
-  it("cannot be registered again without its key, or with another [MEM-4 MEM-5]", async () => {
+  it("cannot be registered again without its key or with a different one [MEM-4 MEM-5]", async () => {
     const { file, hub } = await keyed();
     const expected = { code: "identity_mismatch", path: "profile.key", hint: /key/ } as const;
     await refusedWithoutTrace(file, () => hub.agent("signer", { role: "thief" }), expected);
@@ -145,7 +148,7 @@ describe("a keyed agent", () => {
     await refusedWithoutTrace(file, disable, expected);
   });
 
-  it("cannot be written for by somebody who only knows its name [MEM-4 MEM-5]", async () => {
+  it("cannot be impersonated by a caller without the key [MEM-4 MEM-5]", async () => {
     const { file, hub, planner, signer } = await keyed();
     await planner.handoff({ to: "signer", intent: "Go" });
     const impostor = await hub.agent("signer");
@@ -163,7 +166,7 @@ describe("a keyed agent", () => {
     }
   });
 
-  it("that was opened before it had a key cannot go on without it [MEM-4 MEM-5]", async () => {
+  it("cannot write without its key, even if it was opened before the key was set [MEM-4 MEM-5]", async () => {
     const { file, hub, planner } = await openTeam();
     await hub.agent("planner", { key: generateKey() });
     const act = () => planner.remember({ content: "unsigned" });
@@ -171,7 +174,7 @@ describe("a keyed agent", () => {
   });
 });
 
-describe("a key", () => {
+describe("a signing key", () => {
   const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 });
   const publicKey = generateKeyPairSync("ed25519").publicKey;
   it.each([
@@ -179,12 +182,12 @@ describe("a key", () => {
     ["an RSA key as PEM", rsa.privateKey.export({ type: "pkcs8", format: "pem" })],
     ["a public key", publicKey],
     ["a public key as PEM", publicKey.export({ type: "spki", format: "pem" })],
-    ["no PEM", "-----BEGIN PRIVATE KEY-----\nsecret-material\n-----END PRIVATE KEY-----"],
+    ["not valid PEM", "-----BEGIN PRIVATE KEY-----\nsecret-material\n-----END PRIVATE KEY-----"],
     ["empty", ""],
     ["null", null],
     ["a number", 42],
     ["an object", {}],
-  ])("that is %s is refused without repeating it", async (_, key) => {
+  ])("is refused without being repeated when it is %s", async (_, key) => {
     const { file, hub } = await openTeam();
     const expected = { code: "invalid_input", path: /key$/, hint: /Ed25519|PEM/ } as const;
     const act = () => hub.agent("signer", { key: key as never });
@@ -195,7 +198,7 @@ describe("a key", () => {
   });
 });
 
-describe("a profile", () => {
+describe("agent profiles", () => {
   const GOOD = {
     aliases: ["helper"],
     capabilities: ["plan"],
@@ -208,7 +211,7 @@ describe("a profile", () => {
     window: 1_000,
   };
 
-  it("with a field of the wrong type, or a broken text, is refused at that field [MEM-4]", async () => {
+  it("refuse a field of the wrong type or with malformed text, and name the field [MEM-4]", async () => {
     const { file, hub } = await openTeam();
     for (const { title, path, input } of wrongTypes(GOOD)) {
       const expected = {
@@ -228,7 +231,7 @@ describe("a profile", () => {
   });
 
   it.each([null, 42, "text", true, [], () => 1])(
-    "that is no object is refused: %s",
+    "refuse a profile that is not an object: %s",
     async (profile) => {
       const { file, hub } = await openTeam();
       const act = () => hub.agent("fresh", profile as never);
@@ -236,14 +239,14 @@ describe("a profile", () => {
     },
   );
 
-  it("with a field that does not exist is refused at it", async () => {
+  it("refuse an unknown field and name it", async () => {
     const { file, hub } = await openTeam();
     const act = () => hub.agent("fresh", { rôle: "x" } as never);
     await refusedWithoutTrace(file, act, { code: "invalid_input", path: "profile.rôle" });
   });
 });
 
-describe("a name", () => {
+describe("names and session options", () => {
   it.each([
     [""],
     ["two words"],
@@ -254,21 +257,21 @@ describe("a name", () => {
     [42],
     [null],
     [{}],
-  ])("of an agent cannot be %j", async (name) => {
+  ])("refuse the agent name %j", async (name) => {
     const { file, hub } = await openTeam();
     const expected = { code: "invalid_input", path: "agent" } as const;
     await refusedWithoutTrace(file, () => hub.agent(name as never), expected);
     await refusedWithoutTrace(file, () => hub.agent(name as never, { role: "x" }), expected);
   });
 
-  it.each([["forever"], [""], [42], [null], [{}]])("of a lease cannot be %j", async (lease) => {
+  it.each([["forever"], [""], [42], [null], [{}]])("refuse the lease option %j", async (lease) => {
     const { file, hub } = await openTeam();
     const act = () => hub.agent("fresh", { role: "x" }, { lease: lease as never });
     await refusedWithoutTrace(file, act, { code: "invalid_input", path: "lease" });
   });
 
   it.each([null, 42, "text", [], { instanse: "typo" }])(
-    "of a session cannot be said by %j",
+    "refuse the session options %j",
     async (session) => {
       const { file, hub } = await openTeam();
       const act = () => hub.agent("fresh", { role: "x" }, session as never);
@@ -277,7 +280,7 @@ describe("a name", () => {
   );
 
   it.each([[""], [" "], ["a\0b"], ["\ud800"], ["x".repeat(129)], [42], [{}]])(
-    "of an instance or a workspace cannot be %j",
+    "refuse the instance or workspace name %j",
     async (name) => {
       const { file, hub } = await openTeam();
       const session = { instance: name as never };

@@ -1,6 +1,6 @@
 /**
- * The index beside the store is derived: whatever happens to it, answers stay exact, and it is made
- * anew.
+ * Damage to the index file next to the store: the index is derived data, so answers stay exact and
+ * the index is rebuilt.
  */
 
 import {
@@ -20,7 +20,7 @@ import { present } from "../support/present.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { until } from "../support/until.ts";
 
-/** Above the number of records that are not worth an index. */
+/** Enough records for the hub to build an index. */
 const RECORDS = 3_000;
 const TASKS = 7;
 const PAGE = 4_096;
@@ -48,7 +48,7 @@ async function write(hub: Hub, from: number, count: number): Promise<void> {
   }
 }
 
-/** Words that are in few records; both forms of a number occur. */
+/** Words that occur in few records: numbers of two and of four digits. */
 const WORDS = ["77", "1234", "2999"];
 
 async function ask(hub: Hub): Promise<Answers> {
@@ -58,7 +58,7 @@ async function ask(hub: Hub): Promise<Answers> {
   const line = await hub.tasks.line("task-1");
   const { items: hits } = await hub.recall(WORDS.join(" "), { limit: 100, meaning: false });
   return {
-    // What only stands beside them has none of the words.
+    // Leaves out hits that contain none of the words.
     byWords: hits
       .filter(({ parts }) => parts.words > 0)
       .map(({ memory }) => memory.content)
@@ -72,7 +72,7 @@ async function ask(hub: Hub): Promise<Answers> {
   };
 }
 
-/** The id of the record with this number. */
+/** Returns the id of the record with this sequence number. */
 async function at(agent: Agent, seq: number): Promise<string> {
   let after: string | undefined;
   for (;;) {
@@ -83,7 +83,7 @@ async function at(agent: Agent, seq: number): Promise<string> {
   }
 }
 
-/** What the answers have to be, from the same records read without any index. */
+/** Computes the expected answers from all records, without an index. */
 async function truth(hub: Hub): Promise<Answers> {
   const agent = await hub.agent("writer");
   const all: Memory[] = [];
@@ -119,7 +119,7 @@ async function truth(hub: Hub): Promise<Answers> {
 }
 
 const folder = temporaryFolder();
-/** A store with an index that covers it, closed, to make copies of. */
+/** A closed store with an index that covers it; the tests work on copies. */
 const filled = folder.file("hub.db");
 
 beforeAll(() => fillStore(filled));
@@ -141,7 +141,7 @@ async function fillStore(file: string): Promise<void> {
   await indexed(hub);
 }
 
-/** Waits until the index covers all but the short tail that is not worth it. */
+/** Waits until the index covers all but the latest records, which are too few to index. */
 async function indexed(hub: Hub): Promise<void> {
   await until("the index covers the store", async () => {
     const { records, indexed } = await hub.index.state();
@@ -149,7 +149,7 @@ async function indexed(hub: Hub): Promise<void> {
   });
 }
 
-/** With the index spoilt: right answers at once, right answers when it has been made anew. */
+/** Expects exact answers with a damaged index, after it is rebuilt, and after further writes. */
 async function expectExact(
   spoil: (index: string, file: string) => void | Promise<void>,
 ): Promise<void> {
@@ -169,17 +169,17 @@ async function expectExact(
   expect((await hub.verify()).problems).toEqual([]);
 }
 
-describe("an index that", () => {
-  it("is as it should be gives exact answers", () => expectExact(() => {}));
+describe("an index file", () => {
+  it("gives exact answers when it is intact", () => expectExact(() => {}));
 
-  it("is gone is made anew", () => expectExact((index) => rmSync(index)));
+  it("is rebuilt when it is missing", () => expectExact((index) => rmSync(index)));
 
-  it("is empty is made anew", () => expectExact((index) => writeFileSync(index, "")));
+  it("is rebuilt when it is empty", () => expectExact((index) => writeFileSync(index, "")));
 
-  it("is no database is made anew", () =>
+  it("is rebuilt when it is not a database", () =>
     expectExact((index) => writeFileSync(index, "not an index\n".repeat(1_000))));
 
-  it("was cut is made anew", () =>
+  it("is rebuilt when it is truncated", () =>
     expectExact((index) => {
       writeFileSync(index, readFileSync(index).subarray(0, statSync(index).size >> 1));
     }));
@@ -190,7 +190,7 @@ describe("an index that", () => {
     ["its watermark", 1, 2],
     ["some of its words", 4, 6],
     ["all of its words", 2, 1_000],
-  ])("has garbage in %s is made anew", (_, from, to) =>
+  ])("is rebuilt after garbage was written to %s", (_, from, to) =>
     expectExact((index) => {
       const bytes = readFileSync(index);
       bytes.fill(0xa5, from * PAGE, Math.min(to * PAGE, bytes.length));
@@ -198,7 +198,7 @@ describe("an index that", () => {
     }),
   );
 
-  it("is another program's database is made anew", () =>
+  it("is rebuilt when it is another program's database", () =>
     expectExact((index) => {
       rmSync(index);
       const db = new DatabaseSync(index);
@@ -206,21 +206,21 @@ describe("an index that", () => {
       db.close();
     }));
 
-  it("is of an older version is made anew", () =>
+  it("is rebuilt when it has an older version", () =>
     expectExact((index) => {
       const db = new DatabaseSync(index);
       db.exec("update watermark set version = 0");
       db.close();
     }));
 
-  it("belongs to another store is made anew", () =>
+  it("is rebuilt when it belongs to another store", () =>
     expectExact(async (index) => {
       using other = temporaryFolder();
       await fillStore(other.file("hub.db"));
       copyFileSync(other.file("hub.db.index"), index);
     }));
 
-  it("is ahead of the store, as after restoring a backup, is made anew", () =>
+  it("is rebuilt when it is ahead of the store, as after restoring a backup", () =>
     expectExact((_, file) => {
       const db = new DatabaseSync(file);
       const cut = 2_500;
@@ -231,7 +231,7 @@ describe("an index that", () => {
       db.close();
     }));
 
-  it("cannot be made at all leaves answers exact", async () => {
+  it("is not needed for exact answers when it cannot be created", async () => {
     using folder = temporaryFolder();
     const file = folder.file("hub.db");
     copyStore(file);
@@ -244,7 +244,7 @@ describe("an index that", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is deleted while the hub is open leaves answers exact", async () => {
+  it("is not needed for exact answers when it is deleted while the hub is open", async () => {
     using folder = temporaryFolder();
     const file = folder.file("hub.db");
     copyStore(file);

@@ -1,4 +1,7 @@
-/** Bad words about exports, backups and documents: refused with the place, as rejections, nothing written. */
+/**
+ * Invalid arguments to exports, imports, backups and restores: each call rejects with the path of
+ * the invalid value, and nothing is written.
+ */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,7 +9,10 @@ import { restore } from "../../src/index.ts";
 import { contents, freshAddress, open, STORES, tempFolder } from "../support/hub/support.ts";
 import { type ExpectedRefusal, refused } from "../support/refusal.ts";
 
-/** Whoever calls without `await` catches it in one place: never thrown by the call itself. */
+/**
+ * Expects a rejected promise: the call itself must not throw, so that a caller without `await`
+ * handles errors in one place.
+ */
 async function rejected(act: () => Promise<unknown>, expected: ExpectedRefusal): Promise<void> {
   const attempt = act();
   attempt.catch(() => {});
@@ -18,7 +24,7 @@ const invalid = (path: string | RegExp): ExpectedRefusal => ({ code: "invalid_in
 const NO_FILES = [undefined, null, 5, {}, ["a"], "", "a\0b", Symbol("s"), 10n];
 const NO_OPTIONS = [null, 42, "text", true, [], () => 1];
 
-/** Options of the wrong form, each with the place that is named. */
+/** Invalid options, each with the path that the error names. */
 const WRONG: readonly (readonly [unknown, string])[] = [
   ...NO_OPTIONS.map((options) => [options, ""] as const),
   [{ onProgress: "often" }, "onProgress"],
@@ -26,7 +32,7 @@ const WRONG: readonly (readonly [unknown, string])[] = [
   [{ onProgess: () => {} }, "onProgess"],
 ];
 
-describe.each(STORES)("keeping on %s", (store) => {
+describe.each(STORES)("archives on %s", (store) => {
   async function scene() {
     const address = freshAddress(store);
     const hub = await open(address);
@@ -36,7 +42,7 @@ describe.each(STORES)("keeping on %s", (store) => {
     return { hub, agent, address, folder, file: join(folder, "out") };
   }
 
-  it("takes no path that is none, and leaves everything as it was [MEM-17]", async () => {
+  it("refuse an invalid path and change nothing [MEM-17]", async () => {
     const { hub, folder, address } = await scene();
     const before = await contents(hub);
     for (const file of NO_FILES as never[]) {
@@ -49,7 +55,7 @@ describe.each(STORES)("keeping on %s", (store) => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("takes no options that mean nothing [MEM-17]", async () => {
+  it("refuse invalid options [MEM-17]", async () => {
     const { hub, folder, file } = await scene();
     const lines = await Array.fromAsync(hub.archive.export());
     for (const [options, path] of WRONG as [never, string][]) {
@@ -69,7 +75,7 @@ describe.each(STORES)("keeping on %s", (store) => {
     expect(await hub.archive.exportTo(file, left)).toMatchObject({ file });
   });
 
-  it("imports nothing that has no lines [MEM-17]", async () => {
+  it("refuse to import a source that does not consist of lines [MEM-17]", async () => {
     const { hub: full } = await scene();
     const [header = ""] = await Array.fromAsync(full.archive.export());
     const hub = await open(freshAddress(store));
@@ -86,7 +92,7 @@ describe.each(STORES)("keeping on %s", (store) => {
       [{}],
       [[header]],
       [header, undefined],
-      Buffer.from(header), // Which is a list of numbers; in a list it would be one of bytes.
+      Buffer.from(header), // Iterates over numbers; inside a list it would be one line.
       broken(),
     ] as never[]) {
       await rejected(() => hub.archive.import(source), invalid("source"));
@@ -94,7 +100,7 @@ describe.each(STORES)("keeping on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("takes no document in that is no text [MEM-17]", async () => {
+  it("refuse a Markdown document that is not a string, and invalid options [MEM-17]", async () => {
     const { agent, hub } = await scene();
     const before = await contents(hub);
     for (const text of [undefined, null, 5, {}, ["- a"], Buffer.from("- a")] as never[]) {
@@ -110,7 +116,7 @@ describe.each(STORES)("keeping on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("answers no question about memories that means nothing [MEM-17]", async () => {
+  it("refuse an invalid query of memories to export [MEM-17]", async () => {
     const { agent, hub } = await scene();
     for (const reader of [hub, agent]) {
       for (const [query, path] of [
@@ -127,7 +133,7 @@ describe.each(STORES)("keeping on %s", (store) => {
     }
   });
 
-  it("restores by no address and no options that mean nothing [MEM-17]", async () => {
+  it("refuse to restore with an invalid address or invalid options [MEM-17]", async () => {
     const { hub, folder, file } = await scene();
     await hub.archive.exportTo(file);
     const target = `sqlite:${join(folder, "target.db")}`;

@@ -1,6 +1,6 @@
 /**
- * Memories that look like the hub's own bookkeeping: any agent may call a memory a pin or a handoff,
- * and nothing the hub does with its own may fall over it.
+ * Memories that imitate the hub's own records: any agent may give a memory the type of a pin or a
+ * handoff, and the hub's own records must not be affected.
  */
 import { describe, expect, it } from "vitest";
 import type { MemoryInput } from "../../src/index.ts";
@@ -25,8 +25,8 @@ const LOOK_ALIKES: readonly LookAlike[] = [
   ],
 ];
 
-describe("a memory that looks like", () => {
-  it.each(LOOK_ALIKES)("%s breaks nothing", async (_, input) => {
+describe("a memory that imitates a hub record", () => {
+  it.each(LOOK_ALIKES)("does not affect pins, lines or deliveries: %s", async (_, input) => {
     const { hub, planner, coder } = await openTeam();
     const real = await planner.remember({ content: "really pinned" });
     await planner.memories.pin(real.id);

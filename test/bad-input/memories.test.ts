@@ -1,4 +1,4 @@
-/** Bad memories: refused with the place and what to write instead; the store stays as it was. */
+/** Invalid memories: refused with the path and a hint, and the store does not change. */
 import { describe, expect, it } from "vitest";
 import { type MemoryInput, openHub } from "../../src/index.ts";
 import { brokenTexts, unjsonable, wrongTypes } from "../support/bad-values.ts";
@@ -7,7 +7,7 @@ import { openTeam, refusedWithoutTrace } from "../support/team.ts";
 
 const MISSING = "mem_01900000-0000-7000-8000-000000000000";
 
-/** Every field there is. */
+/** Returns an input with every field. */
 async function fullInput(planner: { remember(input: MemoryInput): Promise<{ id: string }> }) {
   const { id } = await planner.remember({ content: "to refer to" });
   return {
@@ -30,8 +30,8 @@ async function fullInput(planner: { remember(input: MemoryInput): Promise<{ id: 
   };
 }
 
-describe("a memory", () => {
-  it("with a field of the wrong type is refused at that field", async () => {
+describe("memory validation", () => {
+  it("refuses a field of the wrong type and names the field", async () => {
     const { file, planner } = await openTeam();
     const good = await fullInput(planner);
     for (const { title, path, input } of wrongTypes(good)) {
@@ -43,7 +43,7 @@ describe("a memory", () => {
     }
   });
 
-  it("with NUL or half a surrogate pair in any text is refused at that text", async () => {
+  it("refuses NUL or half a surrogate pair in any text and names the field", async () => {
     const { file, planner } = await openTeam();
     for (const { title, path, input } of brokenTexts(await fullInput(planner))) {
       const expected = { code: "invalid_memory", path } as const;
@@ -53,18 +53,15 @@ describe("a memory", () => {
     }
   });
 
-  it.each(unjsonable())(
-    "with %s in its data is refused by rule and path",
-    async (_, value, rule) => {
-      const { file, planner } = await openTeam();
-      const expected = { code: "invalid_memory", path: /^data\.list\[1\]/, rule } as const;
-      const input = { content: "x", data: { list: ["ok", value] } };
-      await refusedWithoutTrace(file, () => planner.remember(input as never), expected);
-    },
-  );
+  it.each(unjsonable())("refuses %s in the data, with rule and path", async (_, value, rule) => {
+    const { file, planner } = await openTeam();
+    const expected = { code: "invalid_memory", path: /^data\.list\[1\]/, rule } as const;
+    const input = { content: "x", data: { list: ["ok", value] } };
+    await refusedWithoutTrace(file, () => planner.remember(input as never), expected);
+  });
 
   it.each([undefined, null, 42, "text", true, () => 1, Symbol("s"), 10n, new Date(0), new Map()])(
-    "that is no object at all is refused: %s",
+    "refuses an input that is not an object: %s",
     async (input) => {
       const { file, planner } = await openTeam();
       const expected = { code: "invalid_memory" } as const;
@@ -72,7 +69,7 @@ describe("a memory", () => {
     },
   );
 
-  it("with several things wrong is told all of them at once", async () => {
+  it("reports every violation at once", async () => {
     const { planner } = await openTeam();
     const input = { content: "", type: "No Slug", confidence: 2, tags: [1], unknown: true };
     const error = await refused(() => planner.remember(input as never), { code: "invalid_memory" });
@@ -106,13 +103,13 @@ describe("a memory", () => {
     ["refs[0]", { content: "x", refs: ["mem_1"] }, "format"],
     ["confidence", { content: "x", confidence: -0.1 }, "min_value"],
     ["validFrom", { content: "x", validFrom: 1.5 }, "type"],
-  ])("over the limit or out of form at %s is refused", async (path, input, rule) => {
+  ])("refuses a value over the limit or of the wrong format at %s", async (path, input, rule) => {
     const { file, planner } = await openTeam();
     const expected = { code: "invalid_memory", path, rule } as const;
     await refusedWithoutTrace(file, () => planner.remember(input as never), expected);
   });
 
-  it("larger than its limit in bytes is refused, naming the limit, the size and the option", async () => {
+  it("refuses a memory over the size limit, naming the limit, the size and the option", async () => {
     const { file, planner } = await openTeam({ limits: { memoryBytes: 2_000 } });
     const input = { content: "fits", data: { much: "x".repeat(2_000) } };
     const expected = { code: "limit_exceeded", hint: /memoryBytes/ } as const;
@@ -121,7 +118,7 @@ describe("a memory", () => {
     expect(error.details["actual"]).toBeGreaterThan(2_000);
   });
 
-  it("that refers to something that does not exist is refused, naming both", async () => {
+  it("refuses a reference or relation to an unknown memory, and names it", async () => {
     const { file, planner } = await openTeam();
     for (const input of [
       { content: "x", refs: [MISSING] },
@@ -133,7 +130,7 @@ describe("a memory", () => {
     }
   });
 
-  it("that refers to a record of another workspace is refused: it does not exist here", async () => {
+  it("refuses a reference to a record of another workspace, as if it did not exist", async () => {
     const { file, hub, planner } = await openTeam();
     await using elsewhere = await openHub(`sqlite:${file}`, { workspace: "elsewhere" });
     const stranger = await elsewhere.agent("stranger", { role: "x" });
@@ -144,7 +141,7 @@ describe("a memory", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("whose id was used for something else is refused; the same again is the same record", async () => {
+  it("refuses an id with different content, and returns the original record for the same content", async () => {
     const { file, planner } = await openTeam();
     const id = "mem_01900000-0000-7000-8000-000000000002";
     const first = await planner.remember({ id, content: "said once" });
@@ -154,14 +151,14 @@ describe("a memory", () => {
   });
 });
 
-describe("many memories at once", () => {
-  it("with one bad among them are refused as a whole, the bad one named", async () => {
+describe("a batch of memories", () => {
+  it("is refused as a whole when one memory is invalid, and names it", async () => {
     const { file, planner } = await openTeam();
     const act = () => planner.remember([{ content: "good" }, { content: "" }, { content: "good" }]);
     await refusedWithoutTrace(file, act, { code: "invalid_memory", path: "[1].content" });
   });
 
-  it("of which one refers to a later one are refused as a whole; to an earlier one is fine", async () => {
+  it("is refused as a whole when a memory refers to a later one, but not to an earlier one", async () => {
     const { file, planner } = await openTeam();
     const later = "mem_01900000-0000-7000-8000-000000000003";
     const pointing = { content: "first", refs: [later] };
@@ -175,7 +172,7 @@ describe("many memories at once", () => {
     expect(await planner.remember([pointed, pointing])).toHaveLength(2);
   });
 
-  it("with the same id twice are refused as a whole", async () => {
+  it("is refused as a whole when two memories have the same id", async () => {
     const { file, planner } = await openTeam();
     const id = "mem_01900000-0000-7000-8000-000000000004";
     const act = () =>
@@ -186,7 +183,7 @@ describe("many memories at once", () => {
     await refusedWithoutTrace(file, act, { code: "id_conflict", path: "id" });
   });
 
-  it("of which a neighbour in the same commit is bad suffer nothing", async () => {
+  it("does not affect other writes of the same commit when it is refused", async () => {
     const { planner } = await openTeam();
     const [good, bad, dangling, alsoGood] = await Promise.allSettled([
       planner.remember({ content: "good" }),
@@ -204,7 +201,7 @@ describe("many memories at once", () => {
     expect(contents.sort()).toEqual(["also good", "good"]);
   });
 
-  it("none at all, or more than the limit, are refused", async () => {
+  it("is refused when it is empty or over the limit", async () => {
     const { file, planner } = await openTeam({ limits: { appendBatch: 3 } });
     await refusedWithoutTrace(file, () => planner.remember([]), { code: "invalid_input" });
     const four = Array.from({ length: 4 }, () => ({ content: "x" }));

@@ -1,4 +1,7 @@
-/** Addresses of databases that are no good: refused before anything is asked, and never repeated. */
+/**
+ * Invalid PostgreSQL addresses and unreachable servers: opening is refused, and no error contains
+ * the password.
+ */
 import { createServer } from "node:net";
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
@@ -7,7 +10,7 @@ import { refused } from "../support/refusal.ts";
 
 const SECRET = "s3cr3t";
 
-/** Opening is refused, and nothing of the password shows, however closely one looks. */
+/** Expects opening to be refused, and the error to contain the password nowhere. */
 async function refusedQuietly(address: string, code: ErrorCode, path: string | RegExp) {
   const error = await refused(() => openHub(address), { code, path });
   const everything = JSON.stringify(error) + inspect(error, { depth: 9, showHidden: true });
@@ -17,15 +20,21 @@ async function refusedQuietly(address: string, code: ErrorCode, path: string | R
 
 describe("a PostgreSQL address", () => {
   it.for([
-    ["without anything", "postgres:"],
-    ["without a host's slashes", `postgres:planner:${SECRET}@db.example.com/baton`],
-    ["with a port that is none", `postgres://planner:${SECRET}@db.example.com:99999/baton`],
-    ["with a password that breaks the URL", `postgres://planner:${SECRET}/x@db.example.com/baton`],
-    ["with digits before the break", `postgres://planner:123/${SECRET}@db.example.com/baton`],
-    ["with a broken escape in the password", `postgres://planner:${SECRET}%zz@db/baton`],
-    ["with a broken escape in the database", `postgres://planner:${SECRET}@db/bat%on`],
-    ["with a space for a host", `postgresql://planner:${SECRET}@a b/baton`],
-  ])("%s is refused", async ([, address]) => {
+    ["without a host", "postgres:"],
+    ["without slashes before the host", `postgres:planner:${SECRET}@db.example.com/baton`],
+    ["with an invalid port", `postgres://planner:${SECRET}@db.example.com:99999/baton`],
+    [
+      "with an unescaped slash in the password",
+      `postgres://planner:${SECRET}/x@db.example.com/baton`,
+    ],
+    [
+      "with digits before an unescaped slash",
+      `postgres://planner:123/${SECRET}@db.example.com/baton`,
+    ],
+    ["with an invalid escape in the password", `postgres://planner:${SECRET}%zz@db/baton`],
+    ["with an invalid escape in the database", `postgres://planner:${SECRET}@db/bat%on`],
+    ["with a space in the host", `postgresql://planner:${SECRET}@a b/baton`],
+  ])("is refused %s", async ([, address]) => {
     await refusedQuietly(address as string, "invalid_input", "address");
   });
 
@@ -44,7 +53,7 @@ describe("a PostgreSQL address", () => {
     ["pool", "101"],
     ["pgbouncer", "yes"],
     ["pgbouncer", ""],
-  ])("with %s=%s is refused", async ([name, value]) => {
+  ])("is refused with %s=%s", async ([name, value]) => {
     const address = new URL(`postgres://planner:${SECRET}@db.example.com/baton`);
     address.searchParams.set(name as string, value as string);
     const error = await refusedQuietly(address.href, "invalid_input", name as string);
@@ -52,9 +61,9 @@ describe("a PostgreSQL address", () => {
   });
 });
 
-describe.concurrent("a server that cannot be reached", () => {
-  it("because nobody listens there: store_unavailable, naming host and port", async () => {
-    // Bound here, so that no other process listens on the port, at the other address either.
+describe.concurrent("an unreachable PostgreSQL server", () => {
+  it("is reported as store_unavailable with host and port when nothing listens there", async () => {
+    // Bound at 127.0.0.1, so that no other process listens on the port at 127.0.0.2.
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(0, "127.0.0.1", resolve));
     using _ = { [Symbol.dispose]: () => void taken.close() };
@@ -65,12 +74,12 @@ describe.concurrent("a server that cannot be reached", () => {
     expect(error.retryable).toBe(true);
   });
 
-  it("because there is no such host: store_unavailable", async () => {
+  it("is reported as store_unavailable when the host does not exist", async () => {
     const address = `postgres://planner:${SECRET}@no-such-host.invalid/baton`;
     await refusedQuietly(address, "store_unavailable", /no-such-host/);
   });
 
-  it("because it is no PostgreSQL: store_unavailable", async () => {
+  it("is reported as store_unavailable when it is not a PostgreSQL server", async () => {
     const server = createServer((socket) => {
       socket.on("error", () => {});
       socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");

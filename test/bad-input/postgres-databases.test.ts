@@ -1,6 +1,6 @@
 /**
- * Databases that are not what they should be, or do not let us: each is refused with a code that
- * says what to do, no password is shown, and what is there stays as it was.
+ * PostgreSQL databases that are unsuitable or deny access: each is refused with a code that says
+ * what to do, no error contains the password, and existing data does not change.
  */
 import { randomUUID } from "node:crypto";
 import { inspect } from "node:util";
@@ -12,7 +12,7 @@ import { type ExpectedRefusal, refused } from "../support/refusal.ts";
 
 const SECRET = "s3cr3t-word";
 
-/** A store that is there, and works. */
+/** A working store that the tests share. */
 let schema: TestSchema;
 
 beforeAll(async () => {
@@ -32,11 +32,11 @@ async function refusedQuietly(act: () => unknown, expected: ExpectedRefusal) {
 
 interface Visitor {
   readonly user: string;
-  /** The store's address for this user. */
+  /** Returns the store's address for this user. */
   address(name?: string): string;
 }
 
-/** A user without any rights of its own, gone with the test. */
+/** Creates a user without privileges of its own; it is dropped when the test ends. */
 async function visitor(): Promise<Visitor> {
   const user = `visitor_${randomUUID().replaceAll("-", "")}`;
   await schema.query(`create role ${user} login password '${SECRET}'`);
@@ -57,7 +57,7 @@ function addressOf(parts: { user?: string; database?: string; schema?: string })
   return url.href;
 }
 
-/** Everything that can be seen of a schema: what is in it, and in its tables. */
+/** Returns the tables and views of a schema with their rows. */
 async function contentsOf(name: string): Promise<unknown> {
   return await schema.query(
     `select relname, relkind, query_to_xml(format('select * from %I.%I', $1::text, relname), true, true, '')::text
@@ -72,33 +72,33 @@ async function expectUnchanged(name: string, act: () => Promise<unknown>): Promi
   expect(await contentsOf(name)).toEqual(before);
 }
 
-describe("who is let in", () => {
-  it("not with a wrong password: store_denied", async () => {
+describe("connecting to PostgreSQL", () => {
+  it("fails with store_denied when the password is wrong", async () => {
     const { address } = await visitor();
     const wrong = address().replace(SECRET, `${SECRET}-but-wrong`);
     await refusedQuietly(() => openHub(wrong), { code: "store_denied", hint: /password/ });
   });
 
-  it("not without a password: store_denied", async () => {
+  it("fails with store_denied without a password", async () => {
     const { address } = await visitor();
     const without = address().replace(`:${SECRET}`, "");
     await refusedQuietly(() => openHub(without), { code: "store_denied", hint: /password/ });
   });
 
-  it("not somebody who does not exist: store_denied", async () => {
+  it("fails with store_denied when the user does not exist", async () => {
     const address = addressOf({ user: "nobody_of_that_name" });
     await refusedQuietly(() => openHub(address), { code: "store_denied" });
   });
 
-  it("not to a database that does not exist: store_missing", async () => {
+  it("fails with store_missing when the database does not exist", async () => {
     const address = addressOf({ database: "no_such_database" });
     const expected = { code: "store_missing", hint: /createdb/ } as const;
     await refusedQuietly(() => openHub(address), expected);
   });
 });
 
-describe("a user without rights", () => {
-  it("to create the schema: store_denied, and there is none", async () => {
+describe("a PostgreSQL user with limited privileges", () => {
+  it("gets store_denied when it cannot create the schema, and none is created", async () => {
     const { address } = await visitor();
     const name = `t_${randomUUID().replaceAll("-", "")}`;
     await refusedQuietly(() => openHub(address(name)), { code: "store_denied", hint: /schema/ });
@@ -107,7 +107,7 @@ describe("a user without rights", () => {
     ]);
   });
 
-  it("to create schemas at all can use one that was made for it", async () => {
+  it("can use a schema that was created for it", async () => {
     const { user, address } = await visitor();
     const name = `t_${randomUUID().replaceAll("-", "")}`;
     await schema.query(`create schema ${name} authorization ${user}`);
@@ -116,14 +116,14 @@ describe("a user without rights", () => {
     expect((await agent.remember({ content: "x" })).seq).toBe(1);
   });
 
-  it("on the store: store_denied, and nothing changes", async () => {
+  it("gets store_denied without privileges on the store, and nothing changes", async () => {
     const { address } = await visitor();
     await expectUnchanged(schema.schema, () =>
       refusedQuietly(() => openHub(address()), { code: "store_denied" }),
     );
   });
 
-  it("to write to the tables: reads, and each write is store_denied", async () => {
+  it("can read with select privileges only, and gets store_denied for each write", async () => {
     const { user, address } = await visitor();
     await schema.query(
       `grant usage on schema ${schema.schema} to ${user};
@@ -140,12 +140,12 @@ describe("a user without rights", () => {
   });
 });
 
-describe("a schema that is not ours", () => {
+describe("a schema that Baton cannot use", () => {
   it.for([
-    ["with somebody's table", "create table songs (title text); insert into songs values ('x')"],
-    ["with somebody's view", "create view songs as select 1 as title"],
-    ["with tables called like ours", "create table memories (id text)"],
-  ])("%s: store_foreign, unchanged", async ([, sql]) => {
+    ["another program's table", "create table songs (title text); insert into songs values ('x')"],
+    ["another program's view", "create view songs as select 1 as title"],
+    ["a table named like one of ours", "create table memories (id text)"],
+  ])("is refused as store_foreign and not changed: %s", async ([, sql]) => {
     const name = `t_${randomUUID().replaceAll("-", "")}`;
     await schema.query(`create schema ${name}`);
     onTestFinished(async () => {
@@ -160,7 +160,7 @@ describe("a schema that is not ours", () => {
     );
   });
 
-  it("but of a newer Baton: store_too_new, naming both versions, unchanged", async () => {
+  it("is refused as store_too_new and not changed when a newer Baton wrote it", async () => {
     await using newer = testSchema();
     await (await openHub(newer.address)).close();
     await inSchema(newer.schema, "insert into baton_migrations values (99, 'future', now())");
@@ -172,7 +172,7 @@ describe("a schema that is not ours", () => {
   });
 
   it.for([1, 6])(
-    "but of a development version with %i schema steps: store_too_old, saying what to do, unchanged",
+    "is refused as store_too_old with a hint and not changed: development version of %i schema steps",
     async (version) => {
       await using older = testSchema();
       await (await openHub(older.address)).close();
@@ -190,8 +190,8 @@ describe("a schema that is not ours", () => {
   );
 });
 
-describe("a database", () => {
-  it("that knows no encoding: store_unsupported, and nothing is created", async () => {
+describe("an unsuitable database", () => {
+  it("is refused as store_unsupported when it has no encoding, and nothing is created", async () => {
     const database = `ascii_${randomUUID().replaceAll("-", "")}`;
     await schema.query(
       `create database ${database} encoding 'SQL_ASCII' locale 'C' template template0`,
@@ -210,9 +210,9 @@ describe("a database", () => {
   });
 
   it.for([
-    { name: "that is there", fresh: false },
-    { name: "that is new", fresh: true },
-  ])("$name and may only be read: store_read_only", async ({ fresh }) => {
+    { name: "an existing store", fresh: false },
+    { name: "a new store", fresh: true },
+  ])("is reported as store_read_only when it is read-only: $name", async ({ fresh }) => {
     const { user, address } = await visitor();
     await schema.query(
       `grant all on schema ${schema.schema} to ${user};
@@ -236,8 +236,8 @@ describe("a database", () => {
   });
 });
 
-describe("texts that the database could take for something else", () => {
-  it("come back as they were [MEM-1]", async () => {
+describe("texts with characters that are special in SQL", () => {
+  it("are returned unchanged [MEM-1]", async () => {
     await using hub = await openHub(schema.address, { workspace: "texts" });
     const agent = await hub.agent("ann", { role: "writer" });
     const texts = [

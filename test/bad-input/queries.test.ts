@@ -1,4 +1,4 @@
-/** Bad questions and bad options: refused with the place, never answered by accident. */
+/** Invalid queries and options: refused with the path of the invalid value. */
 import { describe, expect, it } from "vitest";
 import { openHub } from "../../src/index.ts";
 import { wrongTypes } from "../support/bad-values.ts";
@@ -8,7 +8,7 @@ import { openTeam, refusedWithoutTrace } from "../support/team.ts";
 const MISSING = "mem_01900000-0000-7000-8000-000000000000";
 const NOT_OBJECTS = [null, 42, "text", true, [], () => 1];
 
-describe("recent", () => {
+describe("memories.recent", () => {
   const GOOD = {
     agent: "coder",
     after: MISSING,
@@ -19,7 +19,7 @@ describe("recent", () => {
     type: "y",
   };
 
-  it("with a field of the wrong type is refused at that field", async () => {
+  it("refuses a field of the wrong type and names the field", async () => {
     const { planner } = await openTeam();
     const { id: after } = await planner.remember({ content: "known" });
     await planner.memories.recent({ ...GOOD, after });
@@ -40,19 +40,19 @@ describe("recent", () => {
     ["after", { after: MISSING }, "unknown_memory"],
     ["agent", { agent: "two words" }, "invalid_input"],
     ["taks", { taks: "typo" }, "invalid_input"],
-  ] as const)("with a bad %s is refused: %j", async (path, query, code) => {
+  ] as const)("refuses an invalid %s: %j", async (path, query, code) => {
     const { planner } = await openTeam();
     await refused(() => planner.memories.recent(query as never), { code, path });
   });
 
-  it.each(NOT_OBJECTS)("asked with no object is refused: %s", async (query) => {
+  it.each(NOT_OBJECTS)("refuses a query that is not an object: %s", async (query) => {
     const { planner } = await openTeam();
     await refused(() => planner.memories.recent(query as never), { code: "invalid_input" });
   });
 });
 
-describe("relations", () => {
-  it("with a bad query is refused at that field", async () => {
+describe("memories.relations", () => {
+  it("refuses an invalid query and names the field", async () => {
     const { planner } = await openTeam();
     const { id } = await planner.remember({ content: "x" });
     const good = { at: 1, direction: "in", kinds: ["supports"], limit: 3 };
@@ -74,7 +74,7 @@ describe("relations", () => {
     }
   });
 
-  it("and read of an id that is none, or that nothing has, are refused", async () => {
+  it("refuses an invalid or unknown id, as do read and pin", async () => {
     const { file, planner } = await openTeam();
     for (const id of [
       "",
@@ -86,7 +86,7 @@ describe("relations", () => {
       "env_01900000-0000-7000-8000-000000000000",
     ]) {
       const expected = { code: "invalid_input", path: "id" } as const;
-      // Envelopes can be read: this one does not exist.
+      // Envelopes can be read too, but this one does not exist.
       const isEnvelope = typeof id === "string" && id.startsWith("env_");
       const onReading = isEnvelope ? ({ code: "unknown_envelope", path: "id" } as const) : expected;
       await refused(() => planner.memories.read(id as never), onReading);
@@ -101,8 +101,8 @@ describe("relations", () => {
   });
 });
 
-describe("catch-up", () => {
-  it("with a bad query is refused at that field", async () => {
+describe("catchUp", () => {
+  it("refuses an invalid query and names the field", async () => {
     const { planner } = await openTeam();
     const good = { agent: "coder", limit: 3, session: "s", tag: "t", task: "x", tokens: 500 };
     await planner.catchUp(good);
@@ -118,8 +118,8 @@ describe("catch-up", () => {
   });
 });
 
-describe("waiting", () => {
-  it("with a bad query is refused at that field", async () => {
+describe("deliveries.waiting", () => {
+  it("refuses an invalid query and names the field", async () => {
     const { planner } = await openTeam();
     const good = { limit: 3, task: "x" };
     await planner.deliveries.waiting(good);
@@ -163,7 +163,7 @@ describe("resume", () => {
     [undefined],
     [{}],
     [Symbol("s")],
-  ])("of what is no handle is refused: %s", async (handle) => {
+  ])("refuses an invalid handle: %s", async (handle) => {
     const { file, coder } = await openTeam();
     await refusedWithoutTrace(file, () => coder.resume(handle as never), {
       code: "invalid_input",
@@ -173,14 +173,14 @@ describe("resume", () => {
   });
 });
 
-describe("the hub's own questions", () => {
+describe("invalid arguments", () => {
   it.each([
     ["tasks.line", 42],
     ["tasks.line", {}],
     ["tasks.line", null],
     ["deliveries.attempts", {}],
     ["deliveries.attempts", Symbol("s")],
-  ] as const)("%s(%s) is refused with the argument's name", async (question, argument) => {
+  ] as const)("are refused: %s(%s)", async (question, argument) => {
     const { hub } = await openTeam();
     const ask = question === "tasks.line" ? hub.tasks.line : hub.deliveries.attempts;
     await refused(() => ask(argument as never), { code: "invalid_input" });
@@ -192,15 +192,12 @@ describe("the hub's own questions", () => {
     [0, 1.5],
     ["x", 10],
     [0, {}],
-  ])(
-    "events.list({ after: %s, limit: %s }) is refused with the argument's name",
-    async (after, limit) => {
-      const { hub } = await openTeam();
-      await refused(() => hub.events.list({ after: after as never, limit: limit as never }), {
-        code: limit === 1_001 ? "limit_exceeded" : "invalid_input",
-      });
-    },
-  );
+  ])("are refused: events.list({ after: %s, limit: %s })", async (after, limit) => {
+    const { hub } = await openTeam();
+    await refused(() => hub.events.list({ after: after as never, limit: limit as never }), {
+      code: limit === 1_001 ? "limit_exceeded" : "invalid_input",
+    });
+  });
 
   it.each([
     [{ task: 42 }],
@@ -210,13 +207,13 @@ describe("the hub's own questions", () => {
     [{ wait: "yes" }],
     [{ wait: true, signal: "stop" }],
     [{ wait: true, signal: {} }],
-  ])("accept(%j) is refused with the argument's name", async (which) => {
+  ])("are refused: accept(%j)", async (which) => {
     const { coder } = await openTeam();
     await refused(() => coder.accept(which as never), { code: "invalid_input" });
   });
 
   it.each([[null], [{ task: {} }], [{ wait: "no", task: 42 }]])(
-    "inbox(%j) is refused with the argument's name",
+    "are refused: inbox(%j)",
     async (options) => {
       const { coder } = await openTeam();
       const inbox = coder.inbox({ ...(options as object), signal: AbortSignal.timeout(20_000) });
@@ -238,7 +235,7 @@ describe("limits", () => {
     ["pageSize", Number.POSITIVE_INFINITY],
     ["storeBytes", 1.5],
     ["storeBites", 1_000],
-  ])("with %s = %s are refused at it, before anything is opened", async (name, value) => {
+  ])("with %s = %s are refused before the store is opened", async (name, value) => {
     const limits = { [name]: value } as never;
     const expected = { code: "invalid_input", path: `limits.${name}` } as const;
     await refused(() => openHub("memory:", { limits }), expected);
@@ -246,11 +243,11 @@ describe("limits", () => {
   });
 
   it.each([
-    ["null", null],
-    ["a number", 42],
-    ["a negative size", { storeBytes: -1 }],
-    ["a name from Object.prototype", { toString: 5 }],
-  ])("that are %s are refused", async (_, limits) => {
+    ["are null", null],
+    ["are a number", 42],
+    ["have a negative size", { storeBytes: -1 }],
+    ["have a name from Object.prototype", { toString: 5 }],
+  ])("that %s are refused", async (_, limits) => {
     await refused(() => openHub("memory:", { limits: limits as never }), {
       code: "invalid_input",
       path: /^limits/,

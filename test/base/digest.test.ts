@@ -1,6 +1,6 @@
 /**
- * Canonical JSON: the same value gives the same text, whoever writes it down (RFC 8785), and what
- * two readers could take differently is refused.
+ * Canonical JSON (RFC 8785): equal values give the same text, and values that two readers could
+ * interpret differently are refused.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -12,13 +12,13 @@ import { runs } from "../support/runs.ts";
 const canonical = (value: unknown): string => canonicalJson(value, "invalid_input");
 
 describe("canonical JSON", () => {
-  it("sorts keys by UTF-16 code units, numbers among them as text", () => {
+  it("sorts keys by UTF-16 code units, numeric keys included", () => {
     expect(canonical({ b: 1, a: 2, "10": 3, "9": 4, "": 5, B: 6 })).toBe(
       '{"":5,"10":3,"9":4,"B":6,"a":2,"b":1}',
     );
   });
 
-  it("sorts as RFC 8785, section 3.2.3, does", () => {
+  it("sorts the example of RFC 8785, section 3.2.3", () => {
     const value = {
       "\u20ac": "Euro Sign",
       "\r": "Carriage Return",
@@ -41,7 +41,7 @@ describe("canonical JSON", () => {
     expect(canonical(value).startsWith('{"\\r":"Carriage Return","1":"One",')).toBe(true);
   });
 
-  it("writes RFC 8785's own example as it does", () => {
+  it("writes the example of RFC 8785", () => {
     const value = {
       numbers: [Number("333333333.33333329"), 4.5, 2e-3, 0.000000000000000000000000001],
       string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
@@ -81,22 +81,22 @@ describe("canonical JSON", () => {
     ['"\\/', '"\\"\\\\/"'],
     ["\\u0041", '"\\\\u0041"'],
     ["Grüße 你好 🎉", '"Grüße 你好 🎉"'],
-  ])("escapes %j as the RFC does", (value, text) => {
+  ])("escapes %j as RFC 8785 does", (value, text) => {
     expect(canonical(value)).toBe(text);
     expect(canonical({ z: value, a: value })).toBe(`{"a":${text},"z":${text}}`);
   });
 
-  it("leaves out keys without a value, and takes objects without a prototype", () => {
+  it("omits keys without a value, and accepts objects without a prototype", () => {
     const bare = Object.assign(Object.create(null), { b: 1, a: undefined }) as object;
     expect(canonical({ z: undefined, a: bare })).toBe('{"a":{"b":1}}');
   });
 
-  it("takes the same object twice, if it does not contain itself", () => {
+  it("accepts an object that occurs twice", () => {
     const shared = { x: 1 };
     expect(canonical([shared, shared])).toBe('[{"x":1},{"x":1}]');
   });
 
-  it("parsed again is what was written, and the text of that is the same text", () => {
+  it("gives the same value and the same text after parsing", () => {
     const json = fc.jsonValue({ noUnicodeString: false, maxDepth: 6 }).filter(isCarried);
     fc.assert(
       fc.property(json, (value) => {
@@ -108,7 +108,7 @@ describe("canonical JSON", () => {
     );
   });
 
-  it("does not depend on the order in which keys were written", () => {
+  it("does not depend on the order of keys", () => {
     const json = fc.jsonValue({ maxDepth: 5 }).filter(isCarried);
     fc.assert(
       fc.property(json, fc.infiniteStream(fc.nat()), (value, numbers) => {
@@ -121,11 +121,11 @@ describe("canonical JSON", () => {
   });
 });
 
-describe("what has no canonical form is refused, with its place", () => {
+describe("values without a canonical form", () => {
   const circular: Record<string, unknown> = { name: "loop" };
   circular["self"] = { inner: [circular] };
 
-  // Each alone, and in front of or behind keys that are out of order: both ways of writing.
+  // Each value between sorted and between unsorted keys, which are written in different ways.
   const wrappings = [
     (value: unknown) => ({ data: { list: ["ok", value] } }),
     (value: unknown) => ({ zeta: 1, data: { list: ["ok", value] }, alpha: 2 }),
@@ -152,35 +152,35 @@ describe("what has no canonical form is refused, with its place", () => {
     ["NUL", "a\0b", "no_nul"],
     ["a lone high surrogate", "a\ud800", "well_formed"],
     ["a lone low surrogate", "\udc00a", "well_formed"],
-  ])("%s", (_, value, rule) => {
+  ])("are refused with their path: %s", (_, value, rule) => {
     for (const wrap of wrappings) expectFault(wrap(value), { rule, path: "data.list[1]" });
   });
 
-  it("NUL and lone surrogates in keys", () => {
+  it("are refused with NUL or lone surrogates in keys", () => {
     expectFault({ data: { "a\0": 1 } }, { rule: "no_nul", path: "data.a\0" });
     expectFault({ data: { "\ud800": 1 } }, { rule: "well_formed", path: "data.\ud800" });
   });
 
-  it("a key named __proto__, which a reader could take for something else", () => {
+  it("are refused with a key named __proto__", () => {
     const value = JSON.parse('{"data":{"__proto__":{"admin":true}}}') as unknown;
     expectFault(value, { rule: "reserved_key", path: "data.__proto__" });
   });
 
-  it("a value that contains itself", () => {
+  it("are refused when they contain themselves", () => {
     expectFault(circular, { rule: "circular", path: "self.inner[0]" });
     const list: unknown[] = [];
     list.push(list);
     expectFault({ list }, { rule: "circular", path: "list[0]" });
   });
 
-  it("more than 32 levels, and not 32", () => {
+  it("are refused with more than 32 levels, but not with 32", () => {
     const nested = (levels: number): unknown => (levels === 0 ? "x" : [nested(levels - 1)]);
     expect(canonical(nested(32))).toBe(`${"[".repeat(32)}"x"${"]".repeat(32)}`);
     expectFault(nested(33), { rule: "json_depth", path: "[0]".repeat(32) });
     expectFault(nested(5_000), { rule: "json_depth", path: "[0]".repeat(32) });
   });
 
-  it("a list with holes: another reader would see null where nobody wrote anything", () => {
+  it("are refused with holes in a list, which other readers would see as null", () => {
     const holes = ["ok", "", "end"];
     delete holes[1];
     expectFault({ holes }, { rule: "json", path: "holes[1]" });
@@ -202,7 +202,10 @@ function expectFault(value: unknown, fault: { rule: string; path: string }): voi
   expect(error.violations).toEqual([expect.objectContaining(fault)]);
 }
 
-/** Without what is refused: NUL, lone surrogates, large integers, __proto__. */
+/**
+ * Returns whether the value has a canonical form: no NUL, lone surrogates, large integers or
+ * __proto__.
+ */
 function isCarried(value: unknown): boolean {
   try {
     canonical(value);

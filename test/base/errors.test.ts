@@ -1,19 +1,19 @@
-/** Errors: one type, one table of codes, one form on the wire. */
+/** Errors: one class, one table of codes, one JSON form. */
 import { describe, expect, it } from "vitest";
 import { BatonError, ERROR_CODES, type ErrorCode, isBatonError } from "../../src/index.ts";
 import { openFresh, refusal } from "../support/hub/support.ts";
 
 const codes = Object.entries(ERROR_CODES);
 
-describe("the table of errors", () => {
-  it("gives every code a meaning of its own, in one sentence", () => {
+describe("the error table", () => {
+  it("gives every code its own meaning, in one sentence", () => {
     const meanings = codes.map(([, { meaning }]) => meaning);
     expect(new Set(meanings).size).toBe(codes.length);
     for (const meaning of meanings) expect(meaning).toMatch(/^[A-Z].+\.$/);
     for (const [code] of codes) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
   });
 
-  it("maps every code to answers that mean failure at every door", () => {
+  it("maps every code to a failure in HTTP, JSON-RPC and the command line", () => {
     for (const [code, { http, jsonRpc, exit }] of codes) {
       expect(http, code).toBeGreaterThanOrEqual(400);
       expect(http, code).toBeLessThan(600);
@@ -24,7 +24,7 @@ describe("the table of errors", () => {
     }
   });
 
-  it("calls retryable only what is not the caller's doing", () => {
+  it("marks as retryable only errors that the caller did not cause", () => {
     const retryable = codes.filter(([, facts]) => facts.retryable);
     expect(retryable.map(([code]) => code)).toEqual([
       "channel_paused",
@@ -38,8 +38,8 @@ describe("the table of errors", () => {
       "embedder_unavailable",
       "summarizer_unavailable",
     ]);
-    // What passes on the callers' side: a pause, a receiver with too much to do, a caller in a hurry.
-    // The rest is the hub's side.
+    // Temporary conditions outside the hub: a paused channel, a full inbox, too many calls. The
+    // others are on the hub's side.
     const others = ["channel_paused", "inbox_full", "rate_limited"];
     for (const [code, { http }] of retryable) {
       expect(http >= 500, code).toBe(!others.includes(code));
@@ -48,39 +48,36 @@ describe("the table of errors", () => {
 });
 
 describe("an error", () => {
-  it.each(codes.map(([code]) => code as ErrorCode))(
-    "of code %s has one form on the wire",
-    (code) => {
-      const violation = {
-        path: "a[0].b",
-        rule: "type",
-        message: "a[0].b: is not",
-        hint: "Write it.",
-      };
-      const init = { message: "No.", hint: "Do.", violations: [violation], details: { n: 1 } };
-      const error = new BatonError(code, { ...init, cause: new Error("under it") });
-      expect(JSON.parse(JSON.stringify(error))).toEqual({
-        code,
-        message: "No.",
-        path: "a[0].b",
-        hint: "Do.",
-        retryable: ERROR_CODES[code].retryable,
-        violations: [violation],
-        details: { n: 1 },
-      });
-      expect(isBatonError(error)).toBe(true);
-      expect(error.cause).toMatchObject({ message: "under it" });
-      expect(error.name).toBe("BatonError");
-    },
-  );
+  it.each(codes.map(([code]) => code as ErrorCode))("of code %s has one JSON form", (code) => {
+    const violation = {
+      path: "a[0].b",
+      rule: "type",
+      message: "a[0].b: is not",
+      hint: "Write it.",
+    };
+    const init = { message: "No.", hint: "Do.", violations: [violation], details: { n: 1 } };
+    const error = new BatonError(code, { ...init, cause: new Error("under it") });
+    expect(JSON.parse(JSON.stringify(error))).toEqual({
+      code,
+      message: "No.",
+      path: "a[0].b",
+      hint: "Do.",
+      retryable: ERROR_CODES[code].retryable,
+      violations: [violation],
+      details: { n: 1 },
+    });
+    expect(isBatonError(error)).toBe(true);
+    expect(error.cause).toMatchObject({ message: "under it" });
+    expect(error.name).toBe("BatonError");
+  });
 
-  it("is told from any other", () => {
+  it("is not confused with other values by isBatonError", () => {
     for (const other of [new Error("x"), { code: "store_busy" }, undefined, "store_busy"]) {
       expect(isBatonError(other)).toBe(false);
     }
   });
 
-  it("after closing says that the hub was closed", async () => {
+  it("is store_closed after the hub was closed", async () => {
     for (const store of ["sqlite", "memory"] as const) {
       const hub = await openFresh(store);
       const scout = await hub.agent("scout", {});
@@ -94,7 +91,7 @@ describe("an error", () => {
     }
   });
 
-  it("for a limit names it, what it is and what was asked", async () => {
+  it("about a limit names the limit, its value and the actual value", async () => {
     const hub = await openFresh("memory", { limits: { appendBatch: 2, memoryBytes: 1_000 } });
     const scout = await hub.agent("scout", {});
     const many = Array(3).fill({ content: "x" });

@@ -1,10 +1,12 @@
-/** Optional packages that are not installed. scripts/check-package.ts checks the same on an installed package. */
+/**
+ * Loading of optional packages. scripts/check-package.ts checks the same in an installed package.
+ */
 import { describe, expect, it } from "vitest";
 import { loadOptional } from "../../src/base/optional-package.ts";
 
 const options = { neededFor: "A PostgreSQL store" };
 
-/** What Node throws for an import of `name`. */
+/** Returns the error that Node throws for an import of `name`. */
 const notFound = (name: string): Error =>
   Object.assign(new Error(`Cannot find package '${name}' imported from /app/open.js`), {
     code: "ERR_MODULE_NOT_FOUND",
@@ -16,7 +18,7 @@ describe("an optional package", () => {
     expect(loaded.Client).toBeTypeOf("function");
   });
 
-  it("is named with the command that installs it when it is missing", async () => {
+  it("is reported with the command that installs it when it is missing", async () => {
     const cause = notFound("pg");
     await expect(loadOptional("pg", () => Promise.reject(cause), options)).rejects.toMatchObject({
       code: "dependency_missing",
@@ -29,7 +31,7 @@ describe("an optional package", () => {
   });
 
   it.each([notFound("pg-types"), new SyntaxError("Unexpected token")])(
-    "that fails to load for another reason throws that error: %s",
+    "throws the original error when it fails to load for another reason: %s",
     async (error) => {
       await expect(loadOptional("pg", () => Promise.reject(error), options)).rejects.toBe(error);
     },

@@ -1,4 +1,4 @@
-/** The command line in tests, on a store in a folder of the test's own. */
+/** Helpers that run the command line on a store in a temporary folder. */
 import { Readable } from "node:stream";
 import { vi } from "vitest";
 import { dispatch } from "../../src/cli/dispatch.ts";
@@ -8,17 +8,19 @@ import { BATON } from "../support/build/place.ts";
 import { type Run, type RunOptions, runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** The command line as it is published (test/support/build). */
+/** Runs the published build of the command line (test/support/build) in a child process. */
 export function baton(args: readonly string[], options: RunOptions = {}): Promise<Run> {
   return runScript(BATON, args, options);
 }
 
-/** The same from the sources: for what depends on where it runs from. */
+/** Runs the command line from the sources, for behaviour that depends on where it is installed. */
 export function batonFromSources(args: readonly string[], options: RunOptions = {}): Promise<Run> {
   return runScript("src/cli/main.ts", args, options);
 }
 
-/** Variables that the test runner or its user may have set; commands in tests run without them. */
+/**
+ * Environment variables that the test runner or its user may have set; commands run without them.
+ */
 const INHERITED = [
   ...["BATON_STORE", "BATON_TOKEN", "NO_COLOR", "FORCE_COLOR"],
   ...["CLAUDE_CONFIG_DIR", "CODEX_HOME"],
@@ -33,9 +35,9 @@ interface InProcessOptions {
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command in the test's own process, ten times as fast as in one of its own. Calls run one after the
- * other, because they share this process's input, output and environment. json.test.ts runs each command as
- * a process too.
+ * Runs a command in the test's own process, which is ten times as fast as a child process. Calls
+ * run one after the other, because they share this process's input, output and environment.
+ * json.test.ts also runs each command as a child process.
  */
 export function batonInProcess(
   words: readonly string[],
@@ -86,9 +88,9 @@ function setVariable(name: string, value: string | undefined): () => void {
 export interface TestStore extends Disposable {
   readonly file: string;
   readonly address: string;
-  /** Runs a command on this store, in the test's own process: see `batonInProcess`. */
+  /** Runs a command on this store in the test's own process; see `batonInProcess`. */
   baton(...words: string[]): Promise<Run>;
-  /** The same in a process of its own. */
+  /** Runs a command on this store in a child process. */
   process(...words: string[]): Promise<Run>;
   open(): Promise<Hub>;
 }
@@ -108,7 +110,10 @@ export function testStore(): TestStore {
   };
 }
 
-/** A planner that handed one task to a coder, who has not looked yet. */
+/**
+ * Registers a planner and a coder; the planner hands over one task, which the coder has not
+ * claimed.
+ */
 export async function withHandoff(store: TestStore): Promise<void> {
   await using hub = await store.open();
   const planner = await hub.agent("planner", { role: "planner", aliases: ["plan-bot"] });
@@ -125,7 +130,7 @@ export async function withHandoff(store: TestStore): Promise<void> {
   });
 }
 
-/** A sender, two coders and a person, and a channel. */
+/** Registers a sender, two coders and a person, and creates a channel. */
 export async function team(store: TestStore): Promise<void> {
   await using hub = await store.open();
   await hub.agent("ada", { role: "planner" });

@@ -1,4 +1,4 @@
-/** Context from the command line: previews, lint, views, primers, levels and profiles, as people see them. */
+/** Context on the command line: previews, lint, views, primers, detail levels and profiles. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ async function data<T>(store: TestStore, ...args: string[]): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-/** A team whose planner remembers a decision, which is pinned, a plan, and much that is less important. */
+/** Creates a team whose planner has a pinned decision, a plan and six long findings. */
 async function withMemories(store: TestStore): Promise<{ decision: string; plan: string }> {
   await team(store);
   await using hub = await store.open();
@@ -42,7 +42,7 @@ async function accepted(store: TestStore, draft: Partial<Draft> = {}): Promise<s
 }
 
 describe("baton handoff send --preview", () => {
-  it("shows what goes, what stays out and why, as a bar and a list; and sends nothing [CTX-4]", async () => {
+  it("shows what is sent, what is left out and why, and sends nothing [CTX-4]", async () => {
     using store = testStore();
     const { decision, plan } = await withMemories(store);
     const { code, stdout, stderr } = await store.baton(
@@ -68,7 +68,7 @@ describe("baton handoff send --preview", () => {
     expect(await hub.tasks.line("auth")).toEqual([]);
   });
 
-  it("is coloured on a terminal, and complete as JSON [CTX-4]", async () => {
+  it("has colours with FORCE_COLOR, and includes view and lint in --json [CTX-4]", async () => {
     using store = testStore();
     await withMemories(store);
     const env = { BATON_STORE: store.address, FORCE_COLOR: "1" };
@@ -85,7 +85,7 @@ describe("baton handoff send --preview", () => {
     expect(shown.lint).toMatchObject({ ok: true, findings: [{ rule: "no_next_step" }, {}] });
   });
 
-  it("of work that is handed on leaves it as it is [CTX-4]", async () => {
+  it("keeps the work of --continue open [CTX-4]", async () => {
     using store = testStore();
     await withMemories(store);
     const handle = await accepted(store);
@@ -98,7 +98,7 @@ describe("baton handoff send --preview", () => {
     expect(state).toBe("ready");
   });
 
-  it("tells what was superseded, what is missing, also of work that is handed on [CTX-8 CTX-9]", async () => {
+  it("reports superseded and missing references of handed-on work [CTX-8 CTX-9]", async () => {
     using store = testStore();
     const { plan } = await withMemories(store);
     await using hub = await store.open();
@@ -125,7 +125,7 @@ describe("baton handoff send --preview", () => {
     expect(sent.stdout).toContain(`Missing: ${missing}`);
   });
 
-  it("names what must travel and does not fit [CTX-2]", async () => {
+  it("lists what the view must include when the budget is too small [CTX-2]", async () => {
     using store = testStore();
     await withMemories(store);
     const { code, stderr } = await store.baton(...SEND, "--budget", "20", "--preview");
@@ -137,7 +137,7 @@ describe("baton handoff send --preview", () => {
 });
 
 describe("baton handoff send", () => {
-  it("takes references with a level, a summary, or that may be missing, and criteria [CTX-6]", async () => {
+  it("accepts references with level and summary, optional ones, criteria [CTX-6]", async () => {
     using store = testStore();
     const { decision, plan } = await withMemories(store);
     const missing = "mem_00000000-0000-7000-8000-000000000000";
@@ -158,7 +158,7 @@ describe("baton handoff send", () => {
     expect(wrong.stderr).toContain("@reference|summary|detail|full");
   });
 
-  it("takes a constraint off the line, with a reason [ENV-10]", async () => {
+  it("releases a constraint, and requires a reason [ENV-10]", async () => {
     using store = testStore();
     await team(store);
     const first = ["--constraint", "Keep the fixtures"];
@@ -183,7 +183,7 @@ describe("baton handoff send", () => {
 });
 
 describe("baton pin", () => {
-  it("shows what is pinned, pins a memory, and takes the pin off [CTX-1]", async () => {
+  it("lists pins, pins a memory, and unpins it with --off [CTX-1]", async () => {
     using store = testStore();
     const { decision, plan } = await withMemories(store);
     const list = async (...args: string[]) =>
@@ -199,7 +199,7 @@ describe("baton pin", () => {
 });
 
 describe("baton agent add", () => {
-  it("takes model and window, which the budget of a view comes from [CTX-2]", async () => {
+  it("stores model and context window, which set the budget of a view [CTX-2]", async () => {
     using store = testStore();
     await team(store);
     await store.baton("agent", "add", "ben", "--model", "gpt-4o", "--window", "10000");
@@ -210,7 +210,7 @@ describe("baton agent add", () => {
 });
 
 describe("baton lint", () => {
-  it("finds fault with what would be sent, with options for hints, and exits so [ENV-12]", async () => {
+  it("reports findings with hints that name options, and fails on a secret [ENV-12]", async () => {
     using store = testStore();
     await team(store);
     const poor = await store.baton("lint", "Fix it", "--as", "ada", "--to", "ben");
@@ -233,7 +233,7 @@ describe("baton lint", () => {
     expect(bad.stdout).not.toContain(secret);
   });
 
-  it("points to the decision that is said again, and has no fault to find in the rest [ENV-12]", async () => {
+  it("names the decision that a draft repeats, and passes a good draft [ENV-12]", async () => {
     using store = testStore();
     const { decision } = await withMemories(store);
     const words = [
@@ -256,7 +256,7 @@ describe("baton lint", () => {
     });
   });
 
-  it("looks at what was sent, by its delivery or envelope [ENV-12]", async () => {
+  it("lints a sent handoff by its delivery or envelope [ENV-12]", async () => {
     using store = testStore();
     await team(store);
     const { deliveries, envelope } = await data<{
@@ -269,7 +269,7 @@ describe("baton lint", () => {
     }
   });
 
-  it("shows and sets the rules; a binding one stops a handoff [ENV-12]", async () => {
+  it("shows and sets the rules; a rule set to refuse stops a handoff [ENV-12]", async () => {
     using store = testStore();
     await team(store);
     const before = await store.baton("lint", "--rules");
@@ -290,7 +290,7 @@ describe("baton lint", () => {
     expect(await data<object>(store, "lint", "--rules")).toMatchObject({ secret: "warn" });
   });
 
-  it("says who must be named, and what it does not understand, before it opens a store", async () => {
+  it("reports a missing or an extra argument before it opens a store", async () => {
     using store = testStore();
     const noAgent = await store.baton("lint", "Fix it");
     expect(noAgent.stderr).toContain("baton lint needs --as");
@@ -302,7 +302,7 @@ describe("baton lint", () => {
 });
 
 describe("baton view", () => {
-  it("composes what a holder sees, and shows others what was seen [CTX-1 CTX-4]", async () => {
+  it("composes a view by handle, and shows the stored one by delivery [CTX-1 CTX-4]", async () => {
     using store = testStore();
     const { decision } = await withMemories(store);
     const handle = await accepted(store, { next: ["Look"] });
@@ -326,7 +326,7 @@ describe("baton view", () => {
     expect(view?.shown.map(({ id }) => id)).toContain(decision);
   });
 
-  it("of a delivery takes nothing that composes, and says how to [CTX-1]", async () => {
+  it("refuses composing options for a delivery id, and names the handle form [CTX-1]", async () => {
     using store = testStore();
     await withMemories(store);
     const [delivery = ""] = (await accepted(store)).split("#");
@@ -339,7 +339,7 @@ describe("baton view", () => {
 });
 
 describe("baton primer", () => {
-  it("is ready to paste, by a delivery or a handle [CTX-7]", async () => {
+  it("prints the primer of a handle or delivery in less than 2 KB [CTX-7]", async () => {
     using store = testStore();
     await withMemories(store);
     const handle = await accepted(store, { doNotRedo: ["Choosing a library"] });
@@ -352,7 +352,7 @@ describe("baton primer", () => {
 });
 
 describe("baton read --level", () => {
-  it("shows as much as is asked for, and in whose words it is [CTX-6]", async () => {
+  it("shows the requested level, and how its text was made [CTX-6]", async () => {
     using store = testStore();
     await team(store);
     await using hub = await store.open();
@@ -376,7 +376,7 @@ describe("baton read --level", () => {
     expect((await store.baton("read", "0a1b2c")).stderr).toContain("baton read 0a1b2c --of dlv_…");
   });
 
-  it("asks a model that the environment names, once [CTX-6]", async () => {
+  it("summarizes once with the model set in the environment [CTX-6]", async () => {
     let asked = 0;
     const server = createServer((_, response) => {
       asked++;
@@ -406,7 +406,7 @@ describe("baton read --level", () => {
 });
 
 describe("baton profile", () => {
-  it("lists roles, shows one, sets it and takes it back [CTX-5]", async () => {
+  it("lists the profiles, shows one, sets it and resets it [CTX-5]", async () => {
     using store = testStore();
     await team(store);
     const all = await store.baton("profile");
@@ -438,7 +438,7 @@ describe("baton profile", () => {
     expect(meant.stdout).toContain('No agent has the role "gardener".');
   });
 
-  it("refuses what is no setting, and says where [CTX-5]", async () => {
+  it("refuses invalid settings, and names what is wrong [CTX-5]", async () => {
     using store = testStore();
     await team(store);
     const none = await store.baton("profile", "--set", "tokens=1");

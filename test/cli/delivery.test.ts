@@ -1,4 +1,4 @@
-/** Delivery from the command line: every step is a command of its own, on one file. */
+/** Delivery on the command line: every step is a separate command on one store file. */
 
 import { hash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -11,14 +11,14 @@ import { type TestStore, team, testStore } from "./baton.ts";
 
 const exitOf = (code: keyof typeof ERROR_CODES): number => ERROR_CODES[code].exit;
 
-/** What a command printed with --json, when it went well. */
+/** Runs a command with --json that must succeed. Returns what it printed. */
 async function data<T>(store: TestStore, ...args: string[]): Promise<T> {
   const { code, stdout, stderr } = await store.baton(...args, "--json");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return JSON.parse(stdout) as T;
 }
 
-/** The error a command failed with, and that its exit code is the table's. */
+/** Runs a command that must fail, with the exit code of the error table. Returns the error. */
 const refusal = async (store: TestStore, ...args: string[]) =>
   errorOf(await store.baton(...args, "--json"));
 
@@ -48,14 +48,14 @@ interface Accepted {
   readonly envelope: { readonly intent: string; readonly history: readonly { decided?: string }[] };
 }
 
-/** The same without a command, where sending is not what the test is about. */
+/** Sends a handoff through the SDK, for tests that are not about sending. */
 async function sent(store: TestStore, draft: Partial<Draft> = {}): Promise<string> {
   await using hub = await store.open();
   const ada = await hub.agent("ada");
   return (await ada.handoff({ to: "ben", task: "t", intent: "Do it", ...draft })).id;
 }
 
-/** A handoff that ben has accepted, for a session. */
+/** Sends a handoff that ben accepts with a session lease. */
 async function held(store: TestStore, draft: Partial<Draft> = {}) {
   const id = await sent(store, draft);
   await using hub = await store.open();
@@ -73,7 +73,7 @@ const accept = (store: TestStore, as: string, ...args: string[]): Promise<Accept
   data<Accepted>(store, "accept", "--as", as, ...args);
 
 describe("baton handoff send", () => {
-  it("says all of an envelope", async () => {
+  it("sets the fields of the envelope from its options", async () => {
     using store = testStore();
     await team(store);
     const row = await send(
@@ -110,7 +110,7 @@ describe("baton handoff send", () => {
     expect(present(delivery.readyAt) - delivery.sentAt).toBeCloseTo(2 * 3_600_000, -4);
   });
 
-  it("pins files by what is in them now; those of a draft where they are at hand [CTX-10]", async () => {
+  it("records the digest of each file, and of local artifacts of a draft [CTX-10]", async () => {
     using store = testStore();
     await team(store);
     const drafted = [
@@ -135,7 +135,7 @@ describe("baton handoff send", () => {
     expect(run.code).toBe(66);
   });
 
-  it("is the same handoff under the same key, and a conflict for another [DLV-9]", async () => {
+  it("returns the original handoff for the same key, refuses another body [DLV-9]", async () => {
     using store = testStore();
     await team(store);
     const words = ["--to", "ben", "--task", "t", "--key", "k1"];
@@ -156,7 +156,7 @@ describe("baton handoff send", () => {
     [["--to", "role:codr"], "to", 'Did you mean "role:coder"?'],
     [["--to", "channel:nwes"], "to", 'Did you mean "news"?'],
     [[], "to", "baton route set"],
-  ])("says what is wrong, with the word that was meant: %s", async (words, path, hint) => {
+  ])("names the wrong option and gives a hint: %s", async (words, path, hint) => {
     using store = testStore();
     await team(store);
     const send = ["handoff", "send", "x", "--as", "ada", ...words, "--json"];
@@ -167,7 +167,7 @@ describe("baton handoff send", () => {
 });
 
 describe("baton handoff show", () => {
-  it("tells stored, seen, accepted and completed apart, with times and tries [DLV-12]", async () => {
+  it("shows when a handoff was stored, seen, accepted and completed [DLV-12]", async () => {
     using store = testStore();
     await team(store);
     const id = await sent(store, { policy: { backoff: { firstMs: 1, longestMs: 1 } } });
@@ -215,7 +215,7 @@ describe("baton handoff show", () => {
     expect(rows.at(-1)?.state).toBe("completed");
   });
 
-  it("knows an id from none, and an unknown one from both", async () => {
+  it("distinguishes a malformed id from an unknown one", async () => {
     using store = testStore();
     await team(store);
     expect((await refusal(store, "handoff", "show", "dlv_1")).code).toBe("invalid_input");
@@ -225,7 +225,7 @@ describe("baton handoff show", () => {
 });
 
 describe("baton accept", () => {
-  it("gives a handle that works from process to process, as a session's lease [DLV-6]", async () => {
+  it("prints a handle that works across processes [DLV-6]", async () => {
     using store = testStore();
     await team(store);
     await sent(store);
@@ -241,7 +241,7 @@ describe("baton accept", () => {
     expect((await refusal(processes, "complete", handle, "Again")).code).toBe("lease_lost");
   });
 
-  it("shows people the handle, the primer, and how to see more [CTX-7]", async () => {
+  it("prints the handle, the primer and the commands that show more [CTX-7]", async () => {
     using store = testStore();
     await team(store);
     await sent(store, { to: "role:coder", next: ["Look"] });
@@ -251,7 +251,7 @@ describe("baton accept", () => {
     expect(stdout).toMatch(/baton view dlv_.*#1; all fields: baton handoff show dlv_/);
   });
 
-  it("says that there is nothing, or why not this one", async () => {
+  it("prints null if nothing is ready, and says why a delivery cannot be claimed", async () => {
     using store = testStore();
     await team(store);
     expect(await accept(store, "ben")).toBeNull();
@@ -266,7 +266,7 @@ describe("baton accept", () => {
     });
   });
 
-  it("takes the receipt the handoff asks for, and names what is missing in it [DLV-11]", async () => {
+  it("requires the receipt a handoff asks for, and names what is missing [DLV-11]", async () => {
     using store = testStore();
     await team(store);
     await sent(store, { constraints: ["Keep the tests"], receipt: true });
@@ -281,8 +281,8 @@ describe("baton accept", () => {
   });
 });
 
-describe("work by its handle", () => {
-  it("is completed with what was asked for, and with nothing less [DLV-15]", async () => {
+describe("work addressed by its handle", () => {
+  it("is completed only with every expected output [DLV-15]", async () => {
     using store = testStore();
     const expects = [
       { name: "report", type: "text" },
@@ -303,7 +303,7 @@ describe("work by its handle", () => {
     expect((await hub.deliveries.get(id)).result?.outputs).toEqual({ report: "12", tests: 7 });
   });
 
-  it("is declined, released, or fails for good, each with its state", async () => {
+  it("can be released, failed permanently or declined", async () => {
     using store = testStore();
     await team(store);
     const first = await held(store);
@@ -321,7 +321,7 @@ describe("work by its handle", () => {
     });
   });
 
-  it("is not settled over what the sender added and nobody looked at", async () => {
+  it("is not settled before its holder has seen what the sender added", async () => {
     using store = testStore();
     await team(store);
     const { handle, id } = await held(store);
@@ -335,7 +335,7 @@ describe("work by its handle", () => {
     expect(row.state).toBe("completed");
   });
 
-  it("is handed on with its rules, in one step [DLV-4]", async () => {
+  it("is handed on with its constraints in one step [DLV-4]", async () => {
     using store = testStore();
     await team(store);
     const { handle, id } = await held(store, { constraints: ["Keep the tests"] });
@@ -352,7 +352,7 @@ describe("work by its handle", () => {
     });
   });
 
-  it("asks back, and comes again with the answer [DLV-11]", async () => {
+  it("waits for the answer to a question, and is redelivered with it [DLV-11]", async () => {
     using store = testStore();
     await team(store);
     const { handle, id } = await held(store);
@@ -368,7 +368,7 @@ describe("work by its handle", () => {
     expect(again.envelope.history).toMatchObject([{ decided: "8080" }]);
   });
 
-  it("that was lost keeps its notes, marked, and is not settled any more [DLV-6]", async () => {
+  it("keeps tagged notes after its lease is lost, and cannot be settled [DLV-6]", async () => {
     using store = testStore();
     await team(store);
     await sent(store);
@@ -392,7 +392,7 @@ describe("work by its handle", () => {
 });
 
 describe("dead letters", () => {
-  /** One that ben gave up. */
+  /** Sends a handoff that ben fails on its only attempt. Returns the delivery id. */
   async function dead(store: TestStore, task = "t"): Promise<string> {
     await using hub = await store.open();
     const ada = await hub.agent("ada");
@@ -403,7 +403,7 @@ describe("dead letters", () => {
     return id;
   }
 
-  it("are listed with every try, redriven as a new envelope, and discarded [DLV-7]", async () => {
+  it("can be listed with every attempt, redriven with changes, and discarded [DLV-7]", async () => {
     using store = testStore();
     await team(store);
     const id = await dead(store);
@@ -430,7 +430,7 @@ describe("dead letters", () => {
     expect(late.code).toBe("not_open");
   });
 
-  it("open the receiver's breaker, which is shown and reset from outside [DLV-8]", async () => {
+  it("open the receiver's circuit breaker, which can be listed and reset [DLV-8]", async () => {
     using store = testStore();
     await team(store);
     for (const task of ["a", "b", "c"]) await dead(store, task);
@@ -448,7 +448,7 @@ describe("dead letters", () => {
 });
 
 describe("baton cancel", () => {
-  it("takes back a handoff: the holder's next call says so [DLV-18]", async () => {
+  it("cancels a handoff; the holder's next call fails with cancelled [DLV-18]", async () => {
     using store = testStore();
     await team(store);
     const { id, handle } = await held(store);
@@ -459,7 +459,7 @@ describe("baton cancel", () => {
     expect((await refusal(store, ...words)).code).toBe("not_open");
   });
 
-  it("takes back everything of a task that is open [DLV-18]", async () => {
+  it("cancels every open handoff of a task [DLV-18]", async () => {
     using store = testStore();
     await team(store);
     await sent(store);
@@ -475,7 +475,7 @@ describe("baton cancel", () => {
 });
 
 describe("channels, routes and agents", () => {
-  it("publish to every subscriber, also to one that comes later [DLV-3]", async () => {
+  it("publishes to every subscriber, and replays for a later one [DLV-3]", async () => {
     using store = testStore();
     await team(store);
     await using hub = await store.open();
@@ -493,7 +493,7 @@ describe("channels, routes and agents", () => {
     const paused = await refusal(store, ...words);
     expect(paused).toMatchObject({
       code: "channel_paused",
-      hint: "Open the channel: baton channel open news",
+      hint: "Open it: baton channel open news",
     });
     await store.baton("channel", "close", "news");
     expect((await refusal(store, ...words)).code).toBe("channel_closed");
@@ -502,7 +502,7 @@ describe("channels, routes and agents", () => {
     expect(await hub.channels.subscribers("news")).toEqual(["cyd", "pat"]);
   });
 
-  it("say who comes next when a sender names nobody [DLV-4]", async () => {
+  it("routes a handoff without a receiver by its action [DLV-4]", async () => {
     using store = testStore();
     await team(store);
     await data(store, "route", "set", "review", "--action", "needs_review", "--to", "cyd");
@@ -516,7 +516,7 @@ describe("channels, routes and agents", () => {
     expect(await data(store, "route", "list")).toEqual([]);
   });
 
-  it("pause: who is paused keeps its inbox and is given nothing", async () => {
+  it("keeps the inbox of a paused agent, and delivers nothing to it", async () => {
     using store = testStore();
     await team(store);
     await sent(store);
@@ -528,7 +528,7 @@ describe("channels, routes and agents", () => {
     expect((await accept(store, "ben")).delivery.state).toBe("accepted");
   });
 
-  it("begin with an empty folder: the first agent makes the store", async () => {
+  it("creates the store when the first agent is added", async () => {
     using store = testStore();
     const words = ["agent", "add", "ada", "--role", "planner", "--alias", "ada-2"];
     expect(await data(store, ...words)).toMatchObject({ id: "ada", aliases: ["ada-2"] });

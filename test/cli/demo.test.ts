@@ -1,4 +1,4 @@
-/** The demo, run as a newcomer runs it; what it claims is looked up in the store it leaves. */
+/** `baton demo`, run as a new user runs it; its output is checked against the store it leaves. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -20,17 +20,17 @@ let first: Promise<Run> | undefined;
 const demo = (store: TestStore, ...args: string[]): Promise<Run> => store.process("demo", ...args);
 
 /**
- * The first run on `played`: made once, by the first test that needs it, from the sources. There it names the
- * commands as a clone has them.
+ * Returns the first run on `played`, started once by the first test that needs it. It runs from the
+ * sources, where the demo prints its commands as they work in a clone.
  */
 function firstRun(): Promise<Run> {
   first ??= batonFromSources(["demo"], { env: { BATON_STORE: played.address } });
   return first;
 }
 
-/** Each run starts several processes and waits for a lease. */
+/** Each run starts several processes and waits until a lease expires. */
 describe("baton demo", { timeout: 240_000 }, () => {
-  it("hands a task along, survives a kill, and can be run again", async () => {
+  it("hands a task on, survives a killed process, and can be run again", async () => {
     for (const [task, run] of [
       ["auth-refactor-1", firstRun],
       ["auth-refactor-2", () => demo(played)],
@@ -54,7 +54,7 @@ describe("baton demo", { timeout: 240_000 }, () => {
     }
   });
 
-  it("shows the executor's view as it was received, in fewer than 50 plain lines", async () => {
+  it("prints the view that the executor received, in fewer than 50 plain lines", async () => {
     const { stdout } = await firstRun();
     expect(stdout).toMatch(/must +Do not touch the test fixtures/);
     expect(stdout).toMatch(/accepted +attempt 2/);
@@ -66,14 +66,14 @@ describe("baton demo", { timeout: 240_000 }, () => {
     expect(stdout).not.toContain("\u001b");
   });
 
-  it("says its first line before it opens a store", async () => {
+  it("prints its first line before it opens a store", async () => {
     using store = testStore();
     const { code, stdout } = await demo(store, "--store", "nowhere:");
     expect(code).not.toBe(0);
     expect(stdout).toMatch(/^Baton hands a task/);
   });
 
-  it("may be run twice at the same time", async () => {
+  it("can be run twice at the same time", async () => {
     using store = testStore();
     const runs = await Promise.all([demo(store), demo(store)]);
     expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
@@ -85,7 +85,7 @@ describe("baton demo", { timeout: 240_000 }, () => {
     }
   });
 
-  it("ends with commands that exist and work", async () => {
+  it("suggests commands that exist and work", async () => {
     const { stdout } = await firstRun();
     const next = stdout.slice(stdout.indexOf("Next steps"));
     const commands = [...next.matchAll(/npm run baton -- (.+?) {2}/g)].map(
@@ -95,7 +95,7 @@ describe("baton demo", { timeout: 240_000 }, () => {
     using folder = temporaryFolder();
     const env = { BATON_STORE: played.address, TMPDIR: folder.path };
     const runs = commands.map(async (words) => {
-      // The team is an example, and examples are not in the tests' build.
+      // demo team is an example, and the tests' build does not include examples.
       const run = words === "demo team" ? batonFromSources : baton;
       return { words, run: await run(words.split(" "), { env }) };
     });

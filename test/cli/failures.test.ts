@@ -1,8 +1,11 @@
-/** Failures on the command line: what waits, what might mend it, deciding, and the rules. */
+/** Failures on the command line: listing, advice, decisions and rules. */
 import { describe, expect, it } from "vitest";
 import { type TestStore, testStore } from "./baton.ts";
 
-/** A coder that failed, with a hint; a coordinator that has not looked yet. */
+/**
+ * Creates a permanent failure with a hint, and a coordinator that has not seen it. Returns the
+ * delivery id.
+ */
 async function withFailure(store: TestStore): Promise<string> {
   await using hub = await store.open();
   const ada = await hub.agent("ada", { role: "planner" });
@@ -22,7 +25,7 @@ async function withFailure(store: TestStore): Promise<string> {
 }
 
 describe("baton failure", () => {
-  it("shows what waits for a decision, what might mend it, and what would be decided [CRD-3 CRD-4]", async () => {
+  it("shows undecided failures with hints and the advised decision [CRD-3 CRD-4]", async () => {
     using store = testStore();
     const id = await withFailure(store);
     const { code, stdout } = await store.baton("failure");
@@ -44,7 +47,7 @@ describe("baton failure", () => {
     );
   }, 240_000);
 
-  it("decides, and tells whoever decides again that it was [CRD-4]", async () => {
+  it("decides a failure once, and reports the existing decision after that [CRD-4]", async () => {
     using store = testStore();
     const id = await withFailure(store);
     const why = ["--reason", "She knows the data"];
@@ -69,7 +72,7 @@ describe("baton failure", () => {
     expect((await store.baton("failure")).stdout).toMatch(/decided +reroute to dora, by carl/);
   }, 240_000);
 
-  it("says so where a coordinator looks, and how to go on [CRD-4]", async () => {
+  it("shows the coordinator the failure and the command that decides it [CRD-4]", async () => {
     using store = testStore();
     const id = await withFailure(store);
     const waiting = await store.baton("inbox", "carl");
@@ -93,7 +96,7 @@ describe("baton failure", () => {
     expect(failed.stdout).toContain(`the coordinator was notified: baton failure show ${id}`);
   }, 240_000);
 
-  it("makes, lists and drops rules [CRD-4]", async () => {
+  it("creates, lists and drops rules [CRD-4]", async () => {
     using store = testStore();
     await withFailure(store);
     expect((await store.baton("failure", "rule")).stdout).toContain("No rules");

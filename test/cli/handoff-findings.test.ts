@@ -1,11 +1,13 @@
-/** What `baton handoff send` reports about a handoff: findings of the lint, and earlier handoffs it repeats. */
+/**
+ * What `baton handoff send` reports about a handoff: lint findings and earlier handoffs it repeats.
+ */
 import { expect, it } from "vitest";
 import { type Draft, ERROR_CODES } from "../../src/index.ts";
 import { team, testStore } from "./baton.ts";
 
 const SEND = ["handoff", "send", "Refactor the auth module", "--as", "ada", "--to", "ben"];
 
-it("shows findings under the handoff, each with what to write instead [ENV-12]", async () => {
+it("prints lint findings below the handoff, each with a hint [ENV-12]", async () => {
   using store = testStore();
   await team(store);
   const poor = await store.baton(...SEND, "--task", "auth");
@@ -23,7 +25,7 @@ it("shows findings under the handoff, each with what to write instead [ENV-12]",
 
 const APPROVAL = { name: "verdict", type: "approval" };
 
-it("shows which handoff it repeats, as text and as data [DLV-22]", async () => {
+it("reports an earlier handoff that the new one repeats, also as JSON [DLV-22]", async () => {
   using store = testStore();
   await team(store);
   await using hub = await store.open();
@@ -39,7 +41,7 @@ it("shows which handoff it repeats, as text and as data [DLV-22]", async () => {
   expect(findings.at(-1)).toMatchObject({ rule: "repeats_handoff", path: "intent" });
 });
 
-it("refuses a raw conversation, and says how to keep it or allow it [CTX-11 ENV-12]", async () => {
+it("refuses a raw conversation, and names the rule that allows it [CTX-11 ENV-12]", async () => {
   using store = testStore();
   await team(store);
   const state = "User: it fails\nAssistant: how?\nUser: on login\nAssistant: I see";

@@ -1,10 +1,10 @@
-/** baton export, import, backup and restore. */
+/** `baton export`, `import`, `backup` and `restore`. */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { baton, type TestStore, testStore, withHandoff } from "./baton.ts";
 
-/** What `baton export` and `baton backup` write, where another command is tested. */
+/** Exports through the SDK, for tests of another command. */
 async function exported(store: TestStore, file: string): Promise<void> {
   await using hub = await store.open();
   await hub.archive.exportTo(file);
@@ -16,7 +16,7 @@ async function backedUp(store: TestStore, file: string): Promise<void> {
 }
 
 describe("baton export and import", () => {
-  it("moves a workspace to another store, and says what it did [MEM-17]", async () => {
+  it("moves a workspace to another store, and reports what it did [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     await withHandoff(store);
@@ -39,7 +39,7 @@ describe("baton export and import", () => {
     expect(JSON.parse(there.stdout)).toEqual(JSON.parse(here.stdout));
   });
 
-  it("prints the export where no file is named, and reports as JSON where one is [MEM-17]", async () => {
+  it("prints the export if no file is named, and a JSON report if one is [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     await withHandoff(store);
@@ -56,7 +56,7 @@ describe("baton export and import", () => {
     expect((await store.baton("export", file, "--force")).code).toBe(0);
   });
 
-  it("takes the workspace's name from the file, and refuses another [MEM-17]", async () => {
+  it("imports into the workspace that the file names, and refuses another [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     const file = folder.file("team.jsonl");
@@ -70,7 +70,7 @@ describe("baton export and import", () => {
     expect(JSON.parse(report.stdout)).toMatchObject({ kind: "imported", workspace: "team" });
   });
 
-  it("refuses a damaged file with its line, and leaves no empty store behind [MEM-17]", async () => {
+  it("refuses a damaged file with its line, and leaves no empty store [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     await withHandoff(store);
@@ -88,7 +88,7 @@ describe("baton export and import", () => {
     expect(missing.code).toBe(66);
   });
 
-  it("only checks a file with --dry-run [MEM-17]", async () => {
+  it("only validates a file with --dry-run [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     await withHandoff(store);
@@ -100,7 +100,7 @@ describe("baton export and import", () => {
     expect(existsSync(target)).toBe(false);
   });
 
-  it("writes memories alone for one reader, and says when that is not meant [MEM-17]", async () => {
+  it("exports only memories with --memories, and refuses filters without it [MEM-17]", async () => {
     using store = testStore();
     await withHandoff(store);
     const { stdout } = await store.baton("export", "--memories", "--type", "plan");
@@ -115,7 +115,7 @@ describe("baton export and import", () => {
     expect(wrong.stderr).toContain("--memories or --markdown");
   });
 
-  it("of a branch that is not there leaves the file as it was, and says how to begin it [MEM-17]", async () => {
+  it("keeps the file if the branch is unknown, and says how to create it [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     await withHandoff(store);
@@ -129,7 +129,7 @@ describe("baton export and import", () => {
     }
   });
 
-  it("writes a MEMORY.md, and takes it back in with what a person changed [MEM-17]", async () => {
+  it("writes a MEMORY.md, and imports it with a person's changes [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     await withHandoff(store);
@@ -159,7 +159,7 @@ describe("baton export and import", () => {
 });
 
 describe("baton backup and restore", () => {
-  it("backs a store up and makes a store of it again [MEM-17]", async () => {
+  it("backs up a store and restores it to another file [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     await withHandoff(store);
@@ -176,7 +176,7 @@ describe("baton backup and restore", () => {
     expect((await baton(["verify", "--store", to])).code).toBe(0);
   });
 
-  it("replaces a store only when told to, and says where the old one is [MEM-17]", async () => {
+  it("replaces a store only with --force, and reports where the old one is [MEM-17]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     await withHandoff(store);

@@ -1,11 +1,13 @@
-/** A task's ledger on the command line: what holds, and taking something off it. */
+/**
+ * `baton ledger`: showing a task's ledger, releasing items, and the roles that may release them.
+ */
 import { describe, expect, it } from "vitest";
 import { testStore, withHandoff } from "./baton.ts";
 
 const RULE = /must +(con-[0-9a-f]+): Keep the fixtures \(planner, /;
 
 describe("baton ledger", () => {
-  it("shows what holds, since when and by whom, also as data [ENV-10]", async () => {
+  it("shows intent and binding constraints with their author, also as JSON [ENV-10]", async () => {
     using store = testStore();
     await withHandoff(store);
     const { code, stdout } = await store.baton("ledger", "auth");
@@ -19,14 +21,14 @@ describe("baton ledger", () => {
     expect(shown).toEqual(JSON.parse(JSON.stringify(await hub.tasks.ledger("auth"))));
   });
 
-  it("names the task that may have been meant [ENV-10]", async () => {
+  it("suggests a task for a misspelled name [ENV-10]", async () => {
     using store = testStore();
     await withHandoff(store);
     expect((await store.baton("ledger", "auht")).stdout).toContain("Did you mean auth?");
     expect((await store.baton("ledger", "auht", "--json")).stdout.trim()).toBe("null");
   });
 
-  it("says which roles may release, and sets them [ENV-10]", async () => {
+  it("shows and sets the roles that may release items [ENV-10]", async () => {
     using store = testStore();
     await withHandoff(store);
     const usual = await store.baton("ledger", "releasers");
@@ -42,7 +44,7 @@ describe("baton ledger", () => {
     expect(both.code).toBe(64);
   }, 240_000);
 
-  it("takes something off with a reason, by who may [ENV-10]", async () => {
+  it("releases an item with a reason, if the agent may release it [ENV-10]", async () => {
     using store = testStore();
     await withHandoff(store);
     await using hub = await store.open();

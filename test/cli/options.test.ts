@@ -1,4 +1,7 @@
-/** What a memory, a handoff and a query can hold is an option of the command line, unless there is a reason. */
+/**
+ * Coverage of options: every field of a memory, a handoff and a query has an option, or a reason
+ * why not.
+ */
 import { describe, expect, it } from "vitest";
 import type * as z from "zod";
 import { COMMANDS } from "../../src/cli/commands.ts";
@@ -12,9 +15,9 @@ import { type TestStore, team, testStore } from "./baton.ts";
 interface Coverage {
   readonly command: string;
   readonly schema: z.ZodObject;
-  /** Fields whose option, or argument, has another name. */
+  /** Fields whose option or argument has another name. */
   readonly renamed?: Readonly<Record<string, string>>;
-  /** Fields without an option, each with the reason. */
+  /** Fields without an option, with the reason. */
   readonly excluded?: Readonly<Record<string, string>>;
 }
 
@@ -49,14 +52,17 @@ const COVERAGE: readonly Coverage[] = [
   },
 ];
 
-/** `validFrom` → `valid-from`; `tags` → `tag`, because an option stands for one value. */
+/**
+ * Returns the option names of a field: `validFrom` → `valid-from`; `tags` → `tag`, because an
+ * option takes one value.
+ */
 function optionNames(field: string): string[] {
   const kebab = field.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return [kebab, kebab.replace(/s$/, "")];
 }
 
 describe.each(COVERAGE)("baton $command", ({ command, schema, renamed = {}, excluded = {} }) => {
-  it("has an option for every field, but those excluded with a reason [OPS-7]", () => {
+  it("has an option for every field except those excluded with a reason [OPS-7]", () => {
     const { options = {}, args = [] } = COMMANDS.find(({ name }) => name === command) ?? {};
     const words = new Set([...Object.keys(options), ...args.map(({ name }) => name)]);
     const missing = Object.keys(schema.shape).filter((field) => {
@@ -76,7 +82,7 @@ async function printed<T>(store: TestStore, ...words: string[]): Promise<T> {
   return JSON.parse(stdout) as T;
 }
 
-/** Every option that describes a memory, and what they come to. */
+/** Returns every option that describes a memory, with the fields and relations that they set. */
 const described = (first: string, second: string) => ({
   words: [
     ...["--scope", "team", "--tag", "auth", "--concept", "tokens", "--session", "spring"],
@@ -106,7 +112,7 @@ const described = (first: string, second: string) => ({
   ],
 });
 
-describe("a memory's options", () => {
+describe("options that describe a memory", () => {
   async function withTwo(store: TestStore) {
     await team(store);
     const [first, second] = [
@@ -116,7 +122,7 @@ describe("a memory's options", () => {
     return described(first.id, second.id);
   }
 
-  it("are stored by remember, each of them [OPS-7]", async () => {
+  it("are all stored by remember [OPS-7]", async () => {
     using store = testStore();
     const { words, fields, relations } = await withTwo(store);
     const about = ["--agent", "ada", "--task", "auth", "--type", "decision", ...words];
@@ -124,7 +130,7 @@ describe("a memory's options", () => {
     expect(memory).toMatchObject({ task: "auth", type: "decision", ...fields, relations });
   });
 
-  it("are stored by note, beside the acceptance it continues from [OPS-7]", async () => {
+  it("are all stored by note, besides its relation to the acceptance [OPS-7]", async () => {
     using store = testStore();
     const { words, fields, relations } = await withTwo(store);
     await store.baton("handoff", "send", "Do it", "--as", "ada", "--to", "ben");
@@ -134,7 +140,7 @@ describe("a memory's options", () => {
     expect(memory.relations?.slice(1)).toEqual(relations);
   });
 
-  it("take every kind of relation, which baton relations lists [OPS-7]", async () => {
+  it("accept every kind of relation; baton relations lists them [OPS-7]", async () => {
     using store = testStore();
     await team(store);
     const { id } = await printed<Memory>(store, "remember", "Old phones exist.", "--agent", "ada");
@@ -159,7 +165,9 @@ describe("a memory's options", () => {
   });
 });
 
-/** Options of `recall` that leave one of the two memories, and one of neither. */
+/**
+ * Pairs of `recall` options: the first matches one of the two memories, the second matches neither.
+ */
 const FILTERS: readonly (readonly [readonly string[], readonly string[]])[] = [
   [
     ["--concept", "tokens"],
@@ -196,7 +204,7 @@ const FILTERS: readonly (readonly [readonly string[], readonly string[]])[] = [
 ];
 
 describe("the options of recall", () => {
-  it.each(FILTERS)("%j finds what %j leaves out [OPS-7]", async (finds, leaves) => {
+  it.each(FILTERS)("match one memory with %j and none with %j [OPS-7]", async (finds, leaves) => {
     using store = testStore();
     await team(store);
     const remember = (...words: string[]) =>
@@ -225,7 +233,7 @@ describe("the options of recall", () => {
 });
 
 describe("the options of handoff send", () => {
-  it("reach the envelope: run, blocked, decision, history, artifact, metadata [OPS-7]", async () => {
+  it("set run, blocked, decisions, history, artifacts and metadata [OPS-7]", async () => {
     using store = testStore();
     await team(store);
     const { deliveries } = await printed<{ deliveries: { id: string }[] }>(
@@ -266,7 +274,7 @@ describe("the options of handoff send", () => {
     ["--history", "Split it", '"<agent>:<what it did>=<why>"'],
     ["--artifact", "42", "<kind>:<path>"],
     ["--metadata", "[]", "Pass an object."],
-  ])("%s %j is refused with how to write it", async (option, value, hint) => {
+  ])("are refused with the expected format: %s %j", async (option, value, hint) => {
     using store = testStore();
     await team(store);
     const words = ["handoff", "send", "Do it", "--as", "ada", "--to", "ben", option, value];

@@ -1,4 +1,7 @@
-/** `baton payload-type` and `baton handoff rules`: registered and enforced from the command line. */
+/**
+ * `baton payload-type` and `baton handoff rules`: registering and enforcing payload types and
+ * actions.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -19,7 +22,7 @@ const PATCH = ["--payload-type", "patch", "--payload"];
 const sending = ["handoff", "send", "Go", "--as", "ada", "--to", "ben"];
 
 describe("baton payload-type", () => {
-  it("registers a type in one process that others enforce, and the other way round [ENV-13]", async () => {
+  it("enforces a type in every process, also if the SDK registered it [ENV-13]", async () => {
     using store = await team();
     const file = join(tempFolder(), "patch.json");
     writeFileSync(file, JSON.stringify(SCHEMA));
@@ -47,7 +50,7 @@ describe("baton payload-type", () => {
     expect([newer.code, newer.stderr]).toEqual([65, expect.stringContaining("risk")]);
   });
 
-  it("lists, shows and removes types, with every version [ENV-13]", async () => {
+  it("lists, shows and removes types, and keeps every version [ENV-13]", async () => {
     using store = await team();
     expect((await store.baton("payload-type", "list")).stdout).toContain("No payload types");
     const json = JSON.stringify(SCHEMA);
@@ -69,7 +72,7 @@ describe("baton payload-type", () => {
     expect((await store.baton("payload-type", "show", "patch")).stdout).toContain("not enforced");
   });
 
-  it("refuses an invalid schema with the place that is wrong [ENV-13]", async () => {
+  it("refuses an invalid schema with its path [ENV-13]", async () => {
     using store = await team();
     const wrong = await store.baton("payload-type", "add", "patch", "--schema", '{"type":"objct"}');
     expect([wrong.code, wrong.stderr]).toEqual([64, expect.stringContaining("schema.type")]);

@@ -1,10 +1,10 @@
-/** A person as receiver, at a command line: approves, answers, edits, rejects. */
+/** A person as receiver on the command line: approving, answering, editing and rejecting. */
 import { describe, expect, it } from "vitest";
 import { type Draft, ERROR_CODES, openHub } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { type TestStore, team, testStore } from "./baton.ts";
 
-/** A handoff to pat, and its delivery's id. */
+/** Sends a handoff to pat. Returns its delivery id. */
 async function asked(store: TestStore, draft: Partial<Draft> = {}): Promise<string> {
   await team(store);
   await using hub = await store.open();
@@ -15,14 +15,14 @@ async function asked(store: TestStore, draft: Partial<Draft> = {}): Promise<stri
 
 async function stateOf(store: TestStore, id: string) {
   await using hub = await store.open();
-  return await hub.deliveries.get(id); // Before it closes.
+  return await hub.deliveries.get(id); // Awaited, so that the hub closes after the read.
 }
 
 const HOUR_MS = 3_600_000;
 const APPROVAL = { name: "verdict", type: "approval", criteria: ["the tests pass"] };
 
 describe("a person", () => {
-  it("sees what is asked for, and until when", async () => {
+  it("sees what is expected, and by when", async () => {
     using store = testStore();
     await asked(store, { expects: [APPROVAL], policy: { deadlineMs: 3_600_000 } });
     const { stdout } = await store.baton("inbox", "pat");
@@ -30,7 +30,7 @@ describe("a person", () => {
     expect(stdout).toContain("expects verdict (approval): the tests pass");
   });
 
-  it("approves: the sender gets the approval it asked for [DLV-17]", async () => {
+  it("approves, and the sender gets the approval it expects [DLV-17]", async () => {
     using store = testStore();
     const id = await asked(store, { expects: [APPROVAL] });
     const { code } = await store.baton("approve", id, "--as", "pat", "--comment", "Well done");
@@ -45,14 +45,14 @@ describe("a person", () => {
     });
   });
 
-  it("approves what asks for a receipt, or for no approval at all [DLV-17]", async () => {
+  it("approves a handoff that asks for a receipt but expects no approval [DLV-17]", async () => {
     using store = testStore();
     const id = await asked(store, { receipt: true, constraints: ["Keep the tests"] });
     expect((await store.baton("approve", id, "--as", "pat")).code).toBe(0);
     expect((await stateOf(store, id)).delivery.state).toBe("completed");
   });
 
-  it("is told what is missing before a try is used up [DLV-17]", async () => {
+  it("learns about a missing output before an attempt is used [DLV-17]", async () => {
     using store = testStore();
     const notes = { name: "notes", type: "text", criteria: [] };
     const id = await asked(store, { expects: [APPROVAL, notes] });
@@ -66,7 +66,7 @@ describe("a person", () => {
     expect(result?.outputs).toEqual({ notes: "Mind the gap", verdict: { approved: true } });
   });
 
-  it("approves what a route then leads on [DLV-17]", async () => {
+  it("approves a handoff, which a route then sends on [DLV-17]", async () => {
     using store = testStore();
     const id = await asked(store);
     await store.baton("route", "set", "ship", "--result", "approved", "--to", "ben");
@@ -77,7 +77,7 @@ describe("a person", () => {
     });
   });
 
-  it("rejects, with a reason the sender can read [DLV-17]", async () => {
+  it("rejects with a reason [DLV-17]", async () => {
     using store = testStore();
     const id = await asked(store, { expects: [APPROVAL] });
     expect((await store.baton("reject", id, "Not on a Friday", "--as", "pat")).code).toBe(0);
@@ -87,7 +87,7 @@ describe("a person", () => {
     });
   });
 
-  it("answers with the text that was asked for [DLV-17]", async () => {
+  it("answers with the expected text [DLV-17]", async () => {
     using store = testStore();
     const id = await asked(store, { expects: [{ name: "port", type: "text" }] });
     expect((await store.baton("answer", id, "8080", "--as", "pat")).code).toBe(0);
@@ -97,7 +97,7 @@ describe("a person", () => {
     });
   });
 
-  it("cannot answer a question that wants an approval [DLV-17]", async () => {
+  it("cannot answer a handoff that expects an approval [DLV-17]", async () => {
     using store = testStore();
     const id = await asked(store, { expects: [APPROVAL] });
     const { code, stderr } = await store.baton("answer", id, "sure", "--as", "pat");
@@ -106,7 +106,7 @@ describe("a person", () => {
     expect((await stateOf(store, id)).delivery.state).toBe("ready");
   });
 
-  it("edits: a new envelope goes back, the one that was sent stays as it was [DLV-17]", async () => {
+  it("edits by sending back a new envelope; the original stays unchanged [DLV-17]", async () => {
     using store = testStore();
     const id = await asked(store, {
       next: ["Ship on Friday"],
@@ -140,7 +140,7 @@ describe("a person", () => {
     expect(none.code).toBe(ERROR_CODES.invalid_input.exit);
   });
 
-  it("decides about work it accepted before [DLV-17]", async () => {
+  it("approves work that it accepted before [DLV-17]", async () => {
     using store = testStore();
     const id = await asked(store, { expects: [APPROVAL] });
     expect((await store.baton("accept", id, "--as", "pat")).code).toBe(0);
@@ -148,7 +148,7 @@ describe("a person", () => {
     expect((await stateOf(store, id)).delivery).toMatchObject({ state: "completed", attempt: 1 });
   });
 
-  it("decides only about its own, and once [DLV-17]", async () => {
+  it("decides only on its own deliveries, and only once [DLV-17]", async () => {
     using store = testStore();
     const id = await asked(store);
     const stranger = await store.baton("approve", id, "--as", "ben");
@@ -160,10 +160,10 @@ describe("a person", () => {
     expect(late.stderr).toContain("it is declined");
   });
 
-  it("is held to a deadline, and reminded, as an agent is [DLV-17]", async () => {
+  it("gets reminders and a deadline, like an agent [DLV-17]", async () => {
     using store = testStore();
     await team(store);
-    // Two hours ago: by now the deadline is over.
+    // Starts two hours in the past, so that the deadline has passed on the real clock.
     const clock = new VirtualClock(Date.now() - 2 * HOUR_MS);
     await using hub = await openHub(store.address, { clock });
     const policy = { remindMs: 60_000, deadlineMs: HOUR_MS };

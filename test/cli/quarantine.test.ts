@@ -1,9 +1,12 @@
-/** `baton impact` and `baton quarantine`: what came of a memory, and taking it out of sight. */
+/** `baton impact` and `baton quarantine`: what builds on a memory, and hiding it. */
 import { describe, expect, it } from "vitest";
 import { take } from "../support/hub/support.ts";
 import { type TestStore, testStore } from "./baton.ts";
 
-/** A lie of eve's, a conclusion from it, and a handoff to ben that carries both; ben works on it. */
+/**
+ * Creates a false memory of eve's, a conclusion from it, and a handoff of it to ben, who accepts it
+ * by default.
+ */
 async function poisoned(store: TestStore, { accepted = true } = {}) {
   await using hub = await store.open();
   const eve = await hub.agent("eve", {});
@@ -19,7 +22,7 @@ async function poisoned(store: TestStore, { accepted = true } = {}) {
 }
 
 describe("baton impact", { timeout: 240_000 }, () => {
-  it("shows what came of a memory as a tree, with counts [MEM-16]", async () => {
+  it("shows what builds on a memory as a tree, with counts [MEM-16]", async () => {
     using store = testStore();
     const { lie, near, delivery } = await poisoned(store);
     const { code, stdout } = await store.baton("impact", lie);
@@ -33,7 +36,7 @@ describe("baton impact", { timeout: 240_000 }, () => {
     expect(stdout).toContain("3 records, 1 delivery, 1 open, seen by 2 agents");
   });
 
-  it("gives the same as data with --json, also as one agent sees it [MEM-16]", async () => {
+  it("prints the impact as JSON, as one agent sees it [MEM-16]", async () => {
     using store = testStore();
     const { lie } = await poisoned(store);
     await using hub = await store.open();
@@ -42,7 +45,7 @@ describe("baton impact", { timeout: 240_000 }, () => {
     expect(JSON.parse(said.stdout)).toEqual(expected);
   });
 
-  it("says where it was cut off, and that nothing came of something [MEM-16]", async () => {
+  it("says when a limit is reached, and when nothing builds on a memory [MEM-16]", async () => {
     using store = testStore();
     const { lie, near } = await poisoned(store);
     expect((await store.baton("impact", lie, "--limit", "1")).stdout).toMatch(
@@ -51,7 +54,7 @@ describe("baton impact", { timeout: 240_000 }, () => {
     expect((await store.baton("impact", near)).stdout).toContain("Nothing builds on it.");
   });
 
-  it("tells an id that is none, with its exit code [MEM-16]", async () => {
+  it("refuses an unknown id with its exit code [MEM-16]", async () => {
     using store = testStore();
     await poisoned(store);
     const { code, stderr } = await store.baton(
@@ -64,7 +67,7 @@ describe("baton impact", { timeout: 240_000 }, () => {
 });
 
 describe("baton quarantine", { timeout: 240_000 }, () => {
-  it("says what it would do, does it, lists it and lifts it [MEM-16]", async () => {
+  it("previews with --dry-run, quarantines, lists and lifts [MEM-16]", async () => {
     using store = testStore();
     const { lie, near, delivery } = await poisoned(store);
     const act = (...more: string[]) =>
@@ -91,7 +94,7 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
     });
   });
 
-  it("takes all that an agent wrote [MEM-16]", async () => {
+  it("quarantines what an agent wrote with --from-agent [MEM-16]", async () => {
     using store = testStore();
     const { lie, near } = await poisoned(store, { accepted: false });
     const { stdout } = await store.baton(
@@ -101,7 +104,7 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
     expect(JSON.parse(stdout).memories).toEqual(expect.arrayContaining([lie, near]));
   });
 
-  it("says how many it took that only others may see, and lifts those too [MEM-16]", async () => {
+  it("counts memories that the caller cannot see, and lifts them too [MEM-16]", async () => {
     using store = testStore();
     await poisoned(store, { accepted: false });
     let own = "";
@@ -129,7 +132,7 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
     );
   });
 
-  it("warns whoever looks at the inbox or accepts afterwards [MEM-16]", async () => {
+  it("warns in the inbox and on acceptance [MEM-16]", async () => {
     using store = testStore();
     const { lie } = await poisoned(store, { accepted: false });
     {
@@ -167,7 +170,7 @@ describe("baton quarantine", { timeout: 240_000 }, () => {
       "expected a time",
     ],
     [["quarantine", "mem_x", "--as", "ada", "--reason", "x"], "ids[0]"],
-  ])("%j is refused with a hint, and changes nothing [MEM-16]", async ([words, message]) => {
+  ])("refuses %j with a hint, and changes nothing [MEM-16]", async ([words, message]) => {
     using store = testStore();
     await poisoned(store, { accepted: false });
     const { code, stderr } = await store.baton(...words);

@@ -1,4 +1,4 @@
-/** `baton recall` and `baton embed`: what a person sees. */
+/** `baton recall` and `baton embed`: output as text and as JSON. */
 import { describe, expect, it } from "vitest";
 import { baton, type TestStore, testStore } from "./baton.ts";
 
@@ -29,7 +29,7 @@ async function send(store: TestStore) {
 }
 
 describe("baton recall", () => {
-  it("shows ranked hits with author, age, why, and marks what was superseded [MEM-8]", async () => {
+  it("shows ranked hits with author, age and reason; marks superseded ones [MEM-8]", async () => {
     using store = testStore();
     const { old, now } = await fill(store);
     const { code, stdout } = await store.baton("recall", "why did we choose REST?", "--explain");
@@ -44,7 +44,7 @@ describe("baton recall", () => {
     expect(stdout).not.toContain("password");
   });
 
-  it("lets words stand out on a terminal only [MEM-8]", async () => {
+  it("highlights matching words only if colours are on [MEM-8]", async () => {
     using store = testStore();
     await fill(store);
     expect((await store.baton("recall", "REST")).stdout).not.toContain("\u001b[");
@@ -53,7 +53,7 @@ describe("baton recall", () => {
     expect(coloured.stdout).toContain("mREST\u001b[");
   });
 
-  it("sees as an agent what is private to it, and takes filters [MEM-8 MEM-11]", async () => {
+  it("finds an agent's private memories with --as, and filters [MEM-8 MEM-11]", async () => {
     using store = testStore();
     await fill(store);
     const own = await store.baton("recall", "REST password", "--as", "planner");
@@ -64,7 +64,7 @@ describe("baton recall", () => {
     expect(current.stdout).not.toContain("GraphQL");
   });
 
-  it("answers in JSON, with parts, reasons and a cursor [MEM-8]", async () => {
+  it("prints score, reasons and the cursor of the next page as JSON [MEM-8]", async () => {
     using store = testStore();
     await fill(store);
     const { stdout } = await store.baton("recall", "REST", "--limit", "1", "--json");
@@ -75,7 +75,7 @@ describe("baton recall", () => {
     expect(JSON.parse(next.stdout).items[0].memory.id).not.toBe(hits[0].memory.id);
   });
 
-  it("shows what of a handoff answers, and its delivery [MEM-19]", async () => {
+  it("shows the matching passage of a handoff, and its delivery [MEM-19]", async () => {
     using store = testStore();
     const sent = await send(store);
     const { stdout } = await store.baton("recall", "which mirrors?", "--words-only");
@@ -88,7 +88,7 @@ describe("baton recall", () => {
     });
   });
 
-  it("says so when nothing answers, and refuses a question without a word", async () => {
+  it("reports when nothing matches, and refuses a question without a word", async () => {
     using store = testStore();
     await fill(store);
     const none = await store.baton("recall", "kangaroo", "--words-only");
@@ -100,7 +100,7 @@ describe("baton recall", () => {
 });
 
 describe("baton embed", () => {
-  it("shows the model and how far it has come, and drops one [MEM-8]", async () => {
+  it("shows the model and its progress, and drops a model [MEM-8]", async () => {
     using store = testStore();
     await fill(store);
     const made = await store.baton("embed");

@@ -1,4 +1,4 @@
-/** `baton redact`: a secret goes, by ids or by its text, and what is out of reach is said. */
+/** `baton redact`: erasing a secret by ids or by its text, and reporting what it cannot reach. */
 import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { BATON } from "../support/build/place.ts";
@@ -14,7 +14,7 @@ async function withSecret(store: TestStore): Promise<string> {
 }
 
 describe("baton redact", () => {
-  it("erases a text and says where, how it is recorded, and what is out of reach [MEM-18]", async () => {
+  it("erases a text, and reports where, its record and what it cannot reach [MEM-18]", async () => {
     using store = testStore();
     const id = await withSecret(store);
     const { code, stdout } = await store.baton(
@@ -35,7 +35,7 @@ describe("baton redact", () => {
     expect(again.stdout).toContain("No matching text");
   });
 
-  it("counts what only others may see, and does not look at it on a dry run [MEM-18]", async () => {
+  it("counts records that the caller cannot see, except on a dry run [MEM-18]", async () => {
     using store = testStore();
     const id = await withSecret(store);
     let own = "";
@@ -53,7 +53,7 @@ describe("baton redact", () => {
     expect(stdout).not.toContain(own);
   });
 
-  it("takes ids, and gives the report as data [MEM-18]", async () => {
+  it("erases by id, and prints the report as JSON [MEM-18]", async () => {
     using store = testStore();
     const id = await withSecret(store);
     const args = ["redact", "--as", "ben", "--reason", "leaked", "--id", id, "--json"];
@@ -65,7 +65,7 @@ describe("baton redact", () => {
     expect(stdout).toContain(`not erased: memory ${id} is already redacted`);
   });
 
-  it("changes nothing on a dry run [MEM-18]", async () => {
+  it("changes nothing with --dry-run [MEM-18]", async () => {
     using store = testStore();
     const id = await withSecret(store);
     const { stdout } = await store.baton(
@@ -76,7 +76,7 @@ describe("baton redact", () => {
     expect((await hub.memories.read(id)).content).toContain(SECRET);
   });
 
-  it("reads the secret from standard input, so that no shell remembers it [MEM-18]", async () => {
+  it("reads the secret from stdin, which keeps it out of the shell history [MEM-18]", async () => {
     using store = testStore();
     const id = await withSecret(store);
     const { status, stdout } = spawnSync(
@@ -92,22 +92,22 @@ describe("baton redact", () => {
   });
 
   it.each([
-    ["neither ids nor a text", [], 64, "needs exactly one of --id, --text and --stdin"],
+    ["a call without an id or a text", [], 64, "needs exactly one of --id, --text and --stdin"],
     [
-      "both",
+      "an id together with a text",
       ["--id", "mem_x", "--text", SECRET],
       64,
       "needs exactly one of --id, --text and --stdin",
     ],
-    ["an id that is none", ["--id", "x"], 64, "ids[0]: must be a memory id (mem_…) or an envelope"],
+    ["a malformed id", ["--id", "x"], 64, "ids[0]: must be a memory id (mem_…) or an envelope"],
     ["a text that is too short", ["--text", "abc"], 64, "text"],
     [
-      "an id that is not there",
+      "an unknown id",
       ["--id", "mem_01a1df5a-52a9-7000-a39b-ea67e3f6baac"],
       66,
       "No memory has the id",
     ],
-  ])("refuses %s, and says why [MEM-18]", async (_case, given, exit, said) => {
+  ])("refuses %s with the reason [MEM-18]", async (_case, given, exit, said) => {
     using store = testStore();
     await withSecret(store);
     const { code, stderr } = await store.baton(

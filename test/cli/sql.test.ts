@@ -1,10 +1,10 @@
-/** `baton sql`: a query from the command line. */
+/** `baton sql`: read-only queries on the command line. */
 import { describe, expect, it } from "vitest";
 import { VIEW_NAMES } from "../../src/store/sql/views.ts";
 import { testStore, withHandoff } from "./baton.ts";
 
 describe("baton sql", () => {
-  it("shows an answer as a table, and the whole of it as JSON [MEM-14]", async () => {
+  it("prints the result as a table, or as JSON with --json [MEM-14]", async () => {
     using store = testStore();
     await withHandoff(store);
     const query = "select from_agent, to_agent, intent from handoffs where task = ?";
@@ -20,7 +20,7 @@ describe("baton sql", () => {
     });
   });
 
-  it("parameters are JSON where they can be: numbers, vectors [MEM-14]", async () => {
+  it("parses parameters as JSON where possible: numbers, vectors [MEM-14]", async () => {
     using store = testStore();
     await withHandoff(store);
     const { stdout } = await store.baton(
@@ -30,7 +30,7 @@ describe("baton sql", () => {
     expect(JSON.parse(stdout).rows).toEqual([{ n: 42, likeness: 1, t: "it's" }]);
   });
 
-  it("shows private records only to whom they belong [MEM-14]", async () => {
+  it("shows private memories only to their agent [MEM-14]", async () => {
     using store = testStore();
     await withHandoff(store);
     {
@@ -42,7 +42,7 @@ describe("baton sql", () => {
     expect((await store.baton("sql", query, "--as", "plan-bot")).stdout).toContain("mine");
   });
 
-  it("lists views, and the columns of one, without a store [MEM-14]", async () => {
+  it("lists views, and the columns of a view, without a store [MEM-14]", async () => {
     using store = testStore();
     const { stdout, code } = await store.baton("sql");
     expect(code).toBe(0);
@@ -57,11 +57,11 @@ describe("baton sql", () => {
 
   it.each([
     ["a write", ["delete from memories"], 77, "sql_refused"],
-    ["a mistake", ["select nothing from memories"], 65, "sql_failed"],
-    ["a parameter too many", ["select ?", "--param", "1", "--param", "2"], 64, "invalid_input"],
+    ["an unknown column", ["select nothing from memories"], 65, "sql_failed"],
+    ["a surplus parameter", ["select ?", "--param", "1", "--param", "2"], 64, "invalid_input"],
     ["too many rows", ["select * from agents", "--limit", "1"], 65, "limit_exceeded"],
     [
-      "too much time",
+      "a timeout",
       [
         "with recursive t(n) as (select 1 union all select n + 1 from t) select count(*) from t",
         "--timeout",
@@ -70,7 +70,7 @@ describe("baton sql", () => {
       75,
       "sql_timeout",
     ],
-  ])("%s ends with the code of its error [MEM-14]", async (_case, args, code, error) => {
+  ])("exits with the code of the error for %s [MEM-14]", async (_case, args, code, error) => {
     using store = testStore();
     await withHandoff(store);
     const run = await store.baton("sql", ...args, "--json");

@@ -1,8 +1,8 @@
-/** The task queue on the command line: a team that plans, takes, finishes and closes. */
+/** `baton task`: adding, showing, taking, closing, reopening and cancelling tasks. */
 import { describe, expect, it } from "vitest";
 import { type TestStore, team, testStore } from "./baton.ts";
 
-/** A task with two parts, one of which waits for the other. */
+/** Adds a task with two parts, one of which waits for the other. */
 async function planned(store: TestStore): Promise<void> {
   await team(store);
   await using hub = await store.open();
@@ -14,7 +14,7 @@ async function planned(store: TestStore): Promise<void> {
 }
 
 describe("baton task", () => {
-  it("adds tasks and shows them as a board, a tree, and one by one [CRD-2]", async () => {
+  it("adds tasks, and shows them as a board, as a tree and one by one [CRD-2]", async () => {
     using store = testStore();
     await team(store);
     for (const args of [
@@ -48,7 +48,7 @@ describe("baton task", () => {
     });
   }, 240_000);
 
-  it("is worked off in order: taken, completed, closed [CRD-2]", async () => {
+  it("hands out tasks in the order of their dependencies, and closes them [CRD-2]", async () => {
     using store = testStore();
     await planned(store);
     const none = await store.baton("task", "next", "--as", "pat");
@@ -83,7 +83,7 @@ describe("baton task", () => {
     expect(neither.stderr).toContain("--closed and --state blocked conflict");
   }, 240_000);
 
-  it("closes, reopens and cancels, with reasons [CRD-2]", async () => {
+  it("closes, reopens and cancels tasks, each with a reason [CRD-2]", async () => {
     using store = testStore();
     await planned(store);
     const why = (reason: string) => ["--as", "ada", "--reason", reason];
@@ -111,7 +111,7 @@ describe("baton task", () => {
     expect(failed.stdout).toContain("closed as failed by ada: Too hard");
   }, 240_000);
 
-  it("names what was meant [CRD-2]", async () => {
+  it("suggests the right task, command or state for a typo [CRD-2]", async () => {
     using store = testStore();
     await planned(store);
     const typo = await store.baton("task", "show", "dcos");

@@ -1,4 +1,4 @@
-/** Traces and retention on the command line. */
+/** Traces, retention and pruning on the command line. */
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../src/index.ts";
@@ -25,7 +25,7 @@ async function withTraces(store: TestStore): Promise<void> {
 }
 
 describe("baton trace", () => {
-  it("lists the sessions that left one, and shows their steps [MEM-12]", async () => {
+  it("lists the sessions that have a trace, and shows their steps [MEM-12]", async () => {
     using store = testStore();
     await withTraces(store);
     const list = await store.baton("trace", "list");
@@ -43,7 +43,7 @@ describe("baton trace", () => {
     expect((await store.baton("recent")).stdout).not.toContain("grep");
   });
 
-  it("gives the same as data with --json [MEM-12]", async () => {
+  it("prints the same data with --json [MEM-12]", async () => {
     using store = testStore();
     await withTraces(store);
     const sessions = JSON.parse((await store.baton("trace", "list", "--json")).stdout);
@@ -53,7 +53,7 @@ describe("baton trace", () => {
     expect(steps).toEqual(JSON.parse(JSON.stringify(await hub.traces.list({ limit: 3 }))));
   });
 
-  it("names the session that may have been meant, and says when there is nothing [MEM-12]", async () => {
+  it("suggests a session for a misspelled name, and reports an empty result [MEM-12]", async () => {
     using store = testStore();
     await withTraces(store);
     const { code, stderr } = await store.baton("trace", "show", "mondey");
@@ -65,7 +65,7 @@ describe("baton trace", () => {
 });
 
 describe("baton retention", () => {
-  it("sets the rules that are named, shows them, and takes them away [MEM-18]", async () => {
+  it("sets the given rules, shows them, and removes them with --forever [MEM-18]", async () => {
     using store = testStore();
     await withTraces(store);
     expect((await store.baton("retention")).stdout).toMatch(/traces {2}kept forever/);
@@ -78,7 +78,7 @@ describe("baton retention", () => {
     expect((await hub.settings.get()).retention).toEqual({});
   });
 
-  it("refuses a rule that means nothing [MEM-18]", async () => {
+  it("refuses a negative number of days [MEM-18]", async () => {
     using store = testStore();
     await withTraces(store);
     expect((await store.baton("retention", "--trace-days", "-1")).code).toBe(64);
@@ -92,14 +92,14 @@ describe("baton prune", () => {
     await hub.settings.update({ retention: { traces: { days: 0 } } });
   };
 
-  it("keeps everything while there are no rules [MEM-18]", async () => {
+  it("reports that there are no retention rules [MEM-18]", async () => {
     using store = testStore();
     await withTraces(store);
     const { code, stdout } = await store.baton("prune");
     expect([code, stdout]).toEqual([0, expect.stringContaining("No retention rules")]);
   });
 
-  it("tells with --dry-run what would go, and leaves it [MEM-18]", async () => {
+  it("lists what would be deleted with --dry-run, and deletes nothing [MEM-18]", async () => {
     using store = testStore();
     await withRules(store);
     const before = dumpStore(store.file);
@@ -109,7 +109,7 @@ describe("baton prune", () => {
     expect(dumpStore(store.file)).toEqual(before);
   });
 
-  it("removes it, tells what, and the store verifies [MEM-18]", async () => {
+  it("deletes steps, reports how many, and leaves a store that verifies [MEM-18]", async () => {
     using store = testStore();
     await withRules(store);
     const report = JSON.parse((await store.baton("prune", "--as", "coder", "--json")).stdout);
@@ -120,7 +120,7 @@ describe("baton prune", () => {
     expect((await hub.memories.recent()).items).toHaveLength(2);
   });
 
-  it("refuses whoever nobody knows, is disabled, or has a key it does not show [MEM-4 MEM-18]", async () => {
+  it("refuses an unknown or disabled agent, and one without its key [MEM-4 MEM-18]", async () => {
     using store = testStore();
     await withRules(store);
     {

@@ -1,17 +1,17 @@
-/** The entries of `batonpass/client`, bundled as a user's tool would, and a program that uses one. */
+/** The entry points of `batonpass/client`, bundled as by a user, and a program that uses one. */
 import { join, relative, sep } from "node:path";
 import { type OutputChunk, type PluginContext, rolldown } from "rolldown";
 
 const SOURCES = join(import.meta.dirname, "../../src");
 
 export interface BundledClient {
-  /** Files that are loaded with the entry, by their paths from src/. */
+  /** Files that are loaded with the entry point, relative to src/. */
   readonly files: readonly string[];
   /** Packages and builtins that are loaded with it. */
   readonly packages: readonly string[];
-  /** What it may load later. */
+  /** Files that it imports dynamically. */
   readonly later: readonly string[];
-  /** The code of everything that is loaded with the entry. */
+  /** The code of everything that is loaded with the entry point. */
   readonly code: string;
 }
 
@@ -42,7 +42,7 @@ export async function bundledClient(entry: "index" | "browser"): Promise<Bundled
   return { ...graph, code: code.join("\n") };
 }
 
-/** Follows static imports. */
+/** Returns the modules that are reachable by static imports. */
 function graphOf(context: PluginContext, entry: string): Omit<BundledClient, "code"> {
   const files = new Set([entry]);
   const packages = new Set<string>();
@@ -66,11 +66,14 @@ function loadedWith(chunks: readonly OutputChunk[]): readonly OutputChunk[] {
   return chunks.filter(({ fileName }) => names.has(fileName));
 }
 
-/** A module that hands over, accepts and completes through the client at `url`; it exports the answer. */
+/**
+ * Returns a module that sends, accepts and completes a handoff with the client at `url`, and
+ * exports the result.
+ */
 export const programWith = (url: string, address: string): string => `
 import { isBatonError, openHub } from ${JSON.stringify(url)};
 async function handOver() {
-  const hub = await openHub(${JSON.stringify(address)}, { patienceMs: 0 });
+  const hub = await openHub(${JSON.stringify(address)}, { outageMs: 0 });
   const planner = await hub.agent("planner", { role: "planner" });
   const coder = await hub.agent("coder", { role: "coder" });
   const memory = await planner.remember({ type: "fact", content: "Tokens expire after an hour." });

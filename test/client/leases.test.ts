@@ -1,11 +1,13 @@
-/** Leases over HTTP: a holder that lives keeps its work, one that was closed or fell silent does not. */
+/**
+ * Leases over HTTP: a running holder keeps its work, one that was closed or stops calling loses it.
+ */
 import { describe, expect, it } from "vitest";
 import type { HubOptions, Work } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 import { until } from "../support/until.ts";
 import { open, serveHere } from "./support.ts";
 
-/** The holder's heartbeat is a third of it, in real time. */
+/** The holder's heartbeat interval is a third of this, in real time. */
 const LEASE_MS = 300;
 
 async function scene(lease: "process" | "session", options: HubOptions = {}) {
@@ -19,8 +21,8 @@ async function scene(lease: "process" | "session", options: HubOptions = {}) {
 }
 
 describe("a lease over HTTP", () => {
-  it("is renewed while its holder's process lives, well beyond its time [OPS-5 DLV-6]", async () => {
-    const clock = new VirtualClock(); // The hub's: however late a heartbeat is, the lease waits for it.
+  it("is renewed beyond its end while its holder's process runs [OPS-5 DLV-6]", async () => {
+    const clock = new VirtualClock(); // The hub's: a late heartbeat does not expire the lease.
     const { hub, sent, work } = await scene("process", { clock });
     const end = work.delivery.leaseUntil;
     while (work.delivery.leaseUntil < end + 2 * LEASE_MS) {
@@ -34,13 +36,13 @@ describe("a lease over HTTP", () => {
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("of a session is not: it runs out when nobody calls [OPS-5 DLV-6]", async () => {
+  it("expires without calls when it is bound to a session [OPS-5 DLV-6]", async () => {
     const { hub, sent, work } = await scene("session");
     for await (const { state } of hub.deliveries.watch(sent.id)) if (state === "ready") break;
     await expect(work.complete()).rejects.toMatchObject({ code: "lease_lost" });
   });
 
-  it("of a hub that was closed here runs out there, and goes to the next [OPS-5 DLV-6]", async () => {
+  it("expires after its client was closed, and the work is redelivered [OPS-5 DLV-6]", async () => {
     const { address, hub, sent } = await scene("process");
     await hub.close();
     const other = await open(address);

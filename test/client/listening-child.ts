@@ -1,4 +1,4 @@
-/** A program that accepts work, listens for what becomes of it, and ends without a word to anybody. */
+/** Accepts work, listens for its changes, and ends without closing the hub. */
 import { openHub } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";
 
@@ -8,4 +8,4 @@ const work = await (await hub.agent("coder")).accept();
 if (work === undefined) throw new Error("nothing to accept");
 work.on("extended", () => {});
 sayLine({ isLost: work.signal.aborted });
-await work.view(); // By now it is being listened.
+await work.view(); // By now the client is listening.

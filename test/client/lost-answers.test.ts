@@ -1,10 +1,13 @@
-/** Answers that get lost on the way: what was carried out is not carried out again, and is told all the same. */
+/**
+ * Responses that get lost: a call that was carried out is not carried out again, and still returns
+ * its result.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Agent, Hub, Work } from "../../src/index.ts";
 import { until } from "../support/until.ts";
 import { type LossyNetwork, lossyNetwork, open, RestartableHub, serveHere } from "./support.ts";
 
-describe("an answer that got lost", () => {
+describe("a call whose response was lost", () => {
   let hub: Hub;
   let network: LossyNetwork;
   let planner: Agent;
@@ -16,7 +19,7 @@ describe("an answer that got lost", () => {
     coder = await hub.agent("coder", { role: "coder" });
   });
 
-  it("to remembering stores one memory [OPS-5]", async () => {
+  it("stores a memory once [OPS-5]", async () => {
     network.loseAnswerTo("POST /v1/memories");
     const memory = await planner.remember({ content: "Once." });
     expect(network.lost).toBe(1);
@@ -25,7 +28,7 @@ describe("an answer that got lost", () => {
     ]);
   });
 
-  it("to a handoff sends it once [OPS-5]", async () => {
+  it("sends a handoff once [OPS-5]", async () => {
     network.loseAnswerTo("POST /v1/handoffs");
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     expect(network.lost).toBe(1);
@@ -34,7 +37,7 @@ describe("an answer that got lost", () => {
     ]);
   });
 
-  it("to accepting is the same work, tried once [DLV-9 OPS-5]", async () => {
+  it("returns the accepted work on its first attempt [DLV-9 OPS-5]", async () => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     network.loseAnswerTo("POST /v1/inbox/accept");
     const work = (await coder.accept()) as Work;
@@ -42,7 +45,7 @@ describe("an answer that got lost", () => {
     expect(await hub.deliveries.attempts(sent.id)).toEqual([]);
   });
 
-  it("to completing completes it once, and says so [OPS-5]", async () => {
+  it("completes work once and returns the result [OPS-5]", async () => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = (await coder.accept()) as Work;
     network.loseAnswerTo("/complete");
@@ -52,7 +55,7 @@ describe("an answer that got lost", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("to handing on sends the next envelope once [OPS-5]", async () => {
+  it("hands work on once [OPS-5]", async () => {
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = (await coder.accept()) as Work;
     network.loseAnswerTo("/handoff ");
@@ -64,7 +67,7 @@ describe("an answer that got lost", () => {
     ]);
   });
 
-  it("to asking whether an effect begins lets it happen once [OPS-5]", async () => {
+  it("runs an effect once [OPS-5]", async () => {
     let times = 0;
     network.loseAnswerTo("POST /v1/effects/begin");
     expect(await coder.effects.run("deploy", () => ++times)).toMatchObject({
@@ -79,8 +82,11 @@ describe("an answer that got lost", () => {
   });
 });
 
-/** The hub dies with the answer: what it remembered of the call dies with it, what it stored does not. */
-describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
+/**
+ * The hub dies before its response arrives: its in-memory record of the call is lost, what it
+ * stored is not.
+ */
+describe("a call whose response was lost with the hub", { timeout: 180_000 }, () => {
   let served: RestartableHub;
   beforeAll(async () => {
     served = await RestartableHub.start();
@@ -92,7 +98,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     const hub = await served.open();
     const planner = await hub.agent("planner", { role: "planner" });
     const coder = await hub.agent("coder", { role: "coder" });
-    /** Carries a call out whose answer is lost, with the hub that gave it. */
+    /** Makes a call whose response is lost, and restarts the hub. */
     const lose = async <T>(text: string, call: () => Promise<T>): Promise<T> => {
       const before = network.lost;
       network.loseAnswerTo(text);
@@ -104,7 +110,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     return { hub, planner, coder, lose };
   }
 
-  it("to remembering is the memory that was stored [OPS-5]", async () => {
+  it("returns the memory that was stored [OPS-5]", async () => {
     const { hub, planner, lose } = await scene();
     const memory = await lose("POST /v1/memories", () => planner.remember({ content: "Once." }));
     expect((await hub.memories.recent({ agent: "planner" })).items).toMatchObject([
@@ -112,7 +118,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     ]);
   });
 
-  it("to remembering strictly is that memory, not that it is known already [OPS-5]", async () => {
+  it("returns the stored memory and does not refuse it as known [OPS-5]", async () => {
     const { hub, planner, lose } = await scene();
     const said = { content: "The release goes out on Friday after the tests have passed." };
     const memory = await lose("POST /v1/memories", () =>
@@ -123,7 +129,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     ]);
   });
 
-  it("to tracing is the steps that were stored [OPS-5 MEM-12]", async () => {
+  it("returns the trace steps that were stored [OPS-5 MEM-12]", async () => {
     const { hub, coder, lose } = await scene();
     const steps = [{ kind: "tool", name: "grep" } as const, { kind: "result" } as const];
     const traced = await lose("POST /v1/traces", () => coder.trace(steps));
@@ -134,7 +140,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     expect(await hub.traces.counts()).toEqual({ stored: 3, failed: 0, waiting: 0 });
   });
 
-  it("to a handoff is the handoff that was sent [OPS-5]", async () => {
+  it("returns the handoff that was sent [OPS-5]", async () => {
     const { planner, coder, lose } = await scene();
     const draft = { to: "coder", task: "t", intent: "Go" };
     const sent = await lose("POST /v1/handoffs", () => planner.handoff(draft));
@@ -143,7 +149,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     ]);
   });
 
-  it("to accepting leaves nothing with a session that does not know of it [OPS-5]", async () => {
+  it("releases accepted work that its session does not know of [OPS-5]", async () => {
     const { hub, planner, coder, lose } = await scene();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     expect(await lose("POST /v1/inbox/accept", () => coder.accept())).toBeUndefined();
@@ -152,7 +158,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     expect(await hub.deliveries.attempts(sent.id)).toMatchObject([{ outcome: "released" }]);
   });
 
-  it("to accepting with a receipt leaves nothing with it either [OPS-5]", async () => {
+  it("releases work that was accepted with a receipt [OPS-5]", async () => {
     const { planner, coder, lose } = await scene();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const receipt = () => undefined;
@@ -163,7 +169,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     });
   });
 
-  it("to completing says that it is completed [OPS-5]", async () => {
+  it("returns the completed delivery [OPS-5]", async () => {
     const { hub, planner, coder, lose } = await scene();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = (await coder.accept()) as Work;
@@ -175,7 +181,7 @@ describe("an answer that got lost with the hub", { timeout: 180_000 }, () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("to handing on is the envelope that was sent [OPS-5]", async () => {
+  it("returns the envelope that was handed on [OPS-5]", async () => {
     const { planner, coder, lose } = await scene();
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = (await coder.accept()) as Work;

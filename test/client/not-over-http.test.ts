@@ -1,4 +1,4 @@
-/** What is left out over HTTP is a test there is: a title that was changed does not leave a hole behind. */
+/** Checks that every test that is excluded over HTTP exists, so that a changed title is noticed. */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -6,8 +6,8 @@ import { NOT_OVER_HTTP } from "../support/hub/not-over-http.ts";
 
 const TESTS = join(import.meta.dirname, "..");
 
-describe("what tests of every store leave out over HTTP", () => {
-  it("are tests there are, each with its reason", () => {
+describe("tests that are excluded over HTTP", () => {
+  it("exist, each with a reason", () => {
     const files = globSync("**/*.test.ts", { cwd: TESTS });
     const text = files.map((name) => readFileSync(join(TESTS, name), "utf8")).join("\n");
     const titles = [...text.matchAll(/"((?:[^"\\]|\\.)+)",?\s/g)].map(([, title = ""]) => title);
@@ -22,7 +22,7 @@ describe("what tests of every store leave out over HTTP", () => {
   });
 });
 
-/** A title as it is written, with its requirements and what is filled in. */
+/** Returns a pattern for a title without its requirements, with any value for its placeholders. */
 function patternOf(title: string): RegExp {
   const plain = title.replace(/ \[[A-Z0-9 -]+\]$/, "");
   const parts = plain.split(/%s|\$\w+/).map((part) => RegExp.escape(part));

@@ -1,13 +1,13 @@
-/** What is no input at all is refused over HTTP by the same codes as in the hub's own process. */
+/** Invalid input is refused over HTTP with the same codes as in the hub's process. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Work } from "../../src/index.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
 import { servedBy } from "../support/hub/served.ts";
 import { refusal } from "../support/hub/support.ts";
 
-describe("what is no input", () => {
+describe("invalid input", () => {
   it.each([[null], [5], [true], [[]], ["x"]])(
-    "as %j is refused the same here and there [OPS-5]",
+    "such as %j is refused with the same codes in the process and over HTTP [OPS-5]",
     async (odd) => {
       const here = await openLocalHub("memory:");
       onTestFinished(() => here.close());

@@ -1,4 +1,6 @@
-/** A hub that is killed and comes back, on the same file and address: waiting callers keep waiting. */
+/**
+ * A hub that is killed and restarted on the same file and address: waiting callers keep waiting.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Work } from "../../src/index.ts";
 import { RestartableHub } from "./support.ts";
@@ -16,8 +18,8 @@ async function scene() {
   return { hub, planner, coder, restart: () => served.restart() };
 }
 
-describe("a hub that was killed and comes back", { timeout: 180_000 }, () => {
-  it("has its inboxes read on, and loses nothing that was sent [OPS-5]", async () => {
+describe("a killed and restarted hub", { timeout: 180_000 }, () => {
+  it("continues its inboxes and loses no handoff [OPS-5]", async () => {
     const { planner, coder, restart } = await scene();
     const inbox = coder.inbox();
     const next = inbox.next();
@@ -31,7 +33,7 @@ describe("a hub that was killed and comes back", { timeout: 180_000 }, () => {
     await inbox.return(undefined);
   });
 
-  it("answers whoever waited for the end of a handoff [OPS-5]", async () => {
+  it("answers callers that wait for a handoff [OPS-5]", async () => {
     const { planner, coder, restart } = await scene();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = (await coder.accept()) as Work;
@@ -45,7 +47,7 @@ describe("a hub that was killed and comes back", { timeout: 180_000 }, () => {
     expect((await waiting)?.id).toBe(other.id);
   });
 
-  it("leaves work with who holds it, whose signal stays quiet until it is taken back [OPS-5]", async () => {
+  it("leaves work with its holder, whose signal aborts only on a cancellation [OPS-5]", async () => {
     const { planner, coder, restart } = await scene();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = (await coder.accept()) as Work;

@@ -1,4 +1,4 @@
-/** What random teams have come across, each as small as it can be told. */
+/** Minimal regression tests for bugs that random teams found. */
 import { describe, expect, it } from "vitest";
 import { type HubOptions, LocalHub } from "../../src/index.ts";
 import { isOpen } from "../../src/store/rows.ts";
@@ -19,8 +19,8 @@ async function open(store: StoreName) {
   return { clock, hub, owner, coder, options, reopen };
 }
 
-describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
-  it("a rule that asks somebody who never answers asks once, then others decide [CRD-4]", async () => {
+describe.each(EMBEDDED_STORES)("regressions found by random teams on %s", (store) => {
+  it("asks a person who never answers only once, then decides without them [CRD-4]", async () => {
     const { clock, hub, owner, coder } = await open(store);
     await hub.agent("pia", { kind: "person" });
     await hub.failures.setRule("people first", { then: { ask: "pia" } });
@@ -37,7 +37,7 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
     expect(memories.filter(({ data }) => data?.["decision"] === "ask")).toHaveLength(1);
   });
 
-  it("what lapses, is tried again and lapses again is decided about again [CRD-3 CRD-4]", async () => {
+  it("decides again when a retried handoff expires again [CRD-3 CRD-4]", async () => {
     const { clock, hub, owner } = await open(store);
     await owner.tasks.add({ task: "api", to: "ada", intent: "Build it.", deadlineMs: HOUR });
     for (let n = 0; n < 10; n++) {
@@ -51,7 +51,7 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
     expect(decided.map((each) => each?.decision)).toEqual(["retry", "abort"]);
   });
 
-  it("nobody decides about a task that somebody has begun to end [CRD-3]", async () => {
+  it("does not retry a task that is being cancelled [CRD-3]", async () => {
     const { hub, owner, coder, options, reopen } = await open(store);
     await owner.tasks.add({ task: "api", to: "ada", intent: "Build it." });
     const kim = await hub.agent("kim", { role: "coordinator" });
@@ -68,7 +68,7 @@ describe.each(EMBEDDED_STORES)("found by random teams on %s", (store) => {
     expect(deliveries.filter(({ state }) => isOpen(state))).toEqual([]);
   });
 
-  it("a task that is added twice at the same moment with one key is one [CRD-2]", async () => {
+  it("adds a task once if it is added concurrently with the same key [CRD-2]", async () => {
     const { hub, owner, options, reopen } = await open(store);
     const other = await new LocalHub(await reopen(), options).agent("olga");
     for (let n = 0; n < 20; n++) {

@@ -1,13 +1,13 @@
 /**
- * A store as one process sees it that can die: at once, or right after one of its next operations, whose
- * answer it then never gets. Everybody else on the same store goes on.
+ * A store for a process that can die: at once, or right after one of its next operations, whose
+ * result it then never gets. Other processes on the same store are not affected.
  */
 import { BatonError, type Store } from "../../src/index.ts";
 
 export interface MortalStore {
   readonly store: Store;
   readonly isDead: boolean;
-  /** Dies after so many more operations; 0: now. */
+  /** Dies after this many more operations; 0: at once. */
   dieIn(operations: number): void;
 }
 
@@ -16,7 +16,7 @@ export function mortalStore(lasting: Store): MortalStore {
   let behind: Store | undefined = lasting;
   let left = Number.POSITIVE_INFINITY;
   const die = (): void => {
-    behind = undefined; // Timers of the dead keep nothing else alive.
+    behind = undefined; // Timers of a dead process must not keep the store in memory.
   };
   const call = async (name: keyof Store, given: unknown[]): Promise<unknown> => {
     if (behind === undefined) throw died();
@@ -25,7 +25,7 @@ export function mortalStore(lasting: Store): MortalStore {
     const answer = operation.apply(behind, given);
     if (left <= 0) die();
     const answered = await answer;
-    if (behind === undefined) throw died(); // What it did is stored, and it never hears of that.
+    if (behind === undefined) throw died(); // It was stored; the result is lost.
     return answered;
   };
   const store = new Proxy({} as Store, {

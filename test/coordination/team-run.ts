@@ -1,4 +1,4 @@
-/** What a run of a random team consists of: its stage, processes and settings, and what it leaves behind. */
+/** Types, settings and helpers for a run of a random team. */
 import type { DecideResult } from "../../src/coordination/failures/decision.ts";
 import type { Agent, ErrorCode, Hub, Store, Work } from "../../src/index.ts";
 import type { VirtualClock } from "../../src/testing/index.ts";
@@ -12,23 +12,23 @@ import {
   type TeamPlan,
 } from "./random-team.ts";
 
-/** A lease is long enough that no heartbeat, which goes by real time, beats while a test runs. */
+/** Leases are so long that no heartbeat, which uses real time, happens during a test. */
 export const LIMITS = {
   leaseMs: 10 * MINUTE,
   coordinatorMs: 20 * MINUTE,
   personMs: 12 * HOUR,
 } as const;
 
-/** Rounds in which everything must have ended once it is let run. */
+/** Rounds of the final phase in which everything must have ended. */
 export const ROUNDS = 500;
 
-/** How time goes on then. */
+/** How far time advances per round of the final phase. */
 export const LEAPS = {
   diligent: [SECOND, 11 * MINUTE, 25 * MINUTE, HOUR, 13 * HOUR],
   deserted: [25 * MINUTE, HOUR, 13 * HOUR, 13 * HOUR],
 } as const;
 
-/** Where it is played: one store, opened once for each process and once for whoever looks. */
+/** One store, opened once for each process and once for the audit. */
 export interface Stage {
   readonly workspace: string;
   readonly clock: VirtualClock;
@@ -41,7 +41,7 @@ export interface Process {
   readonly agents: ReadonlyMap<string, Agent>;
 }
 
-/** Work that somebody accepted, in a process that lives or has died. */
+/** Accepted work, in a process that is alive or has died. */
 export interface Held {
   readonly by: PlannedAgent;
   readonly work: Work;
@@ -55,27 +55,27 @@ export interface Told {
   readonly by: string;
 }
 
-/** What a run leaves besides what is in the store. */
+/** The result of a run, besides what is in the store. */
 export interface Played {
   readonly plan: TeamPlan;
   readonly hub: Hub;
   /** Tasks that were added, in order. */
   readonly tasks: readonly PlannedTask[];
   readonly held: readonly Held[];
-  /** Everybody who was told that a decision is theirs. */
+  /** Decisions that were confirmed to the agents that made them. */
   readonly told: readonly Told[];
-  /** Tasks whose deliveries were taken back one by one: nobody but a person can close them. */
+  /** Tasks whose handoffs were cancelled: only an explicit close ends them. */
   readonly takenBack: ReadonlySet<string>;
-  /** What happened, each as often as it did. */
+  /** What happened, one entry per occurrence. */
   readonly happened: readonly string[];
 }
 
-/** Codes that say no more than that somebody else was quicker, or has died. */
+/** Codes that only mean that another agent was faster, or that the holder lost its work. */
 export const LOST: readonly ErrorCode[] = ["already_settled", "cancelled", "lease_lost"];
 
 export const UNREACHABLE: readonly ErrorCode[] = ["circuit_open"];
 
-/** What becomes of work, as often as it stands here. */
+/** How work is settled; an entry that is listed more often is more likely. */
 export const SETTLING = [
   ...(["complete", "complete", "complete", "complete", "complete"] as const),
   ...(["note", "note", "handoff", "release", "ask", "decline"] as const),

@@ -1,4 +1,7 @@
-/** Checks of options that the HTTP client shares: the same codes, paths and rules as a schema's. */
+/**
+ * Option checks that the HTTP client shares with the hub: the same codes, paths and rules as those
+ * of a schema.
+ */
 import { describe, expect, it } from "vitest";
 import { BatonError } from "../../src/base/errors.ts";
 import { randomIdGenerator } from "../../src/base/ids.ts";
@@ -21,8 +24,8 @@ function refusal(check: () => unknown): BatonError {
 const rulesOf = (check: () => unknown): Record<string, string> =>
   Object.fromEntries(refusal(check).violations.map(({ path, rule }) => [path, rule]));
 
-describe("checked options", () => {
-  it("name every violation by path and rule", () => {
+describe("option checks", () => {
+  it("report every violation with path and rule", () => {
     const wrong = {
       signal: {},
       task: "a\0b",
@@ -57,7 +60,7 @@ describe("checked options", () => {
     });
   });
 
-  it.each([[null], [5], [[]], ["x"]])("refuse %j, which is not an object", (odd) => {
+  it.each([[null], [5], [[]], ["x"]])("refuse %j because it is not an object", (odd) => {
     const error = refusal(() => checkWaitOptions(odd as never));
     expect(error).toMatchObject({
       code: "invalid_input",
@@ -66,7 +69,7 @@ describe("checked options", () => {
     });
   });
 
-  it("are returned with their defaults", () => {
+  it("return the options with their defaults", () => {
     const delivery = randomIdGenerator({ now: () => 0 }).mint("delivery");
     const receipt = () => undefined as never;
     expect(checkAcceptOptions({ delivery, receipt })).toEqual({ delivery, receipt, wait: false });

@@ -1,4 +1,4 @@
-/** The envelope: what travels, what is refused, and that it never changes once sent. */
+/** Envelopes: what they carry, when they are refused, and that they never change once sent. */
 import { describe, expect, it } from "vitest";
 import { type Agent, type DraftOf, ENVELOPE_VERSION, type Envelope } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
@@ -18,7 +18,7 @@ import {
 
 type Draft = DraftOf<Record<string, unknown>>;
 
-/** Every field a sender can fill, each with something of its own. */
+/** Returns a draft with every field that a sender can set, each with a distinct value. */
 function fullDraft(reference: string) {
   return {
     to: "coder",
@@ -86,7 +86,7 @@ async function team(store: StoreName) {
 }
 
 describe.each(STORES)("an envelope on %s", (store) => {
-  it("carries everything its sender wrote to its receiver, unchanged [ENV-1 ENV-3]", async () => {
+  it("carries every field of the draft to the receiver unchanged [ENV-1 ENV-3]", async () => {
     const { planner, coder } = await team(store);
     const plan = await planner.remember({ type: "plan", content: "First the validator." });
     const draft = fullDraft(plan.id);
@@ -100,7 +100,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     ]);
   });
 
-  it("says from whom, to whom, where and when it was sent [ENV-2]", async () => {
+  it("names its sender, receiver, workspace, run, task and creation time [ENV-2]", async () => {
     const { hub, clock, planner, coder } = await team(store);
     const plan = await planner.remember({ content: "First the validator." });
     const draft = fullDraft(plan.id);
@@ -121,7 +121,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(envelope.metadata).toEqual({ ...draft.metadata, createdAt: clock.now() });
   });
 
-  it("is the same on every try, while its delivery counts them [ENV-2]", async () => {
+  it("stays the same on every attempt, while its delivery counts attempts [ENV-2]", async () => {
     const { planner, coder } = await team(store);
     const sent = await planner.handoff({ to: "coder", intent: "Try" });
     const first = await take(coder);
@@ -132,7 +132,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(second.envelope).toEqual(first.envelope);
   });
 
-  it("says what the sender did, in one of the usual words or in its own [ENV-2]", async () => {
+  it("has a standard or a custom action [ENV-2]", async () => {
     const { planner, coder } = await team(store);
     const usual = ["delegated", "completed", "needs_review", "needs_input", "escalated", "failed"];
     for (const action of [...usual, "parked"]) {
@@ -141,7 +141,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     }
   });
 
-  it("gives short forms their full form and a stable id [ENV-1]", async () => {
+  it("expands short forms and gives them stable ids [ENV-1]", async () => {
     const { planner } = await team(store);
     const { id } = await planner.remember({ content: "The plan." });
     const brief: Draft = {
@@ -162,7 +162,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(first).toMatchObject({ action: "delegated", done: [], next: [], history: [] });
   });
 
-  it("takes paths, URLs, sentences and ISO times as people write them [ENV-1]", async () => {
+  it("accepts paths, URLs, sentences and ISO times as shorthand [ENV-1]", async () => {
     const hub = await openFresh(store);
     const planner = await hub.agent("planner", {});
     await hub.agent("coder", {});
@@ -254,7 +254,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect((await coder.deliveries.waiting()).items).toHaveLength(1);
   });
 
-  it("is refused with every flaw of its text at once, where its form is right [ENV-5]", async () => {
+  it("is refused with every invalid value at once when its structure is valid [ENV-5]", async () => {
     const { hub, planner } = await team(store);
     const before = await contents(hub);
     const data = { list: ["ok", "a\0b", 2 ** 60], half: "\udc00" };
@@ -271,7 +271,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("is refused for a single flaw, by path and rule, and nothing is stored [ENV-5]", async () => {
+  it("is refused for a single violation with path and rule, and nothing is stored [ENV-5]", async () => {
     const { hub, planner } = await team(store);
     const before = await contents(hub);
     for (const { flaw, path, rule } of FLAWS) {
@@ -282,7 +282,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("has a digest that anybody can recompute from what arrives [ENV-6]", async () => {
+  it("has a digest that any receiver can recompute [ENV-6]", async () => {
     const { hub, planner, coder } = await team(store);
     const plan = await planner.remember({ content: "First the validator." });
     const sent = await planner.handoff(fullDraft(plan.id));
@@ -290,12 +290,12 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(sha256(canonical(envelope))).toBe(sent.digest);
     const [step] = await hub.tasks.line("auth-refactor");
     expect(step).toMatchObject({ envelope, digest: sent.digest, memory: sent.memory });
-    // The chain vouches for it too: the handoff record holds the same digest.
+    // The chain covers it too: the handoff record contains the same digest.
     const record = await coder.memories.read(sent.memory);
     expect(record.envelope).toEqual({ id: envelope.id, digest: sent.digest });
   });
 
-  it("does not change when the sender's or receiver's copy of it is changed [ENV-6]", async () => {
+  it("does not change when the draft or a returned copy is modified [ENV-6]", async () => {
     const { hub, planner, coder } = await team(store);
     const draft = { to: "coder", task: "fixed", intent: "As sent", next: ["one"] };
     const sent = await planner.handoff(draft);
@@ -309,7 +309,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect((await hub.tasks.line("fixed"))[0]?.envelope).toEqual(original);
   });
 
-  it("names its parents, also where lines join; a task's lineage is one query [ENV-6]", async () => {
+  it("names its parents, also where lines join, and one query returns the line of a task [ENV-6]", async () => {
     const { hub, planner, coder } = await team(store);
     const start = { to: "coder", intent: "Start" };
     const root = await planner.handoff({ ...start, task: "line" });
@@ -336,7 +336,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     ]);
   });
 
-  it("handed on names the envelope it was made from, one hop later [ENV-6]", async () => {
+  it("has the previous envelope as its parent and one more hop when work is handed on [ENV-6]", async () => {
     const { planner, coder } = await team(store);
     const root = await planner.handoff({ to: "coder", intent: "Start" });
     const onward = await (await take(coder)).handoff({ to: "planner", state: "Coded" });
@@ -345,7 +345,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect((await onward.status()).parent).toBe(root.envelope.id);
   });
 
-  it("names the one it adds to as its parent: added to, answered or edited [ENV-6]", async () => {
+  it("has the original as its parent when it is an extension, an answer or an edit [ENV-6]", async () => {
     const { hub, planner, coder } = await team(store);
     const draft = { to: "coder", intent: "Start" };
     const parentsOf = async (task: string) =>
@@ -363,7 +363,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
     expect(await parentsOf("edited")).toEqual([[], [read.envelope.id]]);
   });
 
-  it("cannot name a parent that does not exist [ENV-6]", async () => {
+  it("is refused when a parent does not exist, and nothing is stored [ENV-6]", async () => {
     const { hub, planner } = await team(store);
     const before = await contents(hub);
     const parents = ["env_01900000-0000-7000-8000-000000000000"];
@@ -374,7 +374,7 @@ describe.each(STORES)("an envelope on %s", (store) => {
 });
 
 describe("a stored envelope", () => {
-  it("cannot be changed in any field without verify naming it [ENV-6]", async () => {
+  it("cannot be changed in any field without verify reporting it [ENV-6]", async () => {
     const address = freshAddress();
     const hub = await open(address);
     const planner = await hub.agent("planner", { role: "architect" });

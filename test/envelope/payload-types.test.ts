@@ -1,4 +1,4 @@
-/** Payloads: typed objects, checked at the door against whatever schema a team registered. */
+/** Payloads: typed objects that the hub validates against the schema that a team registered. */
 import { describe, expect, expectTypeOf, it } from "vitest";
 import * as z from "zod";
 import type { DraftOf, EnvelopeOf, Hub, PayloadType, StandardSchemaV1 } from "../../src/index.ts";
@@ -19,7 +19,7 @@ interface Review {
 
 const zodReview = z.object({ files: z.array(z.string()).min(1), risk: z.number().max(1) });
 
-/** A Standard Schema as a library author would write one, without any library. */
+/** Returns a Standard Schema written by hand, without a library. */
 function handWritten(answer: <T>(value: T) => T | Promise<T>): StandardSchemaV1<unknown, Review> {
   return {
     "~standard": {
@@ -46,7 +46,7 @@ const jsonReview = {
   required: ["files", "risk"],
 };
 
-/** Says the same in the words that only one draft has, so that a wrong dialect would be noticed. */
+/** Uses keywords that only one draft has, so that validation in the wrong dialect fails. */
 const withoutDraft = {
   ...jsonReview,
   properties: {
@@ -79,7 +79,7 @@ const draft07 = {
 
 const SCHEMAS = {
   "a Zod schema": zodReview,
-  "a Standard Schema by hand": handWritten((value) => value),
+  "a hand-written Standard Schema": handWritten((value) => value),
   "an asynchronous Standard Schema": handWritten(async (value) => value),
   "a JSON Schema (draft 2020-12)": draft2020,
   "a JSON Schema without a draft": withoutDraft,
@@ -88,7 +88,7 @@ const SCHEMAS = {
 
 type Schema = (typeof SCHEMAS)[keyof typeof SCHEMAS];
 
-/** A Standard Schema is registered in the process, a JSON Schema in the workspace. */
+/** Registers a Standard Schema in the process, a JSON Schema in the workspace. */
 async function register(hub: Hub, schema: Schema): Promise<void> {
   if ("~standard" in schema) await hub.payloadTypes.define<Review>("review", schema);
   else await hub.payloadTypes.set("review", schema);
@@ -102,7 +102,7 @@ async function team(store: StoreName = "memory") {
 }
 
 describe.each(Object.entries(SCHEMAS))("a payload type with %s", (_what, schema) => {
-  it("lets through what fits, unchanged [ENV-4]", async () => {
+  it("accepts valid data unchanged [ENV-4]", async () => {
     const { hub, coder, reviewer } = await team("sqlite");
     await register(hub, schema);
     const payload = { type: "review", data: { files: ["a.ts", "b.ts"], risk: 0.5 } };
@@ -114,7 +114,7 @@ describe.each(Object.entries(SCHEMAS))("a payload type with %s", (_what, schema)
     });
   });
 
-  it("refuses what does not, naming every place, and stores nothing [ENV-4 ENV-5]", async () => {
+  it("refuses invalid data, naming every path, and stores nothing [ENV-4 ENV-5]", async () => {
     const { hub, coder } = await team("sqlite");
     await register(hub, schema);
     const before = await contents(hub);
@@ -135,7 +135,7 @@ describe.each(Object.entries(SCHEMAS))("a payload type with %s", (_what, schema)
 
 describe("a payload", () => {
   it.each([["a string"], [["a", "list"]], [7], [null]])(
-    "is never %j: it is a typed object [ENV-4]",
+    "is refused when its data is %j and not an object [ENV-4]",
     async (data) => {
       const { coder } = await team();
       const draft = { to: "reviewer", intent: "Go", payload: { type: "note", data } };
@@ -144,14 +144,14 @@ describe("a payload", () => {
     },
   );
 
-  it("of a type that nobody registered is let through [ENV-4]", async () => {
+  it("is accepted unchanged when its type is not registered [ENV-4]", async () => {
     const { coder, reviewer } = await team();
     const payload = { type: "note", data: { anything: [1, { goes: true }] } };
     await coder.handoff({ to: "reviewer", intent: "Go", payload });
     expect((await take(reviewer)).envelope.payload).toEqual(payload);
   });
 
-  it("is checked when work is handed on too, which then stays with its holder [ENV-4]", async () => {
+  it("is validated when work is handed on, and a refusal leaves the work with its holder [ENV-4]", async () => {
     const { hub, coder, reviewer } = await team();
     await hub.payloadTypes.define("review", zodReview);
     const sent = await coder.handoff({ to: "reviewer", intent: "Go" });
@@ -163,7 +163,7 @@ describe("a payload", () => {
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("type with an invalid JSON Schema is refused, and not registered [ENV-4]", async () => {
+  it("is accepted when its type was refused for an invalid schema [ENV-4]", async () => {
     const { hub, coder } = await team();
     const error = await refusal(hub.payloadTypes.set("broken", { type: "no such type" }));
     expect(error).toMatchObject({ code: "invalid_input", path: "schema.type" });
@@ -174,7 +174,7 @@ describe("a payload", () => {
     expect((await coder.handoff({ to: "reviewer", intent: "Go", payload })).kind).toBe("sent");
   });
 
-  it("reaches its receiver as the schema's output type says, defaults filled in [ENV-4]", async () => {
+  it("reaches its receiver as the schema's output, with defaults filled in [ENV-4]", async () => {
     const { hub, coder, reviewer } = await team();
     const schema = z.object({ name: z.string().trim(), tries: z.number().default(3) });
     const type = await hub.payloadTypes.define("job", schema);
@@ -186,7 +186,7 @@ describe("a payload", () => {
     expect(sha256(canonical(envelope))).toBe(sent.digest);
   });
 
-  it("whose schema makes something else than an object of it is refused [ENV-4]", async () => {
+  it("is refused when its schema turns it into something other than an object [ENV-4]", async () => {
     const { hub, coder } = await team();
     const name = z.object({ name: z.string() }).transform(({ name }) => name);
     await hub.payloadTypes.define("name", name);
@@ -196,8 +196,8 @@ describe("a payload", () => {
   });
 });
 
-describe("the type of a payload", () => {
-  it("follows it from the schema through handoff, inbox and work [ENV-4]", async () => {
+describe("the TypeScript type of a payload", () => {
+  it("is inferred from the schema through handoff, inbox and work [ENV-4]", async () => {
     const { hub, coder, reviewer } = await team();
     const review = await hub.payloadTypes.define("review", zodReview);
     type Data = { files: string[]; risk: number };
@@ -222,7 +222,7 @@ describe("the type of a payload", () => {
     expect(back.envelope.payload?.data.n).toBe(1);
   });
 
-  it("is checked by the compiler where it is sent", () => {
+  it("is checked by the compiler in a draft", () => {
     expectTypeOf<{
       to: string;
       intent: string;

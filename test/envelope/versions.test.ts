@@ -1,4 +1,7 @@
-/** Versions of the envelope: what later ones add is kept, and what older ones wrote is read for ever. */
+/**
+ * Envelope versions: fields that later versions add are kept, and envelopes of older versions stay
+ * readable.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -42,7 +45,7 @@ const DRAFT = {
   history: [{ agent: "ada", did: "looked" }],
 };
 
-/** A hub whose senders are of version 1.7, and one of today on the same store. */
+/** Opens a hub whose senders use version 1.7, and one of the current version on the same store. */
 async function mixedTeam(store: StoreName) {
   const clock = new VirtualClock();
   const reopen = sharedStore(store, { clock });
@@ -64,14 +67,14 @@ type Team = Awaited<ReturnType<typeof mixedTeam>>;
 const newest = async (hub: Hub, task = "t"): Promise<Envelope | undefined> =>
   (await hub.tasks.line(task)).at(-1)?.envelope;
 
-/** Each way an envelope can go on; answers the one that it went on in. */
+/** The ways in which an envelope continues in a new one; each returns the new envelope. */
 const WAYS: Readonly<Record<string, (team: Team) => Promise<Envelope | undefined>>> = {
   async "handed on"({ hub, ada, ben, draft }) {
     await ada.handoff(draft);
     await (await take(ben)).handoff({ to: "cyd", intent: "Go on" });
     return newest(hub);
   },
-  async "added to by its sender"({ hub, ada, ben, draft }) {
+  async "extended by its sender"({ hub, ada, ben, draft }) {
     await ada.handoff(draft);
     await take(ben);
     const today = await hub.agent("ada");
@@ -124,12 +127,12 @@ const WAYS: Readonly<Record<string, (team: Team) => Promise<Envelope | undefined
   },
 };
 
-/** What each item was given by the later version. */
+/** Returns the field that the later version added to each item. */
 const weighed = (envelope: Envelope | undefined, list: "constraints" | "history" | "refs") =>
   (envelope?.[list] ?? []).map((item) => (item as { weight?: number }).weight);
 
 describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
-  it("is read with all it says, known or not, and its digest holds [ENV-7]", async () => {
+  it("is read with all its fields, known or not, and a valid digest [ENV-7]", async () => {
     const { hub, ada, ben, draft } = await mixedTeam(store);
     const sent = await ada.handoff(draft);
     const [waiting] = (await ben.deliveries.waiting()).items;
@@ -145,31 +148,28 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it.each(Object.entries(WAYS))(
-    "keeps what nobody here knows when it is %s [ENV-7]",
-    async (_, go) => {
-      const team = await mixedTeam(store);
-      const next = await go(team);
-      expect(next?.version).toBe(ENVELOPE_VERSION);
-      expect(unknownFields(next as Envelope)).toEqual(LATER);
-      expect((await team.hub.verify()).problems).toEqual([]);
-    },
-  );
+  it.each(Object.entries(WAYS))("keeps unknown fields when it is %s [ENV-7]", async (_, go) => {
+    const team = await mixedTeam(store);
+    const next = await go(team);
+    expect(next?.version).toBe(ENVELOPE_VERSION);
+    expect(unknownFields(next as Envelope)).toEqual(LATER);
+    expect((await team.hub.verify()).problems).toEqual([]);
+  });
 
   const copying = ["reconstructed", "edited by a person", "redriven with changes", "answered"];
 
   it.each([...copying, "handed on"])(
-    "keeps what is inside of what is copied when it is %s [ENV-7]",
+    "keeps unknown fields of copied items when it is %s [ENV-7]",
     async (way) => {
       const next = await WAYS[way]?.(await mixedTeam(store));
       expect(weighed(next, "constraints")).toEqual([3]);
-      const isCopied = copying.includes(way); // Who hands on says its own history.
+      const isCopied = copying.includes(way); // An agent that hands on writes its own history.
       expect(weighed(next, "history")[0]).toBe(isCopied ? 3 : undefined);
       expect(weighed(next, "refs")[0]).toBe(isCopied ? 3 : undefined);
     },
   );
 
-  it("goes on from a join with what the joined lines had [ENV-7]", async () => {
+  it("passes unknown fields on through a join [ENV-7]", async () => {
     const { hub, ada, ben, cyd, draft } = await mixedTeam(store);
     const part = await ada.handoff(draft);
     await cyd.handoffs.join([part], { to: "cyd", task: "whole", intent: "Put it together" });
@@ -178,7 +178,7 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
   });
 
   it.each(["first", "last"])(
-    "goes on from a join with what the %s of several lines had [ENV-7]",
+    "passes unknown fields of the %s of several lines on through a join [ENV-7]",
     async (place) => {
       const { hub, ada, ben, cyd, draft } = await mixedTeam(store);
       const known = await cyd.handoff({ to: "ben", task: "known", intent: "Plain" });
@@ -201,7 +201,7 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
     expect(unknownFields((await newest(hub)) as Envelope)).toEqual(LATER);
   });
 
-  it("lets the receiver repeat its parts as they are, and nothing else unknown [ENV-7]", async () => {
+  it("lets the receiver repeat its items unchanged, but refuses other unknown fields [ENV-7]", async () => {
     const { ada, ben, draft } = await mixedTeam(store);
     await ada.handoff(draft);
     const work = await take(ben);
@@ -221,10 +221,10 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
     expect(weighed(envelope, "refs")).toEqual([3]);
   });
 
-  it("is not mistaken for what its unknown fields look like [ENV-7]", async () => {
+  it("does not interpret unknown fields that contain names of known ones [ENV-7]", async () => {
     const { hub, ada, ben, draft } = await mixedTeam(store);
     await ada.handoff({ ...draft, expects: [{ name: "patch", type: "code" }] });
-    const work = await take(ben); // No receipt is asked for.
+    const work = await take(ben); // No receipt is required.
     await work.note("On the trunk.");
     expect(await refusal(work.complete())).toMatchObject({ code: "invalid_result" });
     await work.complete({ outputs: { patch: "+1" } });
@@ -233,7 +233,7 @@ describe.each(STORES)("an envelope of a later minor version on %s", (store) => {
     );
   });
 
-  it("is redacted with all that is unknown in it [ENV-7]", async () => {
+  it("is redacted with its unknown fields [ENV-7]", async () => {
     const { hub, later, ada, ben, draft } = await mixedTeam(store);
     const sent = await ada.handoff(draft);
     const report = await ben.memories.redact({ text: "the tall one" }, "a nickname");
@@ -264,15 +264,15 @@ const sumsOf = (version: string): ReadonlyMap<string, string> =>
       .map(([sum = "", name = ""]) => [name, sum]),
   );
 
-describe("fields that nobody knows", () => {
-  it("are as many as an envelope has room for [ENV-7]", () => {
+describe("unknown fields", () => {
+  it("are found in any number [ENV-7]", () => {
     const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`f${i}`, i]));
     expect(Object.keys(unknownFields({ ...many, intent: "Go" }))).toEqual(Object.keys(many));
   });
 });
 
-describe("the fixtures of envelopes", () => {
-  it("are there for every released version, and for no other [ENV-7]", () => {
+describe("envelope fixtures", () => {
+  it("exist for every released version and for no other [ENV-7]", () => {
     const folders = readdirSync(FIXTURES, { withFileTypes: true });
     const versions = folders.filter((entry) => entry.isDirectory()).map(({ name }) => name);
     expect(versions.sort()).toEqual([...ENVELOPE_VERSIONS].sort());
@@ -281,7 +281,7 @@ describe("the fixtures of envelopes", () => {
   describe.each(ENVELOPE_VERSIONS)("of version %s", (version) => {
     const fixtures = fixturesOf(version);
 
-    it("are as they were sealed [ENV-7]", () => {
+    it("match their checksums and are canonical [ENV-7]", () => {
       const sums = sumsOf(version);
       expect([...sums.keys()].sort()).toEqual(fixtures.map(([name]) => name).sort());
       for (const [name, text] of fixtures) {
@@ -291,21 +291,21 @@ describe("the fixtures of envelopes", () => {
       }
     });
 
-    it("have every field of it, also inside of others [ENV-7]", () => {
+    it("contain every field of the schema, nested ones included [ENV-7]", () => {
       const said = new Set(fixtures.flatMap(([, text]) => pathsIn(JSON.parse(text))));
       const fields = fieldsOf(envelopeJsonSchema(version));
       expect(fields.length).toBeGreaterThan(60);
       expect(fields.filter((field) => !said.has(field))).toEqual([]);
     });
 
-    it.each(fixtures)("%s is read with every field it has [ENV-7]", (name, text) => {
+    it.each(fixtures)("%s is read with all its fields [ENV-7]", (name, text) => {
       const envelope = parseEnvelope({ versions: DEFAULT_VERSIONS }, { id: name, text });
       expect(canonical(envelope)).toBe(text);
       expect(EnvelopeSchema.parse(envelope)).toEqual(envelope);
     });
 
     it.each(fixtures)(
-      "%s goes to the next major version and back without loss [ENV-7]",
+      "%s is converted to the next major version and back without loss [ENV-7]",
       (name, text) => {
         const envelope = parseEnvelope({ versions: DEFAULT_VERSIONS }, { id: name, text });
         const written = MIGRATING.write(envelope);
@@ -318,7 +318,7 @@ describe("the fixtures of envelopes", () => {
       },
     );
 
-    it.each(fixtures)("%s goes on without loss [ENV-7]", (name, text) => {
+    it.each(fixtures)("%s is resealed without loss [ENV-7]", (name, text) => {
       const from = parseEnvelope({ versions: DEFAULT_VERSIONS }, { id: name, text });
       const sealing = { limits: DEFAULT_LIMITS, versions: DEFAULT_VERSIONS };
       const changes = { id: from.id.replace(/.$/, "7"), parents: [from.id] };
@@ -331,7 +331,7 @@ describe("the fixtures of envelopes", () => {
   });
 });
 
-/** Every field of a schema, such as `refs[].id`. */
+/** Returns the path of every field of a schema, such as `refs[].id`. */
 function fieldsOf(schema: unknown, path = ""): string[] {
   const { properties, items, oneOf } = schema as {
     readonly properties?: object;
@@ -346,7 +346,7 @@ function fieldsOf(schema: unknown, path = ""): string[] {
   });
 }
 
-/** The same of a value. */
+/** Returns the path of every field of a value in the same form. */
 function pathsIn(value: unknown, path = ""): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => pathsIn(item, `${path}[]`));
   if (typeof value !== "object" || value === null) return [];
@@ -362,7 +362,7 @@ const receiptOf = ({ intent, constraints }: Envelope): Receipt => ({
   constraints: constraints.filter(({ level }) => level === "must").map(({ id }) => id),
 });
 
-/** Completes whatever there is, answers what is asked, and has dead letters tried again. */
+/** Completes all work, answers all questions and redrives dead letters until nothing is left. */
 async function workOff(hub: Hub, agents: readonly Agent[]): Promise<readonly Work[]> {
   const done: Work[] = [];
   for (let idle = 0; idle < 2; ) {
@@ -397,9 +397,9 @@ const HUBS: readonly (readonly [name: string, versions: EnvelopeVersions, writes
   ["the next major version", MIGRATING, "2.0"],
 ];
 
-describe.each(STORES)("a whole store of version 1.0 on %s", (store) => {
+describe.each(STORES)("a store of version 1.0 on %s", (store) => {
   it.each(HUBS)(
-    "is worked off by a hub of %s, with all that was said [ENV-7]",
+    "can be worked through by a hub of %s without loss [ENV-7]",
     async (_, versions, writes) => {
       const text = readFileSync(join(FIXTURES, "1.0", "store.jsonl"), "utf8");
       const clock = new VirtualClock();

@@ -1,4 +1,4 @@
-/** A short chaos, seeded: the long one is `npm run chaos`. */
+/** Runs a short, seeded chaos test; `npm run chaos` runs a long one. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { testSchema } from "../support/postgres/schema.ts";
 import { chosenSeed } from "../support/random.ts";
@@ -8,13 +8,13 @@ import { type ChaosReport, chaosRun } from "./chaos/run.ts";
 
 const FOR_MS = runs(2_000);
 const TIMEOUT_MS = 240_000 + 2 * FOR_MS;
-/** Each of them is killed at least once. */
+/** Each process is killed at least once. */
 const PROCESSES = 4;
 const LIFE_MS = 1_500;
 const KINDS = ["sent", "accepted", "completed", "failed", "expired"] as const;
 const seed = chosenSeed();
 
-describe.each(["sqlite", "postgres"])(`chaos on %s (BATON_SEED=${seed})`, (store) => {
+describe.each(["sqlite", "postgres"])(`a chaos run on %s (BATON_SEED=${seed})`, (store) => {
   const folder = temporaryFolder();
   const schema = testSchema();
   let report: ChaosReport;
@@ -32,7 +32,7 @@ describe.each(["sqlite", "postgres"])(`chaos on %s (BATON_SEED=${seed})`, (store
     await schema[Symbol.asyncDispose]();
   });
 
-  it("did enough to prove anything", () => {
+  it("kills processes, redelivers work and records every required kind of event", () => {
     expect(report.kills).toBeGreaterThan(3);
     expect(report.redelivered).toBeGreaterThan(0);
     for (const kind of KINDS) {
@@ -40,7 +40,7 @@ describe.each(["sqlite", "postgres"])(`chaos on %s (BATON_SEED=${seed})`, (store
     }
   });
 
-  it("no two held one delivery, each was settled once, late answers were refused, nothing was lost and the books balance [DLV-1 DLV-6]", () => {
+  it("keeps one holder per delivery, settles each attempt once and loses nothing [DLV-1 DLV-6]", () => {
     expect(report.violations).toEqual([]);
   });
 });

@@ -1,14 +1,16 @@
-/** What the crowd is to do, and what each of it says. */
+/** What each process of a crowd does, and the facts that it reports. */
 
 export const APPENDS = 40;
 export const HANDOFFS = 5;
-/** Callers in each process. */
+/** Concurrent callers in each process. */
 export const CALLERS = 5;
 
 /** The name of the first process. */
 export const FIRST = "agent-0";
 
-/** The file that says that all have come as far as they can without the others. */
+/**
+ * Returns the path of the file that is created when every process has reached its waiting point.
+ */
 export const laterStart = (start: string): string => `${start}-later`;
 
 export type CrowdPart = "open" | "append" | "open-append" | "race";

@@ -1,6 +1,7 @@
 /**
- * The victim: imports, backs up, exports or restores, and says when it begins and when it is done.
- * `keeping-child.ts import|export|backup|restore <store's address> <file>`
+ * The process that is killed: imports, exports, backs up or restores, and reports when it starts
+ * and when it is done.
+ * Usage: `keeping-child.ts import|export|backup|restore <store address> <file>`
  */
 import { openHub, restore } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";

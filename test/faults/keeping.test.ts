@@ -1,6 +1,6 @@
 /**
- * Processes that are killed while they import, export, back up or restore: what they were making is
- * there whole, or not at all, and what was there before is as it was.
+ * Kills processes while they import, export, back up or restore. Each operation must take effect
+ * completely or not at all, and what existed before must stay unchanged.
  */
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -17,23 +17,23 @@ import { serverIsDone, withConnectionName } from "./server-done.ts";
 
 const ROUNDS = runs(2);
 const CHILD = new URL("./keeping-child.ts", import.meta.url);
-/** Long enough that there is something to be killed in. */
+/** Enough records that a kill can hit the operation while it runs. */
 const MANY = 1_000;
-/** There each record takes a few round trips to verify. */
+/** On PostgreSQL each record takes a few round trips to verify. */
 const MANY_ON = { sqlite: MANY, postgres: 200 } as const;
 
-/** Everything in a workspace, as a hash: two of them that differ are short to print. */
+/** Returns a hash of everything in a workspace, so that a difference is short to print. */
 const linesOf = async (hub: Hub): Promise<string> =>
   sha256((await Array.fromAsync(hub.archive.export())).slice(1, -1).join(""));
 
 const NOTHING = sha256("");
 
-/** A store with much in it, its export and its backup. */
+/** Creates a store with many records, its export and its backup. */
 async function source(many: number = MANY) {
   const folder = tempFolder();
   const address = freshAddress("sqlite");
   {
-    await using filling = await openHub(address); // Whoever holds work in it renews until it closes.
+    await using filling = await openHub(address); // Holders renew leases until it closes.
     await fillWorkspace(filling, randomFrom(11), 30);
     const eve = await filling.agent("eve", {});
     const some = Array.from({ length: 100 }, (_, n) => ({ content: `${n} ${"x".repeat(500)}` }));
@@ -46,7 +46,9 @@ async function source(many: number = MANY) {
   return { hub, address, folder, file, backup, text: await linesOf(hub) };
 }
 
-/** Runs the child to its end, or until it is killed so long after it began; tells whether it ended. */
+/**
+ * Runs the child to its end, or kills it this long after it started. Returns whether it finished.
+ */
 async function run(
   args: readonly string[],
   killAfterMs?: number,
@@ -67,11 +69,11 @@ async function run(
   }
   const { code, stderr } = await child.ended;
   if (killAfterMs === undefined) expect(code, stderr).toBe(0);
-  else expect([0, null], stderr).toContain(code); // Done, or killed.
+  else expect([0, null], stderr).toContain(code); // Finished or killed.
   return { ms: performance.now() - at, done };
 }
 
-/** Kills at times spread over what a whole run takes; tells how many were killed in the middle. */
+/** Runs the operation once to its end, then kills it at random times within that duration. */
 async function killOften(
   prepare: (round: string) => Promise<readonly string[]>,
   check: (args: readonly string[], done: boolean) => Promise<void>,
@@ -93,9 +95,9 @@ async function killOften(
   }
 }
 
-describe("killed in the middle of it", () => {
+describe("an archive operation that is killed", () => {
   it.each(["sqlite", "postgres"] as const)(
-    "an import into %s has kept all or nothing [MEM-17]",
+    "imports everything or nothing into %s [MEM-17]",
     async (store) => {
       const { file, text } = await source(MANY_ON[store]);
       await killOften(
@@ -116,7 +118,7 @@ describe("killed in the middle of it", () => {
     120_000,
   );
 
-  it("an export, or a backup, has left a whole file or none [MEM-17]", async () => {
+  it("leaves a complete export or backup file, or none [MEM-17]", async () => {
     const { hub, address, folder, text } = await source();
     await killOften(
       async (round) => ["export", address, join(folder, `${round}.jsonl`)],
@@ -142,7 +144,7 @@ describe("killed in the middle of it", () => {
     expect((await hub.verify()).problems).toEqual([]);
   }, 120_000);
 
-  it("a restoring has left the old store or the new one [MEM-17]", async () => {
+  it("leaves the old store or the restored one [MEM-17]", async () => {
     const { folder, backup, text } = await source();
     const old = await open(freshAddress("sqlite"));
     await (await old.agent("old", {})).remember({ content: "was here before" });
@@ -166,7 +168,7 @@ describe("killed in the middle of it", () => {
   }, 120_000);
 });
 
-it("a file that is torn at any place is refused, and the store stays as it was [MEM-17]", async () => {
+it("refuses an export file that is damaged at any place, and leaves the store unchanged [MEM-17]", async () => {
   const { folder, file } = await source();
   const whole = readFileSync(file);
   const seed = chosenSeed();
@@ -177,7 +179,7 @@ it("a file that is torn at any place is refused, and the store stays as it was [
     const [from, to] = [random.below(whole.length), random.below(whole.length)].toSorted(
       (a, b) => a - b,
     );
-    // A piece is missing, or is nothing but zeros, as after a loss of power.
+    // A piece is missing or filled with zeros, as after a power failure.
     const piece = random.chance(0.5) ? Buffer.alloc(0) : Buffer.alloc((to ?? 0) - (from ?? 0) + 1);
     writeFileSync(
       torn,

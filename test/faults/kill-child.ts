@@ -1,6 +1,6 @@
 /**
- * The victim: writes to the store as several callers at once and says each acknowledgement the
- * moment it has it, until somebody kills it. `kill-child.ts <address> <seed>`
+ * The process that is killed: writes to the store from several concurrent callers, and reports each
+ * acknowledgement as soon as it arrives. Usage: `kill-child.ts <address> <seed>`
  */
 
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,7 +12,7 @@ import { untilSettled } from "../support/until-settled.ts";
 import { AGENTS, type Fact, KILL_LIMITS, type PlacedMemory } from "./kill-facts.ts";
 
 const CALLERS = 8;
-/** Failures come back almost at once: a run has no half minute to wait for the last retry. */
+/** Makes retries due almost at once: a run cannot wait half a minute for the last retry. */
 const BACKOFF_SHARE = 0.01;
 
 const [address = "", seed = "0"] = process.argv.slice(2);
@@ -24,7 +24,7 @@ const hub = await openHub(address, {
   random: () => random.next() * BACKOFF_SHARE,
 });
 const agents = await Promise.all(AGENTS.map((name) => hub.agent(name, { role: name })));
-/** A record to refer to, and a task to add to. */
+/** A record to refer to, and a task to extend. */
 let known: string | undefined;
 let task = `task-${seed}`;
 let tasks = 0;

@@ -1,4 +1,4 @@
-/** What a child says it was told by the hub: every line is an acknowledgement to hold Baton to. */
+/** The facts that a child reports: each is an acknowledgement that the store must honour. */
 
 export interface PlacedMemory {
   readonly id: string;
@@ -15,7 +15,9 @@ export interface SentFact {
 }
 
 export type Fact =
-  /** Open and registered: from now on it may be killed at any moment. */
+  /**
+   * The hub is open and its agents are registered: from now on the child may be killed at any time.
+   */
   | { readonly kind: "under-way" }
   | ({ readonly kind: "remembered" } & PlacedMemory)
   | ({ readonly kind: "noted" } & PlacedMemory)
@@ -46,15 +48,18 @@ export type Fact =
       readonly memory: string;
     }
   | { readonly kind: "released"; readonly delivery: string; readonly attempt: number }
-  /** Told that its lease had run out: allowed, when the machine is slow. */
+  /** The lease had expired: allowed on a slow machine. */
   | { readonly kind: "lost"; readonly delivery: string; readonly attempt: number }
-  /** Anything else that was thrown: never allowed. */
+  /** Any other error: never allowed. */
   | { readonly kind: "error"; readonly message: string };
 
 export type FactOf<Kind extends Fact["kind"]> = Fact & { readonly kind: Kind };
 
-/** Short leases, so that a run need not wait long for the dead; tries enough for many kills. */
+/**
+ * Short leases, so that a run does not wait long for dead holders, and enough attempts for many
+ * kills.
+ */
 export const KILL_LIMITS = { leaseMs: 1_000, attempts: 40 } as const;
 
-/** Everybody hands over to everybody. */
+/** Each agent sends to a random one of these. */
 export const AGENTS = ["ann", "ben", "cleo"] as const;

@@ -1,7 +1,7 @@
 /**
- * The kill test at length: `npm run kill -- --kills 200 --seed 7`, on SQLite or, with
- * `--store postgres://…`, on PostgreSQL (its schema should be empty). Keeps the store of a run that
- * broke a promise, for a closer look, and exits with 1.
+ * Runs a long kill test: `npm run kill -- --kills 200 --seed 7`, on SQLite or, with
+ * `--store postgres://…`, on PostgreSQL (its schema should be empty). On a violation it keeps the
+ * store for inspection and exits with 1.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 /**
- * Redacts a text, saying each time that a batch is done; killed at any moment. It stops when so many
- * are done, and waits to be killed: a late kill finds it at work on that store too.
- * `kill-redact-child.ts <address> <secret> <batches>`
+ * Redacts a text and reports each finished batch, until it is killed. After the given number of
+ * batches it blocks, so that a late kill still interrupts a redaction.
+ * Usage: `kill-redact-child.ts <address> <secret> <batches>`
  */
 import { openHub } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";

@@ -1,11 +1,11 @@
 /**
- * Kills writers at random moments and compares what is left with what was acknowledged. Several
- * children write to one store; each is killed with SIGKILL after a random number of acknowledgements
- * (a few while they are still opening), and a new one takes its place. In the end whatever the dead
- * held is taken over, and the books are audited. Shared by the tests and by `npm run kill`.
+ * Kills writers at random moments and compares what is stored with what was acknowledged. Several
+ * children write to one store; each is killed with SIGKILL after a random number of
+ * acknowledgements (a few while they are still opening) and replaced by another. At the end all
+ * open deliveries are taken over, and the store is audited. Shared by the tests and `npm run kill`.
  *
- * A child's life is counted in acknowledgements and not in milliseconds, so that a busy machine makes
- * a run longer, and not emptier.
+ * A child's lifetime is counted in acknowledgements, not in milliseconds, so that a busy machine
+ * makes a run longer instead of emptier.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, type Delivery, type Hub, openHub } from "../../src/index.ts";
@@ -17,23 +17,23 @@ import { serverIsDone } from "./server-done.ts";
 
 export const CHILD = new URL("./kill-child.ts", import.meta.url);
 const CHILDREN_AT_ONCE = 4;
-/** Acknowledgements after which a child is killed, at most, and the delay of the kill after that. */
+/** Maximum number of acknowledgements before a child is killed, and maximum delay of the kill. */
 const LONGEST_LIFE = 120;
 const LONGEST_DELAY_MS = 20;
-/** One child in so many is killed before it has finished opening. */
+/** One child in this many is killed before it has finished opening. */
 const EARLY_KILLS = 8;
 const LONGEST_OPENING_MS = 300;
 const TAKERS = 8;
-/** The limit for a takeover that makes no progress. */
+/** Time limit for a takeover that makes no progress. */
 const STUCK_MS = 60_000;
-/** Longer than any pause of this process: it must not lose what it takes over. */
+/** Longer than any pause of this process, which must not lose what it takes over. */
 const TAKEOVER_LIMITS = { ...KILL_LIMITS, leaseMs: 600_000 };
 
 export interface KillOptions {
-  /** The store's. */
+  /** Address of the store. */
   readonly address: string;
   readonly kills: number;
-  /** More are killed until all of these were acknowledged, and until a dead child held something. */
+  /** Kills continue until all of these were acknowledged and a killed child held a delivery. */
   readonly kinds?: readonly Fact["kind"][];
   readonly seed: number;
   readonly onKill?: (progress: { readonly kills: number; readonly facts: number }) => void;
@@ -45,12 +45,12 @@ export interface KillReport extends Reckoning {
 
 export interface Reckoning {
   readonly facts: number;
-  /** How often each thing was acknowledged. */
+  /** Number of acknowledgements by kind. */
   readonly byKind: Readonly<Record<string, number>>;
-  /** Holds of killed children that went to somebody else after their lease. */
+  /** Attempts of killed children that were redelivered after their lease expired. */
   readonly redelivered: number;
   readonly acknowledged: Acknowledged;
-  /** Each promise that was broken, in words; none, when all is well. */
+  /** Each broken guarantee in plain text; empty if there is none. */
   readonly violations: readonly string[];
 }
 
@@ -85,7 +85,7 @@ export async function killRun(options: KillOptions): Promise<KillReport> {
 const lacks = ({ kinds = [] }: KillOptions, facts: readonly Fact[]): boolean =>
   kinds.some((wanted) => !facts.some(({ kind }) => kind === wanted));
 
-/** Takes over what is left, and compares everything with what the children were told. */
+/** Takes over all open deliveries, and audits the store against what the children reported. */
 export async function reckon(address: string, facts: readonly Fact[]): Promise<Reckoning> {
   await serverIsDone(address);
   await using hub = await openHub(address, { limits: TAKEOVER_LIMITS });
@@ -101,7 +101,7 @@ export async function reckon(address: string, facts: readonly Fact[]): Promise<R
   };
 }
 
-/** One life: born, under way, killed. Returns what should not have happened in it. */
+/** Starts one child and kills it. Returns what went wrong. */
 async function killOne({ address }: KillOptions, random: Random, facts: Fact[]): Promise<string[]> {
   const early = random.below(EARLY_KILLS) === 0;
   const seed = random.below(2 ** 31);
@@ -118,7 +118,7 @@ async function killOne({ address }: KillOptions, random: Random, facts: Fact[]):
   return [`child ${seed} ended by itself (exit code ${end.code}): ${end.stderr}`];
 }
 
-/** Takes over and completes all that is still open, as the agents would after a restart. */
+/** Takes over and completes everything that is still open, as the agents would after a restart. */
 async function takeOver(hub: Hub): Promise<ReadonlyMap<string, number>> {
   const taken = new Map<string, number>();
   const agents = await Promise.all(AGENTS.map((name) => hub.agent(name, { role: name })));
@@ -133,7 +133,7 @@ async function takeOver(hub: Hub): Promise<ReadonlyMap<string, number>> {
     if (open.length === 0) return taken;
     if (taken.size > before) deadline = performance.now() + STUCK_MS;
     if (performance.now() > deadline) throw new Error(`still open: ${describeOpen(open)}`);
-    await sleep(50); // Leases of the dead run out, retries fall due.
+    await sleep(50); // Leases of killed children expire; retries become due.
   }
 }
 

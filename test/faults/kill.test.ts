@@ -1,4 +1,4 @@
-/** SIGKILL at random moments: what was acknowledged is there afterwards, once, and verifies. */
+/** Kills writers with SIGKILL at random moments: acknowledged writes are stored once and verify. */
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openHub } from "../../src/index.ts";
@@ -34,21 +34,21 @@ describe(`writers killed ${KILLS} times (BATON_SEED=${seed})`, () => {
 
   afterAll(() => folder[Symbol.dispose]());
 
-  it("did enough to prove anything", () => {
+  it("are killed often enough, with every kind of write acknowledged", () => {
     expect(report.kills).toBeGreaterThanOrEqual(KILLS);
     for (const kind of KINDS) expect(report.byKind[kind] ?? 0, kind).toBeGreaterThan(0);
   });
 
-  it("acknowledged is durable: every memory, envelope, delivery and settlement is there once, the chain verifies and the books balance [DLV-1]", () => {
+  it("leave every acknowledged write stored once, a chain that verifies and matching totals [DLV-1]", () => {
     expect(report.violations).toEqual([]);
   });
 
-  it("what a killed holder held goes to the next after its lease, and is completed once [DLV-6]", () => {
+  it("have their work redelivered after the lease expires, and completed once [DLV-6]", () => {
     expect(report.redelivered).toBeGreaterThan(0);
     expect(report.violations).toEqual([]);
   });
 
-  it("the audit would have noticed: each kind of loss, made by hand, is a violation", async () => {
+  it("leave a store whose audit detects each kind of loss when it is made by hand", async () => {
     const first = <Kind extends "remembered" | "sent" | "completed" | "handed-on" | "failed">(
       kind: Kind,
     ): FactOf<Kind> =>
@@ -77,7 +77,7 @@ describe(`writers killed ${KILLS} times (BATON_SEED=${seed})`, () => {
   });
 });
 
-/** Does the damage to a copy, so that the next one starts from a whole store. */
+/** Damages a copy, so that the next case starts from an intact store, and audits it. */
 async function auditAfter(damage: string, { acknowledged }: KillReport) {
   using scratch = temporaryFolder();
   const file = scratch.file("hub.db");

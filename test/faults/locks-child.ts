@@ -1,6 +1,6 @@
 /**
- * Another process on the store: opens it, writes a memory where one is named, tells all it sees, and
- * closes it. `locks-child.ts <store's address> [content]`
+ * Another process on the store: opens it, writes a memory if content is given, reports the contents
+ * of all memories, and closes it. Usage: `locks-child.ts <store address> [content]`
  */
 import { openHub } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";

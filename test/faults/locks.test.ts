@@ -1,9 +1,9 @@
 /**
- * The locks of a process: the system drops all of them as soon as the process closes any handle of the
- * file, whoever in it had opened that. Another process can then take itself for the last one on the
- * store, and remove the log that this one goes on writing to: what was acknowledged is lost. (SQLite
- * looks twice since 3.51; an older one, in somebody's shell, does not.) So whatever a process does with
- * a store that it has open, its locks stay.
+ * File locks of a process that has a store open. The system drops all locks of a process on a file
+ * as soon as the process closes any handle to that file. Another process can then conclude that it
+ * is the last one on the store and delete the log that this process still writes to, which loses
+ * acknowledged writes. (SQLite checks twice since 3.51; an older version, in a shell for example,
+ * does not.) So nothing that a process does with an open store may drop its locks.
  */
 import { readFileSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -20,11 +20,13 @@ interface Opened {
   readonly address: string;
   readonly hub: Hub;
   readonly ada: Agent;
-  /** A path beside the store. */
+  /** Returns a path in the folder of the store. */
   beside(name: string): string;
 }
 
-/** A hub on a store that was closed before: its log is empty, and the file alone says what it holds. */
+/**
+ * Opens a hub on a store that was closed before: its log is empty, all data is in the main file.
+ */
 async function opened(): Promise<Opened> {
   const folder = temporaryFolder();
   onTestFinished(() => folder[Symbol.dispose]());
@@ -40,7 +42,7 @@ async function opened(): Promise<Opened> {
   return { file, address, hub, ada, beside: (name) => join(folder.path, name) };
 }
 
-/** What another process sees, after it has written something or not. */
+/** Returns what another process reads, after it has written `content`, if given. */
 async function elsewhere(address: string, content = ""): Promise<readonly string[]> {
   const said: string[] = [];
   const script = new URL("./locks-child.ts", import.meta.url);
@@ -50,10 +52,12 @@ async function elsewhere(address: string, content = ""): Promise<readonly string
   return JSON.parse(said.join()) as string[];
 }
 
-/** What a process can do while it has the store open, each of it with the file in some way. */
+/**
+ * What a process can do while it has the store open; each operation touches the file in some way.
+ */
 const ACTS: Readonly<Record<string, (opened: Opened) => Promise<unknown>>> = {
   "a second hub opens and closes": async ({ address }) => (await openHub(address)).close(),
-  "a second hub is opened by way of a link, and closed": async ({ file, beside }) => {
+  "a second hub opens through a symbolic link and closes": async ({ file, beside }) => {
     symlinkSync(file, beside("link.db"));
     await (await openHub(`sqlite:${beside("link.db")}`)).close();
   },
@@ -68,23 +72,23 @@ const ACTS: Readonly<Record<string, (opened: Opened) => Promise<unknown>>> = {
     await hub.archive.exportTo(beside("hub.jsonl"));
     await hub.archive.import(beside("hub.jsonl"));
   },
-  "something is redacted": async ({ ada }) => {
+  "a memory is redacted": async ({ ada }) => {
     await ada.remember({ content: `has ${SECRET}` });
     await ada.memories.redact({ text: SECRET }, "leaked");
   },
-  "the store is to be replaced, and is not": async ({ hub, address, beside }) => {
+  "a restore over the store is refused": async ({ hub, address, beside }) => {
     await hub.archive.backup(beside("hub.backup"));
     const replacing = () => restore(beside("hub.backup"), address, { force: true });
     await refused(replacing, { code: "store_busy" });
   },
-  "it is taken for a backup, and refused": ({ file, beside }) =>
+  "the store file is refused as a backup": ({ file, beside }) =>
     refused(() => restore(file, `sqlite:${beside("other.db")}`), { code: "file_unusable" }),
-  "it is taken for an export, and refused": ({ file, hub }) =>
+  "the store file is refused as an export": ({ file, hub }) =>
     refused(() => hub.archive.import(file), { code: "file_unusable" }),
 };
 
-describe("a process with a store open", () => {
-  it("loses nothing when hubs and other processes come and go [DLV-1]", async () => {
+describe("a process with an open store", () => {
+  it("loses no memory while other hubs and processes open and close the store [DLV-1]", async () => {
     const { address, hub, ada } = await opened();
     const second = await openHub(address);
     expect(await elsewhere(address, "guest 1")).toEqual(["first", "guest 1"]);
@@ -99,7 +103,7 @@ describe("a process with a store open", () => {
     expect(await elsewhere(address)).toEqual(["first", "guest 1", "guest 2", "here"]);
   });
 
-  // Only Linux tells who holds which locks.
+  // Only Linux lists the locks of each process.
   it.runIf(process.platform === "linux").each(Object.entries(ACTS))(
     "keeps its locks when %s [DLV-1]",
     async (_, act) => {
@@ -111,10 +115,13 @@ describe("a process with a store open", () => {
   );
 });
 
-/** What SQLite keeps locked for as long as it has a store open: a byte of the file, by its ending. */
+/** The byte that SQLite keeps locked while a store is open, by file suffix. */
 const LASTING = { "": 0x4000_0002, "-shm": 128 };
 
-/** Of these, what this process has locked: `1: POSIX  ADVISORY  READ 4711 fe:00:3678370 128 128`. */
+/**
+ * Returns those of them that this process has locked. Reads lines such as
+ * `1: POSIX  ADVISORY  READ 4711 fe:00:3678370 128 128`.
+ */
 function held(file: string): object {
   const lines = readFileSync("/proc/locks", "utf8").split("\n");
   const isLocked = (ending: string, byte: number): boolean => {

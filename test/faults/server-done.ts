@@ -1,9 +1,9 @@
-/** A server goes on with what it has received from a process that was killed. */
+/** Waits for a server that still executes what a killed process had sent. */
 import pg from "pg";
 import { isPostgresAddress, parsePostgresAddress } from "../../src/store/postgres/address.ts";
 import { until } from "../support/until.ts";
 
-/** Returns the store's address with a name for the connections that are made by it. */
+/** Returns the store address with an application name for its connections. */
 export function withConnectionName(address: string, name: string): string {
   if (!isPostgresAddress(address)) return address;
   const url = new URL(address);
@@ -11,7 +11,9 @@ export function withConnectionName(address: string, name: string): string {
   return url.href;
 }
 
-/** Waits until the server has closed all connections of the address's name. Without a name: returns. */
+/**
+ * Waits until the server has closed all connections with the address's application name, if any.
+ */
 export async function serverIsDone(address: string): Promise<void> {
   const name = isPostgresAddress(address) && new URL(address).searchParams.get("application_name");
   if (!name) return;

@@ -1,4 +1,7 @@
-/** A stub is believed because a record on the chain vouches for exactly it: anything else is named. */
+/**
+ * Tampering with a redacted store. What is left of a redacted record is valid only if a redaction
+ * record on the chain names exactly it; `verify` reports everything else.
+ */
 import { afterAll, describe, expect, it } from "vitest";
 import { canonicalJson, sha256 } from "../../src/base/digest.ts";
 import { openHub } from "../../src/index.ts";
@@ -33,7 +36,7 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/** What verify says about a record after the damage, in words. */
+/** Returns the problems that `verify` reports after the damage, as text. */
 async function problemsAfter(damage: () => void): Promise<string[]> {
   const { problems } = await tampering.during(damage, () => hub.verify());
   return problems.map(({ record: id, field, message }) => `${id} ${field}: ${message}`);
@@ -55,31 +58,37 @@ interface Stub {
   readonly redacts: readonly Record<string, unknown>[];
 }
 
-describe("a redacted store", () => {
-  it("has no problems [MEM-18]", async () => {
+describe("verify on a redacted store", () => {
+  it("reports no problems [MEM-18]", async () => {
     expect(await problemsAfter(() => {})).toEqual([]);
   });
 
   it.each([
-    ["its content", (stub: Stub) => ({ ...stub, content: "something nicer" })],
-    ["its author", (stub: Stub) => ({ ...stub, agent: "ben" })],
-    ["who redacted it", (stub: Stub) => ({ ...stub, redacted: { ...stub.redacted, by: "ben" } })],
-    ["why", (stub: Stub) => ({ ...stub, redacted: { ...stub.redacted, reason: "other" } })],
-    ["a new field", (stub: Stub) => ({ ...stub, data: { a: 1 } })],
-  ])("names a stub in which somebody changed %s [MEM-18]", async (_what, edit) => {
+    ["changed content", (stub: Stub) => ({ ...stub, content: "something nicer" })],
+    ["a changed author", (stub: Stub) => ({ ...stub, agent: "ben" })],
+    [
+      "a changed redacting agent",
+      (stub: Stub) => ({ ...stub, redacted: { ...stub.redacted, by: "ben" } }),
+    ],
+    [
+      "a changed reason",
+      (stub: Stub) => ({ ...stub, redacted: { ...stub.redacted, reason: "other" } }),
+    ],
+    ["an added field", (stub: Stub) => ({ ...stub, data: { a: 1 } })],
+  ])("reports a redacted memory with %s [MEM-18]", async (_what, edit) => {
     expect(await problemsAfter(() => change("memories", first.id, edit))).toEqual([
       expect.stringMatching(new RegExp(`^${first.id} text: is `)),
     ]);
   });
 
-  it("names an envelope's stub in which somebody changed something [MEM-18]", async () => {
+  it("reports a redacted envelope with a changed intent [MEM-18]", async () => {
     const found = await problemsAfter(() =>
       change("envelopes", sent.envelope.id, (stub) => ({ ...stub, intent: "Do as I say" })),
     );
     expect(found).toEqual([expect.stringMatching(new RegExp(`^${sent.envelope.id} text: is `))]);
   });
 
-  it("names a stub with another digest [MEM-18]", async () => {
+  it("reports a redacted memory with another digest [MEM-18]", async () => {
     const found = await problemsAfter(() =>
       change("memories", first.id, (stub) => ({
         ...stub,
@@ -90,7 +99,7 @@ describe("a redacted store", () => {
     expect(found.join("\n")).toContain(`${first.id} link: does not follow`);
   });
 
-  it("names both of two stubs that were exchanged [MEM-18]", async () => {
+  it("reports both of two redacted memories that were exchanged [MEM-18]", async () => {
     const [a, b] = [textOf("memories", first.id), textOf("memories", second.id)];
     const found = await problemsAfter(() => {
       write("memories", first.id, b);
@@ -100,7 +109,7 @@ describe("a redacted store", () => {
     expect(found.join("\n")).toContain(second.id);
   });
 
-  it("names a stub that nobody vouches for, with the right digest or a wrong one [MEM-18]", async () => {
+  it("reports a memory marked as redacted without a redaction record, whatever its digest [MEM-18]", async () => {
     const fake = (digest: string): string =>
       canonicalJson(
         {
@@ -118,7 +127,7 @@ describe("a redacted store", () => {
     expect(wrong).toContain(`${plain.id} link: does not follow from the record before`);
   });
 
-  it("names an envelope's stub that nobody vouches for [MEM-18]", async () => {
+  it("reports an envelope marked as redacted without a redaction record [MEM-18]", async () => {
     const other = await ada.handoff({ to: "ben", task: "u", intent: "kept" });
     const stub = textOf("envelopes", sent.envelope.id)
       .replaceAll(sent.envelope.id, other.envelope.id)
@@ -127,7 +136,7 @@ describe("a redacted store", () => {
     expect(found.join("\n")).toContain(`${other.envelope.id} text: is`);
   });
 
-  it("names every stub when the record that vouches for them is gone [MEM-18]", async () => {
+  it("reports every redacted record when the redaction record is deleted [MEM-18]", async () => {
     const found = await problemsAfter(() => {
       tampering.run("delete from memories where id = ?", record);
     });
@@ -139,7 +148,7 @@ describe("a redacted store", () => {
     expect(found.join("\n")).toContain(`${sent.envelope.id} text: is`);
   });
 
-  it("names the record that vouches when somebody changed it [MEM-18]", async () => {
+  it("reports a changed redaction record, and the memory it no longer names [MEM-18]", async () => {
     const found = await problemsAfter(() =>
       change("memories", record, (value) => ({
         ...value,
@@ -152,7 +161,7 @@ describe("a redacted store", () => {
     );
   });
 
-  it("names a body that is back [MEM-18]", async () => {
+  it("reports bodies that were put back [MEM-18]", async () => {
     expect(
       await problemsAfter(() => {
         write("memories", first.id, originals.get(first.id) ?? "");

@@ -1,7 +1,7 @@
 /**
- * A log that lost its end: what a power cut leaves behind. The store's file and log are copied while
- * the hub is open, the copied log is cut or garbled at many places, and the copy must hold every
- * write whose log frames are all in front of the damage, and nothing half.
+ * A log with a damaged end, as a power failure leaves it. The store's file and log are copied while
+ * the hub is open, the copied log is cut or garbled at many positions, and the copy must contain
+ * every write whose log frames all precede the damage, and no partial write.
  */
 import { copyFileSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -19,14 +19,14 @@ const random = randomFrom(seed);
 const folder = temporaryFolder();
 const file = folder.file("hub.db");
 
-/** A write that was acknowledged, and how long the log was then. */
+/** An acknowledged write, and the length of the log at that time. */
 interface Acknowledged {
   readonly table: "memories" | "envelopes";
   readonly id: string;
   readonly log: number;
 }
 
-describe(`a log whose end is torn (BATON_SEED=${seed})`, () => {
+describe(`a log with a damaged end (BATON_SEED=${seed})`, () => {
   const acknowledged: Acknowledged[] = [];
   let hub: Hub;
   let log: Buffer;
@@ -55,14 +55,14 @@ describe(`a log whose end is torn (BATON_SEED=${seed})`, () => {
     folder[Symbol.dispose]();
   });
 
-  it("was written to a log that only grew, or the test would prove nothing", () => {
+  it("was only appended to, which the other tests rely on", () => {
     const lengths = acknowledged.map((write) => write.log);
     expect(lengths).toEqual(lengths.toSorted((a, b) => a - b));
     expect(log.length).toBeGreaterThan(0);
     expect(statSync(`${file}-wal`).size).toBe(log.length);
   });
 
-  it("each commit is synced before it is acknowledged: WAL with synchronous = FULL [DLV-1]", () => {
+  it("is written in WAL mode with synchronous = FULL and fullfsync [DLV-1]", () => {
     using scratch = temporaryFolder();
     const db = connect(scratch.file("hub.db"));
     configure(db, 0);
@@ -73,7 +73,7 @@ describe(`a log whose end is torn (BATON_SEED=${seed})`, () => {
     db.close();
   });
 
-  it("cut anywhere: every write before the cut is there, and the copy verifies [DLV-1]", async () => {
+  it("keeps every write before a cut at any position, and the copy verifies [DLV-1]", async () => {
     for (const length of placesIn(log.length)) {
       await expectWhole(`cut to ${length} of ${log.length} bytes`, length, (copy) =>
         truncateSync(copy, length),
@@ -81,7 +81,7 @@ describe(`a log whose end is torn (BATON_SEED=${seed})`, () => {
     }
   });
 
-  it("garbled anywhere near its end: every write before the damage is there, and the copy verifies [DLV-1]", async () => {
+  it("keeps every write before garbled bytes near its end, and the copy verifies [DLV-1]", async () => {
     for (const start of placesIn(log.length - 1)) {
       const damaged = Buffer.from(log);
       const end = Math.min(log.length, start + 1 + random.below(600));
@@ -93,13 +93,13 @@ describe(`a log whose end is torn (BATON_SEED=${seed})`, () => {
     }
   });
 
-  it("with junk of an older log behind its end: nothing old comes back [DLV-1]", async () => {
+  it("keeps every write when old frames follow its end, and the copy verifies [DLV-1]", async () => {
     await expectWhole("junk behind the end", log.length, (copy) => {
       writeFileSync(copy, Buffer.concat([log, log.subarray(LOG_HEADER, LOG_HEADER + 50_000)]));
     });
   });
 
-  /** Ends of commits and their neighbourhood, the middle of frames, and anywhere. */
+  /** Returns positions at and near the ends of commits, within frames, and at random. */
   function placesIn(length: number): number[] {
     const places = [length, length - 1, LOG_HEADER, LOG_HEADER + FRAME_HEADER, LOG_HEADER - 1, 1];
     for (let i = 0; i < 2; i++) {

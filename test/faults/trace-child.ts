@@ -1,6 +1,6 @@
 /**
- * The victim: traces without waiting, prunes now and then, and says each step the moment it is stored,
- * until somebody kills it. `trace-child.ts <address> <prunes>`
+ * The process that is killed: writes trace steps without waiting, prunes if asked to, and reports
+ * each step as soon as it is stored. Usage: `trace-child.ts <address> <prunes>`
  */
 import { openHub } from "../../src/index.ts";
 import { sayLine } from "../support/child.ts";

@@ -1,4 +1,4 @@
-/** Changing one place of somebody else's file: the editors of JSON and TOML by themselves. */
+/** The JSON and TOML editors, which change one place in a settings file of another program. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { diffOf } from "../../src/harness/setup/file-changes.ts";
@@ -21,8 +21,8 @@ const layouts = fc.constantFrom(
   (value: Json) => ` ${JSON.stringify(value, null, 1).replaceAll(":", " :")} `,
 );
 
-describe("a place of a JSON text", () => {
-  it("is set and taken out again, and the text is as it was [OPS-8]", () => {
+describe("a path in a JSON text", () => {
+  it("can be set and removed again, which restores the text [OPS-8]", () => {
     fc.assert(
       fc.property(
         objects,
@@ -48,7 +48,7 @@ describe("a place of a JSON text", () => {
     );
   });
 
-  it("is replaced where it stands, and nothing else is touched [OPS-8]", () => {
+  it("is replaced in place without any other change [OPS-8]", () => {
     const text = '{\n  "a": [1, 2],\n  "b": {"c": "old", "d" : 1.0}\n}';
     expect(setAt(text, ["b", "c"], "new")).toBe(text.replace("old", "new"));
     expect(setAt(text, ["a", 2], 3)).toBe(text.replace("2]", "2, 3]"));
@@ -92,7 +92,7 @@ describe("a TOML text", () => {
     "a = [{ b = 1 }]\n[a.c]",
     "a = []\n[a.c]",
     "a = [{ b = 1 }]\n[[a]]",
-  ])("is refused when it is broken, with the line: %j [OPS-8]", (text) => {
+  ])("is refused with the line when it is invalid: %j [OPS-8]", (text) => {
     expect(() => readToml(`ok = 1\n${text}`, "f")).toThrow(
       /^f cannot be read: line [2-4]: [a-z][^\n]+\. Nothing was changed\.$/,
     );
@@ -106,7 +106,7 @@ describe("a TOML text", () => {
     "a = 1\n\n\n",
     "a = 1\r\n",
     "[t]\nk = 1\n# end",
-  ])("gets our block and loses it again, and is as it was: %j [OPS-8]", (text) => {
+  ])("is restored after our block was added and removed: %j [OPS-8]", (text) => {
     const header = ["mcp_servers", "baton"];
     const values = { command: '/a "b"/\u007f', args: ["x", "y\\z"] };
     const added = withBlock(text, "f", header, values);
@@ -122,18 +122,18 @@ describe("a TOML text", () => {
   });
 });
 
-describe("a table of ours", () => {
+describe("our TOML table", () => {
   const header = ["mcp_servers", "baton"];
 
-  it("may have a table of theirs within it [OPS-8]", () => {
+  it("may contain a table that others wrote [OPS-8]", () => {
     const theirs = '[mcp_servers.baton.env]\nBATON_STORE = "x"\n';
     const added = withBlock(theirs, "f", header, { command: "node" });
     expect(tomlAt(readToml(added, "f"), [...header, "env", "BATON_STORE"])).toBe("x");
     expect(withoutBlock(added, "f")).toBe(theirs);
   });
 
-  it("has in it what a harness added there, which stays [OPS-8]", () => {
-    // Codex writes tables it makes before the comments at the end of the file.
+  it("keeps what a harness added to it [OPS-8]", () => {
+    // Codex writes its new tables before the comments at the end of the file.
     const values = { command: "node", args: ["main.js", "mcp"] };
     const trusted = '[projects."/home/ada/app"]\ntrust_level = "trusted"\n';
     const added = withBlock("model = 'x'\n", "f", header, values);
@@ -144,7 +144,7 @@ describe("a table of ours", () => {
     expect(withoutBlock(grown, "f")).toBe(`model = 'x'\n\n${trusted}`);
   });
 
-  it("stays where it is when others write behind it [OPS-8]", () => {
+  it("stays in place when others write after it [OPS-8]", () => {
     const followed = `${withBlock("a = 1\n", "f", header, { command: "node" })}\n[later]\nk = 1\n`;
     expect(withBlock(followed, "f", header, { command: "node" })).toBe(followed);
     expect(withBlock(followed, "f", header, { command: "bun" })).toBe(
@@ -152,7 +152,7 @@ describe("a table of ours", () => {
     );
   });
 
-  it("goes without leaving half a line end behind [OPS-8]", () => {
+  it("is removed with complete line endings [OPS-8]", () => {
     const added = withBlock("a = 1\r\n", "f", header, { command: "node" });
     expect(added.replaceAll("\r\n", "")).not.toContain("\n");
     expect(withoutBlock(added, "f")).toBe("a = 1\r\n");
@@ -165,13 +165,13 @@ describe("a table of ours", () => {
     "mcp_servers.baton.command = 'x'\n",
     "mcp_servers.baton.env.BATON_STORE = 'x'\n",
     "mcp_servers.baton = 1\n",
-  ])("takes the place of none of theirs: %j [OPS-8]", (theirs) => {
+  ])("does not replace one that others wrote: %j [OPS-8]", (theirs) => {
     expect(() => withBlock(theirs, "f", header, { command: "node" })).toThrow(/did not write/);
   });
 });
 
-describe("a difference", () => {
-  it("shows exactly the lines that come and go [OPS-8]", () => {
+describe("a diff", () => {
+  it("shows exactly the added and removed lines [OPS-8]", () => {
     const lines = fc.array(fc.constantFrom("a", "b", "c"), { maxLength: 12 });
     fc.assert(
       fc.property(lines, lines, (old, now) => {

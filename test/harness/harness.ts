@@ -1,4 +1,4 @@
-/** Harnesses in tests: their documented hook inputs, told to real `baton` processes in a repository of the test's own. */
+/** Harnesses in tests: runs hooks with their documented inputs in a temporary repository. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -13,29 +13,29 @@ type Input = Readonly<Record<string, unknown>>;
 
 export const HARNESSES = ["claude-code", "codex", "cursor"] as const;
 
-/** Event by event, what the harness's documentation says it tells. */
+/** Returns the documented hook input of a harness for each event. */
 export const documentedInputs = (harness: string): Readonly<Record<string, Input>> =>
   JSON.parse(readFileSync(join(ROOT, "test/fixtures/harness", `${harness}.json`), "utf8"));
 
 export interface Project {
   readonly folder: string;
-  /** An own one, so that no test sees the settings of whoever runs it. */
+  /** A temporary one, so that no test reads the settings of the user. */
   readonly home: string;
   readonly address: string;
   baton(...words: string[]): Promise<Run>;
   /**
-   * Runs a hook with its documented input and what the test changes in it, in the test's own process. By
-   * default it is strict: a trouble fails the test with its message, and does not depend on the machine's speed.
+   * Runs a hook in this process, with its documented input and the test's changes. Strict by
+   * default: an error fails the test with its message, whatever the speed of the machine.
    */
   hook(harness: string, event: string, changed?: Input, words?: readonly string[]): Promise<Run>;
-  /** The same as a process. Harnesses run it without words: not strict. */
+  /** Runs a hook as a process. Harnesses run it without arguments: not strict. */
   hookProcess(
     harness: string,
     event: string,
     changed?: Input,
     words?: readonly string[],
   ): Promise<Run>;
-  /** A hook of Claude Code, with what its model is shown. */
+  /** Runs a hook of Claude Code and returns what its model is shown. */
   claude(
     event: string,
     changed?: Input,
@@ -44,7 +44,7 @@ export interface Project {
   open(): ReturnType<typeof openHub>;
 }
 
-/** A repository with a store in which `coder` and `planner` are known. */
+/** Creates a repository with a store in which `coder` and `planner` are registered. */
 export async function project(): Promise<Project> {
   const made = bareProject();
   await using hub = await openHub(made.address);
@@ -87,7 +87,7 @@ export function bareProject(): Project {
   };
 }
 
-/** What Claude Code and Codex show their model of an answer. */
+/** Returns what Claude Code and Codex show their model of a hook's output. */
 export function shownIn(stdout: string): string {
   if (stdout === "") return "";
   const answer = JSON.parse(stdout) as { hookSpecificOutput: { additionalContext: string } };
@@ -99,14 +99,14 @@ export function git(folder: string, ...words: string[]): void {
   execFileSync("git", [...who, ...words], { cwd: folder, stdio: "pipe" });
 }
 
-/** A hook runs anywhere: the folder is in what it is told. */
+/** Runs `baton` as a process. A hook may run in any folder: its input names that of the project. */
 export async function run(
   words: readonly string[],
   options: {
     readonly home: string;
     readonly cwd?: string;
     readonly input?: Input | string;
-    /** For Node itself. */
+    /** Arguments for Node itself. */
     readonly node?: readonly string[];
   },
 ): Promise<Run> {

@@ -1,4 +1,4 @@
-/** Callers that go away in the middle of something: nothing is lost, left open, or called a bug. */
+/** Callers that disconnect during a call: nothing is lost, left open or reported as a bug. */
 import { describe, expect, it } from "vitest";
 import { freshAddress } from "../support/hub/support.ts";
 import { until } from "../support/until.ts";
@@ -10,9 +10,9 @@ const openStreams = async (metrics: Response): Promise<string | undefined> =>
 const onFile = (options: Parameters<typeof listened>[1] = {}): Promise<Listened> =>
   listened(freshAddress("sqlite"), options);
 
-describe("a caller that only asks for the head", () => {
+describe("a HEAD request", () => {
   it.each(["/v1/events/stream", "/v1/inbox/stream", "/v1/export", "/v1/memories-export"])(
-    "of %s leaves no stream open",
+    "leaves no stream open: %s",
     async (path) => {
       const { fetch, hub, bugs } = await served({ store: "sqlite", open: "admin" });
       await (await hub.agent("ada", {})).remember({ content: "Something." });
@@ -24,7 +24,7 @@ describe("a caller that only asks for the head", () => {
     },
   );
 
-  it("is told the same as one that asks for all of it", async () => {
+  it("returns the status and content type of the GET request", async () => {
     const { fetch } = await served({ open: "coordinator" });
     for (const path of ["/v1/agents?what=1", "/v1/nothing", "/v1/agents"]) {
       const [head, whole] = [await fetch(path, { method: "HEAD" }), await fetch(path)];
@@ -34,8 +34,8 @@ describe("a caller that only asks for the head", () => {
   });
 });
 
-describe("a caller that goes away", () => {
-  it("while it waits for work waits no longer: it goes to the next, as the first try [DLV-6]", async () => {
+describe("a caller that disconnects", () => {
+  it("stops waiting for work, which the next caller gets as attempt 1 [DLV-6]", async () => {
     const { hub, listening, bugs } = await onFile();
     const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
     const gone = new AbortController();
@@ -46,7 +46,7 @@ describe("a caller that goes away", () => {
     const underWay = (calls: number) =>
       until(`${calls} calls under way`, async () => {
         const metrics = await (await fetch(`${listening.address}/metrics`)).text();
-        return metrics.includes(`baton_http_requests_under_way ${calls}\n`); // This one too.
+        return metrics.includes(`baton_http_requests_under_way ${calls}\n`); // Includes this one.
       });
     await underWay(2);
     gone.abort();
@@ -62,7 +62,7 @@ describe("a caller that goes away", () => {
     expect(bugs).toEqual([]);
   });
 
-  it("while it listens leaves no stream open", async () => {
+  it("leaves no stream open", async () => {
     const { hub, listening } = await onFile();
     await hub.agent("ada", {});
     for (const path of ["/v1/events/stream", "/v1/inbox/stream"]) {
@@ -77,7 +77,7 @@ describe("a caller that goes away", () => {
     }
   });
 
-  it("in the middle of an import has imported nothing, and that is no bug", async () => {
+  it("imports nothing from an incomplete body, and is not reported as a bug", async () => {
     const source = await served({ store: "sqlite" });
     await (await source.hub.agent("ada", {})).remember({ content: "Something." });
     const lines = await Array.fromAsync(source.hub.archive.export());

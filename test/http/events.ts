@@ -1,4 +1,4 @@
-/** Server-sent events, read as a client reads them. */
+/** Reads server-sent events as a client does. */
 
 export interface Heard {
   readonly id: string | undefined;
@@ -6,7 +6,7 @@ export interface Heard {
   readonly data: unknown;
 }
 
-/** One after the other, until the hub ends the stream. Returning from it hangs up. */
+/** Yields one event after the other until the hub ends the stream. Returning early disconnects. */
 export async function* heardFrom(response: Response): AsyncGenerator<Heard, void, undefined> {
   let rest = "";
   for await (const piece of (response.body as ReadableStream<Uint8Array>).pipeThrough(
@@ -21,7 +21,7 @@ export async function* heardFrom(response: Response): AsyncGenerator<Heard, void
   }
 }
 
-/** Undefined for a comment. */
+/** Parses a message. Returns undefined for a comment. */
 function read(message: string): Heard | undefined {
   const fields = new Map(
     message.split("\n").map((line) => {
@@ -34,7 +34,7 @@ function read(message: string): Heard | undefined {
   return { id: fields.get("id"), event, data: JSON.parse(fields.get("data") ?? "null") };
 }
 
-/** The next so many. */
+/** Returns the next `count` events. Throws if the stream ends before that. */
 export async function take(
   heard: AsyncGenerator<Heard, void, undefined>,
   count: number,

@@ -1,4 +1,4 @@
-/** Calls that nobody should make, on a real hub over a real socket. At length: `npm run fuzz`. */
+/** Fuzzed calls to a real hub over a real socket. `npm run fuzz` runs many more. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { OPERATIONS, routeOf } from "../../src/operations/index.ts";
@@ -11,7 +11,7 @@ import { listened } from "./support.ts";
 const REQUESTS = runs(600);
 
 describe("fuzzed calls", () => {
-  it("are answered without a 500, and what is refused stores nothing [OPS-7]", {
+  it("are answered without a 500, and store nothing when they are refused [OPS-7]", {
     timeout: runs(120_000),
   }, async () => {
     const seed = chosenSeed();
@@ -22,10 +22,10 @@ describe("fuzzed calls", () => {
     expect(report.violations, `seed ${seed}`).toEqual([]);
     expect(bugs).toEqual([]);
     expect(report.requests).toBe(REQUESTS);
-    // Not all of them were turned away at the door.
+    // Not all calls were refused, and not all of them before validation.
     expect(report.byStatus["200"]).toBeGreaterThan(0);
     expect(report.byStatus["400"]).toBeGreaterThan(0);
-    // In every way that something can be called.
+    // Every HTTP method was used.
     for (const method of new Set(OPERATIONS.map((operation) => routeOf(operation)[0]))) {
       expect(report.byMethod[method], method).toBeGreaterThan(0);
     }

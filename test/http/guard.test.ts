@@ -1,4 +1,4 @@
-/** Who may talk to the hub at all: by host and origin, before anybody is asked who they are. */
+/** The check of host and origin, which comes before authentication. */
 import { describe, expect, it } from "vitest";
 import { checkHostAndOrigin, corsHeaders, preflight } from "../../src/http/guard.ts";
 import { OPERATIONS, routeOf } from "../../src/operations/index.ts";
@@ -9,7 +9,7 @@ const OWN = { hosts: ["hub.example"], origins: ["https://team.example"] };
 const request = (headers: Record<string, string>): Request =>
   new Request("http://127.0.0.1:4747/v1/agents", { headers });
 
-describe("the guard", () => {
+describe("the host and origin check", () => {
   it.each([
     "127.0.0.1:4747",
     "localhost:4747",
@@ -17,7 +17,7 @@ describe("the guard", () => {
     "[::1]:4747",
     "hub.example",
     "hub.example:443",
-  ])("lets a caller through that calls it %s [OPS-5]", (host) => {
+  ])("allows the host %s [OPS-5]", (host) => {
     expect(caught(() => checkHostAndOrigin(request({ host }), OWN))).toBeUndefined();
   });
 
@@ -31,7 +31,7 @@ describe("the guard", () => {
     "",
     "localhost:4747/x",
     "127.0.0.1, evil.example",
-  ])("refuses a caller that calls it %j: a name may lead anywhere tomorrow [OPS-5]", (host) => {
+  ])("refuses the unknown host %j, against DNS rebinding [OPS-5]", (host) => {
     expect(caught(() => checkHostAndOrigin(request({ host }), OWN))).toMatchObject({
       code: "forbidden",
       path: "host",
@@ -48,14 +48,14 @@ describe("the guard", () => {
     [{ origin: "https://team.example.evil.example" }, "origin"],
     [{ "sec-fetch-site": "cross-site" }, "origin"],
     [{ "sec-fetch-site": "same-origin" }, undefined],
-  ])("takes pages of its own and of named origins only: %j [OPS-5]", (headers, path) => {
+  ])("accepts pages only of its own and of configured origins: %j [OPS-5]", (headers, path) => {
     const error = caught(() =>
       checkHostAndOrigin(request({ host: "127.0.0.1:4747", ...headers }), OWN),
     );
     expect((error as { path?: string } | undefined)?.path).toBe(path);
   });
 
-  it("shares answers with named origins, and with nobody else [OPS-5]", () => {
+  it("sends CORS headers only to configured origins [OPS-5]", () => {
     const named = request({ origin: "https://team.example" });
     expect(corsHeaders(named, OWN)).toEqual({
       "access-control-allow-origin": "https://team.example",

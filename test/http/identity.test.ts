@@ -1,4 +1,4 @@
-/** Nobody is taken for somebody else: by a session's name, a key, a handle, a header or an address. */
+/** Callers cannot act as another agent: by session name, key, handle, header or address. */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Access } from "../../src/access/levels.ts";
@@ -25,10 +25,10 @@ const codeOf = async (response: Response): Promise<string> =>
 
 describe("a session", () => {
   it.each([
-    ["that another names too", { "baton-session": "s-1" }],
+    ["with the same name", { "baton-session": "s-1" }],
     ["without a name", {}],
-    ["named as it is kept", { "baton-session": "ada s-1" }],
-  ])("of a token's agent keeps its own to itself: one %s [OPS-5 MEM-11]", async (_, named) => {
+    ["with its stored name", { "baton-session": "ada s-1" }],
+  ])("hides its memories from another agent's session %s [OPS-5 MEM-11]", async (_, named) => {
     const { fetch, tokenOf } = await team();
     const [ada, ben] = [await tokenOf("ada"), await tokenOf("ben")];
     const own = { ...ada, ...("baton-session" in named ? { "baton-session": "s-1" } : {}) };
@@ -46,7 +46,7 @@ describe("a session", () => {
     expect(JSON.stringify(await (await fetch("/v1/sql", asked)).json())).not.toContain("heron");
   });
 
-  it("is the same at both ends of the wire [OPS-5 MEM-11]", async () => {
+  it("has the same name in the client and in the hub [OPS-5 MEM-11]", async () => {
     const { http, hub, tokenOf } = await team();
     const { authorization = "" } = await tokenOf("ada");
     const token = authorization.slice("Bearer ".length);
@@ -65,7 +65,7 @@ describe("a session", () => {
 });
 
 describe("an effect that must not happen twice", () => {
-  it("is recorded by whoever began it, and by nobody else [OPS-5]", async () => {
+  it("is recorded only by the agent that began it [OPS-5]", async () => {
     const { fetch, tokenOf } = await team();
     const [ada, ben] = [await tokenOf("ada"), await tokenOf("ben")];
     const say = (what: string, body: object, who: Record<string, string>) =>
@@ -77,7 +77,7 @@ describe("an effect that must not happen twice", () => {
     expect(again).toEqual({ kind: "done", result: "paid", again: true });
   });
 
-  it("is not recorded before it was begun", async () => {
+  it("cannot be recorded before it was begun", async () => {
     const { fetch, tokenOf } = await team();
     const record = posting({ key: "pay", result: 1 }, await tokenOf("ada"));
     expect(await codeOf(await fetch("/v1/effects/record", record))).toBe("not_permitted");
@@ -98,7 +98,7 @@ describe("MCP", () => {
   const accept = "application/json, text/event-stream";
   const names = async ({ hub }: Served) => (await hub.agents.list()).map(({ id }) => id);
 
-  it("makes nobody known whom the token cannot act as [OPS-5]", async () => {
+  it("does not register an agent that the token cannot act as [OPS-5]", async () => {
     const hub = await team();
     const ada = await hub.tokenOf("ada", "coordinator");
     const response = await hub.fetch("/mcp/zoe", posting(initialize, { ...ada, accept }));
@@ -106,7 +106,7 @@ describe("MCP", () => {
     expect(await names(hub)).not.toContain("zoe");
   });
 
-  it("makes nobody known by a call that it does not understand [OPS-5]", async () => {
+  it("does not register an agent for an invalid request [OPS-5]", async () => {
     const hub = await served({ open: "coordinator" });
     await hub.fetch("/mcp/zoe", { headers: { accept } });
     await hub.fetch("/mcp/zoe", { method: "POST", headers: { ...json, accept }, body: "{" });
@@ -119,16 +119,16 @@ describe("MCP", () => {
   });
 });
 
-describe("a hub that is open to its own machine", () => {
+describe("a hub that is open to local callers", () => {
   it.each(["x-forwarded-for", "forwarded", "via", "x-real-ip", "x-forwarded-host"])(
-    "is not open to what a proxy brings: %s [OPS-5]",
+    "requires a token for requests with a proxy header: %s [OPS-5]",
     async (header) => {
       const { fetch, hub } = await served({ open: "coordinator" });
       await hub.agent("ada", {});
       const headers = { [header]: "203.0.113.7" };
       const response = await fetch("/v1/agents", { headers });
       expect(response.status).toBe(401);
-      expect(await response.json()).toMatchObject({ details: { why: "missing" } });
+      expect(await response.json()).toMatchObject({ details: { why: "forwarded" } });
       const { token } = await hub.tokens.add({ agent: "ada", access: "reader" });
       const withToken = await fetch("/v1/agents", { headers: { ...headers, ...bearing(token) } });
       expect(withToken.status).toBe(200);
@@ -136,8 +136,8 @@ describe("a hub that is open to its own machine", () => {
   );
 });
 
-describe("a branch that a call names", () => {
-  it("is not taken for the trunk where no agent is named", async () => {
+describe("the branch header", () => {
+  it("is refused without an agent", async () => {
     const { fetch, hub } = await served({ open: "coordinator" });
     const ada = await hub.agent("ada", {});
     await ada.remember({ content: "On the trunk." });
@@ -149,7 +149,7 @@ describe("a branch that a call names", () => {
     expect((await fetch("/v1/memories", { headers: { ...named, ...as("ada") } })).status).toBe(200);
   });
 
-  it("is a part of what is asked under an idempotency key [OPS-7]", async () => {
+  it("is part of the request that an idempotency key identifies [OPS-7]", async () => {
     const { fetch, hub } = await served({ open: "coordinator" });
     await (await hub.agent("ada", {})).branches.create("try");
     const keyed = { ...as("ada"), "idempotency-key": "k-1" };
@@ -162,7 +162,7 @@ describe("a branch that a call names", () => {
 
 describe("a stream", () => {
   it.each(["/v1/events/stream", "/v1/inbox/stream"])(
-    "%s ends when its token is revoked [OPS-5]",
+    "ends when its token is revoked: %s [OPS-5]",
     async (path) => {
       vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
       onTestFinished(() => void vi.useRealTimers());
@@ -190,8 +190,8 @@ describe("a stream", () => {
   );
 });
 
-describe("a decision about a failure", () => {
-  it("is not made by the handle of another's report", async () => {
+describe("deciding a failure", () => {
+  it("is refused with the handle of another failure's report", async () => {
     const { fetch, hub } = await served({ open: "coordinator" });
     const policy = { attempts: 1 };
     const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];

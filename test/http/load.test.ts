@@ -1,4 +1,7 @@
-/** Many clients at once, each on connections of its own. A thousand, for a minute: `npm run bench -- --only http-load`. */
+/**
+ * Load from many clients, each on its own connections. A thousand clients for a minute: `npm run
+ * bench -- --only http-load`.
+ */
 import { describe, expect, it } from "vitest";
 import { load } from "../../bench/http/load.ts";
 import { freshAddress } from "../support/hub/support.ts";
@@ -7,11 +10,11 @@ import { until } from "../support/until.ts";
 import { listened } from "./support.ts";
 
 const CLIENTS = runs(100);
-/** How many handoffs they complete, each after a memory, a read and another handoff. */
+/** Number of handoffs to complete; each follows a memory, a read and another handoff. */
 const COMPLETED = 2 * CLIENTS;
 
 describe("a hub with many clients", () => {
-  it("answers all of them without an error, and loses nothing of what they did [OPS-7]", {
+  it("answers every call without an error, and leaves no work unsettled [OPS-7]", {
     timeout: runs(180_000),
   }, async () => {
     const rate = { perSecond: 1_000_000, burst: 1_000_000 };

@@ -1,6 +1,6 @@
 /**
- * The hub's description of itself: a good one by the rules of the trade, and true. Every route is called
- * as the description says, and every answer is what it says.
+ * The OpenAPI description: it passes a linter, and it is accurate. Every route is called as
+ * described, and every response is checked against its schema.
  */
 
 import { writeFileSync } from "node:fs";
@@ -22,7 +22,7 @@ const described = describedOperations();
 const isStream = ({ name }: Described): boolean => Object.hasOwn(STREAMS, name);
 const calls = described.filter((operation) => !isStream(operation));
 
-/** As the description says, with the scene's own ids. */
+/** Returns a call of the operation, built from its description and the ids of the scene. */
 function callOf(operation: Described, scene: Scene): [path: string, init: RequestInit] {
   const facts = factsOf(scene)[operation.name] ?? {};
   const { method, path, body } = askedBy(operation, saidIn(operation, facts, { texts: scene.ids }));
@@ -37,7 +37,7 @@ async function onStage(): Promise<Served & { readonly scene: Scene }> {
 }
 
 describe("the OpenAPI description", () => {
-  it("has nothing a linter could say of it [OPS-7]", { timeout: 180_000 }, async () => {
+  it("passes the linter without a warning [OPS-7]", { timeout: 180_000 }, async () => {
     const file = join(tempFolder(), "openapi.json");
     writeFileSync(file, JSON.stringify(openApi()));
     const config = join(import.meta.dirname, "redocly.yaml");
@@ -49,7 +49,7 @@ describe("the OpenAPI description", () => {
     expect(lint.code).toBe(0);
   });
 
-  it("has every call and every stream, once, with the access it takes [OPS-7]", () => {
+  it("contains every operation and stream once, with the access it requires [OPS-7]", () => {
     const names = [...OPERATIONS.map(({ name }) => name), ...Object.keys(STREAMS)].sort();
     expect(described.map(({ name }) => name).sort()).toEqual(names);
     for (const { name, method, path } of calls) {
@@ -61,14 +61,14 @@ describe("the OpenAPI description", () => {
     }
   });
 
-  it("is served as it is", async () => {
+  it("is served at /openapi.json", async () => {
     const { fetch } = await served();
     expect(await (await fetch("/openapi.json")).json()).toEqual(openApi());
   });
 });
 
-describe("a call made from its description", () => {
-  it("is answered, and its answer is as described, when it only looks [OPS-7]", async () => {
+describe("a call built from its description", () => {
+  it("succeeds with the described response for every GET operation [OPS-7]", async () => {
     const { fetch, scene, bugs } = await onStage();
     for (const operation of calls.filter(({ method }) => method === "GET")) {
       const response = await fetch(...callOf(operation, scene));
@@ -81,7 +81,7 @@ describe("a call made from its description", () => {
   });
 
   it.each(calls.filter(({ method }) => method !== "GET"))(
-    "is answered, and its answer is as described: $name [OPS-7]",
+    "succeeds with the described response: $name [OPS-7]",
     async (operation) => {
       const { fetch, scene, bugs } = await onStage();
       const response = await fetch(...callOf(operation, scene));
@@ -92,7 +92,7 @@ describe("a call made from its description", () => {
     },
   );
 
-  it("streams what it says it streams [OPS-7]", async () => {
+  it("opens each stream with its content type [OPS-7]", async () => {
     const { fetch, scene, bugs } = await onStage();
     const types = {
       "events.stream": "text/event-stream",
@@ -114,7 +114,7 @@ describe("a call made from its description", () => {
     expect(bugs).toEqual([]);
   });
 
-  it("takes in what it gave out [OPS-7]", async () => {
+  it("imports what another hub exported [OPS-7]", async () => {
     const { fetch, bugs } = await onStage();
     const lines = await (await fetch("/v1/export")).text();
     const other = await served({ open: "admin" });
@@ -131,7 +131,7 @@ describe("a call made from its description", () => {
     expect([...bugs, ...other.bugs]).toEqual([]);
   });
 
-  it("is told no as described: a problem with a code, a path and a hint [OPS-7]", async () => {
+  it("is refused with a problem document as described [OPS-7]", async () => {
     const { fetch, scene } = await onStage();
     const refusals = [
       await fetch(`/v1/memories/${scene.fact}?nothing=1`, { headers: as(ACTOR) }),
@@ -149,7 +149,7 @@ describe("a call made from its description", () => {
 
 describe("the published schemas", () => {
   it.each(ENVELOPE_VERSIONS)(
-    "of envelope %s are the same over HTTP, on the command line and in the package [ENV-8]",
+    "are the same over HTTP, on the command line and in the package: envelope %s [ENV-8]",
     async (version) => {
       const { fetch } = await served();
       const response = await fetch(`/schemas/envelope-${version}.json`);
@@ -163,7 +163,7 @@ describe("the published schemas", () => {
     },
   );
 
-  it("are listed, the newest also by its name alone; there are no others [ENV-8]", async () => {
+  it("are listed, the newest also without a version; others are not found [ENV-8]", async () => {
     const { fetch } = await served();
     const { schemas } = (await (await fetch("/schemas")).json()) as { schemas: string[] };
     expect(schemas).toEqual([

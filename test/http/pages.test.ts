@@ -1,30 +1,30 @@
-/** Health, readiness and metrics: for whoever watches the hub. */
+/** The health, readiness and metrics pages of a hub. */
 import { describe, expect, it } from "vitest";
 import { as, posting, served } from "./support.ts";
 
-describe("whoever watches the hub", () => {
-  it("is told that it lives, and which it is", async () => {
+describe("monitoring", () => {
+  it("reports that the hub is alive", async () => {
     const { fetch } = await served();
     expect(await (await fetch("/healthz")).json()).toMatchObject({ status: "ok" });
   });
 
-  it("is told that it is ready while its store answers, and not after [OPS-7]", async () => {
+  it("reports ready while the store is open, and not ready once it is closed [OPS-7]", async () => {
     const { fetch, hub } = await served();
     expect((await fetch("/readyz")).status).toBe(200);
     await hub.close();
     const response = await fetch("/readyz");
     expect(response.status).toBe(503);
     expect(await response.json()).toMatchObject({ code: "store_closed" });
-    expect((await fetch("/healthz")).status).toBe(200); // It lives all the same.
+    expect((await fetch("/healthz")).status).toBe(200); // The process is still alive.
   });
 
-  it("is told that it is not ready when it is closing", async () => {
+  it("reports not ready while the hub is closing", async () => {
     const { fetch, http } = await served();
     http.close();
     expect((await fetch("/readyz")).status).toBe(503);
   });
 
-  it("counts calls by what they were and how they ended, and how long they took [OPS-7]", async () => {
+  it("counts requests by operation and status, with their durations [OPS-7]", async () => {
     const { fetch, hub } = await served({ open: "coordinator" });
     await hub.agent("ada", { role: "planner" });
     const memories = [{ content: "The port is 8080." }];
@@ -39,14 +39,14 @@ describe("whoever watches the hub", () => {
     expect(lines).toContain('baton_http_requests_total{operation="remember",status="422"} 1');
     expect(lines).toContain('baton_http_requests_total{operation="unknown",status="404"} 1');
     expect(lines).toContain('baton_http_request_duration_seconds_count{operation="remember"} 4');
-    expect(lines).toContain("baton_http_requests_under_way 1"); // This one.
+    expect(lines).toContain("baton_http_requests_under_way 1"); // This request.
     expect(lines).toContain("baton_http_streams_open 0");
     for (const line of lines.filter((each) => each !== "" && !each.startsWith("#"))) {
       expect(line).toMatch(/^[a-z_]+(\{[^}]*\})? [\d.e+-]+$/);
     }
   });
 
-  it("counts buckets that only grow, up to all of them", async () => {
+  it("counts durations in cumulative buckets", async () => {
     const { fetch } = await served({ open: "coordinator" });
     for (let n = 0; n < 20; n++) await fetch("/v1/agents");
     const text = await (await fetch("/metrics")).text();
@@ -56,7 +56,7 @@ describe("whoever watches the hub", () => {
     expect(counts.at(-1)).toBe(20);
   });
 
-  it("counts a stream while it is open, and not after", async () => {
+  it("counts a stream only while it is open", async () => {
     const { fetch } = await served({ open: "coordinator" });
     const open = async () =>
       /baton_http_streams_open (\d+)/.exec(await (await fetch("/metrics")).text())?.[1];

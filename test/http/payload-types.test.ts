@@ -1,4 +1,4 @@
-/** Payload types over HTTP, as a program without the SDK uses them: plain requests. */
+/** Payload types over HTTP with plain requests, as a program without the SDK sends them. */
 import { expect, it } from "vitest";
 import { as, served } from "./support.ts";
 
@@ -10,7 +10,7 @@ const body = (value: object, headers: Record<string, string> = {}) => ({
   body: JSON.stringify(value),
 });
 
-it("a type registered by one request is enforced on the next, and on the hub's own process [ENV-13]", async () => {
+it("enforces a registered type on the next request and in the hub's process [ENV-13]", async () => {
   const { hub, fetch, bugs } = await served({ open: "admin" });
   const ada = await hub.agent("ada", { role: "planner" });
   await hub.agent("ben", { role: "coder" });
@@ -48,7 +48,7 @@ it("a type registered by one request is enforced on the next, and on the hub's o
   expect(bugs).toEqual([]);
 });
 
-it("registering takes the access of a coordinator, reading that of a reader [ENV-13]", async () => {
+it("requires coordinator access to register a type, reader access to list [ENV-13]", async () => {
   const { hub, fetch } = await served();
   await hub.agent("ada", { role: "planner" });
   const withToken = async (access: "agent" | "coordinator" | "reader") => ({

@@ -1,4 +1,4 @@
-/** What must hold while something else is going on: writing, closing, settling twice. */
+/** A hub under concurrency: verifying during writes, closing during waits, and settling twice. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -18,8 +18,8 @@ async function team(address: string) {
   return { hub, planner, coder, send };
 }
 
-describe("while others write", () => {
-  it("verify finds nothing wrong, and the books balance", async () => {
+describe("verifying during writes", () => {
+  it("finds no problems, and the totals match", async () => {
     const { hub, coder, send } = await team(freshAddress());
     let going = true;
     const writing = (async () => {
@@ -38,8 +38,8 @@ describe("while others write", () => {
   });
 });
 
-describe("a hub that closes", () => {
-  it.each(["sqlite", "memory"] as const)("ends the inboxes that wait on it: %s", async (store) => {
+describe("opening and closing a hub", () => {
+  it.each(["sqlite", "memory"] as const)("ends inboxes that are waiting: %s", async (store) => {
     const { hub, coder } = await team(freshAddress(store));
     const { asleep, resume } = stopTimers();
     const next = coder.inbox().next();
@@ -49,7 +49,7 @@ describe("a hub that closes", () => {
     expect(await next).toEqual({ done: true, value: undefined });
   });
 
-  it("ends a wait whose claim is still under way when the others have ended [DLV-13]", async () => {
+  it("ends a wait whose claim is still running when other waits have ended [DLV-13]", async () => {
     const store = openReferenceStore({ clock: systemClock });
     const answered = Promise.withResolvers<void>();
     let isSlow = false;
@@ -78,14 +78,14 @@ describe("a hub that closes", () => {
     expect(await claimingThen).toBeUndefined();
   });
 
-  it("may be closed twice at once, and is closed for both", async () => {
+  it("can close twice concurrently", async () => {
     const { hub, send } = await team(freshAddress());
     await send("task");
     await Promise.all([hub.close(), hub.close()]);
     await expect(send("late")).rejects.toMatchObject({ code: "store_closed" });
   });
 
-  it("leaves no file behind when its options were wrong", async () => {
+  it("leaves no file behind when its options are invalid", async () => {
     const file = join(tempFolder(), "hub.db");
     await expect(openHub(`sqlite:${file}`, { workspace: "\0" })).rejects.toMatchObject({
       code: "invalid_input",
@@ -94,21 +94,24 @@ describe("a hub that closes", () => {
   });
 });
 
-describe("work that is being settled", () => {
-  it.each(["sqlite", "memory"] as const)("is not settled a second time: %s", async (store) => {
-    const { coder, send } = await team(freshAddress(store));
-    const sent = await send("task");
-    const work = await coder.accept();
-    if (work === undefined) throw new Error("nothing to accept");
-    const signal = work.signal;
-    const [first, second] = await Promise.allSettled([work.complete(), work.complete()]);
-    expect(first).toMatchObject({ status: "fulfilled", value: { kind: "settled" } });
-    expect(second).toMatchObject({ status: "rejected", reason: { code: "already_settled" } });
-    expect(signal.aborted).toBe(false);
-    expect((await sent.status()).state).toBe("completed");
-  });
+describe("accepted work", () => {
+  it.each(["sqlite", "memory"] as const)(
+    "is settled once by concurrent calls: %s",
+    async (store) => {
+      const { coder, send } = await team(freshAddress(store));
+      const sent = await send("task");
+      const work = await coder.accept();
+      if (work === undefined) throw new Error("nothing to accept");
+      const signal = work.signal;
+      const [first, second] = await Promise.allSettled([work.complete(), work.complete()]);
+      expect(first).toMatchObject({ status: "fulfilled", value: { kind: "settled" } });
+      expect(second).toMatchObject({ status: "rejected", reason: { code: "already_settled" } });
+      expect(signal.aborted).toBe(false);
+      expect((await sent.status()).state).toBe("completed");
+    },
+  );
 
-  it("is not released by the end of its block", async () => {
+  it("is not released when its block ends while it is being settled", async () => {
     const { coder, send } = await team(freshAddress());
     const sent = await send("task");
     let settling: Promise<unknown>;
@@ -120,7 +123,7 @@ describe("work that is being settled", () => {
     expect((await sent.status()).state).toBe("completed");
   });
 
-  it("takes the same note twice for one, by its id", async () => {
+  it("stores a note once when its id is repeated", async () => {
     const { coder, planner, send } = await team(freshAddress());
     await send("task");
     const { id } = await planner.remember({ content: "somewhere else" });
@@ -135,8 +138,8 @@ describe("work that is being settled", () => {
   });
 });
 
-describe("a record that cannot be read any more", () => {
-  it("does not keep the ones after it out of the index", async () => {
+describe("an unreadable record", () => {
+  it("does not keep later records out of the index", async () => {
     const address = freshAddress();
     const { hub, planner } = await team(address);
     const [broken] = await planner.remember([{ content: "soon broken" }, { content: "other" }]);
@@ -150,8 +153,8 @@ describe("a record that cannot be read any more", () => {
   });
 });
 
-describe("catching up with handoffs longer than the budget", () => {
-  it("names them instead of failing", async () => {
+describe("a catch-up with a handoff longer than its budget", () => {
+  it("names the handoff instead of failing", async () => {
     const { coder, send } = await team(freshAddress());
     await send("long", "word ".repeat(3_000));
     const { text, tokens } = await coder.catchUp({ tokens: 500 });

@@ -1,4 +1,4 @@
-/** One session in a process of its own: `<file> <time> <part>`; prints what it came to know. */
+/** Child process that runs one session: `<file> <time> <part>`; prints its results as JSON. */
 import { openHub } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
 
@@ -6,7 +6,7 @@ const [file = "", time = "", part = ""] = process.argv.slice(2);
 const clock = new VirtualClock(Date.parse(time));
 const hub = await openHub(`sqlite:${file}`, { clock });
 
-/** Plans, hands over, and gets half of the work done before the machine goes down. */
+/** Plans, hands over, and does half of the work before the process exits. */
 async function write(): Promise<object> {
   const planner = await hub.agent("planner", { role: "planner" });
   const coder = await hub.agent("coder", { role: "coder" });
@@ -28,7 +28,7 @@ async function write(): Promise<object> {
   return { envelope: sent.envelope, delivery: sent.id, plan, note: note?.memory };
 }
 
-/** Knows nothing but the file, and makes one call of each kind. */
+/** Resumes with nothing but the file, with one call of each kind. */
 async function resume(): Promise<object> {
   const coder = await hub.agent("coder");
   const caught = await coder.catchUp();
@@ -39,7 +39,7 @@ async function resume(): Promise<object> {
   return answer;
 }
 
-/** Another agent, which had no part in it. */
+/** Catches up as an agent that was not involved. */
 async function join(): Promise<object> {
   const reviewer = await hub.agent("reviewer", { role: "reviewer" });
   return { caught: await reviewer.catchUp({ task: "auth" }), report: await hub.verify() };

@@ -1,10 +1,10 @@
-/** Continuity: a process that knows nothing but the file goes on where another one stopped. */
+/** Continuity: a process that has only the store file continues where another one stopped. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { tempFolder } from "../support/hub/support.ts";
 import { runScript } from "../support/run-script.ts";
 
-describe("a fresh process", () => {
+describe("a new process", () => {
   async function inProcess(file: string, time: string, part: string) {
     const script = "test/hub/continuity-child.ts";
     const { code, stdout, stderr } = await runScript(script, [file, time, part]);
@@ -15,13 +15,13 @@ describe("a fresh process", () => {
     return JSON.parse(stdout);
   }
 
-  it("days later picks up with one call what another left unfinished [MEM-13]", async () => {
+  it("continues unfinished work of another process days later in one call [MEM-13]", async () => {
     const file = join(tempFolder(), "hub.db");
-    // Ends by process.exit() while it holds the work: nothing is settled, nothing is closed.
+    // Calls process.exit() while it holds the work: nothing is settled or closed.
     const written = await inProcess(file, "2026-03-01T09:00:00Z", "write");
 
     const resumed = await inProcess(file, "2026-03-06T08:00:00Z", "resume");
-    // The same handoff, with what its holder had written down when it was last heard of.
+    // The same handoff, with the notes that its holder had written.
     const { id, history, metadata, parents, reconstructed, refs, ...said } = resumed.envelope;
     expect(written.envelope).toMatchObject(said);
     expect(parents).toEqual([written.envelope.id]);
@@ -44,7 +44,7 @@ describe("a fresh process", () => {
     }
     expect(omitted).toEqual([]);
 
-    // Another agent sees all of it too, in one call, and the file is sound.
+    // Another agent sees all of it in one call, and the store has no problems.
     const joined = await inProcess(file, "2026-03-09T08:00:00Z", "join");
     for (const known of [
       "Validator first.",

@@ -4,10 +4,10 @@ import type { Envelope } from "../../src/index.ts";
 import { openFresh, refusal, STORES } from "../support/hub/support.ts";
 import { BEGIN, FIXTURES, INTENT, idsOf, musts, pass, teamOn } from "./ledger-team.ts";
 
-describe.each(STORES)("the ledger of a task on %s", (store) => {
+describe.each(STORES)("the ledger of a child task on %s", (store) => {
   const team = async (options = {}) => teamOn(await openFresh(store, options));
 
-  it("a child task has what its parents have now, and releases for itself [ENV-10]", async () => {
+  it("has its parents' current items, and releases them for itself only [ENV-10]", async () => {
     const { hub, planner, coder, tester, reviewer } = await team();
     await planner.handoff(BEGIN);
     const child = await pass(coder, tester, { task: "auth/tests", intent: "Write the tests" });
@@ -19,7 +19,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
       constraints: [{ id: "no-fixtures", by: "planner", task: "auth" }],
       origins: [{ task: "auth", intent: INTENT }],
     });
-    // What the parent gets later, the child has too; a third wording carries both originals.
+    // Later additions of the parent are inherited; a third intent carries both originals.
     await planner.handoff({ ...BEGIN, constraints: [{ id: "late", rule: "Ask before merging" }] });
     const next = await pass(tester, reviewer, { intent: "Review the tests" });
     expect(idsOf(next.constraints)).toEqual(["no-fixtures", "late"]);
@@ -41,7 +41,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect((await hub.tasks.ledger("docs"))?.from).toEqual(["auth"]);
   });
 
-  it("tasks that are each other's parents end somewhere [ENV-10]", async () => {
+  it("is resolved even if tasks are each other's parents [ENV-10]", async () => {
     const { hub, planner, coder, tester } = await team();
     await planner.handoff({ ...BEGIN, task: "one" });
     await pass(coder, tester, { task: "two", constraints: [{ id: "two", rule: "Of two" }] });
@@ -51,7 +51,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(idsOf((await hub.tasks.ledger("two"))?.constraints ?? []).toSorted()).toEqual(both);
   });
 
-  it("two parents that mean different things by one id lose neither [ENV-10]", async () => {
+  it("keeps both items if two parents use the same id [ENV-10]", async () => {
     const { hub, planner } = await team();
     const of = (task: string, rule: string) =>
       planner.handoff({ to: "coder", task, intent: task, constraints: [{ id: "same", rule }] });
@@ -69,7 +69,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     ]);
   });
 
-  it("a child and its parent that mean different things by one id lose neither [ENV-10]", async () => {
+  it("keeps both items if the child and its parent use the same id [ENV-10]", async () => {
     const { hub, planner, coder, tester, reviewer } = await team();
     const of = (rule: string) => [{ id: "deps", rule }];
     await planner.handoff({ to: "coder", task: "p", intent: "Build it" });
@@ -79,7 +79,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(musts(envelope)).toEqual(["Ask before", "Only what is there"]);
     const [inherited, own] = idsOf(envelope.constraints);
     expect(own).toBe("deps");
-    // Who set the one may not take off the other.
+    // The agent that set one of them may not release the other.
     const release = { id: inherited ?? "", reason: "Done" };
     expect((await refusal(coder.tasks.releaseItem("c", release))).code).toBe("not_permitted");
     await planner.tasks.releaseItem("c", release);
@@ -87,7 +87,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect((await hub.tasks.ledger("p"))?.constraints).toMatchObject([{ rule: "Ask before" }]);
   });
 
-  it("what it was released from on one way still comes down the other [ENV-10]", async () => {
+  it("inherits an item that only one of two parents released [ENV-10]", async () => {
     const { hub, planner } = await team();
     const begin = async (task: string, parents: string[] = []): Promise<string> =>
       (await planner.handoff({ to: "coder", task, intent: task, parents })).envelope.id;
@@ -102,7 +102,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(idsOf((await hub.tasks.ledger("top"))?.constraints ?? [])).toEqual(["no-fixtures"]);
   });
 
-  it("looks at each task of a family once, however many ways lead there [ENV-10]", async () => {
+  it("inherits an item once, however many paths lead to it [ENV-10]", async () => {
     const { hub, planner } = await team();
     let parents = [(await planner.handoff({ ...BEGIN, task: "top" })).envelope.id];
     for (let layer = 0; layer < 40; layer++) {

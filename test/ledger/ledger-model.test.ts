@@ -1,9 +1,9 @@
 /**
- * Random lines of agents, on every store, that drop, shorten, reorder, rename and copy what is old, add
- * to the ledger and release from it. Whatever they do, each envelope has every must and every open
- * decision that was not released, and what was wanted in the first place, word for word.
+ * Model test of the ledger: random lines of agents on every store drop, shorten, reorder, rename
+ * and copy items, add to the ledger and release from it. Each envelope must have every must and
+ * every open decision that was not released, and the original intent, word for word.
  *
- * `BATON_SEED` repeats a run, `BATON_RUNS_FACTOR` makes more of them.
+ * `BATON_SEED` repeats a run, `BATON_RUNS_FACTOR` multiplies the number of runs.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { openFresh, STORES, take } from "../support/hub/support.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 
-/** Where a run costs little, there are more of them. */
+/** Runs per store: more where a run is cheap. */
 const RUNS = { memory: 60, sqlite: 6, postgres: 3, http: 6 } as const;
 const INTENT = "Refactor auth without breaking mobile logins";
 
@@ -36,13 +36,13 @@ const anyRun = fc.record({
 
 type Draft = Omit<Parameters<Work["handoff"]>[0], "to">;
 
-/** What must be there, as a few lines of a model know it. */
+/** A model of what every envelope must contain. */
 class Expected {
   readonly musts = new Map<string, string>();
   readonly open = new Map<string, string>();
   #count = 0;
 
-  /** What a hop says, and what that changes. */
+  /** Returns the draft of a hop, and updates the model. */
   draftOf({ kind, pick, intent }: Hop, before: Envelope, old: Envelope): Draft {
     const said = { ...(intent === undefined ? {} : { intent }) };
     const { constraints, decisions } = before;
@@ -88,7 +88,7 @@ class Expected {
         if (id === undefined) return said;
         this.musts.delete(id);
         this.open.delete(id);
-        const { constraints: stale } = old; // Released and copied in one breath.
+        const { constraints: stale } = old; // Released and copied in the same handoff.
         return { ...said, constraints: stale, releases: [{ id, reason: "Settled" }] };
       }
     }
@@ -107,7 +107,7 @@ class Expected {
 }
 
 it.each(STORES)(
-  "whatever the hops of a task on %s do, nothing that holds is lost [ENV-10]",
+  "loses no unreleased item over random hops on %s [ENV-10]",
   async (store) => {
     const seed = chosenSeed();
     await fc.assert(

@@ -1,4 +1,4 @@
-/** A team of four and the brief that the ledger tests start from. */
+/** A team of four and the first handoff that the ledger tests have in common. */
 import type { Agent, Envelope, Hub, Work } from "../../src/index.ts";
 import { take } from "../support/hub/support.ts";
 
@@ -38,7 +38,7 @@ export async function teamOn(hub: Hub) {
   return { hub, planner, coder, tester, reviewer };
 }
 
-/** Hands the work of one to another, and says what is sent. */
+/** Accepts the next work of one agent and hands it on to another; returns the new envelope. */
 export async function pass(
   from: Agent,
   to: Agent,

@@ -1,4 +1,4 @@
-/** The ledger of one task: what it carries over hops, and releasing from it. */
+/** The ledger of one task: what it carries over hops, and releasing items from it. */
 import { describe, expect, it } from "vitest";
 import { type Envelope, FORMAT_LIMITS } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
@@ -9,7 +9,7 @@ import { BEGIN, CACHE, FIXTURES, INTENT, idsOf, musts, pass, teamOn } from "./le
 describe.each(STORES)("the ledger of a task on %s", (store) => {
   const team = async (options = {}) => teamOn(await openFresh(store, options));
 
-  it("carries intent, musts and open decisions over hops that leave them out [ENV-10]", async () => {
+  it("carries intent, musts and open decisions over hops that omit them [ENV-10]", async () => {
     const { hub, planner, coder, tester, reviewer } = await team();
     const sent = await planner.handoff(BEGIN);
     const first = await pass(coder, tester, { intent: "Test the validator", next: ["Run it"] });
@@ -38,7 +38,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(await hub.tasks.ledger("nothing")).toBeUndefined();
   });
 
-  it("says no origin where the intent is the original, and writes only what changes [ENV-10]", async () => {
+  it("omits an origin equal to the intent, and writes only changes [ENV-10]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const { hub, planner, coder, tester, reviewer } = await teamOn(
@@ -58,7 +58,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(musts(added)).toEqual(["Log every login", FIXTURES.rule]);
   });
 
-  it("is the same on all lines of a task: what one line adds, the others carry [ENV-10]", async () => {
+  it("is shared by all lines of a task [ENV-10]", async () => {
     const { planner, coder, tester, reviewer } = await team();
     await planner.handoff(BEGIN);
     await planner.handoff({ to: "tester", task: "auth", intent: "Test it" });
@@ -69,7 +69,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(next.origin).toBe(INTENT);
   });
 
-  it("both additions survive when lines add at once [ENV-10]", async () => {
+  it("keeps all additions of concurrent lines [ENV-10]", async () => {
     const { hub, planner } = await team();
     const names = Array.from({ length: 24 }, (_, i) => `w${i}`);
     const workers = await Promise.all(names.map((name) => hub.agent(name, {})));
@@ -92,7 +92,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("keeps what was set, word for word, where a hop says it in other words [ENV-10]", async () => {
+  it("keeps items as they were set if a hop rewords them, and flags that [ENV-10]", async () => {
     const { planner, coder, tester } = await team();
     await planner.handoff(BEGIN);
     const envelope = await pass(coder, tester, {
@@ -113,7 +113,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(envelope.flags?.[0]?.why).toContain("No fixtures");
   });
 
-  it("keeps a must where a hop repeats its rule with a weaker level, and flags it [ENV-10]", async () => {
+  it("keeps a must if a hop repeats it with a weaker level, and flags that [ENV-10]", async () => {
     const { planner, coder, tester } = await team();
     await planner.handoff(BEGIN);
     const envelope = await pass(coder, tester, {
@@ -124,7 +124,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(envelope.flags).toMatchObject([{ about: "no-fixtures", path: "constraints[0]" }]);
   });
 
-  it("a release takes it off all lines, stays visible, and a stale copy does not undo it [ENV-10]", async () => {
+  it("releases an item on all lines, even if a hop copies it back [ENV-10]", async () => {
     const { hub, planner, coder, tester, reviewer } = await team();
     const sent = await planner.handoff(BEGIN);
     await planner.handoff({ ...BEGIN, to: "tester" });
@@ -141,7 +141,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(memory.content).toContain(reason);
     const edges = (await planner.memories.relations(memory.id)).items;
     expect(edges.map(({ target }) => target)).toEqual([sent.memory]);
-    // Both hold an envelope from before: copied, it stays off; under another id it is a new one.
+    // Both receivers hold an older envelope: a copy stays released, a new id is a new item.
     const stale = await pass(coder, reviewer, { constraints: [FIXTURES] });
     expect(musts(stale)).toEqual([]);
     const anew = await pass(tester, reviewer, { constraints: [{ ...FIXTURES, id: "again" }] });
@@ -150,7 +150,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect((await hub.tasks.ledger("auth"))?.released).toHaveLength(1);
   });
 
-  it("a hop releases with its handoff, and says so in its envelope [ENV-10]", async () => {
+  it("releases an item with a handoff, and lists it in the envelope [ENV-10]", async () => {
     const { hub, planner, coder, tester } = await team();
     await planner.handoff(BEGIN);
     const decided = "Redis, since it is there";
@@ -165,7 +165,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     const ledger = await hub.tasks.ledger("auth");
     expect(ledger?.decisions).toEqual([]);
     expect(ledger?.released).toMatchObject([{ by: "coder", decided, said: CACHE.question }]);
-    // Released and set anew in one go: the new one counts.
+    // Released and set again in the same handoff: the new item counts.
     const again = await planner.handoff({
       ...BEGIN,
       releases: [{ id: "no-fixtures", reason: "Too wide" }],
@@ -176,7 +176,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("refuses a release by who may not, and of what is not there [ENV-10]", async () => {
+  it("refuses a release without permission or reason, or of an unknown item [ENV-10]", async () => {
     const { hub, planner, coder, tester, reviewer } = await team();
     const owned = { id: "who-signs", question: "Who signs the release?", owner: "reviewer" };
     await planner.handoff({ ...BEGIN, decisions: [CACHE, owned] });
@@ -215,12 +215,12 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     });
     expect((await refusal(choosing)).code).toBe("invalid_input");
     expect((await hub.tasks.ledger("auth"))?.released).toEqual([]);
-    // Who is to decide it, and who is on the line of one that is nobody's.
+    // The owner of a decision may release it, and any agent on the line if it has no owner.
     await reviewer.tasks.releaseItem("auth", { id: "who-signs", reason, decided: "The lead" });
     await coder.tasks.releaseItem("auth", { id: "which-cache", reason, decided: "Redis" });
     const twice = await refusal(coder.tasks.releaseItem("auth", { id: "which-cache", reason }));
     expect(twice.message).toContain("coder already released it: Done with it");
-    // Roles that may are shared by the workspace.
+    // The releaser roles are a setting of the workspace.
     expect((await hub.settings.get()).releasers).toEqual(["coordinator", "planner", "lead"]);
     expect((await hub.settings.update({ releasers: ["tester"] })).releasers).toEqual(["tester"]);
     await tester.tasks.releaseItem("auth", { id: "no-fixtures", reason });
@@ -228,7 +228,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect((await refusal(hub.settings.update({ releasers: [""] }))).code).toBe("invalid_input");
   });
 
-  it("who has a releasing role no more may not release [ENV-10]", async () => {
+  it("permits releases by the role an agent has now [ENV-10]", async () => {
     const { hub, planner, coder } = await team();
     const lead = await hub.agent("lena", { role: "lead" });
     await planner.handoff(BEGIN);
@@ -239,7 +239,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect((await coder.tasks.releaseItem("auth", release)).constraints).toEqual([]);
   });
 
-  it("the same key sends a release once [ENV-10 DLV-9]", async () => {
+  it("sends concurrent handoffs with the same key once [ENV-10 DLV-9]", async () => {
     const { planner, coder } = await team();
     await planner.handoff(BEGIN);
     const draft = {
@@ -256,7 +256,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(one?.id).toBe(two?.id);
   });
 
-  it("more than an envelope has room for is said, not cut [ENV-10]", async () => {
+  it("refuses more items than fit an envelope instead of cutting them [ENV-10]", async () => {
     const { hub, planner, coder, tester } = await team();
     const rules = (name: string, count: number) =>
       Array.from({ length: count }, (_, i) => `Rule ${i} of ${name}`);
@@ -269,7 +269,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect((await hub.tasks.ledger("auth"))?.constraints).toHaveLength(200);
   });
 
-  it("what one hop calls by one id, or says twice, is all there [ENV-10]", async () => {
+  it("keeps different items with the same id, and merges repeated ones [ENV-10]", async () => {
     const { hub, planner } = await team();
     const [taken] = idsOf(
       (await planner.handoff({ ...BEGIN, task: "x", constraints: ["B"] })).envelope.constraints,
@@ -308,7 +308,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     });
   });
 
-  it("who sets again what was released is told how [ENV-10]", async () => {
+  it("flags a released item that is set again, and how to set it [ENV-10]", async () => {
     const { planner } = await team();
     await planner.handoff(BEGIN);
     await planner.tasks.releaseItem("auth", { id: "no-fixtures", reason: "They are generated" });
@@ -318,7 +318,7 @@ describe.each(STORES)("the ledger of a task on %s", (store) => {
     expect(envelope.flags?.[0]?.why).toMatch(/released.*new id.*They are generated/);
   });
 
-  it("more original intents than there is room for are told of [ENV-10]", async () => {
+  it("notes in the origin that more original intents exist than fit [ENV-10]", async () => {
     const { planner } = await team();
     const parts = Array.from({ length: 5 }, (_, i) =>
       planner.handoff({ to: "coder", task: `part ${i}`, intent: `${i}`.repeat(3_999) }),

@@ -1,4 +1,4 @@
-/** The ledger in every envelope the hub seals, briefs that are too long, conflicts with it, redaction and tampering. */
+/** The ledger in sealed envelopes, long briefs, conflicts, redaction, export and tampering. */
 import { describe, expect, it } from "vitest";
 import { type Agent, type Envelope, FORMAT_LIMITS, type Work } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
@@ -15,15 +15,15 @@ import { BEGIN, FIXTURES, INTENT, idsOf, musts, pass, teamOn } from "./ledger-te
 
 const envelopeOf = (work: Work<unknown>): Envelope => work.envelope as Envelope;
 
-describe.each(STORES)("whatever seals an envelope on %s", (store) => {
+describe.each(STORES)("the ledger in a sealed envelope on %s", (store) => {
   const team = async (options = {}) => teamOn(await openFresh(store, options));
   const LATE = { id: "late", rule: "Ask before merging", level: "must" as const };
 
-  /** Added on another line, after what is looked at was sent. */
+  /** Adds a must on another line, after the envelope under test was sent. */
   const addLate = (planner: Agent) =>
     planner.handoff({ ...BEGIN, to: "reviewer", constraints: [LATE] });
 
-  it("an answer carries what was added since, and not what was released [ENV-10]", async () => {
+  it("is updated when a question is answered [ENV-10]", async () => {
     const { planner, coder } = await team();
     const sent = await planner.handoff(BEGIN);
     await (await take(coder)).clarify("Which validator?");
@@ -40,7 +40,7 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     ]);
   });
 
-  it("a join that opens carries what the joined lines have added [ENV-10]", async () => {
+  it("includes what the joined lines added when a join opens [ENV-10]", async () => {
     const { planner, coder, tester, reviewer } = await team();
     const parts = [
       await planner.handoff({ to: "coder", task: "a", intent: "Part a" }),
@@ -59,7 +59,7 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
 
   const BEGIN_CONSTRAINTS = [FIXTURES];
 
-  it("a dead letter that is tried again carries it, edited or not [ENV-10]", async () => {
+  it("is updated when a dead letter is redriven, edited or not [ENV-10]", async () => {
     const { hub, planner, coder } = await team();
     const sent = await planner.handoff({ ...BEGIN, policy: { attempts: 1 } });
     await (await take(coder)).fail({ message: "It broke" });
@@ -86,7 +86,7 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("what a silent holder leaves, a person's edit, a late subscriber's copy [ENV-10]", async () => {
+  it("is updated in reconstructed work, a person's edit and a late copy [ENV-10]", async () => {
     const clock = new VirtualClock();
     const { hub, planner, coder, tester } = await team({ clock, limits: { leaseMs: 1_000_000 } });
     await planner.handoff(BEGIN);
@@ -118,7 +118,7 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     expect(news && musts(news)).toEqual([FIXTURES.rule, LATE.rule, "Measure it"]);
   });
 
-  it("what an envelope that is sealed again has no room for is told of [ENV-10]", async () => {
+  it("is flagged as incomplete if it no longer fits [ENV-10]", async () => {
     const { hub, planner, coder } = await teamOn(await openFresh(store));
     await hub.agent("boss", { role: "coordinator" });
     const weak = Array.from({ length: 150 }, (_, i) => ({
@@ -137,13 +137,13 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
     expect(work.envelope.flags?.[0]).toMatchObject({ path: "constraints" });
     expect(work.envelope.flags?.[0]?.why).toContain("100 more on the ledger of");
     await work.fail({ message: "No", class: "permanent" });
-    // The coordinator gets every must, and hears of it whatever else was said.
+    // The coordinator gets every must, whatever else the envelope has.
     const news = await take(await hub.agent("boss"));
     expect(musts(envelopeOf(news))).toHaveLength(101);
     expect(idsOf(news.envelope.decisions)).toEqual(["which-cache"]);
   });
 
-  it("an escalation carries what the line does [ENV-10]", async () => {
+  it("is included in an escalation [ENV-10]", async () => {
     const { hub, planner } = await team();
     const boss = await hub.agent("boss", { role: "coordinator" });
     await hub.agent("coder", {});
@@ -157,11 +157,11 @@ describe.each(STORES)("whatever seals an envelope on %s", (store) => {
   });
 });
 
-describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
+describe.each(STORES)("a brief that is too long for an envelope on %s", (store) => {
   const team = async () => teamOn(await openFresh(store));
   const LONG = `${"Move every login to the new validator. ".repeat(200)}And keep the mobile apps working.`;
 
-  it("is kept whole as a record, and its beginning says so [ENV-10]", async () => {
+  it("is stored in full as a memory that the intent refers to [ENV-10]", async () => {
     const { hub, planner, coder, tester } = await team();
     const sent = await planner.handoff({ ...BEGIN, intent: LONG });
     const { intent, brief = "", refs } = sent.envelope;
@@ -178,7 +178,7 @@ describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
     expect(next).toMatchObject({ intent: "In short: auth", origin: intent, brief });
     expect(idsOf(next.refs)).toEqual([brief]);
     expect((await hub.tasks.ledger("auth"))?.brief).toBe(brief);
-    // The same brief again, whole or as it travels, is the same record.
+    // Sending the same brief again, in full or as it was cut, stores no second memory.
     const again = await planner.handoff({ ...BEGIN, to: "reviewer", intent: LONG });
     expect(again.envelope).toMatchObject({ intent, brief });
     const copied = await pass(tester, coder, { intent });
@@ -187,7 +187,7 @@ describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
     expect((await hub.memories.recent({ type: "brief" })).items).toHaveLength(1);
   });
 
-  it("one that was refused is not stored twice, one without spaces is cut at a character [ENV-10]", async () => {
+  it("is stored once if its handoff is refused, and cut between characters [ENV-10]", async () => {
     const { hub, planner } = await team();
     await hub.agent("full", {});
     const draft = { to: "coder", task: "auth", intent: "𝒳".repeat(5_000) };
@@ -204,7 +204,7 @@ describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
     });
   });
 
-  it("a quarantined brief goes no further, and the work does [ENV-10]", async () => {
+  it("is left out of later handoffs once it is quarantined [ENV-10]", async () => {
     const { planner, coder, tester } = await team();
     const { envelope } = await planner.handoff({ ...BEGIN, intent: LONG });
     await planner.memories.quarantine([envelope.brief ?? ""], "Of another customer");
@@ -214,10 +214,10 @@ describe.each(STORES)("a brief that is too long to travel on %s", (store) => {
   });
 });
 
-describe.each(STORES)("what speaks against the line on %s", (store) => {
+describe.each(STORES)("conflicts with the ledger on %s", (store) => {
   const team = async () => teamOn(await openFresh(store));
 
-  it("is flagged, not refused, and the record says so [ENV-10]", async () => {
+  it("are flagged, not refused, and the memory is tagged [ENV-10]", async () => {
     const { hub, planner, coder, tester, reviewer } = await team();
     await planner.handoff(BEGIN);
     const first = await pass(coder, tester, {
@@ -233,7 +233,7 @@ describe.each(STORES)("what speaks against the line on %s", (store) => {
       ...{ id: "which-cache", reason: "Measured" },
       decided: "Use Redis for the sessions",
     });
-    // What was handed on before is not this hop's; what a decision came to holds.
+    // Steps copied from the hop before are not flagged again; the decision that was made counts.
     const next = await pass(tester, reviewer, {
       next: first.next,
       state: "All is well. Use Memcached for the sessions.",
@@ -244,7 +244,7 @@ describe.each(STORES)("what speaks against the line on %s", (store) => {
     expect(text).not.toMatch(/conflicts with.*conflicts with/);
   });
 
-  it("agreeing with it, or speaking of something else, is not [ENV-10]", async () => {
+  it("are not found in statements that agree or are unrelated [ENV-10]", async () => {
     const { hub, planner, coder, tester } = await team();
     await planner.handoff(BEGIN);
     const envelope = await pass(coder, tester, {
@@ -258,8 +258,8 @@ describe.each(STORES)("what speaks against the line on %s", (store) => {
   });
 });
 
-describe.each(STORES)("keeping a ledger on %s", (store) => {
-  it("a text is redacted from it, and a handoff's own words go with it [ENV-10]", async () => {
+describe.each(STORES)("a stored ledger on %s", (store) => {
+  it("is redacted by text and by handoff [ENV-10]", async () => {
     const { hub, planner, coder, tester } = await teamOn(await openFresh(store));
     const SECRET = "hunter2-hunter2";
     const sent = await planner.handoff({
@@ -282,7 +282,7 @@ describe.each(STORES)("keeping a ledger on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("an export takes it along [ENV-10]", async () => {
+  it("is preserved by export and import [ENV-10]", async () => {
     const { hub, planner } = await teamOn(await openFresh(store));
     await planner.handoff(BEGIN);
     const lines: string[] = [];
@@ -293,8 +293,8 @@ describe.each(STORES)("keeping a ledger on %s", (store) => {
   });
 });
 
-describe("a ledger that somebody changes behind the hub's back", () => {
-  it("is found [ENV-10]", async () => {
+describe("a ledger changed directly in the database", () => {
+  it("is reported by verification [ENV-10]", async () => {
     const address = freshAddress("sqlite");
     const hub = await open(address);
     const { planner } = await teamOn(hub);

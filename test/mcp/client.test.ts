@@ -5,7 +5,7 @@ import { freshAddress } from "../support/hub/support.ts";
 import { throughHub } from "./listen.ts";
 import { call, ERAS, type Era, overHttp, overStdio, refused } from "./support.ts";
 
-/** Two agents, each with a connection of its own, on one store. */
+/** Connects two agents to one store, each on its own connection. */
 type Team = (era: Era) => Promise<{ readonly ada: Client; readonly ben: Client }>;
 
 const TRANSPORTS: Readonly<Record<string, Team>> = {
@@ -85,7 +85,7 @@ describe.each(CASES)(
       expect(outcome.text).toContain("«validateToken() is on its own, all tests pass.»");
     });
 
-    it("asks back, is answered, and hands on what it holds [OPS-7]", async () => {
+    it("asks a question, gets the answer, and hands its work on [OPS-7]", async () => {
       const { ada, ben } = await team(era);
       const sent = await call(ada, "hand_off", {
         to: "ben",
@@ -123,7 +123,7 @@ describe.each(CASES)(
       expect((await refused(ben, "update", spent)).code).toBe("lease_lost");
     });
 
-    it("has resources and prompts, each described, and completes their arguments [OPS-7]", async () => {
+    it("lists described resources and prompts, and completes their arguments [OPS-7]", async () => {
       const { ada, ben } = await team(era);
       const { id } = await call(ada, "remember", { content: "The build takes a minute." });
       const { handoff } = await call(ada, "hand_off", { to: "ben", task: "ci", intent: "Cut it" });

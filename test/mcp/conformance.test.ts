@@ -1,6 +1,6 @@
 /**
- * The conformance suite of the protocol's own project, against the real server over HTTP, with the
- * fixtures it asks for registered beside Baton's tools.
+ * The conformance suite of the MCP project, run against the real server over HTTP, with the
+ * fixtures it needs registered besides Baton's tools.
  */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { listen, throughHub } from "./listen.ts";
 
 const SUITE = join(ROOT, "node_modules/@modelcontextprotocol/conformance");
 
-/** The scenarios a revision requires of a server, as the suite lists them. */
+/** Returns the scenarios that a revision requires of a server, as the suite lists them. */
 function requiredAt(revision: string): string[] {
   const text = readFileSync(join(SUITE, "requirements", `${revision}.yaml`), "utf8");
   const [, section = ""] = /^server:\n((?: {2}- .*\n)+)/m.exec(text) ?? [];
@@ -28,12 +28,12 @@ interface Check {
   readonly errorMessage?: string;
 }
 
-/** Every scenario that was run, with what it found wrong. */
+/** Runs the suite. Returns the problems of each scenario. */
 async function runSuite(url: URL, which: readonly string[]): Promise<Map<string, string[]>> {
   const folder = tempFolder();
   const bin = join(SUITE, "dist/index.js");
   const args = ["server", "--url", url.href, ...which, "--timeout", "120000", "-o", folder];
-  // It exits with 1 when something required fails, which the reports say better.
+  // Exits with 1 when a required check fails; the reports have the details.
   await promisify(execFile)(process.execPath, [bin, ...args], { maxBuffer: 2 ** 26 }).catch(
     (error: { readonly code?: unknown }) => expect(error.code).toBe(1),
   );
@@ -47,7 +47,7 @@ async function runSuite(url: URL, which: readonly string[]): Promise<Map<string,
 }
 
 describe.each(Object.entries(EXPECTED_FAILURES))("conformance to %s", (revision, expected) => {
-  it("every scenario passes but those that are listed with a reason [OPS-7]", async () => {
+  it("passes every scenario except those listed with a reason [OPS-7]", async () => {
     const hub = await open("memory:");
     const { url, close } = await listen(hub, { server: fixtureServer });
     onTestFinished(close);
@@ -61,20 +61,20 @@ describe.each(Object.entries(EXPECTED_FAILURES))("conformance to %s", (revision,
     expect(stale, "listed as failing, but passing").toEqual([]);
   }, 240_000);
 
-  it("and each of those is listed with a reason", () => {
+  it("lists a reason for each exception", () => {
     for (const reason of Object.values(expected)) expect(reason).toMatch(/\w+ \w+.*\.$/);
   });
 });
 
-it("what 2026-07-28 requires of a server, this one passes: all of it [OPS-7]", () => {
+it("2026-07-28 has no exception among its required scenarios [OPS-7]", () => {
   const excused = Object.keys(EXPECTED_FAILURES["2026-07-28"] ?? {});
   expect(requiredAt("2026-07-28").filter((name) => excused.includes(name))).toEqual([]);
 });
 
-/** Each is a process of the suite, which mostly waits. */
+/** Number of scenarios run in parallel; each is a process that mostly waits. */
 const AT_ONCE = 3;
 
-/** Scenarios that ask for no fixture. */
+/** Scenarios that need no fixture. */
 const BARE = [
   "caching",
   "dns-rebinding-protection",
@@ -87,7 +87,7 @@ const BARE = [
   "tools-list",
 ];
 
-it("behind the hub's own door it passes what needs no fixture, as it is [OPS-7]", async () => {
+it("a hub passes the scenarios that need no fixture [OPS-7]", async () => {
   const { url, close } = await throughHub();
   onTestFinished(close);
   const found = async (scenario: string): Promise<void> => {

@@ -1,4 +1,4 @@
-/** What `hand_off` takes is what a draft holds: every field, unless there is a reason. */
+/** The arguments of `hand_off`: every field of a draft, except those excluded with a reason. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import * as z from "zod";
 import { DraftSchema } from "../../src/envelope/schema.ts";
@@ -11,7 +11,7 @@ import { call, overHttp } from "./support.ts";
 const IDS_ONLY = "A list of ids: not every client can read a schema with alternatives.";
 const ONE_WORD = "An address in one word says the same.";
 
-/** Fields of a draft that are not arguments. */
+/** Fields of a draft that are not arguments, with the reason. */
 const EXCLUDED: Readonly<Record<string, string>> = {
   "artifacts.digest": "Computed from the content, which a model does not do.",
   "constraints.id": "Made by the hub from the rule.",
@@ -35,7 +35,7 @@ interface Schema {
   readonly oneOf?: readonly Schema[];
 }
 
-/** The path of every field, through lists and alternatives. */
+/** Returns the path of every field, through lists and alternatives. */
 function pathsOf(schema: Schema, path = ""): string[] {
   const { properties = {}, items = {}, anyOf = [], oneOf = [] } = schema;
   return [
@@ -55,7 +55,7 @@ const pathsIn = (schema: z.ZodType): string[] =>
 describe("the arguments of hand_off", () => {
   const known = new Set(pathsIn(z.strictObject(DRAFT_ARGUMENTS)));
 
-  it("are all fields of a draft but those excluded with a reason [OPS-7]", () => {
+  it("cover every field of a draft except those excluded with a reason [OPS-7]", () => {
     const fields = pathsIn(DraftSchema).map(argumentPath);
     expect(fields.length).toBeGreaterThan(60);
     const missing = new Set(fields.filter((path) => !known.has(path)));
@@ -64,7 +64,7 @@ describe("the arguments of hand_off", () => {
     expect([...known].filter((path) => !fields.includes(path))).toEqual([]);
   });
 
-  it("arrive in the envelope, each of them [OPS-7]", async () => {
+  it("all reach the envelope [OPS-7]", async () => {
     const { hub, url, close } = await throughHub();
     onTestFinished(close);
     const lead = await hub.agent("lead", { role: "coordinator" });
@@ -167,7 +167,7 @@ describe("the path of an error", () => {
     ["relations[1].to", "related[1].to"],
     ["delivery", "handoff"],
     ["", ""],
-  ])("%j is that of the argument, %j", (path, argument) => {
+  ])("uses the name of the argument: %j becomes %j", (path, argument) => {
     expect(argumentPath(path)).toBe(argument);
   });
 });

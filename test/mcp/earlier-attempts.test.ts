@@ -1,4 +1,4 @@
-/** What a later attempt learns of the earlier ones through MCP and on the command line, and what restores an agent. */
+/** What MCP and the command line return about earlier attempts, and what catch_up restores. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { testStore } from "../cli/baton.ts";
 import { throughHub } from "./listen.ts";
@@ -14,7 +14,7 @@ const SAID = [FAILURE.message, FAILURE.attempted, ...FAILURE.hints, "The mock is
 const POLICY = { attempts: 3, backoff: { firstMs: 1, longestMs: 1 } };
 
 describe("a second attempt", () => {
-  it("is given the first one's failure by MCP accept, in the text and as data [CTX-14]", async () => {
+  it("gets the first one's failure from MCP accept, as text and as data [CTX-14]", async () => {
     const { hub, url, close } = await throughHub();
     onTestFinished(close);
     const ben = await overHttp(url, "ben", "2026-07-28");
@@ -41,7 +41,7 @@ describe("a second attempt", () => {
     }
   });
 
-  it("is given the first one's failure by baton accept, in the text and as JSON [CTX-14]", async () => {
+  it("gets the first one's failure from baton accept, as text and as JSON [CTX-14]", async () => {
     using store = testStore();
     {
       await using hub = await store.open();
@@ -64,7 +64,7 @@ describe("a second attempt", () => {
 });
 
 describe("an agent whose context was compacted", () => {
-  it("gets back all it must not forget with one catch_up [CTX-15]", async () => {
+  it("recovers its work, constraints and waiting handoffs with one catch_up [CTX-15]", async () => {
     const { hub, url, close } = await throughHub();
     onTestFinished(close);
     const ben = await overHttp(url, "ben", "2026-07-28");

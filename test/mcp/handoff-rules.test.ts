@@ -1,4 +1,4 @@
-/** `handoff_rules`: payload types and actions by MCP. */
+/** The `handoff_rules` tool: payload types and allowed actions. */
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { expect, it, onTestFinished } from "vitest";
 import { listened } from "../http/support.ts";
@@ -10,7 +10,7 @@ const SCHEMA = { type: "object", required: ["files"], properties: { files: { typ
 const BAD = { type: "patch", data: { files: "a.ts" } };
 
 it.each(ERAS)(
-  "registers a payload type that every agent's hand_off must fit, %s [ENV-13]",
+  "registers a payload type that every hand_off must match, %s [ENV-13]",
   async (era) => {
     const { hub, url, close } = await throughHub();
     onTestFinished(close);
@@ -55,7 +55,7 @@ it.each(ERAS)(
   },
 );
 
-it("refuses in a process of its own what another process registered [ENV-13]", async () => {
+it("enforces a payload type that another process registered [ENV-13]", async () => {
   const address = freshAddress();
   const hub = await open(address);
   await hub.agent("ada", { role: "agent" });
@@ -67,7 +67,7 @@ it("refuses in a process of its own what another process registered [ENV-13]", a
   expect(await hub.payloadTypes.list()).toEqual([]);
 });
 
-it("changes nothing for a token with the access of an agent [ENV-13]", async () => {
+it("refuses changes with an agent-level token [ENV-13]", async () => {
   const { hub, listening } = await listened(freshAddress("memory"));
   await hub.agent("ada", { role: "agent" });
   const { token } = await hub.tokens.add({ agent: "ada", access: "agent" });

@@ -1,4 +1,4 @@
-/** The protocol's own inspector, strict: whether every client can read the tools' schemas. */
+/** The MCP inspector in strict mode, which checks that every client can read the tool schemas. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -14,11 +14,11 @@ const INSPECTOR = join(
   "node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js",
 );
 
-/** What goes before the server's own words, which stand after a `--`. */
+/** Runs the inspector. `options` go before the arguments of the server, which follow a `--`. */
 async function inspect(options: readonly string[], server: readonly string[]): Promise<Run> {
   const fixed = ["--cli", "--format", "json", "--connect-timeout", "540000"];
   const words = [INSPECTOR, ...fixed, ...options, ...server];
-  const home = tempFolder(); // It keeps a catalogue there.
+  const home = tempFolder(); // The inspector writes a catalogue there.
   const child = spawn(process.execPath, words, {
     env: { PATH: process.env["PATH"], HOME: home },
     stdio: ["ignore", "pipe", "pipe"],
@@ -58,7 +58,7 @@ const CASES = Object.entries(SERVERS).flatMap(([transport, serve]) =>
 );
 
 describe.each(CASES)("the inspector over $transport, $era era", ({ era, serve }) => {
-  it("finds no fault with the tools, calls one, and shows why a call is refused [OPS-7]", async () => {
+  it("reports no problem with the tools, calls one, and shows a refusal [OPS-7]", async () => {
     const { options, server } = await serve();
     const how = [...options, "--protocol-era", era];
     const unknown = ["--tool-name", "accept", "--tool-arg", "handoff=dlv_nonsense"];

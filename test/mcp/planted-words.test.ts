@@ -1,4 +1,7 @@
-/** The words of a handoff through MCP and on the command line: in the text, or behind an id that is given with it. */
+/**
+ * Every word of a handoff reaches its receiver through MCP and the command line: in the text, or by
+ * an id that is returned with it.
+ */
 import { expect, it, onTestFinished } from "vitest";
 import { testStore } from "../cli/baton.ts";
 import { plantedDraft, Words } from "../context/view/planted-words.ts";
@@ -9,7 +12,7 @@ import { call, overHttp } from "./support.ts";
 const lostIn = (words: Words, read: string): readonly unknown[] =>
   words.live.filter(([word]) => !read.includes(word));
 
-it("MCP accept gives every word, or an id that read returns it for [CTX-12 CTX-13]", async () => {
+it("MCP accept returns every word, or an id by which read returns it [CTX-12 CTX-13]", async () => {
   const seed = chosenSeed();
   const random = randomFrom(seed);
   const { hub, url, close } = await throughHub();
@@ -36,7 +39,7 @@ it("MCP accept gives every word, or an id that read returns it for [CTX-12 CTX-1
   expect(lostIn(words, read), `BATON_SEED=${seed}`).toEqual([]);
 });
 
-it("baton view --json gives every word, or an id that baton read returns it for [CTX-12 CTX-13]", async () => {
+it("baton view --json returns every word, or an id for baton read [CTX-12 CTX-13]", async () => {
   const seed = chosenSeed();
   const random = randomFrom(seed);
   using store = testStore();

@@ -1,6 +1,6 @@
 /**
- * A second terminal beside `npm start`: the program of docs/MCP.md, word for word but for the port, run
- * by itself in a folder that has the official client, against a hub that is a process of its own.
+ * Runs the program of docs/MCP.md, unchanged except for the port, as from a second terminal beside
+ * `npm start`: in a folder that has the official client, against a hub in another process.
  */
 import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,10 +11,10 @@ import { tempFolder } from "../support/hub/support.ts";
 import { ROOT } from "../support/run-script.ts";
 import { startHub } from "../support/start-hub.ts";
 
-/** Where a hub listens that was started as the page says. */
+/** The address of a hub that was started as docs/MCP.md describes. */
 const USUAL = "http://127.0.0.1:4747";
 
-it("the page's program catches up, remembers, recalls, hands off, accepts and completes [OPS-7]", {
+it("the program of docs/MCP.md runs from catch_up to a completed handoff [OPS-7]", {
   timeout: 240_000,
 }, async () => {
   const folder = tempFolder();

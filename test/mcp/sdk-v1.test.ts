@@ -1,6 +1,7 @@
 /**
- * Clients on version 1 of the official SDK, which many harnesses still use. It holds `structuredContent` against
- * the tool's output schema even when the result is an error, so a refused call must not have any.
+ * Clients on version 1 of the official SDK, which many harnesses still use. It validates
+ * `structuredContent` against the tool's output schema even when the result is an error, so a
+ * refused call must not have any.
  */
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -13,7 +14,7 @@ import { freshAddress } from "../support/hub/support.ts";
 import { AGENT, throughHub } from "./listen.ts";
 import { MAIN } from "./support.ts";
 
-/** With the list of tools: from then on the client validates results. */
+/** Connects and lists the tools; from then on the client validates results. */
 async function connected(transport: Transport): Promise<Client> {
   const client = new Client({ name: "version-1", version: "1.0.0" });
   onTestFinished(() => client.close());
@@ -36,7 +37,7 @@ const TRANSPORTS: Readonly<Record<string, () => Promise<Client>>> = {
     const { url, close } = await throughHub();
     onTestFinished(close);
     const requestInit = { headers: { [AGENT]: "ada" } };
-    // Its declared session id may be undefined, which the declared interface does not allow.
+    // The class declares a session id that may be undefined, which the interface does not allow.
     return connected(new StreamableHTTPClientTransport(url, { requestInit }) as Transport);
   },
 };

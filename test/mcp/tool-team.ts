@@ -1,4 +1,4 @@
-/** Two MCP clients on one hub, for the tests of the tools. */
+/** Two MCP clients on one hub, for the tool tests. */
 import type { Client } from "@modelcontextprotocol/client";
 import { onTestFinished } from "vitest";
 import type { Hub } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** The registry: who may act, under which names, and that nobody acts as somebody else. */
+/** Tests the agent registry: profiles, aliases, disabled agents, and agents with a key. */
 import { createPrivateKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { generateKey } from "../../src/index.ts";
@@ -12,8 +12,8 @@ import {
   take,
 } from "../support/hub/support.ts";
 
-describe.each(STORES)("the registry on %s", (store) => {
-  it("keeps what was said about an agent, and adds to it [MEM-4]", async () => {
+describe.each(STORES)("the agent registry on %s", (store) => {
+  it("keeps an agent's profile and merges later updates into it [MEM-4]", async () => {
     const address = freshAddress(store);
     const hub = await open(address);
     const profile = {
@@ -38,14 +38,14 @@ describe.each(STORES)("the registry on %s", (store) => {
     expect((await hub.agent("coder")).info).toEqual(expected);
   });
 
-  it("leaves out the role and key of an agent that has none [MEM-4]", async () => {
+  it("omits the role and key of an agent that has neither [MEM-4]", async () => {
     const hub = await openFresh(store);
     const { info } = await hub.agent("scout", {});
     expect(info).toEqual({ id: "scout", status: "active", aliases: [] });
     expect(await hub.agents.get("scout")).toEqual(info);
   });
 
-  it("finds an agent by any of its names; what it writes bears the canonical one [MEM-4]", async () => {
+  it("resolves aliases to the agent's id in memories and handoffs [MEM-4]", async () => {
     const hub = await openFresh(store);
     const planner = await hub.agent("planner", { role: "planner" });
     await hub.agent("coder", { role: "coder", aliases: ["ada", "team/dev"] });
@@ -63,7 +63,7 @@ describe.each(STORES)("the registry on %s", (store) => {
     ]);
   });
 
-  it("gives a name to one agent only [MEM-4]", async () => {
+  it("refuses an alias that another agent uses [MEM-4]", async () => {
     const hub = await openFresh(store);
     await hub.agent("coder", { aliases: ["ada"] });
     for (const alias of ["coder", "ada"]) {
@@ -73,7 +73,7 @@ describe.each(STORES)("the registry on %s", (store) => {
     expect(await hub.agents.list()).toHaveLength(1);
   });
 
-  it("never creates an agent that was only asked for, and says which names are near [MEM-4]", async () => {
+  it("refuses an unknown name, suggests similar ones and registers nothing [MEM-4]", async () => {
     const hub = await openFresh(store);
     const planner = await hub.agent("planner", {});
     await hub.agent("reviewer", { aliases: ["critic"] });
@@ -88,7 +88,7 @@ describe.each(STORES)("the registry on %s", (store) => {
     expect(await hub.agents.list()).toHaveLength(2);
   });
 
-  it("refuses everything a disabled agent tries, until it is enabled again [MEM-4]", async () => {
+  it("refuses calls by or to a disabled agent until it is enabled again [MEM-4]", async () => {
     const hub = await openFresh(store);
     const planner = await hub.agent("planner", {});
     const coder = await hub.agent("coder", {});
@@ -116,7 +116,7 @@ describe.each(STORES)("the registry on %s", (store) => {
     expect((await coder.remember({ content: "Back" })).agent).toBe("coder");
   });
 
-  it("keeps the sessions of one agent apart [MEM-4]", async () => {
+  it("identifies each session of an agent separately [MEM-4]", async () => {
     const hub = await openFresh(store);
     await hub.agent("coder", {});
     const sessions = await Promise.all(Array.from({ length: 5 }, () => hub.agent("coder")));
@@ -130,7 +130,7 @@ describe.each(STORES)("the registry on %s", (store) => {
     expect(named.instance).toBe("window-1");
   });
 
-  it("registers one agent when many register it at once [MEM-4]", async () => {
+  it("merges concurrent registrations of the same agent [MEM-4]", async () => {
     const address = freshAddress(store);
     const hubs =
       store === "memory" ? [await open(address)] : [await open(address), await open(address)];
@@ -145,7 +145,7 @@ describe.each(STORES)("the registry on %s", (store) => {
 });
 
 describe.each(STORES)("an agent with a key on %s", (store) => {
-  it("whose profile has a flaw is told that flaw, not that a key is no text [MEM-4]", async () => {
+  it("reports only the invalid field of a profile that has a key object [MEM-4]", async () => {
     const hub = await openFresh(store);
     const key = createPrivateKey(generateKey());
     const error = await refusal(hub.agent("coder", { key, window: -1 }));
@@ -161,7 +161,7 @@ describe.each(STORES)("an agent with a key on %s", (store) => {
     return { hub, key, planner, owner, stranger: await hub.agent("coder") };
   }
 
-  it("is not changed, and not written as, without its key [MEM-4]", async () => {
+  it("cannot be changed or impersonated without its key [MEM-4]", async () => {
     const { hub, planner, stranger } = await keyed();
     await planner.handoff({ to: "coder", intent: "Go" });
     const before = await contents(hub);
@@ -188,7 +188,7 @@ describe.each(STORES)("an agent with a key on %s", (store) => {
     expect(await work.complete({ summary: "Done" })).toMatchObject({ kind: "settled" });
   });
 
-  it("does not lose its work to a stranger's inbox [MEM-4]", async () => {
+  it("keeps its deliveries when a session without the key opens its inbox [MEM-4]", async () => {
     const { hub, planner, stranger } = await keyed();
     const sent = await planner.handoff({ to: "coder", intent: "Go" });
     const before = await contents(hub);

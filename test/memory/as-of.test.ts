@@ -1,4 +1,4 @@
-/** As of: what was known at a time, or at the very moment a handoff was accepted. */
+/** Tests `asOf` reads: memories as they were at a time, or when a handoff was accepted. */
 
 import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/index.ts";
@@ -19,7 +19,7 @@ const said = async (agent: Agent, asOf?: AsOf): Promise<string[]> =>
 
 const say = (agent: Agent, content: string) => agent.remember({ type: "finding", content });
 
-describe.each(STORES)("as of, on %s:", (store) => {
+describe.each(STORES)("an asOf read on %s", (store) => {
   async function team() {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock });
@@ -28,7 +28,7 @@ describe.each(STORES)("as of, on %s:", (store) => {
     return { clock, hub, ada, ben };
   }
 
-  it("what was written later is not there yet, by time in either form [MEM-15]", async () => {
+  it("excludes memories written after a time (a number or an ISO string) [MEM-15]", async () => {
     const { clock, hub, ada } = await team();
     const times: number[] = [];
     for (let n = 0; n < 12; n++) {
@@ -48,7 +48,7 @@ describe.each(STORES)("as of, on %s:", (store) => {
     expect(early).toMatchObject({ code: "unknown_memory", path: "id" });
   });
 
-  it("pages go on from one another as they were [MEM-15]", async () => {
+  it("pages through the memories that existed at that time [MEM-15]", async () => {
     const { clock, ada } = await team();
     await ada.remember(Array.from({ length: 10 }, (_, n) => ({ content: `${n}` })));
     const asOf = clock.now();
@@ -61,7 +61,7 @@ describe.each(STORES)("as of, on %s:", (store) => {
     );
   });
 
-  it("edges and pins are as they were [MEM-15]", async () => {
+  it("returns relations, pins and the catch-up as of that time [MEM-15]", async () => {
     const { clock, ada } = await team();
     const known = await say(ada, "known");
     await ada.memories.pin(known.id);
@@ -79,7 +79,7 @@ describe.each(STORES)("as of, on %s:", (store) => {
     expect((await ada.catchUp()).text).not.toContain("## Pinned");
   });
 
-  it("the moment a handoff was accepted is exact, also when time stands still [MEM-15]", async () => {
+  it("resolves a handoff's acceptance exactly, even at equal timestamps [MEM-15]", async () => {
     const { ada, ben } = await team();
     await say(ada, "before");
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "Go" });
@@ -95,7 +95,7 @@ describe.each(STORES)("as of, on %s:", (store) => {
     expect(await said(ben)).toEqual([...known, "accepted"]);
   });
 
-  it("of an envelope that several accepted, the first acceptance counts [MEM-15]", async () => {
+  it("uses the first acceptance of an envelope with several receivers [MEM-15]", async () => {
     const { clock, hub, ada, ben } = await team();
     const cyd = await hub.agent("cyd", {});
     await hub.channels.set("news");
@@ -110,7 +110,7 @@ describe.each(STORES)("as of, on %s:", (store) => {
     expect(await said(ada, { envelope: sent.envelope.id })).toEqual(["sent"]);
   });
 
-  it("branches are seen as they were: before they began, and before they were merged [MEM-15]", async () => {
+  it("shows branches as they were before creation and before the merge [MEM-15]", async () => {
     const { clock, ada } = await team();
     await say(ada, "main 1");
     const start = clock.now();
@@ -132,7 +132,7 @@ describe.each(STORES)("as of, on %s:", (store) => {
     expect(await said(branch)).toEqual(["main 1", "branch 1", "branch 2"]);
   });
 
-  it("what is no moment is refused [MEM-15]", async () => {
+  it("refuses invalid times and unknown deliveries and envelopes [MEM-15]", async () => {
     const { ada } = await team();
     for (const asOf of [-1, 1.5, "yesterday", {}, { delivery: "x" }, null]) {
       const error = await refusal(ada.memories.recent({ asOf: asOf as never }));

@@ -1,4 +1,4 @@
-/** Memory: hash-chained records, read back as they were written, with every change found. */
+/** Tests memories: hash-chained records, reads and filters, and how verify finds tampering. */
 import { describe, expect, it } from "vitest";
 import { MEMORY_TYPES, type Memory, type MemoryInput } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
@@ -13,7 +13,7 @@ import {
   sha256,
 } from "../support/hub/support.ts";
 
-/** Every field an author can fill, each with something of its own. */
+/** Returns an input with every field an author can set, each with a distinct value. */
 const fullMemory = (reference: string): MemoryInput => ({
   type: "finding",
   content: "Mobile clients send the token twice.",
@@ -32,7 +32,7 @@ const fullMemory = (reference: string): MemoryInput => ({
   validUntil: 2,
 });
 
-/** What the author's digest covers: everything but what the store adds. */
+/** Returns what the author's digest covers: all fields except those the store adds. */
 function authored(memory: Memory): object {
   const {
     branch: _b,
@@ -47,7 +47,7 @@ function authored(memory: Memory): object {
 }
 
 describe.each(STORES)("a memory on %s", (store) => {
-  it("is read back with every field it was written with [MEM-1]", async () => {
+  it("returns every field it was written with [MEM-1]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock });
     const scout = await hub.agent("scout", { owner: "olga" }, { instance: "window-3" });
@@ -70,7 +70,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     expect(first).toMatchObject({ type: "fact", session: "window-3" });
   });
 
-  it("has a digest over every author field, and a link over place, time and all before [MEM-1]", async () => {
+  it("has a digest over the author's fields and a link over its position [MEM-1]", async () => {
     const hub = await openFresh(store, { workspace: "acme" });
     const scout = await hub.agent("scout", { owner: "olga" });
     const first = await scout.remember({ content: "First.", session: "day" });
@@ -83,14 +83,14 @@ describe.each(STORES)("a memory on %s", (store) => {
     }
   });
 
-  it("is unlike every other, even with the same content [MEM-1]", async () => {
+  it("has its own id, digest and salt even if the content is equal [MEM-1]", async () => {
     const hub = await openFresh(store, { clock: new VirtualClock() });
     const scout = await hub.agent("scout", {});
     const twins = await scout.remember([{ content: "Same." }, { content: "Same." }]);
     expect(new Set(twins.flatMap(({ id, digest, salt }) => [id, digest, salt])).size).toBe(6);
   });
 
-  it("keeps its place while many write at once: one chain without a gap [MEM-1]", async () => {
+  it("gets a gapless position on the chain under concurrent writes [MEM-1]", async () => {
     const hub = await openFresh(store);
     const agents = await Promise.all(["a", "b", "c"].map((name) => hub.agent(name, {})));
     const written = await Promise.all(
@@ -103,7 +103,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ memories: 60, problems: [] });
   });
 
-  it("is remembered with its whole list or not at all [MEM-1]", async () => {
+  it("is written with its whole batch or not at all [MEM-1]", async () => {
     const hub = await openFresh(store);
     const scout = await hub.agent("scout", {});
     const unknown = "mem_01900000-0000-7000-8000-000000000000";
@@ -118,7 +118,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     expect((await scout.memories.recent()).items).toEqual([]);
   });
 
-  it("given its id by a caller that tries again is stored once [MEM-1]", async () => {
+  it("is stored once per id, and refuses other content under the same id [MEM-1]", async () => {
     const hub = await openFresh(store);
     const scout = await hub.agent("scout", {});
     const id = "mem_01900000-0000-7000-8000-000000000001";
@@ -129,7 +129,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     expect((await scout.memories.recent()).items).toEqual([first]);
   });
 
-  it("has one of the types agents use, or one of their own [MEM-2]", async () => {
+  it("accepts the built-in types and custom ones, and refuses invalid names [MEM-2]", async () => {
     const hub = await openFresh(store);
     const scout = await hub.agent("scout", {});
     expect([...MEMORY_TYPES].sort()).toEqual(
@@ -150,7 +150,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     }
   });
 
-  it("is found by task, agent, session, tag and type, newest first, page by page [MEM-7]", async () => {
+  it("is filtered by task, agent, session, tag and type, newest first [MEM-7]", async () => {
     const hub = await openFresh(store);
     const scout = await hub.agent("scout", { aliases: ["pathfinder"] });
     const scribe = await hub.agent("scribe", {});
@@ -175,7 +175,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     });
   });
 
-  it("is read and found by the hub too, without an agent's name [MEM-7]", async () => {
+  it("can be read and listed by the hub without an agent [MEM-7]", async () => {
     const hub = await openFresh(store);
     const scout = await hub.agent("scout", {});
     const one = await scout.remember({ content: "1", task: "auth" });
@@ -187,7 +187,7 @@ describe.each(STORES)("a memory on %s", (store) => {
     expect(await refusal(unknown)).toMatchObject({ code: "unknown_memory" });
   });
 
-  it("belongs to one workspace", async () => {
+  it("is not visible in another workspace", async () => {
     const address = freshAddress(store);
     const [left, right] = [
       await open(address, { workspace: "left" }),
@@ -204,7 +204,7 @@ describe.each(STORES)("a memory on %s", (store) => {
 });
 
 describe("verify", () => {
-  /** Five records, a handoff among them, and the file they are in. */
+  /** Writes four memories; returns their ids and the SQLite file they are in. */
   async function written() {
     const address = freshAddress();
     const hub = await open(address);
@@ -219,7 +219,7 @@ describe("verify", () => {
     return { hub, file, named, ids: records.map(({ id }) => id) };
   }
 
-  it("names a record when any of its author's fields is changed [MEM-1]", async () => {
+  it("reports a record when any of its author's fields is changed [MEM-1]", async () => {
     const { file, named, ids } = await written();
     const [, id] = ids as [string, string];
     const { text } = file.prepare("select text from memories where id = ?").get(id) as {
@@ -237,11 +237,11 @@ describe("verify", () => {
     expect(await named()).toEqual(new Set());
   });
 
-  it("names a record when any stored column is changed [MEM-1]", async () => {
+  it("reports a problem when any stored column is changed [MEM-1]", async () => {
     const { file, named, ids } = await written();
     const [, , id] = ids as [string, string, string];
     const row = file.prepare("select * from memories where id = ?").get(id) as object;
-    // `pos` is only how the tables join; the record's own id is how it is named.
+    // `pos` only joins the tables; `id` is how a record is named in the report.
     const columns = Object.keys(row).filter((column) => !["pos", "id"].includes(column));
     expect(columns).toContain("stored_at");
     for (const column of columns) {
@@ -251,14 +251,14 @@ describe("verify", () => {
       write.run(changed, id);
       const found = await named();
       expect(found.size, column).toBeGreaterThan(0);
-      // A record moved to another chain is missing here: its neighbours tell.
+      // A record moved to another chain is missing here: its neighbours are reported.
       if (!["chain", "workspace"].includes(column)) expect(found, column).toContain(id);
       write.run(value, id);
     }
     expect(await named()).toEqual(new Set());
   });
 
-  it("notices a missing record, at the end of the chain too [MEM-1]", async () => {
+  it("reports a missing record, including the last of a chain [MEM-1]", async () => {
     for (const gone of [1, 3]) {
       const { file, named, ids } = await written();
       file.exec("pragma foreign_keys = off");
@@ -267,7 +267,7 @@ describe("verify", () => {
     }
   });
 
-  it("notices records that changed places [MEM-1]", async () => {
+  it("reports records that were swapped [MEM-1]", async () => {
     const { file, named, ids } = await written();
     const move = file.prepare("update memories set seq = ? where id = ?");
     const [, one, two] = ids as [string, string, string];
@@ -279,7 +279,7 @@ describe("verify", () => {
     expect(found).toContain(two);
   });
 
-  it("notices a changed, lost or invented relation [MEM-1 MEM-3]", async () => {
+  it("reports a changed or deleted relation [MEM-1 MEM-3]", async () => {
     const tampers: [sql: string, whose: number][] = [
       ["update relations set kind = 'contradicts'", 1],
       ["update relations set valid_until = 0", 1],

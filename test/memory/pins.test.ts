@@ -1,4 +1,4 @@
-/** Pins: facts that are there whenever somebody catches up, until they are taken off. */
+/** Tests pins: memories that are part of every catch-up until they are unpinned. */
 import { describe, expect, it } from "vitest";
 import { openFresh, refusal, STORES } from "../support/hub/support.ts";
 
@@ -11,7 +11,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     return { hub, lead, coder, pinned };
   }
 
-  it("makes a fact travel to everybody, whatever the task and however old [MEM-6]", async () => {
+  it("appears in every catch-up, whatever the task, tag or age [MEM-6]", async () => {
     const { lead, coder } = await team();
     const fact = await lead.remember({ type: "convention", content: "Node 24, no transpiler." });
     await lead.memories.pin(fact.id);
@@ -23,7 +23,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     }
   });
 
-  it("is listed in the order of pinning, and pinning twice changes nothing [MEM-6]", async () => {
+  it("is listed in pinning order, and pinning twice has no effect [MEM-6]", async () => {
     const { lead, coder, pinned } = await team();
     const [a, b] = await lead.remember([{ content: "A" }, { content: "B" }]);
     await lead.memories.pin(b?.id ?? "");
@@ -33,7 +33,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     expect((await lead.memories.recent({ type: "pin" })).items).toHaveLength(2);
   });
 
-  it("can be taken off and put back; who did what stays on the chain [MEM-6]", async () => {
+  it("can be removed and restored, and the chain records who did it [MEM-6]", async () => {
     const { hub, lead, coder, pinned } = await team();
     const { id } = await lead.remember({ content: "Freeze until Friday" });
     await lead.memories.pin(id);
@@ -55,14 +55,14 @@ describe.each(STORES)("a pin on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
-  it("of something unknown is refused [MEM-6]", async () => {
+  it("is refused for an unknown memory [MEM-6]", async () => {
     const { lead } = await team();
     const error = await refusal(lead.memories.pin("mem_01900000-0000-7000-8000-000000000000"));
     expect(error.code).toBe("unknown_memory");
     expect((await lead.memories.recent()).items).toEqual([]);
   });
 
-  it("put on twice at the same moment is one pin, and comes off at once [MEM-6]", async () => {
+  it("is listed once after concurrent calls, and removed by one unpin [MEM-6]", async () => {
     const { lead, coder, pinned } = await team();
     const { id } = await lead.remember({ content: "Once" });
     await Promise.all([lead.memories.pin(id), coder.memories.pin(id)]);
@@ -71,14 +71,14 @@ describe.each(STORES)("a pin on %s", (store) => {
     expect(await pinned()).toEqual([]);
   });
 
-  it("can be put on a text of any characters [MEM-6]", async () => {
+  it("accepts a long memory of multi-byte characters [MEM-6]", async () => {
     const { lead, pinned } = await team();
     const { id } = await lead.remember({ content: `x${"🏃".repeat(150)}` });
     await lead.memories.pin(id);
     expect(await pinned()).toHaveLength(1);
   });
 
-  it("is not made by a memory that only calls itself one [MEM-6]", async () => {
+  it("is not created by a memory of type pin [MEM-6]", async () => {
     const { lead, pinned } = await team();
     const { id } = await lead.remember({ content: "Real" });
     await lead.remember([
@@ -89,7 +89,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     expect(await pinned()).toEqual(["Real"]);
   });
 
-  it("gives what holds now of a fact that was superseded or corrected since [MEM-6]", async () => {
+  it("shows the current version of a superseded or corrected memory [MEM-6]", async () => {
     const { lead, coder } = await team();
     const first = await lead.remember({ content: "Node 22" });
     await lead.memories.pin(first.id);
@@ -108,7 +108,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     expect(await coder.memories.pins()).toEqual([]);
   });
 
-  it("gives what a merge has kept of two that replaced the fact [MEM-6]", async () => {
+  it("shows the version that a merge kept [MEM-6]", async () => {
     const { lead, coder, pinned } = await team();
     const fact = await lead.remember({ content: "10 minutes" });
     await lead.memories.pin(fact.id);
@@ -123,7 +123,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     expect(await pinned()).toEqual(["5 minutes"]);
   });
 
-  it("ends with any record that supersedes or corrects it [MEM-6]", async () => {
+  it("ends when its pin record is superseded or corrected [MEM-6]", async () => {
     const { lead, pinned } = await team();
     for (const kind of ["supersedes", "corrects"] as const) {
       const { id } = await lead.remember({ content: kind });
@@ -135,7 +135,7 @@ describe.each(STORES)("a pin on %s", (store) => {
     }
   });
 
-  it("stays off when the record that took it off is quarantined [MEM-6]", async () => {
+  it("stays removed when the unpin record is quarantined [MEM-6]", async () => {
     const { lead, coder, pinned } = await team();
     const { id } = await lead.remember({ content: "Freeze until Friday" });
     await lead.memories.pin(id);

@@ -1,4 +1,4 @@
-/** Relations: typed edges between memories, valid for a time, asked for from both ends. */
+/** Tests relations: typed, optionally time-limited edges between memories, read from both ends. */
 
 import { describe, expect, it } from "vitest";
 import { RELATION_KINDS } from "../../src/index.ts";
@@ -15,7 +15,7 @@ describe.each(STORES)("relations on %s", (store) => {
 
   const sources = (edges: readonly Relation[]) => edges.map(({ source }) => source);
 
-  it("of every kind can be written and found from both ends [MEM-3]", async () => {
+  it("can be of every kind, and are found from both ends [MEM-3]", async () => {
     const { scout, target } = await written();
     expect([...RELATION_KINDS].sort()).toEqual(
       "branches-from caused-by continues-from contradicts corrects derived-from references summarizes supersedes supports".split(
@@ -37,7 +37,7 @@ describe.each(STORES)("relations on %s", (store) => {
     expect((await scout.memories.relations(target)).items).toEqual([]);
   });
 
-  it("are filtered by kind and cut at a limit, oldest first [MEM-3]", async () => {
+  it("are filtered by kind and limited, oldest first [MEM-3]", async () => {
     const { scout, target } = await written();
     const ids: string[] = [];
     for (const kind of ["supports", "corrects", "supports"] as const) {
@@ -51,7 +51,7 @@ describe.each(STORES)("relations on %s", (store) => {
     expect(sources(await from({ limit: 2 }))).toEqual(ids.slice(0, 2));
   });
 
-  it("hold from their beginning until before their end [MEM-3]", async () => {
+  it("apply from their start time until before their end time [MEM-3]", async () => {
     const { scout, target } = await written();
     const write = async (bounds: { from?: number; until?: number }) =>
       (
@@ -72,7 +72,7 @@ describe.each(STORES)("relations on %s", (store) => {
     expect(await at(200)).toEqual([always, later]);
   });
 
-  it("are refused when they end before they begin, point nowhere or are of no kind [MEM-3]", async () => {
+  it("are refused with an invalid interval, an unknown target or kind [MEM-3]", async () => {
     const { scout, target } = await written();
     const relate = (relation: object) =>
       refusal(scout.remember({ content: "x", relations: [relation as never] }));
@@ -91,7 +91,7 @@ describe.each(STORES)("relations on %s", (store) => {
     expect((await scout.memories.recent()).items).toHaveLength(1);
   });
 
-  it("between records of one call may point back, never forward [MEM-3]", async () => {
+  it("can point to earlier records of the same call, not to later ones [MEM-3]", async () => {
     const { scout } = await written();
     const [a, b] = [1, 2].map((n) => `mem_01900000-0000-7000-8000-00000000000${n}`) as [
       string,

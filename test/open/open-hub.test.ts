@@ -1,4 +1,4 @@
-/** Opening a hub: where its file is when nobody says so, and which addresses it serves. */
+/** Tests opening a hub: the default location of its file, and the supported addresses. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** Opens without an address, as a program that was started in that folder. */
+/** Opens a hub without an address, like a program started in that folder. */
 async function openIn(folder: string): Promise<Hub> {
   const before = process.cwd();
   onTestFinished(() => process.chdir(before));
@@ -42,14 +42,14 @@ function repository(): string {
 }
 
 describe("a hub without an address", () => {
-  it("is in .baton of the current folder outside any repository", async () => {
+  it("uses .baton in the current folder outside a repository", async () => {
     const folder = tempFolder();
     const hub = await openIn(folder);
     expect(hub.store).toContain(join(folder, FILE));
     expect(existsSync(join(folder, FILE))).toBe(true);
   });
 
-  it("is at the root of a repository, from whatever folder in it", async () => {
+  it("uses the root of the repository from any folder in it", async () => {
     const folder = repository();
     const hub = await openIn(join(folder, "deep", "inside"));
     expect(hub.store).toContain(join(folder, FILE));
@@ -73,7 +73,7 @@ describe("a hub without an address", () => {
     expect(existsSync(join(worktree, ".baton"))).toBe(false);
   });
 
-  it("is where BATON_STORE says, unless an address is given", async () => {
+  it("uses BATON_STORE unless an address is passed", async () => {
     const [folder, named, given] = [tempFolder(), tempFolder(), tempFolder()];
     vi.stubEnv("BATON_STORE", `sqlite:${join(named, "team.db")}`);
     const hub = await openIn(folder);
@@ -84,7 +84,7 @@ describe("a hub without an address", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  it("takes an empty BATON_STORE for none, as shells and CI set it", async () => {
+  it("treats an empty BATON_STORE as unset, as shells and CI set it", async () => {
     vi.stubEnv("BATON_STORE", "");
     const folder = tempFolder();
     const hub = await openIn(folder);
@@ -93,7 +93,7 @@ describe("a hub without an address", () => {
 });
 
 describe("a hub with an address", () => {
-  it("makes the folders it needs, and keeps what it has over closing", async () => {
+  it("creates missing folders, and keeps its data when closed", async () => {
     const address = `sqlite:${join(tempFolder(), "a", "b", "hub.db")}`;
     {
       await using hub = await openHub(address);
@@ -105,13 +105,13 @@ describe("a hub with an address", () => {
     ]);
   });
 
-  it("memory: is gone with the hub, and no two are the same", async () => {
+  it("is not shared with another hub on memory:", async () => {
     const [one, two] = [await open("memory:"), await open("memory:")];
     await one.agent("scout", {});
     expect(await two.agents.list()).toEqual([]);
   });
 
-  it("keeps workspaces of one file apart, and refuses a name that is none", async () => {
+  it("separates workspaces of one file, and refuses an invalid name", async () => {
     const address = `sqlite:${join(tempFolder(), "hub.db")}`;
     const [left, right] = [
       await open(address, { workspace: "left" }),
@@ -127,7 +127,7 @@ describe("a hub with an address", () => {
     expect(await refusal(wrong)).toMatchObject({ code: "invalid_input", path: "workspace" });
   });
 
-  it("takes the path of a file as it is", async () => {
+  it("accepts a plain file path", async () => {
     const file = join(tempFolder(), "team.db");
     const one = await open(file);
     await one.agent("planner", {});
@@ -136,7 +136,7 @@ describe("a hub with an address", () => {
   });
 
   it.each(["mysql://me:secret@host/db", "sqlite:", "hub", "redis:x"])(
-    "refuses %s without repeating a password",
+    "refuses %s without repeating the password in the error",
     async (address) => {
       const error = await refusal(openHub(address));
       expect(error).toMatchObject({ code: "store_unsupported", path: "address" });

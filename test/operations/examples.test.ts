@@ -1,4 +1,7 @@
-/** The examples of the OpenAPI description, compared with the operations and with what the generator writes. */
+/**
+ * The examples in the OpenAPI document, compared with the operations and with the output of the
+ * generator.
+ */
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import { EXAMPLE_BYTES, generateExamples } from "../../scripts/operation-examples.ts";
@@ -11,12 +14,12 @@ import { ROOT } from "../support/run-script.ts";
 const examples = operationExamples();
 
 describe("src/operations/examples.json", () => {
-  it("has an example of every operation, and of nothing else", () => {
+  it("has an example of every operation and of nothing else", () => {
     expect(Object.keys(examples)).toEqual(OPERATIONS.map(({ name }) => name));
   });
 
   it.each(OPERATIONS)(
-    "has an example that fits the schemas of the operation: $name",
+    "has an example that matches the schemas of the operation: $name",
     ({ name, input, output }) => {
       const example = examples[name];
       expect(input.safeParse(example?.input).error).toBeUndefined();
@@ -25,13 +28,13 @@ describe("src/operations/examples.json", () => {
     },
   );
 
-  it("is what the generator writes, every time; if not: npm run docs", async () => {
+  it("is what the generator writes on every run; if not: npm run docs", async () => {
     const generated = await generateExamples();
     expect(generated).toEqual(examples);
     expect(JSON.stringify(await generateExamples())).toBe(JSON.stringify(generated));
   });
 
-  it("leaves out what does not exist instead of writing an empty string", () => {
+  it("omits missing values instead of writing an empty string", () => {
     const outputs = Object.entries(examples).map(([name, each]) => [name, each.output]);
     const empty = outputs.filter(([, output]) => JSON.stringify(output).includes(':""'));
     expect(empty.map(([name]) => name)).toEqual([]);
@@ -42,7 +45,7 @@ describe("src/operations/examples.json", () => {
   });
 });
 
-describe("the examples of a call", () => {
+describe("the examples of an operation", () => {
   interface Content {
     readonly "application/json": { readonly example?: unknown };
   }
@@ -61,18 +64,21 @@ describe("the examples of a call", () => {
   const described = Object.values(paths).flatMap((methods) => Object.values(methods));
   const inJson = (content?: Content): unknown => content?.["application/json"].example;
 
-  it.each(OPERATIONS)("are its whole input and output in the description: $name", ({ name }) => {
-    const operation = described.find(({ operationId }) => operationId === name);
-    const parameters = (operation?.parameters ?? [])
-      .map((each) => [each.name, each.example ?? inJson(each.content)])
-      .filter(([, example]) => example !== undefined);
-    const body = inJson(operation?.requestBody?.content) as object | undefined;
-    const { input, output } = examples[name] ?? {};
-    expect({ ...Object.fromEntries(parameters), ...body }).toEqual(input);
-    expect(inJson(operation?.responses["200"].content)).toEqual(output);
-  });
+  it.each(OPERATIONS)(
+    "are its whole input and output in the OpenAPI document: $name",
+    ({ name }) => {
+      const operation = described.find(({ operationId }) => operationId === name);
+      const parameters = (operation?.parameters ?? [])
+        .map((each) => [each.name, each.example ?? inJson(each.content)])
+        .filter(([, example]) => example !== undefined);
+      const body = inJson(operation?.requestBody?.content) as object | undefined;
+      const { input, output } = examples[name] ?? {};
+      expect({ ...Object.fromEntries(parameters), ...body }).toEqual(input);
+      expect(inJson(operation?.responses["200"].content)).toEqual(output);
+    },
+  );
 
-  it("are on the reference page as a curl line and its response", () => {
+  it("are on the reference page as a curl command", () => {
     const page = referencePage("http://127.0.0.1:4747");
     expect(page.match(/<pre>curl /g)).toHaveLength(OPERATIONS.length);
     expect(page).toContain(
@@ -81,8 +87,11 @@ describe("the examples of a call", () => {
   });
 });
 
-describe("the file with the examples", () => {
-  /** Prints whether the file was read while a hub was opened and served, and after its description was. */
+describe("the examples file", () => {
+  /**
+   * Prints how often the file was read when the hub was served, and after its OpenAPI document and
+   * reference page were.
+   */
   const PROGRAM = `
     import fs from "node:fs";
     import { syncBuiltinESMExports } from "node:module";
@@ -107,7 +116,7 @@ describe("the file with the examples", () => {
     console.log(JSON.stringify([before, reads]));
   `;
 
-  it("is read once, for the description or the reference page", () => {
+  it("is read once, for the OpenAPI document or the reference page", () => {
     const args = ["--input-type=module", "-e", PROGRAM];
     const printed = execFileSync(process.execPath, args, { cwd: ROOT, encoding: "utf8" });
     expect(JSON.parse(printed)).toEqual([0, 1]);

@@ -1,4 +1,6 @@
-/** Every list that is read in pages has one shape: `{ after?, limit? }` in, `{ items, next? }` out. */
+/**
+ * Pagination of lists: every operation takes `{ after?, limit? }` and returns `{ items, next? }`.
+ */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { OPERATIONS } from "../../src/operations/index.ts";
@@ -7,11 +9,11 @@ const fieldsOf = (schema: z.ZodType): readonly string[] =>
   schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
 
 const paged = OPERATIONS.filter(({ input }) => fieldsOf(input).includes("after"))
-  // A new task takes `after` for the tasks it waits for.
+  // In a new task, `after` lists the tasks that it waits for.
   .filter(({ name }) => name !== "tasks.add");
 
-describe("an operation that returns a page", () => {
-  it("is one of many [OPS-7]", () => {
+describe("paginated operations", () => {
+  it("are found by their `after` field [OPS-7]", () => {
     expect(paged.length).toBeGreaterThan(15);
   });
 
@@ -20,7 +22,7 @@ describe("an operation that returns a page", () => {
     expect(fieldsOf(output)).toEqual(expect.arrayContaining(["items", "next"]));
   });
 
-  it("is asked for with no other word for a cursor [OPS-7]", () => {
+  it("use no other name for a cursor [OPS-7]", () => {
     const words = ["cursor", "before", "offset", "page"];
     const other = OPERATIONS.filter(({ input }) =>
       fieldsOf(input).some((field) => words.includes(field)),

@@ -1,4 +1,6 @@
-/** The table that the HTTP client is made from, compared with the operations it is generated from. */
+/**
+ * The table that the HTTP client is built from, compared with the operations it is generated from.
+ */
 import { describe, expect, it } from "vitest";
 import { operationTable, streamRoutes } from "../../scripts/operation-table.ts";
 import { OPERATION_TABLE, STREAM_ROUTES } from "../../src/operations/table.ts";

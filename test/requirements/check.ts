@@ -1,5 +1,5 @@
-// Compares what the list of requirements claims with what the tests show. Returns every disagreement,
-// so that one run names them all.
+// Compares the claims of the list of requirements with the tests. Returns every violation, so that
+// one run reports them all.
 
 import type { Family, Requirement, Status } from "../requirements.ts";
 import type { MisplacedTag, Scan, TaggedTest } from "./scan.ts";
@@ -34,7 +34,10 @@ function duplicates(ids: readonly string[]): Violation[] {
   return repeated.map((id) => ({ code: "duplicate_id", id }));
 }
 
-/** Numbers rise; gaps are allowed, since a dropped requirement leaves its number unused. */
+/**
+ * Requires ascending numbers. Gaps are allowed, since a dropped requirement leaves its number
+ * unused.
+ */
 function checkOrder({ prefix, requirements }: Family): Violation[] {
   return requirements.flatMap(({ id }, index): Violation[] => {
     const before = requirements[index - 1]?.id;

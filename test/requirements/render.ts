@@ -1,6 +1,6 @@
-// Writes docs/GUARANTEES.md from the list of requirements and the tests that name them, and the same as JSON
-// with every test. The page names test files only: it changes when a file starts or stops to prove a
-// promise, not when a test is renamed.
+// Writes docs/GUARANTEES.md from the list of requirements and the tests that name them, and the
+// same as JSON with every test. The page names test files only: it changes when a file starts or
+// stops proving a requirement, not when a test is renamed.
 
 import type { Family, Requirement } from "../requirements.ts";
 import type { TaggedTest } from "./scan.ts";
@@ -27,7 +27,7 @@ export function renderGuarantees(
   return `${[INTRODUCTION, renderCounts(families), ...sections].join("\n\n")}\n`;
 }
 
-/** Every requirement with every test that proves it. */
+/** Returns every requirement with the tests that prove it. */
 export function proofMap(families: readonly Family[], tests: readonly TaggedTest[]): object {
   const counted = tests.filter((test) => test.runs);
   return Object.fromEntries(

@@ -1,7 +1,7 @@
-// Finds which tests name which requirements, by reading the sources: a proof is known without running
-// it, and a test that did not run cannot pass for one. The ids stand in brackets at the end of a title,
-// also in the published contract suite, which may import nothing from here. Sources are parsed with the
-// parser Vitest itself runs on; ids anywhere but in a title are reported, so that none is lost unseen.
+// Finds the tests that name requirements by reading the sources: a proof is known without running
+// it, and a test that did not run cannot count as one. Ids are in brackets at the end of a title,
+// also in the published contract suite, which may not import anything from here. Sources are parsed
+// with Vitest's own parser; ids outside a title are reported, so that none is lost.
 
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,10 @@ export interface TaggedTest {
   readonly line: number;
   readonly title: string;
   readonly ids: readonly string[];
-  /** False where it is or may be skipped, expected to fail, or has no body: then it proves nothing. */
+  /**
+   * False if the test is or may be skipped, is expected to fail, or has no body: then it proves
+   * nothing.
+   */
   readonly runs: boolean;
 }
 
@@ -45,7 +48,7 @@ const CONDITION = new Set(["IfStatement", "ConditionalExpression", "LogicalExpre
 export function scanProofs(root: string): Scan {
   const files = globSync(SCANNED, { cwd: root })
     .map((file) => file.replaceAll("\\", "/"))
-    .filter((file) => !file.includes("/scratch-")); // Made by a test, and gone with it.
+    .filter((file) => !file.includes("/scratch-")); // Created and deleted by a test.
   const scans = files
     .sort()
     .map((file) => scanSource(file, readFileSync(join(root, file), "utf8")));
@@ -101,20 +104,26 @@ function alwaysRuns(call: Call): boolean {
   return body.length > 0 && !hasModifier(call) && !body.some((node) => skipsItself(node));
 }
 
-/** `it.skip(…)`, `it.runIf(condition)(…)`, or the same said in the options: `it(…, { skip: true }, …)`. */
+/**
+ * Returns whether a test may not run: `it.skip(…)`, `it.runIf(condition)(…)`, or by its options:
+ * `it(…, { skip: true }, …)`.
+ */
 function hasModifier(call: Call): boolean {
   const options = call.arguments.filter((argument) => argument.type === "ObjectExpression");
   const keys = options.flatMap((option) => option.properties.map(keyOf));
   return [...calledNames(call), ...keys].some((name) => NOT_RUN.has(name));
 }
 
-/** Also `context.skip()` in the body: whether it runs is then decided too late to be a proof. */
+/** Returns whether the body calls `context.skip()`: such a test does not count as a proof. */
 function skipsItself(node: Node): boolean {
   if (node.type === "CallExpression" && calledNames(node).at(-1) === "skip") return true;
   return children(node).some(skipsItself);
 }
 
-/** The names a callee is made of, in order: `it.skipIf(condition).each(rows)` gives it, skipIf, each. */
+/**
+ * Returns the names in a callee, in order: it, skipIf and each for
+ * `it.skipIf(condition).each(rows)`.
+ */
 function calledNames(node: Node): string[] {
   switch (node.type) {
     case "Identifier":

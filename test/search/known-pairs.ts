@@ -1,11 +1,11 @@
-/** The labelled pairs of notes (known-pairs.txt), and how well a judge does on some of them. */
+/** Labelled pairs of notes (known-pairs.txt), and the precision and recall of verdicts on them. */
 import { readFileSync } from "node:fs";
 import type { Verdict } from "../../src/search/duplicate-detection.ts";
 
 export const VERDICTS = ["same", "contradicts", "other"] as const satisfies readonly Verdict[];
 
 export interface Pair {
-  /** Counted from one; odd ones are for tuning. */
+  /** Counted from 1; odd pairs are for tuning, even ones are held out. */
   readonly number: number;
   readonly verdict: Verdict;
   readonly known: string;

@@ -1,10 +1,10 @@
-/** The same figures through a store: candidates come from its search, among many that are none. */
+/** Tests duplicate detection through a store, which finds the candidates among many notes. */
 import { describe, expect, it } from "vitest";
 import type { Agent, SimilarMemory } from "../../src/index.ts";
 import { openFresh, STORES } from "../support/hub/support.ts";
 import { type Answer, figuresOf, forTuning, heldOut, table } from "./known-pairs.ts";
 
-/** Notes with everyday words of such notes, each about something of its own. */
+/** Returns notes of common words, each about a different tenant. */
 function distractors(): string[] {
   const subjects =
     "gateway scheduler mailer importer cache proxy index ledger crawler printer".split(" ");
@@ -19,8 +19,8 @@ function distractors(): string[] {
   );
 }
 
-describe.each(STORES)("what is known, looked for on %s", { timeout: 120_000 }, (store) => {
-  it("is found among a thousand other notes, to these floors [MEM-9]", async () => {
+describe.each(STORES)("duplicate detection through %s", { timeout: 120_000 }, (store) => {
+  it("reaches the minimum precision and recall among 1,000 other notes [MEM-9]", async () => {
     const hub = await openFresh(store);
     const ada = await hub.agent("ada", {});
     const ben = await hub.agent("ben", {});

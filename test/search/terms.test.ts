@@ -1,4 +1,4 @@
-/** What texts and questions are compared by. */
+/** Tests the text analysis of search: words, terms, records, questions and scores. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { analyse, unpackPassages } from "../../src/search/analyse.ts";
@@ -11,7 +11,7 @@ import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 
 describe("words", () => {
-  it("are lower-case, without accents, whatever stands between them", () => {
+  it("are lowercase, without accents and punctuation", () => {
     expect(wordsOf("Café-au-lait; naïve ÜBER_test")).toEqual([
       "cafe",
       "au",
@@ -22,7 +22,7 @@ describe("words", () => {
     ]);
   });
 
-  it("of a put-together name are its parts, then the name", () => {
+  it("include the parts of an identifier, then the whole", () => {
     expect(wordsOf("validateToken HTTPServer2")).toEqual([
       "validate",
       "token",
@@ -33,7 +33,7 @@ describe("words", () => {
     ]);
   });
 
-  it("of scripts without spaces are characters and pairs, so that a part of a run finds it", () => {
+  it("are characters and pairs in scripts without spaces, so parts match", () => {
     expect(wordsOf("東京都")).toEqual(["東", "京", "都", "東京", "京都"]);
     expect(wordsOf("京")).toEqual(["京"]);
     for (const [text, part] of [
@@ -47,14 +47,14 @@ describe("words", () => {
     }
   });
 
-  it("of an ASCII text are the same with other letters beside it", () => {
+  it("are the same for ASCII text next to non-ASCII letters", () => {
     const property = fc.property(fc.string({ unit: "binary-ascii" }), (text) => {
       expect(wordsOf(`${text} é`)).toEqual([...wordsOf(text), "e"]);
     });
     fc.assert(property, { seed: chosenSeed(), numRuns: runs(100) });
   });
 
-  it("of any text can be split again and stay the same", () => {
+  it("are never empty, and splitting them again loses none", () => {
     const property = fc.property(fc.string({ unit: "binary" }), (text) => {
       const words = wordsOf(text);
       expect(words.flatMap((word) => wordsOf(word)).length).toBeGreaterThanOrEqual(words.length);
@@ -72,7 +72,7 @@ describe("terms", () => {
     ["decided", "deciding", "decides"],
     ["indices", "indexes", "index"],
     ["deployments", "deployment"],
-  ])("bring the forms of a word together: %s", (...forms) => {
+  ])("are the same for all forms of a word: %s", (...forms) => {
     expect(new Set(forms.map(stem)).size).toBe(1);
   });
 
@@ -80,17 +80,17 @@ describe("terms", () => {
     ["port", "portal"],
     ["rest", "restaurant"],
     ["v1", "v2"],
-  ])("keep different words apart: %s, %s", (a, b) => {
+  ])("differ for different words: %s, %s", (a, b) => {
     expect(stem(a)).not.toBe(stem(b));
   });
 
-  it("leave out words that say nothing", () => {
+  it("exclude stop words", () => {
     expect(termsOf("Why is it that we did this?")).toEqual([]);
   });
 });
 
 describe("an analysed record", () => {
-  it("is cut into passages that hold every term once, in order", () => {
+  it("is split into passages that contain every term once, in order", () => {
     const property = fc.property(fc.array(fc.stringMatching(/^[a-z]{3,8}$/)), (words) => {
       const content = words.join(" ");
       const { packed } = analyse({ content, tags: ["tagged"] });
@@ -102,13 +102,13 @@ describe("an analysed record", () => {
     fc.assert(property, { seed: chosenSeed(), numRuns: runs(100) });
   });
 
-  it("weighs a term more the oftener it is said, and less the longer the text is", () => {
+  it("weighs frequent terms more, and terms of long texts less", () => {
     expect(saturation(2, 20, 25)).toBeGreaterThan(saturation(1, 20, 25));
     expect(saturation(1, 60, 25)).toBeLessThan(saturation(1, 20, 25));
     expect(weightClass(3, 5)).toBeGreaterThan(weightClass(1, 60));
   });
 
-  it("knows a question and a text that tells a time", () => {
+  it("recognizes questions and texts that mention a time", () => {
     expect(analyse({ content: "Which port is it?" })).toMatchObject({ isQuestion: true });
     expect(analyse({ content: "It was yesterday." })).toMatchObject({
       isQuestion: false,
@@ -118,7 +118,7 @@ describe("an analysed record", () => {
 });
 
 describe("a question", () => {
-  it("is taken apart: terms once, pairs, names, whether it asks when", () => {
+  it("is parsed into unique terms, pairs, names and whether it asks when", () => {
     const query = queryOf("When did the planner choose REST, and who chose it?");
     expect(query.terms.map(({ word }) => word)).toEqual(["planner", "choose", "rest"]);
     expect(query.pairs).toEqual([
@@ -138,24 +138,24 @@ describe("a question", () => {
     ["it may take 2 days", []],
     ["3 retries on port 8080", []],
     ["Sept 3rd", ["m9", "d3"]],
-  ])("names dates: %s", (text, dates) => {
+  ])("yields the dates it names: %s", (text, dates) => {
     expect([...queryOf(text).dates].sort()).toEqual([...dates].sort());
   });
 
-  it("finds its dates in a time", () => {
+  it("uses the same date terms for a timestamp", () => {
     const dates = datesOf(Date.parse("2023-05-07T23:59:00Z"));
     expect(dates).toEqual(["y2023", "m5", "d7"]);
   });
 
-  it("takes near words along for less, standing for the word they are near to", () => {
+  it("adds similar words with a lower weight, linked to the original", () => {
     const near = (word: string) => (word === "car" ? [{ word: "vehicle", similarity: 0.8 }] : []);
     const { terms } = queryOf("red car", near);
     expect(terms.at(-1)).toMatchObject({ word: "vehicle", weight: 0.8, of: 1 });
   });
 });
 
-describe("a tally", () => {
-  it("gives the same best as adding up and sorting, whatever is added", () => {
+describe("the score accumulator", () => {
+  it("returns the same best positions as adding up and sorting", () => {
     const lists = fc.array(
       fc.tuple(
         fc.uniqueArray(fc.integer({ min: 1, max: 3_000 }), { maxLength: 400 }),
@@ -178,7 +178,7 @@ describe("a tally", () => {
     fc.assert(property, { seed: chosenSeed(), numRuns: runs(100) });
   });
 
-  it("lets a position that has good neighbours go before one that has none", () => {
+  it("prefers a position with good neighbours", () => {
     const tally = new ScoreAccumulator(10);
     tally.add([10, 50], 3);
     tally.add([49], 2);

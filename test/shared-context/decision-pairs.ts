@@ -1,6 +1,6 @@
 /**
- * Pairs of decisions, labelled by hand: whether the second cannot stand beside the first. The judge was
- * made looking at the first list; the second was written before it, and never looked at while making it.
+ * Pairs of decisions, labelled by hand: whether the second contradicts the first. The detection was
+ * developed with the first list; the second was written before, and not consulted meanwhile.
  */
 export interface Said {
   readonly question: string;
@@ -243,7 +243,7 @@ export const HELD_OUT: readonly Pair[] = [
   ),
 ];
 
-/** Said in quite other words, or near to each other and no contradiction: where words alone mislead. */
+/** Paraphrased contradictions, and similar decisions that are compatible: words alone mislead. */
 export const HARD: readonly Pair[] = [
   against(
     d("Where does session state live?", "In Redis"),

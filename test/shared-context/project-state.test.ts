@@ -20,7 +20,7 @@ describe("project state from git", () => {
     return folder;
   }
 
-  it("tells branch, files and changes, and writes only what is new [CRD-1]", async () => {
+  it("contains branch, files and changes, and writes only what is new [CRD-1]", async () => {
     const folder = repository();
     const { hub, lead } = await teamOn(await openFresh("memory"));
     expect(namesIn(await lead.context.project(folder))).toEqual([
@@ -47,7 +47,7 @@ describe("project state from git", () => {
     expect((await refusal(none)).code).toBe("invalid_input");
   });
 
-  it("names a file that was renamed once, also where that is not staged [CRD-1]", async () => {
+  it("lists the old and the new name of an unstaged rename once [CRD-1]", async () => {
     const folder = repository();
     writeFileSync(join(folder, "readme.md"), "A text long enough to be known again\n".repeat(20));
     execFileSync("git", ["-C", folder, "add", "readme.md"]);
@@ -58,7 +58,7 @@ describe("project state from git", () => {
     expect(changes?.content).toContain("uncommitted: begin.md, readme.md, new.ts;");
   });
 
-  it("is told of a repository without a commit, and of a folder that is none [CRD-1]", async () => {
+  it("is read from a repository without commits; other folders are refused [CRD-1]", async () => {
     const folder = tempFolder();
     const none = await refusal(projectFromGit(folder));
     expect(none).toMatchObject({ code: "file_unusable", path: "folder" });

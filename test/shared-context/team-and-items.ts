@@ -1,4 +1,4 @@
-/** A team of four and the items of the shared context that its tests share. */
+/** A team of four and the shared-context items that the tests have in common. */
 import type { Agent, ContextInput, Hub } from "../../src/index.ts";
 
 export const FIXTURES = {

@@ -1,4 +1,4 @@
-/** The text of handoffs and results that is searched. */
+/** The text of handoffs and results that search covers. */
 import { describe, expect, it } from "vitest";
 import { passageOf } from "../../src/search/passage.ts";
 import { BODY_LENGTH, bodyLines, isEnvelopeRedacted } from "../../src/store/body-text.ts";
@@ -20,7 +20,7 @@ describe("the body of a record", () => {
     ).toEqual(["next: one", "next: two", "constraints: no-fixtures; must; Leave fixtures"]);
   });
 
-  it("names the keys that lead to a value of a payload, and leaves out vectors", () => {
+  it("includes the key path of each payload value, and omits vectors", () => {
     const data = { refund: { limit: 500, regions: ["eu", "us"] }, vector: Array(20).fill(0.5) };
     expect(linesOf({ payload: { type: "plan", data } })).toEqual([
       "payload: plan",
@@ -29,12 +29,12 @@ describe("the body of a record", () => {
     ]);
   });
 
-  it("repeats no intent that the content has", () => {
+  it("omits an intent that the content already contains", () => {
     expect(linesOf({ intent: "Fix it" }, "ada → ben: Fix it")).toEqual([]);
     expect(linesOf({ intent: "Fix it" }, "answered")).toEqual(["intent: Fix it"]);
   });
 
-  it("is bounded: the first of the fields, and the first of what is free-form", () => {
+  it("limits the length of the fields, and of free-form data", () => {
     const done = Array.from({ length: 200 }, (_, n) => `${n} ${"x".repeat(500)}`);
     const lines = bodyLines(
       { content: "" },
@@ -47,7 +47,7 @@ describe("the body of a record", () => {
     expect(length("payload")).toBeLessThanOrEqual(BODY_LENGTH);
   });
 
-  it("is nothing where the envelope is damaged or redacted", () => {
+  it("is empty for a damaged or redacted envelope", () => {
     expect(bodyLines({ content: "" }, "{")).toEqual([]);
     expect(linesOf({ state: "x", redacted: { by: "ada" } })).toEqual([]);
     expect(isEnvelopeRedacted(JSON.stringify({ id: "env_1", redacted: { by: "ada" } }))).toBe(true);
@@ -62,7 +62,7 @@ describe("a passage", () => {
     { field: "next", text: "Order a heliograph" },
   ];
 
-  it("is the sentences that say most of what was asked, in their order", () => {
+  it("consists of the sentences that match the query best, in their original order", () => {
     expect(passageOf(lines, ["mirror"])).toBe("state: The mirrors are bent;");
     expect(passageOf(lines, ["heliograph", "mirror"])).toBe(
       "state: The mirrors are bent; … next: Order a heliograph",
@@ -70,7 +70,7 @@ describe("a passage", () => {
     expect(passageOf(lines, ["walrus"])).toBeUndefined();
   });
 
-  it("is short, however long a sentence is", () => {
+  it("is at most 240 characters long, even if a sentence is longer", () => {
     const text = `${"walking ".repeat(100)}mirror ${"around ".repeat(100)}`;
     const passage = passageOf([{ field: "payload", text }], ["mirror"]);
     expect(passage).toContain("mirror");

@@ -1,4 +1,4 @@
-/** An index of another version is rebuilt in the background, and what handoffs say is found meanwhile. */
+/** An index of another version is rebuilt in the background, and handoffs are found meanwhile. */
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Hub, openHub } from "../../src/index.ts";
@@ -31,8 +31,8 @@ function newFile(): string {
   return folder.file("hub.db");
 }
 
-describe("an index of another version", () => {
-  it("is rebuilt in the background, and handoffs are found meanwhile [MEM-19]", async () => {
+describe("a search index of another version", () => {
+  it("is rebuilt in the background, while recall still finds handoffs [MEM-19]", async () => {
     const file = newFile();
     const hub = await opened(file);
     const ada = await hub.agent("ada", {});

@@ -1,4 +1,4 @@
-/** The contract suite on the stores this package brings; SQLite on real files. */
+/** Runs the store contract suite on the reference store, and on SQLite with real files. */
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import { storeContract } from "../../store-contract/index.ts";

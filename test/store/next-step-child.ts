@@ -1,6 +1,7 @@
 /**
- * A process of the next version: says that it is ready, waits for a file, opens the store, and says how many
- * problems it has. `next-step-child.ts <file or postgres://…> <file to wait for>`
+ * A process of the next schema version: reports that it is ready, waits for a file, opens the
+ * store, and reports how many problems it has.
+ * Usage: `next-step-child.ts <file or postgres://…> <file to wait for>`
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";

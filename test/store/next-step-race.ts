@@ -1,4 +1,4 @@
-/** Processes of the next version that open one store at the same moment. */
+/** Opens one store from several processes of the next schema version at the same moment. */
 import { writeFileSync } from "node:fs";
 import { expect } from "vitest";
 import { startChild } from "../support/child.ts";
@@ -6,7 +6,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const CHILD = new URL("./next-step-child.ts", import.meta.url);
 
-/** Each of them must open the store and find nothing wrong with it. */
+/** Starts the processes: each must open the store and find no problems in it. */
 export async function race(address: string, processes: number): Promise<void> {
   using folder = temporaryFolder();
   const start = folder.file("start");

@@ -1,7 +1,7 @@
 /**
- * Where PostgreSQL has pgvector, an HNSW index finds the nearest: a table for each model, half precision
- * where there are many dimensions, and signatures where there are too many. On a real PostgreSQL with
- * the real extension, in this process (support/postgres/pglite.ts).
+ * Vector search on PostgreSQL with pgvector: an HNSW index and a table for each model, half
+ * precision for many dimensions, and signatures for too many. Runs a real PostgreSQL with the real
+ * extension in this process (support/postgres/pglite.ts).
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { toUnit } from "../../src/search/embedding/embedder.ts";
@@ -28,7 +28,7 @@ const RECORDS = 300;
 const DIMENSIONS = 24;
 const NOW = 1_770_000_000_000;
 
-describe("vectors with pgvector", () => {
+describe("vector search with pgvector", () => {
   let server: InProcess;
   let searcher = new Searcher();
   let random = randomFrom(20);
@@ -81,7 +81,7 @@ describe("vectors with pgvector", () => {
     return { compared: answer.vectors, found: answer.hits.map(({ row }) => row.seq) };
   }
 
-  /** Without any index. */
+  /** Returns the nearest records, computed without an index. */
   function exactly(vector: Float32Array, limit = 10): number[] {
     const likeness = (other: Float32Array): number =>
       other.reduce((sum, value, d) => sum + value * (vector[d] ?? 0), 0);
@@ -103,7 +103,7 @@ describe("vectors with pgvector", () => {
     return rows.map(([name]) => name as string).sort();
   };
 
-  it("without the extension, signatures are compared, and that is said [MEM-8]", async () => {
+  it("compares signatures without the extension, and reports it [MEM-8]", async () => {
     await withoutExtension();
     const before = await tables();
     await put("plain", vectors);
@@ -114,7 +114,7 @@ describe("vectors with pgvector", () => {
     expect(await tables()).toEqual(before);
   });
 
-  it("with it, the nearest are found by an HNSW index, and that is said [MEM-8]", async () => {
+  it("uses an HNSW index with the extension, and reports it [MEM-8]", async () => {
     await withExtension();
     const before = await tables();
     await put("indexed", vectors.slice(0, 200));
@@ -133,12 +133,12 @@ describe("vectors with pgvector", () => {
       const { compared, found } = await nearestTo("indexed", asked);
       expect(compared).toBe("hnsw");
       const missed = exactly(asked).filter((seq) => !found.includes(seq));
-      // A byte for each number may turn the order of the last ones round.
+      // Storing a byte for each number may change the order of the last hits.
       expect(missed.length).toBeLessThanOrEqual(1);
     }
   });
 
-  it("a model that was begun without it stays as it is, and that is said [MEM-8]", async () => {
+  it("reports that pgvector was not installed when a model was added [MEM-8]", async () => {
     await withoutExtension();
     await put("begun before", vectors);
     await withExtension();
@@ -147,7 +147,7 @@ describe("vectors with pgvector", () => {
     );
   });
 
-  it("what a model says again of a record replaces what it said before [MEM-8]", async () => {
+  it("replaces the vector of a record when it is written again [MEM-8]", async () => {
     await withExtension();
     await put("said again", vectors);
     const turned = (vectors[6] as Float32Array).map((value) => -value);
@@ -158,7 +158,7 @@ describe("vectors with pgvector", () => {
     expect((await nearestTo("said again", vectors[6] as Float32Array)).found[0]).toBe(7);
   });
 
-  it("the vector of a redacted record is gone from every table [MEM-18]", async () => {
+  it("deletes the vector of a redacted record from every table [MEM-18]", async () => {
     await withoutExtension();
     await put("redacted plain", vectors);
     await withExtension();
@@ -188,7 +188,7 @@ describe("vectors with pgvector", () => {
       how: "hnsw",
     },
     { dimensions: 4_001, says: /at most 4000 dimensions, and this model has 4001/, how: "exact" },
-  ])("$dimensions dimensions go another way, and that is said [MEM-8]", async (of) => {
+  ])("uses another method for $dimensions dimensions, and reports why [MEM-8]", async (of) => {
     await withExtension();
     const { dimensions, says, how } = of;
     const model = `of ${dimensions}`;
@@ -200,13 +200,13 @@ describe("vectors with pgvector", () => {
     expect(found[0]).toBe(5);
   });
 
-  it("a vector of nothing is near to nothing, and does no harm [MEM-8]", async () => {
+  it("does not return a record with a zero vector [MEM-8]", async () => {
     await withExtension();
     await put("empty", [new Float32Array(DIMENSIONS), vectors[1] as Float32Array]);
     expect((await nearestTo("empty", vectors[1] as Float32Array)).found).toEqual([2]);
   });
 
-  it("a model that is dropped takes its table with it [MEM-8]", async () => {
+  it("drops the table of a model with the model [MEM-8]", async () => {
     await withExtension();
     const before = await tables();
     await put("dropped", vectors);
@@ -220,7 +220,7 @@ describe("vectors with pgvector", () => {
     expect(slice.records).toHaveLength(5);
   });
 
-  it("when the extension is taken away, signatures take over [MEM-8]", async () => {
+  it("compares signatures after the extension is dropped [MEM-8]", async () => {
     await withExtension();
     await put("taken away", vectors);
     expect((await nearestTo("taken away", vectors[6] as Float32Array)).compared).toBe("hnsw");
@@ -232,7 +232,10 @@ describe("vectors with pgvector", () => {
   });
 });
 
-/** As rows: the functions that write are the store's, and need its connections. */
+/**
+ * Inserts the records as rows: the functions that write belong to the store and need its
+ * connections.
+ */
 async function remember({ ask }: InProcess): Promise<void> {
   await ask("insert into $schema.workspaces (name, position) values ($1, $2)", [
     ...[WORKSPACE, RECORDS],

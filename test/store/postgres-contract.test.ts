@@ -1,4 +1,4 @@
-/** The contract suite on a real PostgreSQL, each test in a schema of its own. */
+/** Runs the store contract suite on a real PostgreSQL server, each test in a schema of its own. */
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { storeContract } from "../../store-contract/index.ts";

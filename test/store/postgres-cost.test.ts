@@ -1,7 +1,7 @@
 /**
- * What an operation costs on PostgreSQL, in rows it touches, and that the cost does not grow with
- * what was stored before: the server's own counters, after the same operation on a young store and
- * on one with a history. Whatever plan the server has chosen, it is counted.
+ * The cost of operations on PostgreSQL, in rows read, which must not grow with the stored data.
+ * Compares the server's own counters after the same operation on a new store and on one with a
+ * history, whatever plan the server has chosen.
  */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -14,13 +14,13 @@ import { Scene } from "../../store-contract/suite/scene.ts";
 import { postgresUrl, testSchema } from "../support/postgres/schema.ts";
 import { until } from "../support/until.ts";
 
-/** Five times the slack: a cost of one row for each would show. */
+/** Five times `SLACK`: a cost of one row per handoff would show. */
 const HISTORY = 1_000;
-/** Records with a relation each, which are quick to write: in a small table an index is not worth its while. */
+/** Records with a relation each, which are quick to write: a small table does not need an index. */
 const RELATED = 5_000;
 /**
- * A young store has fewer than ten memories to show, no dead entries to step over, and no list yet for
- * most of the words that are indexed afterwards: some thirty of each record.
+ * A new store has fewer than ten memories to return, no dead entries to skip, and no list yet for
+ * most of the words that are indexed later: about thirty for each record.
  */
 const SLACK = 200;
 
@@ -40,8 +40,8 @@ async function cast(): Promise<Cast> {
 }
 
 /**
- * Rows read from tables and entries read from indexes so far. A session's counts are complete once it is
- * gone from the server, which is some time after its client has closed it.
+ * Returns the rows read from tables and the entries read from indexes so far. The counts of a
+ * session are complete when the server has ended it, some time after its client has closed it.
  */
 async function touched({ schema: name, query } = schema): Promise<number> {
   const sessions = `select 1 from pg_stat_activity where application_name = '${name}'`;
@@ -55,7 +55,7 @@ async function touched({ schema: name, query } = schema): Promise<number> {
   return Number(row?.["rows"]);
 }
 
-/** Each measurement has a hub of its own, whose sessions end with it. */
+/** Measures with a hub of its own, whose sessions end with it. */
 async function rowsTouchedBy(act: (cast: Cast) => Promise<unknown>): Promise<number> {
   const before = await touched();
   const actors = await cast();
@@ -81,16 +81,16 @@ const OPERATIONS: Record<string, (cast: Cast) => Promise<unknown>> = {
       await (await offer.accept()).fail({ message: "no", class: "permanent" });
     }
   },
-  "handing off what is open already": async (cast) => {
+  "extending a waiting handoff": async (cast) => {
     await handoff(cast, "twice");
     await handoff(cast, "twice");
     await (await cast.ben.accept({ task: "twice" }))?.decline("enough");
   },
-  "looking into an empty inbox": ({ ben }) => ben.accept(),
-  "listing what waits": ({ ben }) => ben.deliveries.waiting(),
+  "accepting from an empty inbox": ({ ben }) => ben.accept(),
+  "listing waiting deliveries": ({ ben }) => ben.deliveries.waiting(),
   "listing the newest ten deliveries": ({ hub }) => hub.deliveries.list({ limit: 10 }),
-  "the newest ten memories": ({ hub }) => hub.memories.recent({ limit: 10 }),
-  "a page of events": ({ hub }) => hub.events.list({ after: 0, limit: 10 }),
+  "listing the newest ten memories": ({ hub }) => hub.memories.recent({ limit: 10 }),
+  "listing a page of events": ({ hub }) => hub.events.list({ after: 0, limit: 10 }),
 };
 
 async function makeHistory(): Promise<void> {
@@ -120,7 +120,7 @@ async function relate(ada: Agent): Promise<void> {
   }
 }
 
-/** Statements that read a whole workspace, or the whole store: that is their job. */
+/** Statements that read a whole workspace, or the whole store, by design. */
 const READS_EVERYTHING: readonly StatementName[] = [
   "countStates",
   "countEnvelopes",
@@ -177,11 +177,11 @@ const FOUND_BY: Partial<Record<StatementName, string>> = {
   events: "events_pkey",
 };
 
-describe("rows touched on PostgreSQL", () => {
+describe("rows read on PostgreSQL", () => {
   const young = new Map<string, number>();
   const old = new Map<string, number>();
 
-  // A table may be too small to bother with an index: what counts is what it will be found by.
+  // A table may be too small for an index: what counts is the index that it will use.
   const planner = new pg.Client({
     connectionString: postgresUrl(),
     options: "-c enable_seqscan=off",
@@ -214,7 +214,7 @@ describe("rows touched on PostgreSQL", () => {
     await schema[Symbol.asyncDispose]();
   });
 
-  it.each(Object.keys(OPERATIONS))("%s costs the same after a long history [OPS-10]", (name) => {
+  it.each(Object.keys(OPERATIONS))("%s costs no more after a long history [OPS-10]", (name) => {
     const before = young.get(name) ?? 0;
     expect(old.get(name)).toBeLessThanOrEqual(before + SLACK);
     expect(before).toBeGreaterThan(0);
@@ -229,7 +229,7 @@ describe("rows touched on PostgreSQL", () => {
     (name) => /^(select|with)/.test(sql[name].text) && !READS_EVERYTHING.includes(name),
   );
 
-  it.each(reading)("%s scans no history [OPS-10]", async (name) => {
+  it.each(reading)("%s does not scan a table with history [OPS-10]", async (name) => {
     expect(await planOf(name)).not.toMatch(HISTORIES);
   });
 
@@ -238,17 +238,17 @@ describe("rows touched on PostgreSQL", () => {
   });
 });
 
-describe("rows touched on PostgreSQL, for many", () => {
+describe("rows read on PostgreSQL with many agents", () => {
   const many = testSchema();
   const open = () =>
     openPostgresStore({ address: many.address, clock: scene.clock, limits: DEFAULT_LIMITS });
   const team = Array.from({ length: 1_000 }, (_, n) => `agent-${n}`);
   let scene: Scene;
 
-  /** Called while the scene's own store is closed: what that does in the background is not counted. */
+  /** Runs while the scene's own store is closed, so that its background work is not counted. */
   let whileClosed = async (): Promise<void> => {};
 
-  /** By a store of its own, whose sessions end with it. */
+  /** Measures with a store of its own, whose sessions end with it. */
   async function rowsTouchedOn(act: (store: Store) => Promise<unknown>): Promise<number> {
     let rows = 0;
     whileClosed = async () => {
@@ -278,7 +278,7 @@ describe("rows touched on PostgreSQL, for many", () => {
     await many[Symbol.asyncDispose]();
   });
 
-  it("publishing to a thousand costs no more for each than publishing to ten", async () => {
+  it("publishing to a thousand agents costs at most 1.5 times as much per agent as to ten", async () => {
     const each: number[] = [];
     for (const count of [10, 1_000]) {
       const publication = scene.publication(team.slice(0, count), { task: `to ${count}` });
@@ -291,7 +291,7 @@ describe("rows touched on PostgreSQL, for many", () => {
     expect(lots).toBeLessThanOrEqual(1.5 * few);
   });
 
-  it("claiming from two inboxes costs the same however long they are", async () => {
+  it("claiming from two inboxes costs no more when they are long", async () => {
     const claim = scene.claimOf("agent-7");
     const rows: number[] = [];
     for (const length of [1, 500]) {

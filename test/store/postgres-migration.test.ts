@@ -1,4 +1,4 @@
-/** Upgrading a PostgreSQL store, proved with a next schema step that exists in tests only. */
+/** Upgrades a PostgreSQL store with a next schema step that exists only in tests. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/base/limits.ts";
 import { openHub } from "../../src/index.ts";
@@ -21,7 +21,7 @@ interface Upgrading {
   open(steps: readonly SchemaStep[]): Promise<Store>;
 }
 
-/** A store of this version that holds work of all kinds. */
+/** Creates a store of this version with work of all kinds. */
 async function made(): Promise<Upgrading> {
   const schema = testSchema();
   const { address } = schema;
@@ -43,8 +43,8 @@ const versionsIn = async ({ schema, query }: TestSchema): Promise<unknown[]> =>
     ({ version }) => version,
   );
 
-describe("a PostgreSQL store of the version before", () => {
-  it("gets the next step when it is opened, and keeps all it holds", async () => {
+describe("a PostgreSQL store of the previous version", () => {
+  it("is upgraded when it is opened, and keeps its data", async () => {
     const { schema, scene, open } = await made();
     const { deliveries: had = [], ...before } = await workspaceRows(schema, scene.workspace);
     const store = await open(NEXT_POSTGRES);
@@ -60,7 +60,7 @@ describe("a PostgreSQL store of the version before", () => {
     expect(labels).toEqual([{ name: "again" }]);
   });
 
-  it("is worked on after the upgrade: leases, settlements, entries and handoffs", async () => {
+  it("handles leases, settlements, entries and handoffs after the upgrade", async () => {
     const { scene, deliveries, open } = await made();
     const { workspace } = scene;
     const store = await open(NEXT_POSTGRES);
@@ -82,19 +82,19 @@ describe("a PostgreSQL store of the version before", () => {
     await store.close();
   });
 
-  it("gets each step once when several processes open it at the same moment", async () => {
+  it("applies each step once when several processes open it at the same moment", async () => {
     const { schema } = await made();
     await race(schema.address, 4);
     expect(await versionsIn(schema)).toEqual([1, 2]);
   });
 
-  it("gets all steps when it is new, also in several processes at the same moment", async () => {
+  it("applies all steps when several processes create it at the same moment", async () => {
     await using schema = testSchema();
     await race(schema.address, 4);
     expect(await versionsIn(schema)).toEqual([1, 2]);
   });
 
-  it("stays as it was when a step fails", async () => {
+  it("stays unchanged when a step fails", async () => {
     const { schema, scene, open } = await made();
     const before = await workspaceRows(schema, scene.workspace);
     await expect(open(FAILING_POSTGRES)).rejects.toThrow("no_such_table");
@@ -103,7 +103,7 @@ describe("a PostgreSQL store of the version before", () => {
     expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
   });
 
-  it("is refused by the version before once it was upgraded", async () => {
+  it("is refused by the previous version after the upgrade", async () => {
     const { schema, open } = await made();
     await (await open(NEXT_POSTGRES)).close();
     const error = await refused(() => openHub(schema.address), { code: "store_too_new" });
@@ -112,7 +112,7 @@ describe("a PostgreSQL store of the version before", () => {
   });
 });
 
-/** Waiting, held, retried, completed, declined, dead and replaced. */
+/** Creates deliveries that are waiting, held, retried, completed, declined, dead and superseded. */
 async function workOfAllKinds(scene: Scene): Promise<DeliveryRow[]> {
   const { delivery: replaced } = await scene.send({ task: "again" });
   await scene.send({ task: "again", extend: scene.extending({ delivery: replaced }) });

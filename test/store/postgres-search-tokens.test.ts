@@ -1,4 +1,4 @@
-/** Lists of positions as the index on PostgreSQL keeps them. */
+/** Lists of positions as the search index on PostgreSQL stores them. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { packPositions, unpackInto } from "../../src/store/postgres/search/search-tokens.ts";
@@ -7,7 +7,7 @@ import { runs } from "../support/runs.ts";
 
 const LAST = 2 ** 40 - 1;
 
-it("positions come back newest first: those below a bound, as many as asked for [MEM-8]", () => {
+it("returns packed positions newest first, below a bound and up to a limit [MEM-8]", () => {
   const positions = fc
     .uniqueArray(fc.integer({ min: 1, max: LAST }), { maxLength: 300 })
     .map((list) => list.sort((a, b) => a - b));

@@ -1,4 +1,6 @@
-/** What was redacted is gone from the bytes of every file of a SQLite store, not only from its answers. */
+/**
+ * Redacted text is gone from the bytes of every file of a SQLite store, not only from its answers.
+ */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -22,14 +24,14 @@ async function opened(): Promise<Opened> {
   return { hub, ada: await hub.agent("ada", {}), file };
 }
 
-/** The files that have the text in their bytes, as they are now. */
+/** Returns the files whose bytes contain the text now. */
 function holding(file: string, text: string): string[] {
   const folder = dirname(file);
   const files = readdirSync(folder, { recursive: true }).map(String);
   return files.filter((name) => bytesOf(join(folder, name)).includes(text));
 }
 
-/** Of a folder none, and of a journal that went while we looked. */
+/** Returns no bytes for a folder, or for a journal that was deleted meanwhile. */
 function bytesOf(path: string): Buffer {
   try {
     return statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0);
@@ -40,7 +42,7 @@ function bytesOf(path: string): Buffer {
 }
 
 describe("the files of a store after a redaction", () => {
-  it("have no byte of it: file, log and index, while the hub is open [MEM-18]", async () => {
+  it("do not contain the text while the hub is open: main file, log and index [MEM-18]", async () => {
     const { hub, ada, file } = await opened();
     await ada.remember({ content: `short ${SECRET}`, tags: [SECRET] });
     await ada.handoff({ to: "ada", task: "t", intent: `handed ${SECRET}`, state: SECRET });
@@ -53,7 +55,7 @@ describe("the files of a store after a redaction", () => {
     expect(holding(file, SECRET)).toEqual([]);
   });
 
-  it("have none of it that stood in overflow pages [MEM-18]", async () => {
+  it("do not contain text that was in overflow pages [MEM-18]", async () => {
     const { hub, ada, file } = await opened();
     const long = Array.from({ length: 2_000 }, (_, n) => `${SECRET} ${n}`).join("\n");
     const memories = await ada.remember([
@@ -67,11 +69,11 @@ describe("the files of a store after a redaction", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("have none of its words in the index, which is made anew [MEM-18]", async () => {
+  it("do not contain its words in the index, which is rebuilt [MEM-18]", async () => {
     const { hub, ada, file } = await opened();
     const word = "xqverysecretword";
     const memory = await ada.remember({ content: `${word} alone`, task: "t" });
-    // The second batch makes it worth indexing: all that is there by then.
+    // With the second batch there is enough to index: everything that is stored by then.
     for (let n = 0; n < 2; n++) {
       await ada.remember(Array.from({ length: 400 }, (_, i) => ({ content: `${word} ${i}` })));
     }
@@ -86,7 +88,7 @@ describe("the files of a store after a redaction", () => {
     ]);
   });
 
-  it("have none of it that was erased by its id, one after the other [MEM-18]", async () => {
+  it("do not contain texts that were redacted by id, one after the other [MEM-18]", async () => {
     const { hub, ada, file } = await opened();
     const inputs = Array.from({ length: 10 }, (_, n) => ({ content: `${SECRET} ${n}` }));
     const memories = await ada.remember(inputs);
@@ -97,7 +99,7 @@ describe("the files of a store after a redaction", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("have none of it in the pages of a large file as soon as the write is there [MEM-18]", async () => {
+  it("do not contain the text in the main file if the process dies before cleaning up [MEM-18]", async () => {
     const { hub, ada, file } = await opened();
     await ada.remember(Array.from({ length: 900 }, (_, n) => ({ content: `filler ${n}` })));
     await ada.remember(Array.from({ length: 40 }, (_, n) => ({ content: `${SECRET} ${n}` })));
@@ -108,11 +110,11 @@ describe("the files of a store after a redaction", () => {
     expect(holding(file, SECRET), "the log went with the last who closed").not.toContain("hub.db");
   });
 
-  it("have none of it that stood in space that was freed before [MEM-18]", async () => {
+  it("do not contain text that was in space freed before [MEM-18]", async () => {
     const { hub, ada, file } = await opened();
     for (const name of ["b", "c", "d"]) await hub.agent(name, { description: `${name} ${SECRET}` });
     for (let n = 0; n < 30; n++) await ada.effects.run(`effect-${n}`, () => `${SECRET} ${n}`);
-    // As an earlier version, or another program, may have left it: freed, and not overwritten.
+    // Freed but not overwritten, as an earlier version or another program may leave it.
     const db = breakIn(`sqlite:${file}`);
     db.exec("pragma secure_delete = off; create table gone (x text)");
     db.exec(
@@ -129,7 +131,7 @@ describe("the files of a store after a redaction", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("have none of it when the process was killed before it could tidy up, after the next look [MEM-18]", async () => {
+  it("do not contain the text after a killed redaction is repeated [MEM-18]", async () => {
     const { hub, ada, file } = await opened();
     const word = "xqverysecretword";
     await ada.remember(Array.from({ length: 600 }, (_, i) => ({ content: `${word} ${i}` })));
@@ -141,7 +143,7 @@ describe("the files of a store after a redaction", () => {
     );
     await store.close();
     expect(holding(file, word).join()).toContain(".index");
-    expect((await ada.memories.recent({ limit: 1 })).items).toHaveLength(1); // Another process meets the old index.
+    expect((await ada.memories.recent({ limit: 1 })).items).toHaveLength(1); // Finds the old index.
     await filled(hub);
     expect(holding(file, word).filter((name) => name.includes("index"))).toEqual([]);
     await ada.memories.redact({ text: word }, WHY);
@@ -149,7 +151,7 @@ describe("the files of a store after a redaction", () => {
   });
 });
 
-/** A hub whose process ends right after the bodies were taken away. */
+/** Opens a hub whose process dies right after the bodies were erased. */
 async function openDying(file: string, error: Error): Promise<Hub> {
   const { openSqliteStore } = await import("../../src/store/sqlite/open.ts");
   const { systemClock } = await import("../../src/base/clock.ts");
@@ -159,7 +161,7 @@ async function openDying(file: string, error: Error): Promise<Hub> {
   return new LocalHub(store);
 }
 
-/** When the index has everything. */
+/** Waits until the index has every record. */
 async function filled(hub: Hub): Promise<void> {
   await until("the index has every record", async () => {
     const { records, indexed } = await hub.index.state();

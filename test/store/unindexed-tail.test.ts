@@ -6,7 +6,7 @@ import { UnindexedTail } from "../../src/store/unindexed-tail.ts";
 
 const KNOWN = spaceKey(1, "known");
 
-/** A store's records, with what each says. */
+/** Returns the records of a store with the given contents. */
 function rows(said: readonly string[]): IndexableRow[] {
   return said.map((content, n) => ({
     ...{ id: `mem-${n + 1}`, branch: "main", seq: n + 1, storedAt: 0, signature: "", link: "" },
@@ -33,14 +33,14 @@ function follow(
   return read;
 }
 
-/** Positions of those that say it, whatever it weighs in them. */
+/** Returns the positions of records that contain the term, with any weight. */
 const having = (tail: UnindexedTail, term: string): number[] =>
   CLASS_WEIGHTS.flatMap(
     (_, n) => tail.space(KNOWN)?.posting({ token: `${n}${term}`, before: 100, limit: 100 }) ?? [],
   );
 
-describe("the tail beyond an index", () => {
-  it("holds what comes after the watermark, and reads nothing twice [MEM-7]", () => {
+describe("the unindexed tail", () => {
+  it("contains the records after the watermark, and reads none twice [MEM-7]", () => {
     const tail = new UnindexedTail();
     const all = rows(["anchor", "anchor", "anchor"]);
     expect(follow(tail, all, 1)).toBe(2);
@@ -50,7 +50,7 @@ describe("the tail beyond an index", () => {
     expect(having(tail, "anchor")).toEqual([4, 3, 2]);
   });
 
-  it("lets go of what the index has by now [MEM-7]", () => {
+  it("drops records that the index has by now [MEM-7]", () => {
     const tail = new UnindexedTail();
     const all = rows(["anchor", "anchor", "anchor"]);
     follow(tail, all, 0);
@@ -59,7 +59,7 @@ describe("the tail beyond an index", () => {
     expect(tail.record(2)).toBeUndefined();
   });
 
-  it("is read anew when the index has less than before, or the store has [MEM-7]", () => {
+  it("is read again when the index or the store has become shorter [MEM-7]", () => {
     const tail = new UnindexedTail();
     const all = rows(["anchor", "anchor", "anchor"]);
     follow(tail, all, 2);
@@ -69,7 +69,7 @@ describe("the tail beyond an index", () => {
     expect(having(tail, "anchor")).toEqual([1]);
   });
 
-  it("is read anew after a redaction, though the index has come as far again [MEM-18]", () => {
+  it("is read again after a redaction, even if the index is at the same position [MEM-18]", () => {
     const tail = new UnindexedTail();
     follow(tail, rows(["anchor", "anchor", "secret"]), 1, 0);
     expect(having(tail, "secret")).toEqual([3]);
@@ -78,7 +78,7 @@ describe("the tail beyond an index", () => {
     expect(having(tail, "sail")).toEqual([3]);
   });
 
-  it("stays as it was for a search that is under way [MEM-7]", () => {
+  it("does not change for a search in progress [MEM-7]", () => {
     const tail = new UnindexedTail();
     const all = rows(["anchor", "anchor", "anchor"]);
     follow(tail, all, 0);

@@ -1,13 +1,13 @@
 /**
- * Wrong values for right places: every field of a good input, replaced by things of another type,
- * and every text in it, broken. So that a field added later is tried as well.
+ * Invalid inputs derived from a valid one: every field with values of other types, and every text
+ * malformed. A field that is added later is covered as well.
  */
 
 type Input = Readonly<Record<string, unknown>>;
 
 export interface BadInput {
   readonly title: string;
-  /** The place the refusal has to name. */
+  /** The path that the error must name. */
   readonly path: string;
   readonly input: Input;
 }
@@ -26,7 +26,7 @@ const WRONG: readonly (readonly [string, unknown])[] = [
   ["NaN", Number.NaN],
 ];
 
-/** Each field of `good` with values of every type but its own. */
+/** Returns `good` with each field replaced by values of every type but its own. */
 export function wrongTypes(
   good: Input,
   ownType: Readonly<Record<string, string[]>> = {},
@@ -60,7 +60,7 @@ const BROKEN: readonly (readonly [string, string])[] = [
   ["half a surrogate pair", "\ud83d"],
 ];
 
-/** Each text anywhere in `good` with a NUL, and with half of a surrogate pair, in it. */
+/** Returns `good` with a NUL, and with half a surrogate pair, in each of its texts. */
 export function brokenTexts(good: Input): BadInput[] {
   return textsIn(good, []).flatMap((path) =>
     BROKEN.map(([name, broken]) => ({
@@ -97,7 +97,10 @@ function formatted(path: Path): string {
   }, "");
 }
 
-/** Values JSON cannot carry, or readers would take differently; each by the rule it breaks. */
+/**
+ * Returns values that JSON cannot represent or that readers could interpret differently, each with
+ * the rule it violates.
+ */
 export function unjsonable(): readonly (readonly [string, unknown, string])[] {
   const circular: Record<string, unknown> = {};
   circular["self"] = { again: circular };

@@ -1,4 +1,4 @@
-/** What a call threw; undefined when it did not. */
+/** Returns what a call throws, or undefined. */
 export function caught(run: () => unknown): unknown {
   try {
     run();

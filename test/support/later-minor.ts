@@ -1,12 +1,13 @@
 /**
- * Senders of a later minor version, which exists in tests only: their envelopes have fields that this
- * Baton does not know, of their own and inside of known ones. And envelopes as they are stored.
+ * Senders of a later minor version, which exists in tests only: their envelopes have fields that
+ * this Baton does not know, at the top level and inside known ones. Also reads envelopes as they
+ * are stored.
  */
 
 import { type EnvelopeForm, EnvelopeVersions } from "../../src/envelope/versions.ts";
 import type { Envelope, Hub } from "../../src/index.ts";
 
-/** What version 1.7 says besides. */
+/** The fields that version 1.7 adds. */
 export const LATER = {
   aside: { branch: "nowhere", expects: [], receipt: true },
   tone: "calm",
@@ -36,7 +37,7 @@ class LaterMinor extends EnvelopeVersions {
 
 export const LATER_MINOR = new LaterMinor();
 
-/** Every envelope of a workspace as it is stored, first to last. */
+/** Returns every envelope of a workspace as stored, oldest first. */
 export async function storedEnvelopes(
   hub: Hub,
 ): Promise<readonly { readonly id: string; readonly task: string; readonly text: string }[]> {

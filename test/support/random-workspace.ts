@@ -1,7 +1,7 @@
 /**
- * A workspace with a bit of everything, as chance has it: keyed and unkeyed agents, private and
- * public records, relations, branches, traces (some of them pruned), redactions, handoffs that wait, are held, failed, were
- * answered or given up, and entries. The same seed makes the same calls.
+ * A random workspace with records of every kind: agents with and without keys, private and public
+ * memories, relations, branches, traces (some of them pruned), redactions, handoffs that are
+ * waiting, held, failed, answered or given up, and entries. The same seed makes the same calls.
  */
 import { type Agent, generateKey, type Hub, type Memory, type Work } from "../../src/index.ts";
 import type { Random } from "./random.ts";
@@ -28,7 +28,7 @@ interface Cast {
 export async function fillWorkspace(hub: Hub, random: Random, steps: number): Promise<void> {
   const agents: Agent[] = [];
   for (const name of NAMES) {
-    const signs = random.chance(0.5) && !hub.store.startsWith("http"); // Keys are not sent.
+    const signs = random.chance(0.5) && !hub.store.startsWith("http"); // Keys cannot be sent.
     const key = signs ? { key: generateKey() } : {};
     const role = name === "ada" ? "coder" : random.pick(["coder", "tester"]);
     agents.push(await hub.agent(name, { role, owner: "pat", aliases: [`${name}-bot`], ...key }));

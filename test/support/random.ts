@@ -1,12 +1,12 @@
 /**
- * Randomness that a printed seed replays. `BATON_SEED` sets it from outside; without one each run
- * takes a new seed, so that many runs see many orders.
+ * Random numbers from a seed that can be replayed. `BATON_SEED` sets the seed; without it, each run
+ * takes a new one, so that many runs test many orders.
  */
 
 export interface Random {
-  /** From 0 (included) to 1 (excluded). */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   next(): number;
-  /** A whole number from 0 up to, without, `below`. */
+  /** Returns an integer from 0 (included) to `below` (excluded). */
   below(below: number): number;
   pick<Item>(items: readonly [Item, ...Item[]]): Item;
   chance(probability: number): boolean;
@@ -18,7 +18,7 @@ export function chosenSeed(given = process.env["BATON_SEED"]): number {
   throw new Error(`a seed is a whole number, not "${given}"`);
 }
 
-/** Mulberry32: 32 bits of state are plenty for choosing what a test does next. */
+/** Mulberry32: 32 bits of state are enough to choose what a test does next. */
 export function randomFrom(seed: number): Random {
   let state = seed >>> 0;
   const next = (): number => {

@@ -1,16 +1,16 @@
-/** Asserts that something was refused the way we promise: a code, a place, and what to do about it. */
+/** Asserts that a call is refused as promised: with a code, a path and a hint. */
 import { expect } from "vitest";
 import { BatonError, type ErrorCode } from "../../src/index.ts";
 
 export interface ExpectedRefusal {
   readonly code: ErrorCode;
-  /** The exact place, or a pattern for it. */
+  /** The exact path, or a pattern for it. */
   readonly path?: string | RegExp;
   readonly hint?: string | RegExp;
   readonly rule?: string;
 }
 
-/** Runs what must be refused, and returns the error for a closer look. */
+/** Runs a call that must be refused, and returns the error for further checks. */
 export async function refused(act: () => unknown, expected: ExpectedRefusal): Promise<BatonError> {
   const error = await thrownBy(act);
   if (!(error instanceof BatonError)) {

@@ -1,12 +1,12 @@
 /**
- * A store that holds one of everything: signed and unsigned agents, aliases, relations with
- * validity, pins, envelopes with every field, deliveries in every state that can be reached, and a
- * second workspace in the same file. For tests that look at what is stored.
+ * A store with records of every kind: agents with and without keys, aliases, relations with
+ * validity, pins, envelopes with every field, deliveries in every reachable state, and a second
+ * workspace in the same file. For tests that check what is stored.
  */
 import { type Agent, type Clock, generateKey, type Hub, openHub } from "../../src/index.ts";
 import { untilSettled } from "./until-settled.ts";
 
-/** Time that stands still unless it is told to go on. */
+/** A clock that stands still unless it is advanced. */
 export class SteppedClock implements Clock {
   #now = 1_800_000_000_000;
   now(): number {
@@ -23,10 +23,10 @@ export interface RichStore {
   readonly clock: SteppedClock;
 }
 
-/** Both hubs are left open, on the same file. */
+/** Opens both hubs on the same file and leaves them open. */
 export async function openRichStore(file: string): Promise<RichStore> {
   const clock = new SteppedClock();
-  // Every call to the clock is a new millisecond, unless a test wants otherwise.
+  // Every call of the clock is a new millisecond.
   const ticking: Clock = {
     now: () => {
       clock.advance(1);
@@ -51,7 +51,7 @@ export async function openRichStore(file: string): Promise<RichStore> {
 
 interface Team {
   readonly planner: Agent;
-  /** Has a key from the beginning. */
+  /** Has had a key from the start. */
   readonly coder: Agent;
   readonly reviewer: Agent;
   /** Got a key later: its first records are unsigned, the others signed. */
@@ -119,8 +119,8 @@ async function rememberAllKinds({ planner, coder, tester }: Team): Promise<void>
 }
 
 /**
- * Leaves deliveries ready, scheduled, claimed, accepted, completed, declined, dead, superseded, and
- * some that wait for their turn.
+ * Leaves deliveries that are ready, scheduled, claimed, accepted, completed, declined, dead,
+ * superseded, and some that wait behind others.
  */
 async function handOverAllKinds(team: Team): Promise<void> {
   const { planner, coder, reviewer, tester } = team;

@@ -1,4 +1,4 @@
-/** Runs one of the project's programs as a process of its own, and returns all it said. */
+/** Runs one of the project's programs as a process, and returns its exit code and output. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, resolve } from "node:path";
@@ -13,13 +13,13 @@ export interface Run {
 }
 
 export interface RunOptions {
-  /** For Node itself, before the script. */
+  /** Arguments for Node itself, before the script. */
   readonly node?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
 
-/** `script` is an absolute path, or one from the project's root. */
+/** Runs `script`, an absolute path or one relative to the project's root. */
 export async function runScript(
   script: string,
   args: readonly string[],
@@ -40,7 +40,7 @@ export async function runScript(
   return { code, ...said };
 }
 
-/** Without what the test runner, or whoever runs it, has set for itself. */
+/** Returns the environment without variables that the test runner or the user has set. */
 function bareEnvironment(): NodeJS.ProcessEnv {
   const {
     BATON_STORE: _,

@@ -1,4 +1,7 @@
-/** How many random runs a test makes: a number that fits every run, times what `npm run test:long` asks for. */
+/**
+ * The number of random runs of a test: a number that suits every run, times the factor of `npm run
+ * test:long`.
+ */
 
 const FACTOR = "BATON_RUNS_FACTOR";
 

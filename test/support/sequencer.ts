@@ -1,6 +1,7 @@
 /**
- * The order of test files: the longest first, so that no worker is left with one at the end. Vitest goes by
- * size, and the contract's files are small: their tests are in store-contract/. `--sequence.shuffle` still shuffles.
+ * The order of test files: the longest first, so that no worker is left with one at the end. Vitest
+ * sorts by size, and the contract's files are small: their tests are in store-contract/.
+ * `--sequence.shuffle` still shuffles.
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 import { randomFrom } from "./random.ts";

@@ -1,6 +1,6 @@
 /**
- * Before each test file, also of those that share a process. Random tests that do not choose a seed take the
- * run's; behaviour tests leave out what is not asked of a hub over HTTP.
+ * Setup of each test file, also of those that share a process. Random tests without a seed of their
+ * own use the run's seed; behaviour tests skip what does not run over HTTP.
  */
 import fc from "fast-check";
 import { beforeEach } from "vitest";

@@ -1,4 +1,4 @@
-/** Everything a SQLite store holds, read past Baton, to compare before and after. */
+/** Reads every row of a SQLite store without Baton, to compare before and after. */
 import { DatabaseSync } from "node:sqlite";
 
 export type StoreRow = Readonly<Record<string, string | number | null>>;

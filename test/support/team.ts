@@ -1,4 +1,4 @@
-/** A small team on a SQLite file, and the check that a refusal left nothing behind. */
+/** A small team on a SQLite file, and the check that a refused call stored nothing. */
 import { expect, onTestFinished } from "vitest";
 import { type Agent, type Hub, type HubOptions, openHub } from "../../src/index.ts";
 import { type ExpectedRefusal, refused } from "./refusal.ts";
@@ -12,7 +12,7 @@ export interface Team {
   readonly coder: Agent;
 }
 
-/** Gone when the test is over. */
+/** Opens a team that is removed when the test ends. */
 export async function openTeam(options: HubOptions = {}): Promise<Team> {
   const folder = temporaryFolder();
   const file = folder.file("hub.db");
@@ -26,7 +26,7 @@ export async function openTeam(options: HubOptions = {}): Promise<Team> {
   return { file, hub, planner, coder };
 }
 
-/** Refused as expected, and the file holds what it held before: not a row more, less or other. */
+/** Expects a call to be refused and every row of the file to stay the same. */
 export async function refusedWithoutTrace(
   file: string,
   act: () => unknown,

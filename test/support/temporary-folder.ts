@@ -1,4 +1,4 @@
-/** Folders that vanish with the test that made them: `using folder = temporaryFolder()`. */
+/** Folders that are deleted with the test that created them: `using folder = temporaryFolder()`. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

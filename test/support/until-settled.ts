@@ -1,4 +1,4 @@
-/** Settles work; settles it again whenever its sender has extended it meanwhile. */
+/** Settles work, and again whenever its sender has extended it in the meantime. */
 import { isBatonError } from "../../src/index.ts";
 
 export async function untilSettled<Outcome>(settle: () => Promise<Outcome>): Promise<Outcome> {

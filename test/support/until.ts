@@ -1,12 +1,15 @@
-/** Waits for a condition, with a limit that only a defect reaches: a busy machine may take many seconds. */
+/**
+ * Waits for a condition, with a limit that only a defect reaches: a busy machine may take many
+ * seconds.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 
 const LIMIT_MS = 60_000;
 const POLL_MS = 5;
 
 /**
- * Returns the first value of `holds` that is neither undefined nor false. Throws when that takes over a
- * minute, naming `what` it waited for.
+ * Returns the first value of `holds` that is neither undefined nor false. Throws after a minute,
+ * naming `what` it waited for.
  */
 export async function until<T>(
   what: string,

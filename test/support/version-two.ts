@@ -1,8 +1,8 @@
 /**
- * A version 2.0 of the envelope that exists in tests only. It renames a field (`intent` is `goal`, and a
- * constraint's `rule` is its `text`), splits one (`state` is `headline` and `details`), drops one
- * (`doNotRedo`), and has one that 1.x cannot say (`audience`). What the other form has no field for
- * travels as a field it does not know.
+ * A version 2.0 of the envelope that exists in tests only. It renames fields (`intent` to `goal`,
+ * and a constraint's `rule` to `text`), splits one (`state` into `headline` and `details`), drops
+ * one (`doNotRedo`), and adds one that 1.x does not have (`audience`). A value without a field in
+ * the other form is kept there as an unknown field.
  */
 import {
   type EnvelopeForm,
@@ -12,7 +12,7 @@ import {
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** The item with a field under another name. */
+/** Returns the item with a field under another name. */
 function renamed(item: Item, from: string, to: string): Item {
   const { [from]: value, ...rest } = item;
   return value === undefined ? rest : { ...rest, [to]: value };
@@ -57,13 +57,13 @@ export const STEP: MajorVersionMigration = {
   ],
 };
 
-/** Knows both, and writes 2.0 so that 1.x can be read in it as well. */
+/** Reads both versions, and writes 2.0 in a form that 1.x can also read. */
 export const MIGRATING = new EnvelopeVersions({ steps: [STEP], writes: "2.0", alongside: ["1.0"] });
 
-/** After the migration period: knows both, and writes 2.0 only. */
+/** After the migration period: reads both versions, and writes 2.0 only. */
 export const MIGRATED = new EnvelopeVersions({ steps: [STEP], writes: "2.0" });
 
-/** Who sends like this says what only 2.0 can say. */
+/** Sends a field that only 2.0 has. */
 export const SAYS_AUDIENCE = new EnvelopeVersions({
   steps: [{ ...STEP, up: (older) => ({ audience: ["mobile"], ...up(older) }) }],
   writes: "2.0",

@@ -1,4 +1,4 @@
-/** Examples played in memory, with the kit that is made for that: no disk, no process, no waiting. */
+/** Examples played in memory with the test kit: no disk, no process, no waiting. */
 import { expect, it } from "vitest";
 import { importJune } from "../../examples/dead-letter.ts";
 import { askForReview, review } from "../../examples/fallback.ts";
@@ -7,7 +7,7 @@ import { deploy, order } from "../../examples/retry.ts";
 import { expectLine, lineText, memoryHub, play, scriptedAgent } from "../../src/testing/index.ts";
 import { runScript } from "../support/run-script.ts";
 
-it("planner → executor → critic: through all hands, with the rule, nothing done again [OPS-11]", async () => {
+it("planner → executor → critic: reaches every agent with its constraint, and repeats nothing [OPS-11]", async () => {
   await using kit = memoryHub();
   const said: string[] = [];
   await refactorAuth(kit.hub, (text) => said.push(text));
@@ -23,7 +23,7 @@ it("planner → executor → critic: through all hands, with the rule, nothing d
   expect(said[0]).toContain("must: Do not modify test fixtures");
 });
 
-it("retry: the deployer's own code, tried three times over backoffs that nobody waits for [OPS-11]", async () => {
+it("retry: runs the deployer's code three times over backoffs without waiting [OPS-11]", async () => {
   const played = async () => {
     await using kit = memoryHub({ seed: 3 });
     const { hub, clock } = kit;
@@ -39,7 +39,7 @@ it("retry: the deployer's own code, tried three times over backoffs that nobody 
   expect(await played()).toEqual(first);
 });
 
-it("fallback: who sleeps loses it to the next in line, which reviews it [OPS-11]", async () => {
+it("fallback: a receiver that does not accept is replaced by the fallback [OPS-11]", async () => {
   await using kit = memoryHub();
   const { hub, clock } = kit;
   const agents = [
@@ -53,7 +53,7 @@ it("fallback: who sleeps loses it to the next in line, which reviews it [OPS-11]
   line.ended("completed").nothingLost();
 });
 
-it("dead letter: parked once, mended, and completed by the second try [OPS-11]", async () => {
+it("dead letter: given up once, fixed, and completed by the second attempt [OPS-11]", async () => {
   await using kit = memoryHub();
   const said: string[] = [];
   await importJune(kit.hub, (text) => said.push(text));
@@ -62,7 +62,7 @@ it("dead letter: parked once, mended, and completed by the second try [OPS-11]",
   expect(said).toContain("import-june is dead: There is no juen.csv");
 });
 
-it("testing a pipeline: runs with Node's own test runner alone [OPS-11]", async () => {
+it("testing a pipeline: runs with the test runner of Node alone [OPS-11]", async () => {
   const { code, stdout, stderr } = await runScript("scripts/example.ts", ["testing-a-pipeline"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/pass 2\n/);

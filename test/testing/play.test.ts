@@ -1,4 +1,4 @@
-/** Scripted agents, played on a hub in memory: what each step does, and that time costs nothing. */
+/** Scripted agents, played on a hub in memory: what each step does, without waiting. */
 import { AssertionError } from "node:assert";
 import { expect, it, onTestFinished } from "vitest";
 import { type Agent, type Hub, isBatonError, type Work } from "../../src/index.ts";
@@ -50,7 +50,7 @@ async function scene(options: MemoryHubOptions = {}): Promise<Scene> {
 
 const TASK = { task: "auth", intent: "Refactor auth" };
 
-it("a line is played to its end: notes, handing on, completing [OPS-11]", async () => {
+it("play runs a line to its end: notes, handing on, completing [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const critic = await cast("critic", [completes("Approved.")]);
   const coder = await cast("coder", [notes("47 of 47 tests pass"), handsOver({ to: "critic" })]);
@@ -64,7 +64,7 @@ it("a line is played to its end: notes, handing on, completing [OPS-11]", async 
   ]);
 });
 
-it("the clock goes over backoffs, and the script goes on with the next try [OPS-11]", async () => {
+it("play skips backoffs, and the script continues with the next attempt [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const coder = await cast("coder", [fails("503"), fails({ message: "503" }), completes("Live.")]);
   const policy = { attempts: 3, backoff: { firstMs: 3_600_000, longestMs: 86_400_000 } };
@@ -75,7 +75,7 @@ it("the clock goes over backoffs, and the script goes on with the next try [OPS-
   (await expectLine(hub, "auth")).attempts(3).ended("completed");
 });
 
-it("who dies loses the work when its lease runs out, to another session of its own [OPS-11]", async () => {
+it("an agent that crashes loses its work at the end of the lease, to its next session [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const coder = await cast("coder", [notes("half of it"), crashes(), completes("all of it")]);
   await planner.handoff({ ...TASK, to: "coder" });
@@ -89,7 +89,7 @@ it("who dies loses the work when its lease runs out, to another session of its o
   expect(end?.envelope.history).toMatchObject([{ did: "half of it" }]);
 });
 
-it("who is slow for longer than its lease is refused, and lets go [OPS-11]", async () => {
+it("an agent that stalls longer than its lease is refused, and attempts the work again [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const slowest = await cast("coder", [
     stalls(LEASE_MS + 1),
@@ -103,7 +103,7 @@ it("who is slow for longer than its lease is refused, and lets go [OPS-11]", asy
   expect(line.ends).toMatchObject([{ result: { summary: "again" } }]);
 });
 
-it("who is slow within its lease, or busy for longer, keeps the work, and others go on meanwhile [OPS-11]", async () => {
+it("an agent that stalls within its lease, or works for longer, keeps the work [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const coder = await cast("coder", [
     stalls(LEASE_MS - 1),
@@ -124,7 +124,7 @@ it("who is slow within its lease, or busy for longer, keeps the work, and others
   expect(other?.delivery.settledAt).toBe(other?.delivery.sentAt);
 });
 
-it("declining, giving back and asking end a piece of work; whoever is asked answers [OPS-11]", async () => {
+it("declining, releasing and asking end an attempt, and the asked agent answers [OPS-11]", async () => {
   const { hub, clock, cast } = await scene();
   const planner = await cast("lead", [answers("Yes, until Monday.")]);
   const coder = await cast("coder", [
@@ -147,7 +147,7 @@ it("declining, giving back and asking end a piece of work; whoever is asked answ
   });
 });
 
-it("an agent that takes nothing loses it to the next in line [OPS-11]", async () => {
+it("an agent that accepts nothing loses the handoff to the fallback [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const asleep = await cast("reviewer", []);
   const backup = await cast("backup", [completes("Approved.")]);
@@ -162,7 +162,7 @@ it("an agent that takes nothing loses it to the next in line [OPS-11]", async ()
     .ended("completed");
 });
 
-it("a deadline passes, and reminders are not waited for [OPS-11]", async () => {
+it("play advances to a deadline, but does not wait for reminders [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const asleep = await cast("reviewer", []);
   const policy = { remindMs: 60_000 };
@@ -179,13 +179,13 @@ it("a deadline passes, and reminders are not waited for [OPS-11]", async () => {
   (await expectLine(hub, "soon")).ended("expired");
 });
 
-it("a function is asked at each offer, and own code is a step like any other [OPS-11]", async () => {
+it("a script function is called for each offer, and custom code can be a step [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const handled: string[] = [];
   const handle = async (work: Work): Promise<void> => {
     await using own = work;
     handled.push(own.delivery.task);
-    if (work.delivery.attempt === 1) return; // Left unsettled, its block gives it back.
+    if (work.delivery.attempt === 1) return; // Leaving the block unsettled releases the work.
     await work.complete();
   };
   const coder = await cast("coder", ({ task }) => (task === "odd" ? [declines("odd")] : handle));
@@ -198,7 +198,7 @@ it("a function is asked at each offer, and own code is a step like any other [OP
   (await expectLine(hub, "odd")).attempts(1).ended("declined");
 });
 
-it("told of an addition when settling, a step settles again; cancelled, it lets go [OPS-11]", async () => {
+it("a step settles again after an extension, and stops after a cancellation [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const coder = await cast("coder", [
     () => planner.handoff({ ...TASK, to: "coder", next: ["Also rate-limit"] }),
@@ -216,7 +216,7 @@ it("told of an addition when settling, a step settles again; cancelled, it lets 
   (await expectLine(hub, "last")).ended("completed");
 });
 
-it("a scripted agent gives the receipt that is asked for [OPS-11]", async () => {
+it("a scripted agent gives the required receipt [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const coder = await cast("coder", [completes()]);
   const constraints = [
@@ -228,7 +228,7 @@ it("a scripted agent gives the receipt that is asked for [OPS-11]", async () => 
   (await expectLine(hub, "auth")).ended("completed");
 });
 
-it("a script that stops in the middle of its work is told so [OPS-11]", async () => {
+it("play fails when a script ends before its work is settled [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const coder = await cast("coder", [notes("half of it")]);
   await planner.handoff({ ...TASK, to: "coder" });
@@ -237,7 +237,7 @@ it("a script that stops in the middle of its work is told so [OPS-11]", async ()
   );
 });
 
-it("what a step throws is thrown by play, as it is [OPS-11]", async () => {
+it("play throws what a step throws [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const wrong = new AssertionError({ message: "the rule is missing" });
   const coder = await cast("coder", [
@@ -253,7 +253,7 @@ it("what a step throws is thrown by play, as it is [OPS-11]", async () => {
   expect(isBatonError(refused) && refused.code).toBe("unknown_agent");
 });
 
-it("agents that hand work to each other for ever are stopped, and said so [OPS-11]", async () => {
+it("play stops agents that hand work to each other forever, and reports it [OPS-11]", async () => {
   const { hub, clock, planner, cast } = await scene();
   const ping = await cast(
     "ping",

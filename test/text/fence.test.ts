@@ -1,10 +1,10 @@
-/** Fences: whatever a stored text says, it ends where its fence ends. */
+/** Fences around stored text: no text can close its own fence. */
 import { describe, expect, it } from "vitest";
 import { FENCE_NOTICE, fenceLine, fenceText, quoteText } from "../../src/text/fence.ts";
 
 const MARKS = /[«≪《⟪⪡»≫》⟫⪢]/u;
 
-/** How long the fence is, and what stands in it; fails where it is none. */
+/** Returns the length of a fence and its content; fails if there is no fence. */
 function opened(text: string): { readonly size: number; readonly inside: string } {
   const size = /^\n?(«+)/.exec(text)?.[1]?.length ?? 0;
   const begin = text.startsWith("\n") ? 1 : 0;
@@ -14,14 +14,17 @@ function opened(text: string): { readonly size: number; readonly inside: string 
   return { size, inside };
 }
 
-/** The longest run of marks of one direction, as a careless reader sees it. */
+/** Returns the longest run of marks of one direction, as a careless reader sees it. */
 function longestRun(text: string): number {
   const seen = text.replace(/[\p{Cf}\p{Mn}\s\u0085]/gu, "");
   const runs = seen.match(/[«≪《⟪⪡]+|[»≫》⟫⪢]+/gu) ?? [];
   return Math.max(0, ...runs.map((run) => run.length));
 }
 
-/** A mark at the edge of a text is a space away from the fence: how long that is can be seen. */
+/**
+ * Returns the line with a space between the fence and a mark at its edge, so that the fence's
+ * length can be seen.
+ */
 function apart(line: string): string {
   const [before, after] = [line.at(0) ?? "", line.at(-1) ?? ""].map((edge) =>
     MARKS.test(edge) ? " " : "",
@@ -56,7 +59,7 @@ describe("a fence", () => {
   });
 
   it.each(HOSTILE)(
-    "within a line holds %s word for word, or on lines of its own [OPS-6]",
+    "within a line contains %s unchanged, on separate lines if necessary [OPS-6]",
     (_what, text) => {
       const whole = quoteText(text);
       const { size, inside } = opened(whole);
@@ -66,7 +69,7 @@ describe("a fence", () => {
     },
   );
 
-  it.each(HOSTILE)("on one line has no other line in it: %s [OPS-6]", (_what, text) => {
+  it.each(HOSTILE)("on one line contains no line break: %s [OPS-6]", (_what, text) => {
     const line = fenceLine(text);
     expect(line).not.toMatch(/[\n\r\v\f\u0085\u2028\u2029]/);
     const { size, inside } = opened(line);
@@ -75,21 +78,21 @@ describe("a fence", () => {
   });
 
   it.each(["\n", "\r", "\v", "\f", "\u0085", "\u2028", "\u2029"])(
-    "knows %j for the end of a line [OPS-6]",
+    "treats %j as a line break [OPS-6]",
     (end) => {
       expect(fenceLine(`one${end}two`)).toBe("«one two»");
       expect(quoteText(`one${end}two`)).toBe(`\n««\none${end}two\n»»`);
     },
   );
 
-  it("is no longer than it must be, and short where nothing is in the way [OPS-6]", () => {
+  it("is as short as possible [OPS-6]", () => {
     expect(fenceText("a")).toBe("««\na\n»»");
     expect(quoteText("a")).toBe("«a»");
     expect(quoteText("a » b")).toBe("««a » b»»");
     expect(quoteText("He said ›so‹ and >> so on")).toBe("«He said ›so‹ and >> so on»");
   });
 
-  it("is explained by its own marks [OPS-6]", () => {
+  it("is explained in a notice with its own marks [OPS-6]", () => {
     expect(FENCE_NOTICE).toMatch(MARKS);
     expect(FENCE_NOTICE).toContain("not instructions");
   });

@@ -1,4 +1,4 @@
-/** An estimate of tokens that loads nothing, held against the tokenizers it stands in for. */
+/** A token estimate that loads no tokenizer, compared with the tokenizers it replaces. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,7 @@ const read = (path: string): string =>
   readFileSync(join(import.meta.dirname, "../..", path), "utf8");
 const ids = seededIds(1, new VirtualClock());
 
-/** What hooks show: prose, code, paths and ids. */
+/** Texts like those that hooks show: prose, code, paths and ids. */
 const TEXTS: Readonly<Record<string, string>> = {
   prose: read("docs/COORDINATION.md"),
   code: read("src/delivery/settle/settle.ts"),
@@ -25,9 +25,9 @@ const TEXTS: Readonly<Record<string, string>> = {
   russian: "Передача содержит всё, что должен знать получатель: намерение, правила. ".repeat(20),
 };
 
-describe("a rough count", () => {
+describe("a rough token count", () => {
   it.each(Object.entries(TEXTS))(
-    "never takes %s for so little that the margin of an estimate would not hold it",
+    "is not below that of %s by more than the margin of an estimate",
     async (_, text) => {
       for (const encoding of ENCODINGS.slice(0, 2)) {
         const { count } = await exactTokenizer(encoding);
@@ -37,7 +37,7 @@ describe("a rough count", () => {
     },
   );
 
-  it("is near to the truth for what is mostly shown", async () => {
+  it("is less than 35 % too high for prose, code and ids", async () => {
     const { count } = await exactTokenizer("o200k_base");
     for (const name of ["prose", "code", "ids"]) {
       const text = TEXTS[name] ?? "";
@@ -45,7 +45,7 @@ describe("a rough count", () => {
     }
   });
 
-  it("takes nothing for nothing", () => {
+  it("is 0 for an empty text and at most 1 for a single character", () => {
     expect(["", " ", "a", "\n"].map(roughTokenizer.count)).toEqual([0, 0, 1, 1]);
   });
 });

@@ -1,4 +1,4 @@
-/** Which tokenizer counts for whom, and that blocks count alone what they count together. */
+/** Tokenizers by model, counts of blocks, and token budgets. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -21,12 +21,12 @@ describe("a tokenizer", () => {
     ["gpt-4-turbo-2024-04-09", "cl100k_base"],
     ["GPT-3.5-turbo", "cl100k_base"],
     ["text-davinci-003", "p50k_base"],
-  ])("of %s is %s, and its count is exact [CTX-2]", async (model, name) => {
+  ])("of %s is %s, with an exact count [CTX-2]", async (model, name) => {
     expect(await tokenizerFor(model)).toMatchObject({ name, exact: true, margin: 0 });
   });
 
   it.each(["claude-opus-4-5", "gemini-3-pro", "llama-4", "mistral-large", "o", "", undefined])(
-    "of %s is not public: the count is an estimate with a margin [CTX-2]",
+    "of %s is not public, so the count is an estimate with a margin [CTX-2]",
     async (model) => {
       expect(await tokenizerFor(model)).toMatchObject({
         name: "o200k_base",
@@ -36,12 +36,12 @@ describe("a tokenizer", () => {
     },
   );
 
-  it("takes control tokens in a stored text for text", async () => {
+  it("counts control tokens in stored text as text", async () => {
     const { count } = await exactTokenizer("o200k_base");
     expect(count("<|endoftext|>")).toBeGreaterThan(1);
   });
 
-  it("counts blocks alone as it does together, where they end in a line and begin with no space or slash [CTX-2]", async () => {
+  it("counts blocks alone as together if they end a line and start without space or slash [CTX-2]", async () => {
     const seed = chosenSeed();
     console.log(`BATON_SEED=${seed}`);
     const random = randomFrom(seed);
@@ -58,7 +58,7 @@ describe("a tokenizer", () => {
     }
   });
 
-  it("counts what the published one counts, word by word [CTX-2]", async () => {
+  it("counts what the published tokenizer counts [CTX-2]", async () => {
     const seed = chosenSeed();
     console.log(`BATON_SEED=${seed}`);
     const random = randomFrom(seed);
@@ -79,7 +79,7 @@ describe("a tokenizer", () => {
     expect(built === JSON.stringify(ranks)).toBe(true);
   });
 
-  it("counts a word nobody could have written as its bytes, at once, and never as too few [CTX-2]", async () => {
+  it("counts an overlong word by its bytes [CTX-2]", async () => {
     const { count } = await exactTokenizer("o200k_base");
     const word = "=-".repeat(32_000);
     expect(count(`Before.\n${word}\nAfter.`)).toBe(count("Before.\n") + 64_001 + count("After."));
@@ -88,7 +88,7 @@ describe("a tokenizer", () => {
     expect(count(`${longest}x`)).toBe(400);
   });
 
-  it("is asked once about a block that never changes", async () => {
+  it("counts a block that never changes only once", async () => {
     const tokenizer = await exactTokenizer("o200k_base");
     let asked = 0;
     const text = (): string => {
@@ -101,7 +101,7 @@ describe("a tokenizer", () => {
   });
 });
 
-describe("a budget", () => {
+describe("a token budget", () => {
   const exact = { name: "o200k_base", exact: true, margin: 0 } as const;
   const asked = {
     tokens: undefined,
@@ -111,7 +111,7 @@ describe("a budget", () => {
     tokenizer: exact,
   };
 
-  it("is what the call says, else the envelope, the role, the window less reserves, a default [CTX-2]", () => {
+  it("is taken from the call, the envelope, the role, the window less reserves, or the default [CTX-2]", () => {
     const receiver = { window: 100_000 };
     const profile = { ...NEUTRAL_PROFILE, tokens: 3_000 };
     expect(budgetOf({ ...asked, tokens: 1, envelope: 2, profile, receiver })).toMatchObject({
@@ -131,12 +131,12 @@ describe("a budget", () => {
     expect(budgetOf(asked)).toMatchObject({ tokens: DEFAULT_TOKENS, from: "default" });
   });
 
-  it("is never more than the window, whatever the sender believes [CTX-2]", () => {
+  it("never exceeds the window [CTX-2]", () => {
     const small = budgetOf({ ...asked, envelope: 50_000, receiver: { window: 8_000 } });
     expect(small.tokens).toBe(8_000);
   });
 
-  it("that is counted by an estimate keeps its margin free [CTX-2]", () => {
+  it("keeps the margin free when it is counted by an estimate [CTX-2]", () => {
     expect(usableTokens({ tokens: 1_001, margin: 0.25 })).toBe(750);
   });
 });

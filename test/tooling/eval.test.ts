@@ -1,4 +1,6 @@
-/** `npm run eval`: reads a file of conversations, asks, and counts right. */
+/**
+ * `npm run eval`: reads conversations from a file, asks questions about them and reports figures.
+ */
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readConversations } from "../../eval/conversations.ts";
@@ -51,7 +53,7 @@ describe("the evaluation", () => {
     expect(table.stdout).toMatch(/per conversation +2 +100\.0 +100\.0/);
   });
 
-  it("counts evidence that was found, not what stands near it, except by the lenient rule", () => {
+  it("counts evidence that was found, and turns next to it only by the lenient rule", () => {
     using folder = temporaryFolder();
     const file = folder.file("talks.json");
     writeFileSync(file, JSON.stringify(FILE));
@@ -71,7 +73,7 @@ describe("the evaluation", () => {
     expect(lenient(answers, conversations, 1)).toBe(50);
   });
 
-  it("says what is wrong with a file of another form", async () => {
+  it("reports what is wrong with a file of another format", async () => {
     using folder = temporaryFolder();
     const file = folder.file("other.json");
     writeFileSync(file, JSON.stringify({ turns: [] }));
@@ -80,7 +82,7 @@ describe("the evaluation", () => {
       runScript("eval/main.ts", []),
     ]);
     expect(other.code).not.toBe(0);
-    expect(other.stderr).toContain("another form");
+    expect(other.stderr).toContain("Invalid conversations");
     expect(none.code).toBe(64);
   });
 });

@@ -1,11 +1,11 @@
-/** A run whose tests fail says so to whoever started it. */
+/** The exit code of a test run. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-it("a failing test makes the run fail, also with the database server it brings", async () => {
-  // Outside of the project: another run that starts meanwhile must not find it.
+it("a test run fails when a test fails, also with its own database server", async () => {
+  // Outside the project, so that another run that starts meanwhile does not find it.
   using folder = temporaryFolder();
   mkdirSync(folder.file("test"));
   writeFileSync(folder.file("test/failing.test.ts"), 'it("fails", () => expect(1).toBe(2));\n');

@@ -1,4 +1,4 @@
-/** package-lock.json must work for everybody who clones the project, wherever they are. */
+/** package-lock.json must work on every system and with the public registry. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const lock = JSON.parse(readFileSync(file, "utf8")) as { packages: Record<string
 const packages = Object.entries(lock.packages).filter(([path]) => path !== "");
 
 describe("package-lock.json", () => {
-  it("names no registry but the public one", () => {
+  it("uses the public registry only", () => {
     const hosts = packages.flatMap(([, entry]) => entry.resolved ?? []);
     expect(hosts.filter((url) => !url.startsWith("https://registry.npmjs.org/"))).toEqual([]);
   });
@@ -24,9 +24,9 @@ describe("package-lock.json", () => {
     expect(packages.filter(([, entry]) => !entry.integrity).map(([path]) => path)).toEqual([]);
   });
 
-  // A version whose builds for other systems the registry did not offer when the lock file was
-  // written is locked without them, and fails there. vite, rolldown, knip and Biome are pinned to
-  // versions that had all of theirs.
+  // npm locks a version without the native builds that the registry did not offer when the lock
+  // file was written, and the installation fails on those systems. vite, rolldown, knip and Biome
+  // are pinned to versions that had all of their builds.
   it("has the native builds for every operating system", () => {
     const missing = packages.flatMap(([path, entry]) =>
       Object.keys(entry.optionalDependencies ?? {}).filter(

@@ -1,6 +1,6 @@
 /**
- * scripts/run.mjs, in a scratch project with an npm of our own: one that only notes that it ran
- * and leaves behind what the real one would.
+ * scripts/run.mjs, in a scratch project with a fake npm that only logs its runs and creates the
+ * files that the real one would.
  */
 
 import { type ChildProcess, spawn } from "node:child_process";
@@ -91,14 +91,14 @@ describe.skipIf(process.platform === "win32")("scripts/run.mjs", () => {
     return existsSync(log) ? readFileSync(log, "utf8").trim().split("\n").length : 0;
   }
 
-  it("installs on a fresh clone, then runs the script, and leaves stdout to it", async () => {
+  it("installs on a fresh clone, runs the script, and leaves stdout to it", async () => {
     const first = await run("hello.ts", "a", "b");
     expect(first).toMatchObject({ code: 0, stdout: "a b\n" });
     expect(first.stderr).toMatch(/^Setting up: dependencies are not installed yet.*\nReady after/);
     expect(readFileSync(join(project, "installs.log"), "utf8")).toMatch(/^ci /);
   });
 
-  it("neither installs nor says anything when nothing has changed", async () => {
+  it("neither installs nor prints anything when nothing has changed", async () => {
     await run("hello.ts");
     expect(await run("hello.ts", "again")).toEqual({ code: 0, stdout: "again\n", stderr: "" });
     expect(installs()).toBe(1);
@@ -111,27 +111,27 @@ describe.skipIf(process.platform === "win32")("scripts/run.mjs", () => {
     expect(installs()).toBe(2);
   });
 
-  it("installs when package.json asks for what the lock file does not have", async () => {
+  it("installs when package.json requires what the lock file does not contain", async () => {
     await run("hello.ts");
     put("package.json", JSON.stringify({ type: "module", dependencies: { right: "1" } }));
     expect(installReason(project)).toBe("dependencies have changed");
   });
 
-  it("takes what was installed by hand as it is", async () => {
+  it("accepts dependencies that were installed manually", async () => {
     await run("hello.ts");
     rmSync(join(project, "node_modules/.baton-setup"));
     expect(await run("hello.ts", "x")).toEqual({ code: 0, stdout: "x\n", stderr: "" });
     expect(installs()).toBe(1);
   });
 
-  it("does not install because a script was added to package.json", async () => {
+  it("does not install when only a script was added to package.json", async () => {
     await run("hello.ts");
     const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
     put("package.json", JSON.stringify({ ...manifest, scripts: { greet: "echo" } }));
     expect(installReason(project)).toBeUndefined();
   });
 
-  it("shows what npm said when it fails, passes its exit code on and tries again next time", async () => {
+  it("prints the output of npm when it fails, passes its exit code on and retries next time", async () => {
     put("npm-fails", "");
     const failed = await run("hello.ts", "unreached");
     expect(failed).toMatchObject({ code: 9, stdout: "" });
@@ -165,12 +165,15 @@ describe.skipIf(process.platform === "win32")("scripts/run.mjs", () => {
   it.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],
-  ] as const)("passes %s on; a script that dies of it counts as 128 + n", async (signal, code) => {
-    put("wait.ts", `console.log("ready"); setInterval(() => {}, 1000);`);
-    expect(await signalled("wait.ts", signal)).toBe(code);
-  });
+  ] as const)(
+    "passes %s on and exits with 128 + n when the script dies of it",
+    async (signal, code) => {
+      put("wait.ts", `console.log("ready"); setInterval(() => {}, 1000);`);
+      expect(await signalled("wait.ts", signal)).toBe(code);
+    },
+  );
 
-  it("lets the script answer a signal in its own way", async () => {
+  it("lets the script handle a signal", async () => {
     const answer = `process.on("SIGTERM", () => process.exit(7));`;
     put("wait.ts", `${answer} console.log("ready"); setInterval(() => {}, 1000);`);
     expect(await signalled("wait.ts", "SIGTERM")).toBe(7);
@@ -184,7 +187,7 @@ describe.skipIf(process.platform === "win32")("scripts/run.mjs", () => {
     return code;
   }
 
-  it("sees that this project needs no installation", () => {
+  it("reports that this project needs no installation", () => {
     expect(installReason(ROOT)).toBeUndefined();
   });
 });

@@ -1,4 +1,7 @@
-/** `npm run bench:telephone`: what is planted is there, the stand-ins are fair, and a seed replays it. */
+/**
+ * `npm run bench:telephone`: planted facts are present, the simulated agents are fair, and a seed
+ * reproduces a run.
+ */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -20,7 +23,7 @@ const SMALL = { tasks: 4, agents: 4, seed: SEED, generator: "first" } as const;
 describe.each(Object.entries(GENERATORS))("tasks of the %s generator", (_, taskBy) => {
   const tasks = Array.from({ length: 200 }, (_, n) => taskBy(SEED, n));
 
-  it("say each planted thing once, and nothing else answers for it", () => {
+  it("contain each planted fact once, and nothing else that answers for it", () => {
     const wrong = tasks.flatMap(({ name, thread, items }) => {
       const text = thread.join("\n");
       return items
@@ -30,7 +33,7 @@ describe.each(Object.entries(GENERATORS))("tasks of the %s generator", (_, taskB
     expect(wrong).toEqual([]);
   });
 
-  it("have the intent in the opening and eight to fourteen things in prose", () => {
+  it("have the intent in the opening and eight to fourteen facts in prose", () => {
     for (const { thread, intent, items } of tasks) {
       expect(tells(thread[0] as string, intent.key)).toBe(true);
       expect(items.length).toBeGreaterThanOrEqual(8);
@@ -43,7 +46,7 @@ describe.each(Object.entries(GENERATORS))("tasks of the %s generator", (_, taskB
     expect(wordsInCommon(tasks)).toBeLessThan(25);
   });
 
-  it("are not answered by anybody's log", () => {
+  it("are not answered by the log of any agent", () => {
     const wrong = tasks.slice(0, 8).flatMap((task) => {
       const logs = [2, 3, 4].flatMap((agent) => sessionOf(task, agent).messages);
       return task.items.filter(({ key }) => logs.some(({ text }) => tells(text, key)));
@@ -52,10 +55,10 @@ describe.each(Object.entries(GENERATORS))("tasks of the %s generator", (_, taskB
   });
 });
 
-describe("the stand-ins", () => {
+describe("the simulated agents", () => {
   const tasks = Array.from({ length: 200 }, (_, n) => taskOf(SEED, n));
 
-  it("know nothing of Baton: only its way imports it, and only what is public", () => {
+  it("do not depend on Baton: only its own way imports it, and only public modules", () => {
     const folder = join(import.meta.dirname, "../../bench/telephone");
     const importing = globSync("**/*.ts", { cwd: folder }).flatMap((file) =>
       [...readFileSync(join(folder, file), "utf8").matchAll(/from "[./]+(src\/[^"]+)"/g)].map(
@@ -68,7 +71,7 @@ describe("the stand-ins", () => {
     ]);
   });
 
-  it("keep to their budget when they sum up, and lose the subtle before the labelled", () => {
+  it("stay within their budget when they summarize, and lose subtle facts before labelled ones", () => {
     const lost = { labelled: 0, subtle: 0 };
     for (const task of tasks.slice(0, 40)) {
       const sum = summarise(sessionOf(task, 1).sentences, 500, randomFrom(task.seed));
@@ -82,7 +85,7 @@ describe("the stand-ins", () => {
     expect(salienceOf("MUST: never do it.", 0)).toBeGreaterThan(salienceOf("By the way, no.", 0));
   });
 
-  it("note every labelled rule, and most of the rest", () => {
+  it("note every labelled constraint and most of the other facts", () => {
     const noted = tasks.flatMap((task) => {
       const taken = notes(task.thread, randomFrom(task.seed));
       return task.items.map(({ kind, key }) => ({
@@ -96,7 +99,7 @@ describe("the stand-ins", () => {
     expect(share).toBeLessThan(0.95);
   });
 
-  it("read a text as its sentences", () => {
+  it("split a text into sentences", () => {
     expect(sentencesOf("One. Two at 5:45 pm.\nThree").map(({ text }) => text)).toEqual([
       "One.",
       "Two at 5:45 pm.",
@@ -106,14 +109,14 @@ describe("the stand-ins", () => {
 });
 
 describe("a line of agents", () => {
-  it("has every labelled must and the intent in front of the last agent with Baton [ENV-10]", async () => {
+  it("shows the last agent the intent and every labelled must with Baton [ENV-10]", async () => {
     using folder = temporaryFolder();
     const { figures } = await run(folder.file("telephone.db"), SMALL);
     const last = figures.find(({ way }) => way === "Baton")?.places.at(-1);
     expect(last).toMatchObject({ agent: 4, musts: 100, intent: 100 });
   });
 
-  it("never reads more for a question than it may", async () => {
+  it("reads no more for a question than its limits allow", async () => {
     using folder = temporaryFolder();
     const ways = [sharedFile, baton(folder.file("telephone.db"))];
     const { seen } = await play(taskOf(SEED, 1), ways, 3);
@@ -129,7 +132,7 @@ describe("a line of agents", () => {
     }
   });
 
-  it("comes to the same figures again with the same seed", async () => {
+  it("gives the same figures with the same seed", async () => {
     using folder = temporaryFolder();
     const again = { ...SMALL, tasks: 2, agents: 3 };
     const first = await run(folder.file("one.db"), again);

@@ -1,4 +1,4 @@
-/** What a run of the tests says when one fails: which, why, and how to repeat it. */
+/** The report of a test run: which tests failed, why, and how to repeat them. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { describeFailures, type TestReport } from "../../scripts/test-report.ts";
@@ -18,7 +18,7 @@ const REPORT: TestReport = {
 };
 
 describe("the list of failed tests", () => {
-  it("names the test, its first line and the command that repeats it with its seed", () => {
+  it("names the test, the first line of its error and the command that repeats it with its seed", () => {
     expect(describeFailures(REPORT).split("\n")).toEqual([
       "✗ test/a.test.ts > a store (SQLite) > doesn't lose [it]",
       "    expected 1 to be 2",
@@ -26,7 +26,7 @@ describe("the list of failed tests", () => {
     ]);
   });
 
-  it("names a file that could not be loaded, and an error outside of any test", () => {
+  it("names a file that could not be loaded, and an error outside any test", () => {
     const failures = [
       { file: "test/b.test.ts", title: "", message: "Unexpected token" },
       { file: "", title: "", message: "Unhandled rejection" },
@@ -42,7 +42,7 @@ describe("the list of failed tests", () => {
 });
 
 describe("the commands that run tests", { concurrent: true }, () => {
-  /** Outside of the project, so that another run does not find them. */
+  /** Creates a suite outside the project, so that another run does not find it. */
   function suite() {
     const folder = temporaryFolder();
     mkdirSync(folder.file("test"));
@@ -58,7 +58,7 @@ describe("the commands that run tests", { concurrent: true }, () => {
     return { ...folder, args: ["--dir", folder.path, "--globals"], env };
   }
 
-  it("npm test ends with the failed test, its seed, how to repeat it, and the counts", async () => {
+  it("npm test ends with the failed test, its seed, the command that repeats it, and the counts", async () => {
     using tests = suite();
     const { code, stdout } = await runScript("scripts/test.ts", tests.args, { env: tests.env });
     const [name, reason, repeat, counts] = stdout.trimEnd().split("\n").slice(-4);
@@ -73,7 +73,7 @@ describe("the commands that run tests", { concurrent: true }, () => {
     expect(repeated.trimEnd().split("\n").at(-1)).toBe("0 passed, 1 failed, 2 skipped");
   });
 
-  it("test:stress lists what failed, how often, and the first seed", async () => {
+  it("test:stress lists the failed tests, how often they failed, and the first seed", async () => {
     using tests = suite();
     const args = ["--times", "2", "--load", "1", "--json", "--", ...tests.args];
     const { code, stdout } = await runScript("scripts/test-stress.ts", args, { env: tests.env });

@@ -1,4 +1,4 @@
-/** BullMQ on Redis, both ways of syncing its log. Finished jobs are kept, as by default. */
+/** BullMQ on Redis, with each of two sync settings. Finished jobs are kept (the default). */
 import { loadPeer } from "../../peers/load.ts";
 import type { Body } from "../body.ts";
 import type { Connection, Consuming, System } from "../system.ts";

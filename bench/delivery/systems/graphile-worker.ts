@@ -1,6 +1,7 @@
 /**
- * graphile-worker, with completions batched. One runner with all of a process's concurrency and a
- * local queue (which fetches many at once), or a runner for each consumer without.
+ * graphile-worker with batched completions: either one runner with the whole concurrency of the
+ * process and a local queue (which fetches many jobs at once), or one runner per consumer without
+ * it.
  */
 import pg from "pg";
 import { loadPeer } from "../../peers/load.ts";
@@ -66,7 +67,7 @@ async function open(address: string, way: string): Promise<Connection> {
   };
 }
 
-/** With the listeners it asks for: an idle connection that ends is replaced. */
+/** Opens a pool with the required error listeners; it replaces idle connections that end. */
 function openPool(address: string): pg.Pool {
   const pool = new pg.Pool({ connectionString: address, max: CONNECTIONS });
   pool.on("error", () => {});

@@ -1,7 +1,7 @@
 /**
- * pg-boss. Its workers sleep half a second at least after a batch that was not full, unless NOTIFY
- * wakes them; NOTIFY makes sending slower. So both are run, and a loop of fetch and complete with
- * neither.
+ * pg-boss. Its workers sleep for at least half a second after a batch that was not full, unless
+ * NOTIFY wakes them; NOTIFY makes sending slower. So both are run, and also a loop of fetch and
+ * complete, which needs neither.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { loadPeer } from "../../peers/load.ts";
@@ -102,7 +102,7 @@ async function work(boss: Boss, { consumers, take, done }: Consuming): Promise<C
   return { stop: () => boss.offWork(QUEUE) };
 }
 
-/** Looks again after 5 ms when there was nothing. */
+/** Polls again after 5 ms if the queue was empty. */
 async function fetchAndComplete(boss: Boss, how: Consuming): Promise<Consumption> {
   let stopped = false;
   const loops = Array.from({ length: how.consumers }, async (_, consumer) => {

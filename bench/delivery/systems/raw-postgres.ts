@@ -1,7 +1,7 @@
 /**
- * The ceiling on PostgreSQL: one table, inserts grouped up to 64, claims of 64 with `for update
- * skip locked`, completions of 64. No retries, no leases, no events; empty claims are repeated
- * after 2 ms.
+ * The upper bound on PostgreSQL: one table, inserts in groups, claims of 64 with `for
+ * update skip locked`, completions of 64. No retries, no leases, no events; an empty claim is
+ * repeated after 2 ms.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -24,7 +24,7 @@ export const rawPostgres: System = {
   open,
 };
 
-/** One transaction, one process at a time. */
+/** Runs as one transaction, in one process at a time. */
 const SCHEMA = `
   select pg_advisory_xact_lock(1);
   create table if not exists jobs (
@@ -51,7 +51,7 @@ const COMPLETE = {
 
 async function open(address: string): Promise<Connection> {
   const pool = new pg.Pool({ connectionString: address, max: 8 });
-  pool.on("error", () => {}); // An idle connection that ends is replaced.
+  pool.on("error", () => {}); // The pool replaces idle connections that end.
   await pool.query(SCHEMA);
   const insert = (bodies: readonly Body[]) =>
     pool.query({ ...INSERT, values: [bodies.map((body) => JSON.stringify(body))] });
@@ -70,7 +70,7 @@ async function open(address: string): Promise<Connection> {
   };
 }
 
-/** The next group leaves when the one before has been acknowledged. */
+/** Groups inserts: the next group is sent once the previous one is acknowledged. */
 function grouped(insert: (bodies: readonly Body[]) => Promise<unknown>) {
   let waiting: Body[] = [];
   let next: Promise<unknown> | undefined;

@@ -1,4 +1,4 @@
-/** Sending only, one process: each send acknowledged before its caller's next. */
+/** Measures sending only, in one process: each caller awaits every acknowledgement. */
 import type { Place } from "../../engines/engine.ts";
 import type { Process } from "../processes.ts";
 import type { Way } from "../system.ts";
@@ -11,7 +11,7 @@ export interface Enqueue {
   readonly way: Way;
 }
 
-/** Messages per second. A tenth as many again are sent before, uncounted. */
+/** Returns messages per second, after a warm-up with a tenth as many. */
 export async function enqueue(process: Process, place: Place, how: Enqueue): Promise<number> {
   const { inFlight, bulk, count } = how;
   await process.ask("open", { address: place.address, way: how.way });

@@ -1,4 +1,4 @@
-/** Bare inserts into SQLite, 4 KB each, as the ceiling of every rate. */
+/** Plain inserts of 4 KB into SQLite: the upper bound of every rate. */
 import { inScratch } from "../../kit.ts";
 import { rawInserts } from "../../raw.ts";
 

@@ -1,4 +1,4 @@
-/** No figure without its proof: what was sent is there, and what was completed was so once. */
+/** Verifies every run: all sent messages are in the store, and each was completed exactly once. */
 import type { Tally } from "../system.ts";
 
 export function verifySent(books: Tally, sent: number): void {

@@ -1,4 +1,4 @@
-/** Every world a task can be set in. */
+/** All domains of the first generator. */
 import type { Domain } from "../frame.ts";
 import { catalogue } from "./catalogue.ts";
 import { congress } from "./congress.ts";

@@ -1,4 +1,4 @@
-/** Trade: a shop's catalogue goes to another country. */
+/** Retail: taking a shop's catalogue to another country. */
 import { type Domain, frame } from "../frame.ts";
 
 export const catalogue: Domain = {

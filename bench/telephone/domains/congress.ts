@@ -1,4 +1,4 @@
-/** Organising: a congress with many guests. */
+/** Event planning: a congress with many guests. */
 import { type Domain, frame } from "../frame.ts";
 
 export const congress: Domain = {

@@ -1,4 +1,4 @@
-/** Writing: a handbook for people who repair machines. */
+/** Technical writing: a handbook for machine repair. */
 import { type Domain, frame } from "../frame.ts";
 
 export const handbook: Domain = {

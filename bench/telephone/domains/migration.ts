@@ -1,4 +1,4 @@
-/** Operations: machines move to another data centre. */
+/** Operations: moving machines to another data center. */
 import { type Domain, frame } from "../frame.ts";
 
 export const migration: Domain = {

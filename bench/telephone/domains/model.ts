@@ -1,4 +1,4 @@
-/** Machine learning: a model that sorts incoming letters. */
+/** Machine learning: a model that classifies incoming letters. */
 import { type Domain, frame } from "../frame.ts";
 
 export const model: Domain = {

@@ -1,4 +1,4 @@
-/** Software: a payment service is taken apart. */
+/** Software: splitting up a payment service. */
 import { type Domain, frame } from "../frame.ts";
 
 export const payments: Domain = {

@@ -1,4 +1,4 @@
-/** Data: a reporting pipeline gets a new engine. */
+/** Data engineering: a new engine for a reporting pipeline. */
 import { type Domain, frame } from "../frame.ts";
 
 export const pipeline: Domain = {

@@ -1,4 +1,4 @@
-/** Research: a survey of patients, and the paper about it. */
+/** Research: a patient survey and the paper about it. */
 import { type Domain, frame } from "../frame.ts";
 
 export const survey: Domain = {

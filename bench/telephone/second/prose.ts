@@ -1,4 +1,4 @@
-/** The sentences around the items: greetings, leads, labels, sender lines and small talk. */
+/** The text around the items: greetings, introductions, labels, sender lines and small talk. */
 
 export const GREETINGS: readonly string[] = [
   "Good morning to all of you, and thank you for {making time|joining} at such short notice.",
@@ -42,7 +42,7 @@ export const ASIDE_LEADS: readonly string[] = [
   "A small matter, and perhaps not mine to raise, but ",
 ];
 
-/** `[from]` is who writes, as in "the verger"; `[From]` the same with a capital letter. */
+/** `[from]` is the sender, such as "the verger"; `[From]` the same with a capital letter. */
 export const SENDER_LINES: readonly string[] = [
   "From [from]: ",
   "[From] writes: ",

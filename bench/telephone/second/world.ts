@@ -1,10 +1,11 @@
 /**
- * What a world of the second generator is: a domain whose sentences have slots, with the pools the
- * slots are filled from and the people who write.
+ * A world of the second generator: a domain whose sentences have slots, the pools that the slots
+ * are filled from, and the senders of the messages.
  *
- * A slot is `[name]`, filled from the pool of that name (a trailing digit is left off), or
- * `[name=spec]`, where the spec is another pool, `12..39`, `350..900/10`, `time 17-20` or `date`.
- * `{a|b}` is a choice of wording. A leading `~` asks for one of the leads of an aside.
+ * A slot is `[name]`, filled from the pool of that name (without a trailing digit), or
+ * `[name=spec]`, where spec is another pool, `12..39`, `350..900/10`, `time 17-20` or `date`.
+ * `{a|b}` is a choice of wording. A leading `~` is replaced by an introduction such as "By the way,
+ * ".
  */
 
 import type { Domain } from "../frame.ts";
@@ -16,7 +17,7 @@ export type Pools = Readonly<Record<string, readonly string[]>>;
 
 export interface World extends Domain {
   readonly pools: Pools;
-  /** Who writes the later messages, as in "from the verger". */
+  /** Senders of the later messages, such as "the verger". */
   readonly senders: readonly string[];
 }
 

@@ -1,9 +1,9 @@
 /**
- * Baton, through its public interface alone, on an SQLite file. The first agent keeps the thread as it
- * came, a record a paragraph. Every agent remembers its notes, and hands on what is new (its step, the
- * notes it thinks matter, the rules it was told are musts) with the references it was given. No agent
- * writes a rule, a note, finished work, a dead end or the intent a second time: the hub carries them. An
- * agent starts from its view; a question is recalled from what was said.
+ * Baton through its public interface only, on a SQLite file. The first agent remembers the thread
+ * verbatim, one record per paragraph. Every agent remembers its notes and hands off what is new
+ * (its step, its important notes, new constraints) together with the references it received. No
+ * agent repeats a rule, a note, finished work, a dead end or the intent: the hub carries them. An
+ * agent starts from its view; questions are answered by recall from the thread.
  */
 import {
   type Agent,
@@ -22,7 +22,7 @@ import type { Session } from "../work.ts";
 
 const ROLES = ["planner", "researcher", "coder", "reviewer", "tester", "writer"] as const;
 
-/** Counts as everything here is counted; for a model that is not known, views keep a margin. */
+/** A model with the tokenizer used here; for an unknown model, views keep a margin. */
 const MODEL = "gpt-4o";
 
 const TYPE: Readonly<Record<Note["kind"], string>> = {
@@ -35,7 +35,7 @@ const TYPE: Readonly<Record<Note["kind"], string>> = {
   finding: "finding",
 };
 
-/** Each task is a workspace of its own in the file: tasks of a kind would answer for each other. */
+/** Uses one workspace per task: similar tasks would answer each other's questions. */
 export function baton(file: string): Way {
   return {
     name: "Baton",
@@ -43,7 +43,7 @@ export function baton(file: string): Way {
       const clock = new VirtualClock();
       const hub = await openHub(`sqlite:${file}`, {
         workspace: task.name,
-        clock, // Seeded, with ids: the same seed gives the same view, token by token.
+        clock, // Clock and ids are deterministic: the same seed gives exactly the same views.
         ids: seededIds(task.seed, clock),
         random: seededRandom(task.seed),
         limits: { hops: 2 * LONGEST },
@@ -53,15 +53,15 @@ export function baton(file: string): Way {
   };
 }
 
-/** What has no field of its own goes as a reference. */
+/** Notes without a field of their own are handed off as references. */
 const isWorthReferring = ({ kind }: Note): boolean => kind === "fact" || kind === "finding";
 
-/** What a question may read of notes; the rest is for what was said at the beginning. */
+/** Tokens per question for the first agent's notes; the rest is for the thread. */
 const NOTE_TOKENS = 400;
 
 const NOTED: readonly string[] = ["decision", "fact", "lesson"];
 
-/** The first that fit, as one text. */
+/** Joins the memories that fit into the budget. */
 function page(memories: readonly Pick<Memory, "content">[], tokens: number): string {
   const texts: string[] = [];
   let left = tokens;
@@ -74,7 +74,7 @@ function page(memories: readonly Pick<Memory, "content">[], tokens: number): str
   return texts.join("\n");
 }
 
-/** What an agent is shown of a hit: its content, and what of a handoff answers. */
+/** Returns what an agent sees of a hit: its content, and the matching passage of a handoff. */
 const shownOf = ({ memory, passage }: Hit): Pick<Memory, "content"> => ({
   content: passage === undefined ? memory.content : `${memory.content}\n${passage}`,
 });
@@ -85,7 +85,7 @@ class BatonLine implements Line {
   readonly #clock: VirtualClock;
   #work: Work | undefined;
   #reader: Agent | undefined;
-  /** What stands in front of the reader. */
+  /** The view that the current agent starts from. */
   #front = "";
 
   constructor(hub: Hub, task: Task, clock: VirtualClock) {
@@ -102,7 +102,7 @@ class BatonLine implements Line {
     await this.#handOn(session, { sender, receiver, worth });
     this.#clock.advance(60_000);
     const work = await receiver.accept({ task: this.#task.name });
-    if (work === undefined) throw new Error(`nothing waits for ${receiver.id}`);
+    if (work === undefined) throw new Error(`The inbox of ${receiver.id} is empty`);
     const { text } = await work.view();
     this.#work = work;
     this.#front = text;
@@ -128,7 +128,7 @@ class BatonLine implements Line {
     await agent.remember(paragraphs);
   }
 
-  /** All but rules, which go as rules. Returns what is worth referring to. */
+  /** Remembers all notes except rules, which become constraints. Returns the ids to refer to. */
   async #keepNotes(agent: Agent, taken: readonly Note[]): Promise<string[]> {
     const task = this.#task.name;
     const own = taken.filter(({ kind }) => kind !== "must" && kind !== "rule");
@@ -162,10 +162,13 @@ class BatonLine implements Line {
       this.#work === undefined
         ? await sender.handoff({ ...draft, task: this.#task.name, intent: this.#task.intent.text })
         : await this.#work.handoff(draft);
-    if (sent.kind !== "sent") throw new Error("the work was added to meanwhile");
+    if (sent.kind !== "sent") throw new Error("The work was extended by its sender");
   }
 
-  /** Two reads: what was noted at the beginning and is not in front, in order; then what was said there, by the question. */
+  /**
+   * Makes two reads: the first agent's notes that are not in the view, in order; then the thread,
+   * recalled by the question.
+   */
   async look(question: string): Promise<readonly string[]> {
     const { items: hits } = await (this.#reader as Agent).recall(question, {
       task: this.#task.name,
@@ -181,7 +184,7 @@ class BatonLine implements Line {
     return noted === "" ? [said] : [noted, said];
   }
 
-  /** One read: all that the team knows of the task, by the question; what is in front is not read again. */
+  /** Makes one read: recalls from all memories of the task, leaving out what is in the view. */
   async search(question: string): Promise<readonly string[]> {
     const query = { task: this.#task.name, limit: 60 };
     const { items: hits } = await (this.#reader as Agent).recall(question, query);
@@ -191,13 +194,13 @@ class BatonLine implements Line {
   readonly #isNew = ({ content }: Pick<Memory, "content">): boolean =>
     !this.#front.includes(content);
 
-  /** The ten hits of one question. */
+  /** Returns the ten hits of a recall with default options. */
   async recall(question: string): Promise<readonly string[]> {
     const { items: hits } = await (this.#reader as Agent).recall(question);
     return hits.map((hit) => shownOf(hit).content);
   }
 
-  /** Of whoever began the line, oldest first. */
+  /** Returns the notes of the agent that started the line, oldest first. */
   async #firstNotes(): Promise<readonly Memory[]> {
     const { path, from } = (this.#work as Work).envelope;
     const all = (

@@ -1,7 +1,7 @@
 /**
- * A plain JSON message with the fields of an envelope, which every agent writes anew: it copies out
- * what it was given as far as it thinks it matters, adds its own, and drops what stands out least when
- * it gets too long.
+ * A plain JSON message with the fields of an envelope, which every agent rewrites: it copies what
+ * it considers important, adds its own notes, and drops the least salient entries if the message is
+ * too long.
  */
 import { randomFrom } from "../../../test/support/random.ts";
 import { copyOut, type Note, salienceOf } from "../agents.ts";
@@ -54,7 +54,7 @@ class JsonLine extends WithoutStore implements Line {
     ) as Record<List, string[]>;
     this.#message = fitted({
       task: this.#task.name,
-      intent: this.#task.intent.text, // Copied as it is: one sentence in a field of its own.
+      intent: this.#task.intent.text, // Copied verbatim: one sentence in its own field.
       ...lists,
       next: [session.next],
     });
@@ -63,10 +63,10 @@ class JsonLine extends WithoutStore implements Line {
   }
 }
 
-/** What an entry gains from the field it is in: that it is a rule shows without being said. */
+/** Extra salience from the field of an entry: the field alone marks it as a rule. */
 const FIELD_SALIENCE: Readonly<Partial<Record<List, number>>> = { constraints: 0.3 };
 
-/** Takes out the entry that stands out least, the oldest of equals, until it fits. */
+/** Removes the least salient entries (the oldest first among equals) until the message fits. */
 function fitted(message: Message): Message {
   const entries = LISTS.flatMap((list) =>
     message[list].map((text, n) => ({

@@ -1,12 +1,12 @@
 /**
- * Prompt passing: everything that was said and done goes on to the next. Where the window is full, the
- * opening and the newest messages stay and what is between them goes, as frameworks cut it; cutting the
- * oldest first would lose the opening too.
+ * Prompt passing: every agent gets the whole conversation so far. If it exceeds the context window,
+ * the opening and the newest messages are kept and those in between are dropped, as frameworks do;
+ * dropping the oldest first would lose the opening too.
  */
 import { type Given, type Line, type Way, WithoutStore } from "../way.ts";
 import type { Message, Session } from "../work.ts";
 
-/** A tenth of the 200,000 tokens of today's large windows, as sessions are a tenth of real ones. */
+/** A tenth of today's large windows (200,000 tokens), since sessions are scaled to a tenth. */
 export const WINDOW_TOKENS = 20_000;
 
 export const promptPassing: Way = {

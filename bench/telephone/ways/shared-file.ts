@@ -1,7 +1,8 @@
 /**
- * A shared file: the first agent puts the opening there, every agent adds its notes, and whoever finds
- * it too long sums it up. A reader starts with what fits of it, its beginning and its newest lines, and
- * looks things up in the rest: lines with most words of the question first, as with grep, then all others.
+ * A shared file: the first agent writes the opening, every agent appends its notes, and an agent
+ * that finds the file too long summarizes it. An agent starts with the beginning and the newest
+ * lines, as far as they fit, and can search the rest: lines that share most words with the question
+ * first, as with grep, then all others.
  */
 import { randomFrom } from "../../../test/support/random.ts";
 import { sentencesOf, summarise, within } from "../agents.ts";
@@ -10,7 +11,7 @@ import { countTokens } from "../tokens.ts";
 import { FRONT_TOKENS, type Given, type Line, READ_TOKENS, READS, type Way } from "../way.ts";
 import type { Session } from "../work.ts";
 
-/** A file longer than this is rewritten to half of it. */
+/** A longer file is summarized to half of this size. */
 export const FILE_TOKENS = 1_500;
 
 export const sharedFile: Way = {
@@ -21,7 +22,7 @@ export const sharedFile: Way = {
 class FileLine implements Line {
   readonly #task: Task;
   #lines: readonly string[] = [];
-  /** What the reader has in front of it. */
+  /** Lines in the context of the current agent. */
   #shown: ReadonlySet<string> = new Set();
 
   constructor(task: Task) {
@@ -43,7 +44,7 @@ class FileLine implements Line {
     this.#lines = linesOf(summarise(all, FILE_TOKENS / 2, random));
   }
 
-  /** A third of it from the top, the rest from the end. */
+  /** Fills a third of the budget from the top of the file, the rest from the end. */
   #front(): string {
     const top = within(this.#lines, FRONT_TOKENS / 3);
     const rest = this.#lines.slice(top.length).toReversed();
@@ -52,7 +53,7 @@ class FileLine implements Line {
     return [...this.#shown].join("\n");
   }
 
-  /** Lines with the question's words first, then on through the file from where it was left. */
+  /** Reads the lines with most words of the question first, then the others. */
   look(question: string): Promise<readonly string[]> {
     const words = (question.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? []).filter(
       (word) => !FREQUENT.has(word),
@@ -80,7 +81,7 @@ class FileLine implements Line {
 
 const linesOf = (text: string): string[] => sentencesOf(text).map((sentence) => sentence.text);
 
-/** As `grep -i` with a word cut to its stem. */
+/** Matches like `grep -i` with a stemmed word. */
 const saysWord = (line: string, word: string): boolean =>
   line.toLowerCase().includes(word.length > 5 ? word.slice(0, -2) : word);
 

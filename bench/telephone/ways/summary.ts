@@ -1,4 +1,4 @@
-/** Summary passing: each agent sums up what it was given and what it did, and only that goes on. */
+/** Summary passing: each agent summarizes its input and its work, and hands off only that. */
 import { randomFrom } from "../../../test/support/random.ts";
 import { sentencesOf, summarise } from "../agents.ts";
 import { seedOf, type Task } from "../tasks.ts";

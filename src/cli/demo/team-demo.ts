@@ -6,7 +6,7 @@
 import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileOf } from "../../base/store-file.ts";
+import { fileOf } from "../../base/files/store-file.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import type { Hub } from "../../hub/hub.ts";
 import { openStore, type StoreChoice } from "../store.ts";

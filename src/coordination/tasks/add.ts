@@ -33,8 +33,8 @@ export const QueueSchema = z.object({
   parent: Name.optional(),
   /** Tasks that must be done before it starts. It then carries their results. */
   after: EnvelopeSchema.shape.after.unwrap().default([]),
-  /** "itself": the end of its line closes it (default). "told": an agent closes it with `tasks.close()`. */
-  closing: z.enum(["itself", "told"]).default("itself"),
+  /** "automatic": the end of its line closes it (default). "manual": an agent closes it with `tasks.close()`. */
+  closing: z.enum(["automatic", "manual"]).default("automatic"),
   /** When it must be done: a time, or a number of milliseconds from now. */
   deadline: TimeInput.optional(),
   deadlineMs: z.int().positive().optional(),

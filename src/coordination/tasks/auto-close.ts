@@ -74,7 +74,7 @@ async function closeEnded(
  */
 export function finalCompletionOf({ parts, kept }: TaskSnapshot): DeliveryRow | undefined {
   const isOthers = (kept.closed ?? kept.ending) !== undefined;
-  if (kept.queue?.closing !== "itself" || isOthers) return undefined;
+  if (kept.queue?.closing !== "automatic" || isOthers) return undefined;
   const isOver = parts.every(({ delivery, stand }) => !isOpen(delivery.state) && stand === "over");
   const last = isOver ? lastSettledDelivery(parts) : undefined;
   if (last?.state !== "completed" || last.settledBy === kept.reopened?.past) return undefined;

@@ -52,7 +52,7 @@ export interface TaskInfo {
   readonly openChildren: number;
   /** In the order they were sent. */
   readonly deliveries: readonly TaskDelivery[];
-  /** "itself" if the end of its line closes it, "told" if an agent has to. */
+  /** "automatic" if the end of its line closes it, "manual" if an agent has to. */
   readonly closing: StoredQueueState["closing"];
   /** How it was closed; absent while it is open. */
   readonly closed?: StoredClosing;
@@ -99,7 +99,7 @@ export async function taskInfoOf(workspace: Workspace, read: TaskSnapshot): Prom
     children: children.length,
     openChildren: openParts.length,
     deliveries: parts.map(deliveryOf),
-    closing: queue?.closing ?? "told",
+    closing: queue?.closing ?? "manual",
     ...(closed && { closed }),
     queued: queue !== undefined,
     queuedAt: queue?.at ?? begun.at,

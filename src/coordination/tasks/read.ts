@@ -151,7 +151,7 @@ export async function unknownTask(
     hint:
       nearest.length > 0
         ? `Did you mean ${nearest.map((each) => `"${each}"`).join(" or ")}?`
-        : "List the open tasks with hub.tasks.board() (command line: baton task list).",
+        : "List the open tasks with hub.tasks.board().",
     details: { task, nearest },
   });
 }

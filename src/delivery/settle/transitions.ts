@@ -105,7 +105,7 @@ export const TRANSITIONS = {
     from: ["scheduled", "ready", "claimed"],
     to: ["scheduled", "dead"],
     by: "anyone",
-    events: ["unaccepted", "dead"],
+    events: ["accept_timeout", "dead"],
   },
   /** The receiver has used all attempts: it goes to the next fallback. */
   reroute: {
@@ -128,7 +128,7 @@ export const TRANSITIONS = {
     from: ["scheduled", "ready", "claimed", "accepted", "waiting"],
     to: ["expired"],
     by: "anyone",
-    events: ["lapsed"],
+    events: ["deadline_passed"],
   },
   /** Leaves the dead letters: retried, with the same envelope or a new one. */
   redrive: {

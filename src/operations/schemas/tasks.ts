@@ -64,7 +64,7 @@ const task = {
   children: Count,
   openChildren: Count,
   deliveries: z.array(TaskDeliveryForm),
-  closing: z.enum(["itself", "told"]),
+  closing: z.enum(["automatic", "manual"]),
   closed: ClosingForm.exactOptional(),
   queued: z.boolean(),
   queuedAt: Instant,

@@ -66,8 +66,8 @@ const TABLES = `
   create unique index memories_id on memories (workspace, id);
   create unique index memories_seq on memories (workspace, chain, seq);
 
-  -- Edges between positions, from relations and references: derived from the texts of the records (edges.ts),
-  -- checked by verify.
+  -- Edges between positions, from relations and references. Derived from the texts of the records
+  -- (edges.ts), and checked by verify.
   create table relations (
     workspace bigint not null,
     source bigint not null,
@@ -134,7 +134,7 @@ const TABLES = `
     where settled_at = 0;
   create index deliveries_inbox on deliveries (workspace, receiver, place)
     where settled_at = 0 and state < 5;
-  -- A settled delivery has no time to decide.
+  -- Contains only open deliveries whose policy sets a time; settled ones have none.
   create index deliveries_lapsing on deliveries (workspace, lapse_at) where lapse_at > 0;
   create index deliveries_parked on deliveries (workspace, state, place) where state in (4, 7);
 
@@ -207,7 +207,7 @@ const SEARCH_TABLES = `
     workspace bigint primary key,
     version int not null,
     pos bigint not null,
-    -- Identifies one build of the index: after a redaction it is built again.
+    -- Identifies one build of the index, which is rebuilt after a redaction.
     made bigint not null default (extract(epoch from clock_timestamp()) * 1000000)::bigint
   );
 
@@ -219,7 +219,7 @@ const SEARCH_TABLES = `
     primary key (workspace, facet, pos)
   );
 
-  -- Free space on the page for the block that grows.
+  -- The fillfactor leaves free space on the page for the last block, which grows.
   create table postings (
     workspace bigint not null,
     token bigint not null,
@@ -229,7 +229,7 @@ const SEARCH_TABLES = `
   ) with (fillfactor = 80, toast_tuple_target = 8160);
   alter table postings alter column positions set storage external;
 
-  -- What ranking needs to know about a record. -1: not specified.
+  -- What ranking needs to know about each record; -1 means not specified.
   create table found (
     workspace bigint not null,
     pos bigint not null,

@@ -1,4 +1,7 @@
-/** Breakers: a sender acts on what it knows of its receiver's, or is told what has changed. */
+/**
+ * Tests of circuit breakers: a handoff is refused if the receiver's breaker has changed since the
+ * sender read it.
+ */
 import { describe, expect } from "vitest";
 import { BREAKER } from "../../../src/store/rows.ts";
 import {
@@ -9,7 +12,7 @@ import {
 import { FAILED, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
-/** What does not close a breaker. */
+/** The settlements that do not close a breaker. */
 const NON_CLOSING_SETTLEMENTS: readonly Settlement[] = [
   { kind: "declined" },
   { kind: "asked" },
@@ -19,8 +22,8 @@ const NON_CLOSING_SETTLEMENTS: readonly Settlement[] = [
 ];
 
 export function breakers(it: SceneTest): void {
-  describe("breakers", () => {
-    it("who knows of none sends while there is none, else is told [DLV-8]", async ({ scene }) => {
+  describe("circuit breakers", () => {
+    it("refuses a handoff that expects no breaker once there is one [DLV-8]", async ({ scene }) => {
       await scene.send();
       await scene.put(BREAKER, "ben", '{"n":1}');
       const outcome = await expectRefusedSend(scene, { task: "other" });
@@ -28,7 +31,7 @@ export function breakers(it: SceneTest): void {
       expect(await findBreaker(scene)).toMatchObject({ revision: 1, value: '{"n":1}' });
     });
 
-    it("who knows it as it is sends, who knows an older or a later one is told [DLV-8]", async ({
+    it("accepts a handoff only with the current revision of the breaker [DLV-8]", async ({
       scene,
     }) => {
       await scene.put(BREAKER, "ben", "1");
@@ -40,14 +43,14 @@ export function breakers(it: SceneTest): void {
       await scene.send({ breaker: 2 });
     });
 
-    it("who knows of one that is gone is told that there is none [DLV-8]", async ({ scene }) => {
+    it("refuses a handoff that expects a breaker that was deleted [DLV-8]", async ({ scene }) => {
       await scene.put(BREAKER, "ben", "1");
       await scene.put(BREAKER, "ben", undefined);
       const outcome = await expectRefusedSend(scene, { breaker: 1 });
       expect(outcome).toEqual({ kind: "breaker_changed", entry: undefined });
     });
 
-    it("it is the receiver's: another's, another kind or another workspace's do not matter [DLV-8]", async ({
+    it("ignores breakers of other agents and workspaces, and entries of other kinds [DLV-8]", async ({
       scene,
     }) => {
       await scene.put(BREAKER, "cyd", "1");
@@ -58,14 +61,14 @@ export function breakers(it: SceneTest): void {
       await scene.send();
     });
 
-    it("who does not mind it sends, whatever it says [DLV-3 DLV-8]", async ({ scene }) => {
+    it("sends regardless of the breaker with IGNORE_BREAKER [DLV-3 DLV-8]", async ({ scene }) => {
       await scene.send({ breaker: IGNORE_BREAKER });
       await scene.put(BREAKER, "ben", "1");
       await scene.send({ task: "other", breaker: IGNORE_BREAKER });
       expect(await findBreaker(scene)).toMatchObject({ revision: 1 });
     });
 
-    it("a role's inbox has its own [DLV-5 DLV-8]", async ({ scene }) => {
+    it("checks the role's own breaker for a handoff to a role [DLV-5 DLV-8]", async ({ scene }) => {
       await scene.register("ben", { role: "coder" });
       await scene.put(BREAKER, "ben", "1");
       await scene.send({ to: "role:coder" });
@@ -74,7 +77,7 @@ export function breakers(it: SceneTest): void {
       expect(outcome).toMatchObject({ kind: "breaker_changed", entry: { name: "role:coder" } });
     });
 
-    it("it is not looked at when open work is extended, waiting or held [DLV-8 ENV-11]", async ({
+    it("does not check the breaker when a handoff extends ready or claimed work [DLV-8 ENV-11]", async ({
       scene,
     }) => {
       const first = await scene.send();
@@ -85,7 +88,7 @@ export function breakers(it: SceneTest): void {
       expect(await scene.books()).toEqual({ superseded: 1, claimed: 1 });
     });
 
-    it("it is told after what is open, and before nothing else is wrong [DLV-8]", async ({
+    it("reports open work, an unknown receiver or a changed entry before the breaker [DLV-8]", async ({
       scene,
     }) => {
       await scene.send();
@@ -100,7 +103,9 @@ export function breakers(it: SceneTest): void {
       });
     });
 
-    it("a completion closes it, for whichever sender [DLV-8]", async ({ scene }) => {
+    it("closes the breaker of the receiver that completes work, and no other [DLV-8]", async ({
+      scene,
+    }) => {
       const held = await scene.underWay();
       await scene.put(BREAKER, "ben", "1");
       await scene.put(BREAKER, "cyd", "1");
@@ -110,9 +115,7 @@ export function breakers(it: SceneTest): void {
       await scene.send();
     });
 
-    it("handing on is a completion: it closes the breaker of whoever hands on [DLV-8]", async ({
-      scene,
-    }) => {
+    it("closes the breaker of an agent that hands its work on [DLV-8]", async ({ scene }) => {
       const held = await scene.underWay();
       await scene.put(BREAKER, "ben", "1");
       await scene.put(BREAKER, "cyd", "1");
@@ -121,7 +124,9 @@ export function breakers(it: SceneTest): void {
       expect(await findBreaker(scene, "cyd")).toMatchObject({ value: "1" });
     });
 
-    it("who hands on to itself is asked about its breaker as it was [DLV-8]", async ({ scene }) => {
+    it("checks the breaker of an agent that hands on to itself before closing it [DLV-8]", async ({
+      scene,
+    }) => {
       const held = await scene.underWay();
       await scene.put(BREAKER, "ben", "1");
       const early = await expectRefusedSend(scene, { from: "ben", to: "ben", settles: held });
@@ -130,7 +135,9 @@ export function breakers(it: SceneTest): void {
       expect(await findBreaker(scene)).toBeUndefined();
     });
 
-    it("a role's work closes the role's, not its holder's [DLV-5 DLV-8]", async ({ scene }) => {
+    it("closes the breaker of the role, not of the holder, when role work is completed [DLV-5 DLV-8]", async ({
+      scene,
+    }) => {
       await scene.register("ben", { role: "coder" });
       await scene.send({ to: "role:coder" });
       const held = await scene.acceptOne("ben");
@@ -141,7 +148,7 @@ export function breakers(it: SceneTest): void {
     });
 
     it.for(NON_CLOSING_SETTLEMENTS.map((settlement) => ({ settlement })))(
-      "what is $settlement.kind does not close it [DLV-8]",
+      "keeps the breaker when work is $settlement.kind [DLV-8]",
       async ({ settlement }, { scene }) => {
         const held = await scene.underWay();
         const open = await scene.put(BREAKER, "ben", "1");
@@ -150,7 +157,7 @@ export function breakers(it: SceneTest): void {
       },
     );
 
-    it("a completion that is refused does not close it [DLV-8]", async ({ scene }) => {
+    it("keeps the breaker when the completion is refused [DLV-8]", async ({ scene }) => {
       const held: DeliveryWithEnvelopeRow = await scene.underWay();
       await scene.put(BREAKER, "ben", "1");
       scene.clock.set(held.delivery.leaseUntil);
@@ -161,7 +168,7 @@ export function breakers(it: SceneTest): void {
   });
 }
 
-/** Sends what is refused, and expects that nothing has changed. */
+/** Sends a handoff that must be refused without changing anything. Returns the outcome. */
 function expectRefusedSend(scene: Scene, handover: Parameters<Scene["handoff"]>[0]) {
   return scene.unchanged(() => scene.store.sendHandoff(scene.handoff(handover)));
 }

@@ -1,4 +1,7 @@
-/** One envelope to many: one record, each receiver with a delivery and a state of its own. */
+/**
+ * Tests of handoffs to several receivers: one memory and one envelope, and a separate delivery for
+ * each receiver.
+ */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { SendHandoff } from "../../../src/store/store.ts";
@@ -6,19 +9,19 @@ import { expectOutcome, expectSingle } from "../expectations.ts";
 import { failedWithDelay } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
-/** As many as a channel may have. */
+/** The maximum number of subscribers of a channel. */
 const MANY = 1_000;
 const NO_ENVELOPE = "env_00000000-0000-7000-8000-000000000000";
 
-/** Why it goes to nobody. */
+/** Handoffs that are refused, with the expected outcome. */
 const REFUSED: readonly [string, object, (scene: Scene) => Promise<SendHandoff>][] = [
   [
-    "one of whose receivers is unknown",
+    "with an unknown receiver",
     { kind: "unknown_receiver", receiver: "nobody" },
     async (scene) => scene.publication(["ben", "nobody", "cyd"]),
   ],
   [
-    "one of whose receivers is disabled",
+    "with a disabled receiver",
     { kind: "receiver_disabled", receiver: "cyd" },
     async (scene) => {
       await scene.register("cyd", { status: "disabled" });
@@ -26,12 +29,12 @@ const REFUSED: readonly [string, object, (scene: Scene) => Promise<SendHandoff>]
     },
   ],
   [
-    "to a role nobody has",
+    "to a role without agents",
     { kind: "unknown_receiver", receiver: "role:tester" },
     async (scene) => scene.publication(["ben", "role:tester"]),
   ],
   [
-    "two of whose receivers cannot be reached, by the first of them,",
+    "with two invalid receivers (reports the first)",
     { kind: "unknown_receiver", receiver: "nobody" },
     async (scene) => {
       await scene.register("cyd", { status: "disabled" });
@@ -39,7 +42,7 @@ const REFUSED: readonly [string, object, (scene: Scene) => Promise<SendHandoff>]
     },
   ],
   [
-    "one of whose deliveries has an id that is taken",
+    "with a delivery id that is taken",
     { kind: "id_taken" },
     async (scene) => {
       const { delivery } = await scene.send({ task: "other" });
@@ -55,7 +58,7 @@ const REFUSED: readonly [string, object, (scene: Scene) => Promise<SendHandoff>]
     },
   ],
   [
-    "whose key was used",
+    "whose idempotency key was used",
     { kind: "entry_changed", entry: { value: "1" } },
     async (scene) => {
       await scene.put("key", "k", "1");
@@ -66,8 +69,8 @@ const REFUSED: readonly [string, object, (scene: Scene) => Promise<SendHandoff>]
 ];
 
 export function broadcasting(it: SceneTest): void {
-  describe("broadcasting", () => {
-    it("everybody gets a delivery of the one envelope, in the order asked for [DLV-3]", async ({
+  describe("handing off to several receivers", () => {
+    it("creates one delivery of the envelope per receiver, in the given order [DLV-3]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -91,9 +94,7 @@ export function broadcasting(it: SceneTest): void {
       );
     });
 
-    it("each goes its own way: one slow, one failing, one done, nobody waits [DLV-3]", async ({
-      scene,
-    }) => {
+    it("tracks the state of each delivery separately [DLV-3]", async ({ scene }) => {
       await scene.register("dot");
       const { deliveries } = await scene.publish(["ada", "ben", "cyd", "dot"]);
       await scene.settle(await scene.acceptOne("ben"), { kind: "completed" });
@@ -107,7 +108,9 @@ export function broadcasting(it: SceneTest): void {
       expect((await scene.claimOne("cyd")).delivery.attempt).toBe(2);
     });
 
-    it("each can have its own state, times and tries [DLV-3]", async ({ scene }) => {
+    it("accepts a separate state, delay and attempt limit for each delivery [DLV-3]", async ({
+      scene,
+    }) => {
       const { deliveries } = await scene.publish([
         ["ada", { maxAttempts: 7 }],
         ["ben", { state: "scheduled", delayMs: 400, lapseMs: 900 }],
@@ -125,7 +128,7 @@ export function broadcasting(it: SceneTest): void {
     });
 
     it.for(REFUSED)(
-      "one %s reaches nobody [DLV-1 DLV-3]",
+      "refuses a handoff %s as a whole [DLV-1 DLV-3]",
       async ([_case, refusal, make], { scene }) => {
         const handoff = await make(scene);
         const outcome = await scene.unchanged(() => scene.store.sendHandoff(handoff));
@@ -133,7 +136,7 @@ export function broadcasting(it: SceneTest): void {
       },
     );
 
-    it("it is new work at each of them, whatever is open there, behind what came before [DLV-3 DLV-13]", async ({
+    it("adds new work behind open work of the task instead of extending it [DLV-3 DLV-13]", async ({
       scene,
     }) => {
       const open = await scene.send();
@@ -146,15 +149,13 @@ export function broadcasting(it: SceneTest): void {
       expect((await scene.claimOne("ben", { limit: 9 })).delivery.id).toBe(open.delivery.id);
     });
 
-    it("a breaker does not stop it: that is said of each delivery [DLV-3 DLV-8]", async ({
-      scene,
-    }) => {
+    it("does not check circuit breakers [DLV-3 DLV-8]", async ({ scene }) => {
       await scene.put("breaker", "ben", "1");
       await scene.publish(["ben", "cyd"], { breaker: 7 });
       expect(await scene.books()).toEqual({ ready: 2 });
     });
 
-    it("work can be handed on to many in one step [DLV-1 DLV-3]", async ({ scene }) => {
+    it("completes the sender's own work in the same operation [DLV-1 DLV-3]", async ({ scene }) => {
       const held = await scene.underWay();
       const sent = await scene.publish(["ada", "cyd"], { from: "ben", settles: held });
       expect(await scene.deliveryNow(held.delivery.id)).toMatchObject({
@@ -164,7 +165,7 @@ export function broadcasting(it: SceneTest): void {
       expect(await scene.books()).toEqual({ completed: 1, ready: 2 });
     });
 
-    it("everybody is woken, nobody else is [DLV-3 DLV-13]", async ({ scene }) => {
+    it("wakes the receivers and no other agent [DLV-3 DLV-13]", async ({ scene }) => {
       const { store, workspace } = scene;
       await scene.register("dot", { role: "tester" });
       const calls: string[] = [];
@@ -176,7 +177,9 @@ export function broadcasting(it: SceneTest): void {
       expect(new Set(calls)).toEqual(new Set(["ben", "cyd", "role:tester"]));
     });
 
-    it("a thousand receivers get it at once [DLV-3]", { timeout: 60_000 }, async ({ scene }) => {
+    it("delivers to 1,000 receivers in one operation [DLV-3]", { timeout: 60_000 }, async ({
+      scene,
+    }) => {
       const { store, workspace } = scene;
       const names = Array.from({ length: MANY }, (_, i) => `agent-${i}`);
       await Promise.all(names.map((name) => scene.register(name)));

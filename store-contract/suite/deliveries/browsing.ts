@@ -1,4 +1,4 @@
-/** Listing deliveries of every receiver, with filters, a page at a time. */
+/** Tests of `browseDeliveries()`: lists deliveries of every receiver, with filters and pages. */
 import { describe, expect } from "vitest";
 import type { DeliveryRow } from "../../../src/store/rows.ts";
 import type { BrowseDeliveries, DeliveryPage } from "../../../src/store/store.ts";
@@ -25,7 +25,7 @@ export function browsing(it: SceneTest): void {
         await scene.settle(await scene.underWay({ task: "asked" }), { kind: "asked" }),
         await scene.settle(await scene.underWay({ task: "failed" }), failedWithDelay(5)),
         await scene.underWay({ task: "accepted" }),
-        // An urgent delivery is first in its inbox, not here.
+        // An urgent delivery comes first in its inbox, but not here.
         await scene.send({ task: "urgent", ahead: 1_000_000 }),
         await scene.send({ task: "newest" }),
       ];
@@ -61,7 +61,7 @@ export function browsing(it: SceneTest): void {
       const held = await scene.acceptOne("ben", { task: "a" });
       await scene.settle(held, { kind: "completed" });
       await scene.claimOne("ben", { task: "b" });
-      /** As the places of what was sent, newest first. */
+      /** Returns the indexes of the matching deliveries in `sent`, newest first. */
       const found = async (filter: Partial<BrowseDeliveries>) =>
         idsOf(await browse(scene, filter)).map((id) => sent.findIndex((row) => row.id === id));
       expect(await found({})).toEqual([4, 3, 2, 1, 0]);
@@ -90,7 +90,7 @@ export function browsing(it: SceneTest): void {
     it("returns each delivery exactly once, page by page, while new ones arrive", async ({
       scene,
     }) => {
-      // Ids that are lower than those of the first pages, as a sender with a slow clock makes them.
+      // Ids lower than those of the first pages, as a sender with a slow clock creates them.
       const late = Array.from({ length: 3 }, (_, n) => scene.handoff({ task: `late ${n}` }));
       const before: string[] = [];
       for (let n = 0; n < 7; n++) before.push((await scene.send({ task: `${n}` })).delivery.id);
@@ -124,7 +124,7 @@ export function browsing(it: SceneTest): void {
       expect(seen.toSorted()).toEqual(readers);
     });
 
-    it("stops after as many deliveries as it may visit, and continues from there", async ({
+    it("reads at most `visits` deliveries for a page, and continues from there", async ({
       scene,
     }) => {
       const ids: string[] = [];
@@ -140,7 +140,7 @@ export function browsing(it: SceneTest): void {
       expect(second).toEqual({ rows: [], next: seventh });
       const last = await browse(scene, { ...rare, before: seventh as string });
       expect([idsOf(last), last.next]).toEqual([ids.slice(8), undefined]);
-      // A full page ends with its last row, however much more it could visit.
+      // A full page ends with its last row, even if `visits` allows more.
       const full = await browse(scene, { sender: "cyd", limit: 1 });
       expect([idsOf(full), full.next]).toEqual([[third], third]);
       const none = await browse(scene, { task: "none", visits: 9 });
@@ -149,7 +149,7 @@ export function browsing(it: SceneTest): void {
       expect(await browse(scene, { before: tenth as string })).toEqual({ rows: [] });
     });
 
-    it("has no next page when the last delivery fills a page", async ({ scene }) => {
+    it("returns no next page when the last delivery fills a page", async ({ scene }) => {
       const { delivery: older } = await scene.send({ task: "a" });
       const { delivery: newer } = await scene.send({ task: "b" });
       const both = await browse(scene, { limit: 2, visits: 2 });
@@ -160,7 +160,7 @@ export function browsing(it: SceneTest): void {
       expect([idsOf(last), last.next]).toEqual([[older.id], undefined]);
     });
 
-    it("returns nothing of another workspace", async ({ scene }) => {
+    it("returns nothing from another workspace", async ({ scene }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE);
       const where = { workspace: ELSEWHERE };
       const there = await scene.send({ where });
@@ -168,7 +168,7 @@ export function browsing(it: SceneTest): void {
       expect(expectSingle((await browse(scene, where)).rows).delivery).toEqual(there.delivery);
       const here = await scene.send();
       const page = await browse(scene, { limit: 1 });
-      // Older ones elsewhere make no next page here.
+      // Older deliveries of another workspace do not cause a next page here.
       expect([idsOf(page), page.next]).toEqual([[here.delivery.id], undefined]);
       expect(await browse(scene, { workspace: "unknown" })).toEqual({ rows: [] });
     });

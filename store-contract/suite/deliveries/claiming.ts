@@ -1,4 +1,7 @@
-/** Claiming: the oldest ready work of a receiver, each to exactly one holder. */
+/**
+ * Tests of `claimDeliveries()`: claims the oldest ready deliveries of a receiver, each for exactly
+ * one holder.
+ */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import { publicVisibility } from "../../../src/store/visibility.ts";
@@ -10,16 +13,14 @@ const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 
 export function claiming(it: SceneTest): void {
   describe("claiming", () => {
-    it("the oldest come first, as many as asked for [DLV-13]", async ({ scene }) => {
+    it("claims the oldest deliveries first, up to the limit [DLV-13]", async ({ scene }) => {
       await sendAll(scene, ["one", "two", "three"]);
       expect(await claimTasks(scene, "ben", { limit: 2 })).toEqual(["one", "two"]);
       expect(await claimTasks(scene, "ben", { limit: 2 })).toEqual(["three"]);
       expect(await claimTasks(scene, "ben", { limit: 2 })).toEqual([]);
     });
 
-    it("a claim starts an attempt under a lease, with a fence of its own [DLV-6]", async ({
-      scene,
-    }) => {
+    it("starts an attempt with a lease and a new fence [DLV-6]", async ({ scene }) => {
       const sent = await scene.send();
       scene.clock.advance(7);
       const claimed = await scene.claimOne("ben", { instance: "ben-2" });
@@ -41,7 +42,7 @@ export function claiming(it: SceneTest): void {
       ]);
     });
 
-    it("a receiver gets its own work only [DLV-5]", async ({ scene }) => {
+    it("claims nothing of another receiver or workspace [DLV-5]", async ({ scene }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
       await scene.send({ to: "cyd" });
       await scene.send({ where: { workspace: "elsewhere" } });
@@ -49,7 +50,7 @@ export function claiming(it: SceneTest): void {
       expect(await claimTasks(scene, "ada")).toEqual([]);
     });
 
-    it("work can be claimed by task [DLV-13]", async ({ scene }) => {
+    it("claims only deliveries of the given task [DLV-13]", async ({ scene }) => {
       await sendAll(scene, ["one", "two"]);
       expect(await claimTasks(scene, "ben", { task: "none", limit: 5 })).toEqual([]);
       expect(await claimTasks(scene, "ben", { task: "two", limit: 5 })).toEqual(["two"]);
@@ -57,7 +58,7 @@ export function claiming(it: SceneTest): void {
       expect(await claimTasks(scene, "ben", { limit: 5 })).toEqual(["one"]);
     });
 
-    it("one delivery can be claimed by its id, while it is ready and the receiver's own", async ({
+    it("claims a delivery by its id if it is ready and addressed to the receiver", async ({
       scene,
     }) => {
       await sendAll(scene, ["one", "two"]);
@@ -76,7 +77,7 @@ export function claiming(it: SceneTest): void {
       ["declined", (scene) => acceptAndSettle(scene, { kind: "declined" })],
       ["dead", (scene) => acceptAndSettle(scene, { kind: "failed", becomes: "dead" })],
       ["scheduled", (scene) => acceptAndSettle(scene, failedWithDelay(1_000))],
-    ])("what is %s is not offered [DLV-6]", async ([state, make], { scene }) => {
+    ])("does not offer a delivery that is %s [DLV-6]", async ([state, make], { scene }) => {
       const { delivery } = await scene.send();
       await make(scene);
       expect((await scene.deliveryNow(delivery.id)).state).toBe(state);
@@ -85,7 +86,7 @@ export function claiming(it: SceneTest): void {
       expect(await claimTasks(scene, "ben", { delivery: delivery.id })).toEqual([]);
     });
 
-    it("what was superseded is not offered, only what took its place [ENV-11]", async ({
+    it("offers the delivery that replaced a superseded one, not the superseded one [ENV-11]", async ({
       scene,
     }) => {
       const first = await scene.send();
@@ -94,7 +95,7 @@ export function claiming(it: SceneTest): void {
       expect(await claimTasks(scene, "ben", { limit: 5 })).toEqual(["task"]);
     });
 
-    it("many sessions that claim in the same turn never get the same work [DLV-6]", async ({
+    it("gives each delivery to one session when several claim concurrently [DLV-6]", async ({
       scene,
     }) => {
       await sendAll(
@@ -113,7 +114,7 @@ export function claiming(it: SceneTest): void {
       ["unknown", "unknown_agent"],
       ["disabled", "agent_disabled"],
     ])(
-      "a receiver that is %s is refused, and its work stays [MEM-4]",
+      "refuses a receiver that is %s and changes nothing [MEM-4]",
       async ([who, kind], { scene }) => {
         await scene.send();
         await scene.register("ben", { status: "disabled" });
@@ -125,7 +126,9 @@ export function claiming(it: SceneTest): void {
       },
     );
 
-    it("a receiver with a key claims with that key only [MEM-4]", async ({ scene }) => {
+    it("refuses a receiver with a key unless it claims with that key [MEM-4]", async ({
+      scene,
+    }) => {
       const { publicKey } = signerOf(generateKey());
       await scene.send();
       await scene.register("ben", { publicKey });
@@ -137,16 +140,14 @@ export function claiming(it: SceneTest): void {
       expect(await claimTasks(scene, "ben", { publicKey })).toEqual(["task"]);
     });
 
-    it("an agent that was disabled finds its work when it is enabled again [DLV-2]", async ({
-      scene,
-    }) => {
+    it("offers earlier work to an agent that is enabled again [DLV-2]", async ({ scene }) => {
       await scene.send();
       await scene.register("ben", { status: "disabled" });
       await scene.register("ben", { status: "active" });
       expect(await claimTasks(scene, "ben")).toEqual(["task"]);
     });
 
-    it("unclaimed work waits without limit [DLV-2]", async ({ scene }) => {
+    it("offers work that has waited for a year [DLV-2]", async ({ scene }) => {
       await scene.send();
       scene.clock.advance(365 * 24 * 60 * 60 * 1_000);
       await scene.reopen();
@@ -154,8 +155,8 @@ export function claiming(it: SceneTest): void {
     });
   });
 
-  describe("claiming and accepting in one step", () => {
-    it("the work is accepted and its first record is on the chain [DLV-10]", async ({ scene }) => {
+  describe("claiming and accepting in one operation", () => {
+    it("accepts the work and appends its first memory to the chain [DLV-10]", async ({ scene }) => {
       const sent = await scene.send();
       scene.clock.advance(7);
       const taken = await scene.acceptOne("ben");
@@ -188,7 +189,9 @@ export function claiming(it: SceneTest): void {
       ).toMatchObject([{ kind: "continues-from", source: latest?.id }]);
     });
 
-    it("the first record is made from what was claimed", async ({ scene }) => {
+    it("calls `accept` with each claimed delivery to create its first memory", async ({
+      scene,
+    }) => {
       await sendAll(scene, ["one", "two"]);
       const seen: string[] = [];
       const { claimed } = await scene.claim("ben", {
@@ -207,7 +210,7 @@ export function claiming(it: SceneTest): void {
     });
 
     it.for(["missing_reference", "unknown_agent", "id_taken"] as const)(
-      "when a record is refused with %s, everything is taken back [DLV-1]",
+      "claims nothing when a memory is refused with %s [DLV-1]",
       async (kind, { scene }) => {
         const [known] = await scene.remember([scene.record("ada")]);
         await sendAll(scene, ["one", "two", "three"]);
@@ -229,7 +232,7 @@ export function claiming(it: SceneTest): void {
       },
     );
 
-    it("when making the record throws, its caller is told, nothing is kept, and neighbours get through [DLV-1]", async ({
+    it("rejects the claim and keeps concurrent writes when `accept` throws [DLV-1]", async ({
       scene,
     }) => {
       await scene.send();
@@ -251,8 +254,8 @@ export function claiming(it: SceneTest): void {
     });
   });
 
-  describe("what falls due next", () => {
-    it("is nothing while nothing is held or scheduled", async ({ scene }) => {
+  describe("the time until the next delivery is due (nextDueMs)", () => {
+    it("is infinite while nothing is held or scheduled", async ({ scene }) => {
       await scene.send({ to: "cyd" });
       expect(await scene.claim("ben")).toEqual({
         kind: "claimed",
@@ -261,7 +264,7 @@ export function claiming(it: SceneTest): void {
       });
     });
 
-    it("is the end of the first lease to run out", async ({ scene }) => {
+    it("is the time until the first lease expires", async ({ scene }) => {
       await sendAll(scene, ["one", "two"]);
       await scene.claimOne("ben", { leaseMs: 500 });
       await scene.acceptOne("ben", { leaseMs: 900 });
@@ -269,7 +272,7 @@ export function claiming(it: SceneTest): void {
       expect((await scene.claim("ben")).nextDueMs).toBe(400);
     });
 
-    it("is now for as long as something is overdue, whoever asks", async ({ scene }) => {
+    it("is 0 while a lease is overdue, whichever agent claims", async ({ scene }) => {
       await sendAll(scene, ["one", "two"]);
       await scene.claimOne("ben");
       scene.clock.advance(1);
@@ -284,7 +287,9 @@ export function claiming(it: SceneTest): void {
       expect((await scene.claim("cyd")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
     });
 
-    it("is the time to decide about something, held or not", async ({ scene }) => {
+    it("is the time until the earliest deadline or decision time, claimed or not", async ({
+      scene,
+    }) => {
       await scene.send({ lapseMs: 700 });
       expect((await scene.claim("cyd")).nextDueMs).toBe(700);
       await scene.send({ task: "sooner", deadline: scene.now + 600, lapseMs: 900 });
@@ -295,19 +300,19 @@ export function claiming(it: SceneTest): void {
       expect((await scene.claim("cyd")).nextDueMs).toBe(0);
     });
 
-    it("is not looked for when as many were claimed as asked for", async ({ scene }) => {
+    it("is infinite when the claim reaches its limit", async ({ scene }) => {
       await sendAll(scene, ["one", "two"]);
       expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
       expect((await scene.claim("ben", { limit: 2 })).nextDueMs).toBe(LEASE_MS);
     });
 
-    it("is that of its own workspace", async ({ scene }) => {
+    it("ignores other workspaces", async ({ scene }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
       await scene.send({ where: { workspace: "elsewhere" }, lapseMs: 5 });
       expect((await scene.claim("ben")).nextDueMs).toBe(Number.POSITIVE_INFINITY);
     });
 
-    it("is the first retry that comes before it", async ({ scene }) => {
+    it("is the time until the earliest retry", async ({ scene }) => {
       await sendAll(scene, ["one", "two", "three"]);
       for (const delayMs of [400, 300]) {
         const held = await scene.acceptOne("ben");
@@ -318,7 +323,7 @@ export function claiming(it: SceneTest): void {
       expect(nextDueMs).toBe(300);
     });
 
-    it("is nothing again once all of it has ended", async ({ scene }) => {
+    it("is infinite again once all work has ended", async ({ scene }) => {
       await scene.send();
       const { delivery } = await scene.claimOne("ben");
       scene.clock.set(delivery.leaseUntil);

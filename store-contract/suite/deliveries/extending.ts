@@ -1,21 +1,19 @@
-/** Handing the same work over again: it is extended, never doubled. */
+/** Tests of handing over the same work again: the open work is extended, not duplicated. */
 import { describe, expect } from "vitest";
 import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
 import { expectOutcome, expectSingle } from "../expectations.ts";
 import { failedWithDelay, type HandoffInput, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
-/** Two ways to hold work: offered by the inbox, or accepted. */
+/** The two ways to hold work. */
 const HELD: readonly [string, (scene: Scene) => Promise<DeliveryWithEnvelopeRow>][] = [
   ["claimed", (scene) => scene.claimOne("ben")],
   ["accepted", (scene) => scene.acceptOne("ben")],
 ];
 
 export function extending(it: SceneTest): void {
-  describe("extending", () => {
-    it("before it was claimed, the new handoff takes the old one's place [ENV-11]", async ({
-      scene,
-    }) => {
+  describe("extending open work", () => {
+    it("replaces work that was not claimed and keeps its place [ENV-11]", async ({ scene }) => {
       const first = await scene.send();
       await scene.send({ task: "later" });
       scene.clock.advance(5);
@@ -33,9 +31,7 @@ export function extending(it: SceneTest): void {
       expect(claimed[0]?.envelope.id).toBe(again.delivery.envelope);
     });
 
-    it("while it waits for another try, the new handoff takes its place and is ready [ENV-11]", async ({
-      scene,
-    }) => {
+    it("replaces work that waits for a retry and makes it ready [ENV-11]", async ({ scene }) => {
       const held = await scene.underWay();
       const failed = await scene.settle(held, failedWithDelay(1_000));
       const again = await scene.send({ extend: scene.extending(failed) });
@@ -44,7 +40,7 @@ export function extending(it: SceneTest): void {
     });
 
     it.for(HELD)(
-      "once it is %s, the deadline of the new envelope counts [ENV-11]",
+      "applies the deadline of the new envelope to %s work [ENV-11]",
       async ([state, hold], { scene }) => {
         await scene.send({ deadline: scene.now + 5_000 });
         const first = await hold(scene);
@@ -59,7 +55,7 @@ export function extending(it: SceneTest): void {
     );
 
     it.for(HELD)(
-      "once it is %s, its delivery moves on to the new envelope [ENV-11]",
+      "moves the delivery of %s work to the new envelope [ENV-11]",
       async ([_state, hold], { scene }) => {
         await scene.send();
         const held = await hold(scene);
@@ -80,7 +76,7 @@ export function extending(it: SceneTest): void {
     );
 
     it.for(HELD)(
-      "settling what is %s against the old envelope answers extended [ENV-11]",
+      "returns `extended` when %s work is settled against the old envelope [ENV-11]",
       async ([_state, hold], { scene }) => {
         await scene.send();
         const held = await hold(scene);
@@ -95,7 +91,7 @@ export function extending(it: SceneTest): void {
       },
     );
 
-    it("accepting against the old envelope answers extended, then the new one is accepted [ENV-11]", async ({
+    it("returns `extended` for the old envelope of an offer, then accepts the new one [ENV-11]", async ({
       scene,
     }) => {
       const { store, workspace, branch } = scene;
@@ -113,7 +109,7 @@ export function extending(it: SceneTest): void {
       expectOutcome(await accept({ ...claimed, envelope }), "accepted");
     });
 
-    it("a note and a renewal are not refused, and tell of the new envelope [ENV-11]", async ({
+    it("accepts notes and renewals under the old envelope and returns the new one [ENV-11]", async ({
       scene,
     }) => {
       const held = await scene.underWay();
@@ -125,7 +121,9 @@ export function extending(it: SceneTest): void {
       expect(expectOutcome(renewed, "renewed").delivery.envelope).toBe(again.delivery.envelope);
     });
 
-    it("work can be extended again and again [ENV-11]", async ({ scene }) => {
+    it("extends the same work repeatedly, before and after it is accepted [ENV-11]", async ({
+      scene,
+    }) => {
       let last = await scene.send();
       for (let i = 0; i < 3; i++) last = await scene.send({ extend: scene.extending(last) });
       let held: Pick<typeof last, "delivery"> = await scene.acceptOne("ben");
@@ -141,15 +139,18 @@ export function extending(it: SceneTest): void {
       ["sender", { from: "cyd" }],
       ["receiver", { to: "cyd" }],
       ["task", { task: "other" }],
-    ])("another %s makes it another piece of work [ENV-11]", async ([_case, change], { scene }) => {
-      const first = await scene.send();
-      const second = await scene.send(change);
-      expect(second.superseded).toBe("");
-      expect(await scene.deliveryNow(first.delivery.id)).toEqual(first.delivery);
-      expect(await scene.books()).toEqual({ ready: 2 });
-    });
+    ])(
+      "treats a handoff with another %s as new work [ENV-11]",
+      async ([_case, change], { scene }) => {
+        const first = await scene.send();
+        const second = await scene.send(change);
+        expect(second.superseded).toBe("");
+        expect(await scene.deliveryNow(first.delivery.id)).toEqual(first.delivery);
+        expect(await scene.books()).toEqual({ ready: 2 });
+      },
+    );
 
-    it("another parent makes it another piece of work, the same one does not [ENV-11]", async ({
+    it("treats a handoff with another parent as new work, with the same one as an extension [ENV-11]", async ({
       scene,
     }) => {
       const origin = await scene.send({ to: "cyd", task: "origin" });
@@ -161,18 +162,14 @@ export function extending(it: SceneTest): void {
       expect(await scene.books()).toEqual({ ready: 3, superseded: 1 });
     });
 
-    it("the same names in another workspace are another piece of work [ENV-11]", async ({
-      scene,
-    }) => {
+    it("treats the same handoff in another workspace as new work [ENV-11]", async ({ scene }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
       await scene.send();
       await scene.send({ where: { workspace: "elsewhere" } });
       expect(await scene.books("elsewhere")).toEqual({ ready: 1 });
     });
 
-    it("what was settled is not extended: handing over again is new work [ENV-11]", async ({
-      scene,
-    }) => {
+    it("treats a handoff after the settlement as new work [ENV-11]", async ({ scene }) => {
       const held = await scene.underWay();
       await scene.settle(held, { kind: "completed" });
       const again = await scene.send();
@@ -180,9 +177,7 @@ export function extending(it: SceneTest): void {
       expect(await scene.books()).toEqual({ completed: 1, ready: 1 });
     });
 
-    it("whoever hands on to itself does not extend what it completes [ENV-11]", async ({
-      scene,
-    }) => {
+    it("does not extend the work that the same handoff completes [ENV-11]", async ({ scene }) => {
       const origin = await scene.send({ to: "cyd", task: "origin" });
       const parents = [origin.delivery.envelope];
       const held = await scene.underWay({ from: "ben", to: "ben", parents });
@@ -193,7 +188,7 @@ export function extending(it: SceneTest): void {
       expect(envelope.id).toBe(handoff.envelope.id);
     });
 
-    it("a sender that did not know what is open is told, with its record [ENV-11]", async ({
+    it("refuses a handoff that does not name the open work, and returns that work [ENV-11]", async ({
       scene,
     }) => {
       const first = await scene.send();
@@ -204,7 +199,7 @@ export function extending(it: SceneTest): void {
       });
     });
 
-    it("a sender that knows an older envelope is told which is the newest [ENV-11]", async ({
+    it("refuses to extend an older envelope, and returns the newest [ENV-11]", async ({
       scene,
     }) => {
       const first = await scene.underWay();
@@ -218,7 +213,7 @@ export function extending(it: SceneTest): void {
       });
     });
 
-    it("a sender is told when its work was claimed, or came back, since it looked [ENV-11]", async ({
+    it("refuses to extend work that was claimed or released in the meantime [ENV-11]", async ({
       scene,
     }) => {
       const { store } = scene;
@@ -233,16 +228,14 @@ export function extending(it: SceneTest): void {
       expect(expectOutcome(returned, "changed").open?.delivery).toEqual(back.delivery);
     });
 
-    it("a sender that extends what has ended is told that nothing is open [ENV-11]", async ({
-      scene,
-    }) => {
+    it("refuses to extend work that has ended [ENV-11]", async ({ scene }) => {
       const held = await scene.underWay();
       await scene.settle(held, { kind: "completed" });
       const handoff = scene.handoff({ extend: scene.extending(held) });
       expect(await scene.store.sendHandoff(handoff)).toEqual({ kind: "changed", open: undefined });
     });
 
-    it("of two handoffs of the same work in one turn, one is new and the other is told [ENV-11]", async ({
+    it("sends one of two concurrent handoffs of the same work and refuses the other [ENV-11]", async ({
       scene,
     }) => {
       const outcomes = await Promise.all(

@@ -1,4 +1,4 @@
-/** Holding: accepting, renewing and writing under a lease, and being refused once it is lost. */
+/** Tests of leases: accepting, renewing and writing under a lease, and refusals once it is lost. */
 import { describe, expect } from "vitest";
 import type { DeliveryWithEnvelopeRow, Lease } from "../../../src/store/store.ts";
 import { publicVisibility } from "../../../src/store/visibility.ts";
@@ -8,22 +8,22 @@ import type { Scene, SceneTest } from "../scene.ts";
 
 const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 
-/** How a hold on accepted work is lost, and the lease that its holder still has in hand. */
+/** Ways to lose the lease on accepted work. Each returns the lease that the holder still has. */
 const LOST_LEASES: readonly [
   string,
   (scene: Scene, held: DeliveryWithEnvelopeRow) => Promise<Lease>,
 ][] = [
   ["with an older fence", async (scene, held) => scene.lease(held, { fence: 0 })],
-  ["with a fence still to come", async (scene, held) => scene.lease(held, { fence: 9 })],
+  ["with a later fence", async (scene, held) => scene.lease(held, { fence: 9 })],
   [
-    "after its lease ran out",
+    "after it expired",
     async (scene, held) => {
       scene.clock.set(held.delivery.leaseUntil);
       return scene.lease(held);
     },
   ],
   [
-    "after somebody else claimed it",
+    "after another session claimed the work",
     async (scene, held) => {
       scene.clock.set(held.delivery.leaseUntil);
       await scene.takeBack();
@@ -32,14 +32,14 @@ const LOST_LEASES: readonly [
     },
   ],
   [
-    "after it was released",
+    "after the work was released",
     async (scene, held) => {
       await scene.settle(held, RELEASED);
       return scene.lease(held);
     },
   ],
   [
-    "after it was completed",
+    "after the work was completed",
     async (scene, held) => {
       await scene.settle(held, { kind: "completed" });
       return scene.lease(held);
@@ -48,8 +48,8 @@ const LOST_LEASES: readonly [
 ];
 
 export function leases(it: SceneTest): void {
-  describe("accepting", () => {
-    it("what was claimed is accepted, its lease starts anew, its first record is linked [DLV-10]", async ({
+  describe("accepting an offer", () => {
+    it("accepts claimed work, renews its lease and links its first memory [DLV-10]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -84,14 +84,14 @@ export function leases(it: SceneTest): void {
         async (scene: Scene, held: DeliveryWithEnvelopeRow) => scene.lease(held, { fence: 2 }),
       ],
       [
-        "after its lease ran out",
+        "after its lease expired",
         async (scene: Scene, held: DeliveryWithEnvelopeRow) => {
           scene.clock.set(held.delivery.leaseUntil);
           return scene.lease(held);
         },
       ],
       [
-        "after it was put back",
+        "after it was released",
         async (scene: Scene, held: DeliveryWithEnvelopeRow) => {
           await scene.settle(held, RELEASED);
           return scene.lease(held);
@@ -105,7 +105,7 @@ export function leases(it: SceneTest): void {
         },
       ],
     ])(
-      "an offer cannot be accepted %s: the lease is lost [DLV-6]",
+      "returns `lease_lost` for an offer that is accepted %s [DLV-6]",
       async ([_case, lose], { scene }) => {
         await scene.send();
         const claimed = await scene.claimOne("ben");
@@ -118,7 +118,7 @@ export function leases(it: SceneTest): void {
       },
     );
 
-    it("what nobody claimed cannot be accepted by guessing its fence [DLV-6]", async ({
+    it("refuses work that was not claimed, even with its current fence [DLV-6]", async ({
       scene,
     }) => {
       const sent = await scene.send();
@@ -127,7 +127,7 @@ export function leases(it: SceneTest): void {
       expect(outcome).toEqual({ kind: "lease_lost", delivery: sent.delivery });
     });
 
-    it("a delivery that does not exist, or not here, is lost without a trace of it [DLV-6]", async ({
+    it("returns `lease_lost` and no delivery for an unknown id or another workspace [DLV-6]", async ({
       scene,
     }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
@@ -142,7 +142,7 @@ export function leases(it: SceneTest): void {
       }
     });
 
-    it("when its record is refused, the offer stays an offer [DLV-1]", async ({ scene }) => {
+    it("keeps the offer open when the memory is refused [DLV-1]", async ({ scene }) => {
       const { store, workspace, branch } = scene;
       await scene.send();
       const claimed = await scene.claimOne("ben");
@@ -161,7 +161,7 @@ export function leases(it: SceneTest): void {
       expectOutcome(await accept(scene, claimed), "accepted");
     });
 
-    it("a holder that was disabled meanwhile does not accept [MEM-4]", async ({ scene }) => {
+    it("refuses a holder that was disabled in the meantime [MEM-4]", async ({ scene }) => {
       await scene.send();
       const claimed = await scene.claimOne("ben");
       await scene.register("ben", { status: "disabled" });
@@ -170,22 +170,25 @@ export function leases(it: SceneTest): void {
     });
   });
 
-  describe("renewing", () => {
+  describe("renewing a lease", () => {
     it.for<[string, (scene: Scene) => Promise<DeliveryWithEnvelopeRow>]>([
       ["claimed", (scene: Scene) => scene.claimOne("ben")],
       ["accepted", (scene: Scene) => scene.acceptOne("ben")],
-    ])("what is %s gets its full time again [DLV-6]", async ([_state, hold], { scene }) => {
-      await scene.send();
-      const held = await hold(scene);
-      scene.clock.advance(LEASE_MS - 1);
-      const outcome = await scene.store.renewLease(scene.workspace, scene.lease(held));
-      const { delivery } = expectOutcome(outcome, "renewed");
-      expect(delivery).toEqual({ ...held.delivery, leaseUntil: scene.now + LEASE_MS });
-      expect(await scene.deliveryNow(delivery.id)).toEqual(delivery);
-      expect((await scene.due()).due).toEqual([]);
-    });
+    ])(
+      "renews the lease of %s work to its full time [DLV-6]",
+      async ([_state, hold], { scene }) => {
+        await scene.send();
+        const held = await hold(scene);
+        scene.clock.advance(LEASE_MS - 1);
+        const outcome = await scene.store.renewLease(scene.workspace, scene.lease(held));
+        const { delivery } = expectOutcome(outcome, "renewed");
+        expect(delivery).toEqual({ ...held.delivery, leaseUntil: scene.now + LEASE_MS });
+        expect(await scene.deliveryNow(delivery.id)).toEqual(delivery);
+        expect((await scene.due()).due).toEqual([]);
+      },
+    );
 
-    it.for(LOST_LEASES)("a lease is not renewed %s [DLV-6]", async ([_case, lose], { scene }) => {
+    it.for(LOST_LEASES)("does not renew a lease %s [DLV-6]", async ([_case, lose], { scene }) => {
       const held = await scene.underWay();
       const lease = await lose(scene, held);
       const outcome = await scene.unchanged(() => scene.store.renewLease(scene.workspace, lease));
@@ -193,7 +196,7 @@ export function leases(it: SceneTest): void {
       expect(outcome).toEqual({ kind: "lease_lost", delivery });
     });
 
-    it("a lease on nothing is lost [DLV-6]", async ({ scene }) => {
+    it("returns `lease_lost` for an unknown delivery [DLV-6]", async ({ scene }) => {
       const lease = { delivery: "dlv_unknown", fence: 1, envelope: "", leaseMs: LEASE_MS };
       expect(await scene.store.renewLease(scene.workspace, lease)).toEqual({
         kind: "lease_lost",
@@ -202,10 +205,10 @@ export function leases(it: SceneTest): void {
     });
   });
 
-  describe("the longest hold", () => {
+  describe("the maximum hold time", () => {
     const HOLD = { holdMs: LEASE_MS + 500 };
 
-    it("ends a lease that would last longer, from the claim on [DLV-6]", async ({ scene }) => {
+    it("limits a longer lease, counted from the claim [DLV-6]", async ({ scene }) => {
       await scene.send();
       const { delivery } = await scene.claimOne("ben", { leaseMs: 2 * LEASE_MS, ...HOLD });
       const until = scene.now + HOLD.holdMs;
@@ -216,12 +219,12 @@ export function leases(it: SceneTest): void {
       ["a renewal", (scene, held) => scene.store.renewLease(scene.workspace, scene.lease(held))],
       ["a note", (scene, held) => scene.append(scene.record("ben"), { lease: scene.lease(held) })],
       [
-        "its session",
+        "a renewal of its session",
         ({ store, workspace }) =>
           store.renewSession({ workspace, agent: "ben", instance: "ben-1" }, LEASE_MS),
       ],
       ["its acceptance", (scene, held) => accept(scene, held)],
-    ])("is not made longer by %s [DLV-6]", async ([_case, renew], { scene }) => {
+    ])("is not extended by %s [DLV-6]", async ([_case, renew], { scene }) => {
       await scene.send();
       const held = await scene.claimOne("ben", HOLD);
       scene.clock.advance(499);
@@ -239,13 +242,13 @@ export function leases(it: SceneTest): void {
       expect(outcome).toEqual({ kind: "lease_lost", delivery: after });
     });
 
-    it("of what is accepted at once is the same [DLV-6]", async ({ scene }) => {
+    it("limits work that is claimed and accepted in one operation [DLV-6]", async ({ scene }) => {
       await scene.send();
       const { delivery } = await scene.acceptOne("ben", { holdMs: 5 });
       expect(delivery).toMatchObject({ leaseUntil: scene.now + 5, holdUntil: scene.now + 5 });
     });
 
-    it("begins anew for the next holder [DLV-6]", async ({ scene }) => {
+    it("starts again for the next holder [DLV-6]", async ({ scene }) => {
       await scene.send();
       await scene.claimOne("ben", { holdMs: 5 });
       scene.clock.advance(5);
@@ -258,7 +261,7 @@ export function leases(it: SceneTest): void {
   });
 
   describe("writing under a lease", () => {
-    it("renews it, and tells the envelope that counts [DLV-6]", async ({ scene }) => {
+    it("renews the lease and returns the current envelope [DLV-6]", async ({ scene }) => {
       const held = await scene.underWay();
       scene.clock.advance(LEASE_MS - 1);
       const outcome = await scene.append(scene.record("ben"), { lease: scene.lease(held) });
@@ -270,7 +273,7 @@ export function leases(it: SceneTest): void {
     });
 
     it.for(LOST_LEASES)(
-      "is refused %s, and nothing is written [DLV-6]",
+      "is refused %s and stores nothing [DLV-6]",
       async ([_case, lose], { scene }) => {
         const held = await scene.underWay();
         const lease = await lose(scene, held);
@@ -280,7 +283,7 @@ export function leases(it: SceneTest): void {
       },
     );
 
-    it("does not renew it when a record is refused", async ({ scene }) => {
+    it("does not renew the lease when a memory is refused", async ({ scene }) => {
       const held = await scene.underWay();
       scene.clock.advance(10);
       const list = [

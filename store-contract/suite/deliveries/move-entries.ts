@@ -1,6 +1,6 @@
 /**
- * Tests of `moveDeliveries()` with entries, as quarantine uses it: the record, the entries and the events of
- * the deliveries are written in one operation, or none of them if an entry has changed.
+ * Tests of `moveDeliveries()` with entries, as quarantine uses it: the memory, the entries and the
+ * events of the deliveries are written in one operation, or none of them if an entry has changed.
  */
 import { describe, expect } from "vitest";
 import { entryDigest } from "../../../src/store/rows.ts";
@@ -19,8 +19,8 @@ const entry = (name: string, change: Partial<PutEntry> = {}): PutEntry => ({
 });
 
 export function moveEntries(it: SceneTest): void {
-  describe("entries that come with a move", () => {
-    it("are written with the record and the events; the delivery stays as it is [MEM-16]", async ({
+  describe("moving deliveries with entries", () => {
+    it("writes the entries, the memory and the event, and leaves the delivery as it is [MEM-16]", async ({
       scene,
     }) => {
       const { workspace } = scene;
@@ -49,9 +49,7 @@ export function moveEntries(it: SceneTest): void {
       expect(await scene.deliveryNow(delivery.id)).toEqual(delivery);
     });
 
-    it("are written without any delivery, and taken away the same way [MEM-16]", async ({
-      scene,
-    }) => {
+    it("writes and deletes entries without any delivery [MEM-16]", async ({ scene }) => {
       const { workspace } = scene;
       await scene.move([], { memory: scene.record("ada", "why"), entries: [entry("a")] });
       const gone = entry("a", { value: undefined, basedOn: 1 });
@@ -64,7 +62,7 @@ export function moveEntries(it: SceneTest): void {
       expect(await scene.store.findEntry(workspace, "mark", "b")).toMatchObject({ revision: 1 });
     });
 
-    it("are all refused when one is not as it was seen: the first is told [MEM-16]", async ({
+    it("writes no entry when one has changed, and returns the first that has [MEM-16]", async ({
       scene,
     }) => {
       const { delivery } = await scene.send();
@@ -89,7 +87,7 @@ export function moveEntries(it: SceneTest): void {
       );
     });
 
-    it("come after what was seen and the record, when several things are wrong [MEM-16]", async ({
+    it("reports a changed delivery first, then the memory, then a changed entry [MEM-16]", async ({
       scene,
     }) => {
       const { delivery } = await scene.send();
@@ -103,7 +101,7 @@ export function moveEntries(it: SceneTest): void {
       expect(await outcomeKind(scene, [move], { memory: fine, entries })).toBe("entry_changed");
     });
 
-    it("of two that mark the same in one turn one gets through, the other writes nothing [MEM-16]", async ({
+    it("accepts one of two concurrent moves with the same entry; the other writes nothing [MEM-16]", async ({
       scene,
     }) => {
       const outcomes = await Promise.all(

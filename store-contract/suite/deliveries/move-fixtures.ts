@@ -1,4 +1,4 @@
-/** Deliveries in each state, and the moves of them that the tests of moving share. */
+/** Fixtures for the tests of moves: deliveries in each state, and moves that several tests use. */
 import { expect } from "vitest";
 import {
   type DeliveryRow,
@@ -15,7 +15,7 @@ export const NO_ENVELOPE = "env_00000000-0000-7000-8000-000000000000";
 
 export const REASON = '{"reason":"test"}';
 
-/** A delivery in each state that something can lead out of. */
+/** Creates a delivery, by each state that a delivery can leave. */
 const DELIVERY_FACTORIES: Readonly<Record<string, (scene: Scene) => Promise<DeliveryRow>>> = {
   ready: async (scene) => (await scene.send()).delivery,
   scheduled: async (scene) =>
@@ -33,7 +33,7 @@ const DELIVERY_FACTORIES: Readonly<Record<string, (scene: Scene) => Promise<Deli
 
 export const STATES = Object.keys(DELIVERY_FACTORIES) as DeliveryState[];
 
-/** How a try ends that is taken from its holder. */
+/** Returns how the attempt ends when work is taken from its holder; empty if it is not held. */
 export const attemptEnd = (state: DeliveryState) =>
   isHeld(state) ? { ends: { outcome: "cancelled", reason: REASON } as const } : {};
 
@@ -43,7 +43,7 @@ export async function makeDelivery(scene: Scene, state: DeliveryState): Promise<
   return row as DeliveryRow;
 }
 
-/** Moves what must be refused, and expects that nothing has changed. */
+/** Makes a move that must be refused without changing anything. Returns the outcome. */
 export function expectRefusedMove(scene: Scene, operation: MoveDeliveries) {
   return scene.unchanged(() => scene.store.moveDeliveries(operation));
 }

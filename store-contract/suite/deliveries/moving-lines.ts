@@ -1,4 +1,4 @@
-/** Moving deliveries into another line, and several of them at once, all or none. */
+/** Tests of the inbox order after a move, and of moving several deliveries at once, all or none. */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { DeliveryRow, DeliveryState } from "../../../src/store/rows.ts";
@@ -16,9 +16,9 @@ import {
 import { countWakes } from "./moving.ts";
 
 export function movingLines(it: SceneTest): void {
-  describe("moving into another line", () => {
+  describe("the inbox order after a move", () => {
     it.for(STATES)(
-      "what is %s can go to somebody else, the last in line there [DLV-7]",
+      "moves a %s delivery to the end of another agent's inbox [DLV-7]",
       async (state, { scene }) => {
         const before = await makeDelivery(scene, state);
         await scene.send({ to: "cyd", task: "earlier" });
@@ -45,7 +45,7 @@ export function movingLines(it: SceneTest): void {
       },
     );
 
-    it("there it waits for what is open of its task, here the next one comes [DLV-7 DLV-13]", async ({
+    it("queues behind open work of the task there, and puts the next one in the old inbox in turn [DLV-7 DLV-13]", async ({
       scene,
     }) => {
       const first = await scene.send();
@@ -64,7 +64,9 @@ export function movingLines(it: SceneTest): void {
       expect((await scene.claimOne("cyd")).delivery.id).toBe(moved.id);
     });
 
-    it("what was not in turn here may be so there [DLV-13]", async ({ scene }) => {
+    it("puts a delivery in turn that was not in turn in its old inbox [DLV-13]", async ({
+      scene,
+    }) => {
       const first = await scene.send();
       const second = await scene.send({ from: "cyd" });
       const third = await scene.send({ from: "ben" });
@@ -73,14 +75,14 @@ export function movingLines(it: SceneTest): void {
       expect(await scene.deliveryNow(third.delivery.id)).toEqual(third.delivery);
     });
 
-    it("a role's inbox is a receiver like any other [DLV-5 DLV-7]", async ({ scene }) => {
+    it("moves a delivery to the inbox of a role [DLV-5 DLV-7]", async ({ scene }) => {
       await scene.register("cyd", { role: "coder" });
       const { delivery } = await scene.send();
       await reroute(scene, delivery, "role:coder");
       expect((await scene.claimOne("cyd")).delivery).toMatchObject({ receiver: "role:coder" });
     });
 
-    it("parked work that is sent off again is the last in line, with tries as named [DLV-7]", async ({
+    it("redrives a dead letter to the end of its inbox with a new attempt limit [DLV-7]", async ({
       scene,
     }) => {
       const dead = await makeDelivery(scene, "dead");
@@ -112,7 +114,9 @@ export function movingLines(it: SceneTest): void {
       expect(again.delivery).toMatchObject({ id: dead.id, attempt: 2, fence: 2 });
     });
 
-    it("parked work that is alone is in turn at once [DLV-7 DLV-13]", async ({ scene }) => {
+    it("puts a redriven dead letter in turn if no other work of its task is open [DLV-7 DLV-13]", async ({
+      scene,
+    }) => {
       const dead = await makeDelivery(scene, "dead");
       const later = await scene.send({ task: "other" });
       const memory = scene.decision("redrive", [dead]);
@@ -122,9 +126,7 @@ export function movingLines(it: SceneTest): void {
       expect(after.place).toBeGreaterThan(later.delivery.place);
     });
 
-    it("parked work can be sent off to somebody else, with another envelope [DLV-7]", async ({
-      scene,
-    }) => {
+    it("redrives a dead letter to another agent with a new envelope [DLV-7]", async ({ scene }) => {
       const dead = await makeDelivery(scene, "dead");
       const { memory, envelope } = scene.rewriting("redrive", dead, { to: "cyd" });
       const change = { to: "ready", event: "redriven", receiver: "cyd" } as const;
@@ -134,7 +136,7 @@ export function movingLines(it: SceneTest): void {
       expect(taken.delivery).toMatchObject({ id: dead.id, attempt: 2 });
     });
 
-    it("parked work can be sent off for later, and holds its line up until then [DLV-7 DLV-13]", async ({
+    it("redrives a dead letter after a delay, and holds up its task until then [DLV-7 DLV-13]", async ({
       scene,
     }) => {
       const dead = await makeDelivery(scene, "dead");
@@ -148,7 +150,7 @@ export function movingLines(it: SceneTest): void {
     });
 
     it.for<DeliveryState>(["ready", "scheduled", "claimed", "accepted", "waiting"])(
-      "when what is %s ends, the next of its task comes, and its receiver is woken [DLV-13 DLV-18]",
+      "puts the next delivery in turn and wakes its receiver when a %s one is cancelled [DLV-13 DLV-18]",
       async (state, { scene }) => {
         const before = await makeDelivery(scene, state);
         const second = await scene.send({ from: "cyd" });
@@ -166,7 +168,7 @@ export function movingLines(it: SceneTest): void {
       },
     );
 
-    it("what stays open keeps its place and its turn [DLV-13]", async ({ scene }) => {
+    it("keeps the place and turn of a delivery that stays open [DLV-13]", async ({ scene }) => {
       const first = await scene.send();
       const second = await scene.send({ from: "cyd" });
       const later = scene.moveOf(first.delivery, { to: "scheduled", event: "expired", delayMs: 5 });
@@ -176,8 +178,8 @@ export function movingLines(it: SceneTest): void {
     });
   });
 
-  describe("moving several at once", () => {
-    it("a whole task is cancelled with one record, in the order asked for [DLV-18]", async ({
+  describe("moving several deliveries at once", () => {
+    it("cancels several deliveries with one memory, in the given order [DLV-18]", async ({
       scene,
     }) => {
       const first = await scene.underWay();
@@ -196,7 +198,7 @@ export function movingLines(it: SceneTest): void {
       expect(last.map(({ delivery }) => delivery)).toEqual(rows.map(({ id }) => id));
     });
 
-    it("the line behind several that end at once goes on with the first that is left [DLV-13]", async ({
+    it("puts the first remaining delivery in turn when several before it end [DLV-13]", async ({
       scene,
     }) => {
       const rows: DeliveryRow[] = [];
@@ -210,7 +212,7 @@ export function movingLines(it: SceneTest): void {
     });
 
     it.for([false, true])(
-      "of several of a task that go to one line, one is in turn, and none is lost (reversed: %s) [DLV-13]",
+      "puts one of several deliveries of a task in turn and loses none (reversed: %s) [DLV-13]",
       async (reversed, { scene }) => {
         const sent: DeliveryRow[] = [];
         for (const from of ["ada", "cyd"]) sent.push((await scene.send({ from })).delivery);
@@ -232,22 +234,20 @@ export function movingLines(it: SceneTest): void {
       },
     );
 
-    it("each may go its own way, with one envelope for those it is for [DLV-16]", async ({
-      scene,
-    }) => {
+    it("applies a different change to each delivery [DLV-16]", async ({ scene }) => {
       const waiting = await scene.send({ state: "scheduled", delayMs: 1e9, task: "joined" });
       const done = await scene.send({ task: "line" });
       const moves = [
-        scene.moveOf(done.delivery, { to: "ready", event: "awaited", followers: "" }),
+        scene.moveOf(done.delivery, { to: "ready", event: "postponed", followers: "" }),
         scene.moveOf(waiting.delivery, { to: "ready", event: "opened" }),
       ];
       const { deliveries } = await scene.move(moves);
       expect(deliveries.map(({ state }) => state)).toEqual(["ready", "ready"]);
-      expect((await scene.history()).slice(-2)).toEqual(["awaited", "opened"]);
+      expect((await scene.history()).slice(-2)).toEqual(["postponed", "opened"]);
     });
 
     it.for([0, 1, 2])(
-      "when one of them (number %i) is not as it was seen, none is moved [DLV-1]",
+      "moves none when the one at index %i has changed [DLV-1]",
       async (wrong, { scene }) => {
         const rows: DeliveryRow[] = [];
         for (const task of ["a", "b", "c"]) rows.push((await scene.send({ task })).delivery);
@@ -263,9 +263,7 @@ export function movingLines(it: SceneTest): void {
       },
     );
 
-    it("of several that are not as they were seen, the first is told [DLV-1]", async ({
-      scene,
-    }) => {
+    it("returns the first of several deliveries that have changed [DLV-1]", async ({ scene }) => {
       const one = await scene.send({ task: "one" });
       const two = await scene.send({ task: "two" });
       const change = { to: "ready", event: "reminded" } as const;
@@ -277,7 +275,7 @@ export function movingLines(it: SceneTest): void {
       });
     });
 
-    it("of several moves of the same delivery in one turn, one succeeds [DLV-6]", async ({
+    it("accepts one of several concurrent moves of the same delivery [DLV-6]", async ({
       scene,
     }) => {
       const { delivery } = await scene.send();

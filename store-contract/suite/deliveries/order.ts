@@ -1,4 +1,7 @@
-/** Order per task: of one receiver's work on a task, nothing is claimed before what came earlier. */
+/**
+ * Tests of the order per task: a delivery cannot be claimed while an earlier one of the same
+ * receiver and task is open.
+ */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { DeliveryRow } from "../../../src/store/rows.ts";
@@ -9,22 +12,19 @@ import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 
-/** What ends a delivery for good. */
+/** Ways to end a delivery for good. */
 const ENDINGS: readonly [
   string,
   (scene: Scene, held: DeliveryWithEnvelopeRow) => Promise<unknown>,
 ][] = [
   ["completed", (scene, held) => scene.settle(held, { kind: "completed" })],
   ["declined", (scene, held) => scene.settle(held, { kind: "declined" })],
-  ["parked", (scene, held) => scene.settle(held, { kind: "failed", becomes: "dead" })],
-  [
-    "given back for good",
-    (scene, held) => scene.settle(held, { kind: "released", becomes: "dead" }),
-  ],
+  ["dead-lettered", (scene, held) => scene.settle(held, { kind: "failed", becomes: "dead" })],
+  ["released for good", (scene, held) => scene.settle(held, { kind: "released", becomes: "dead" })],
   ["handed on", (scene, held) => scene.send({ from: "ben", to: "cyd", settles: held })],
   ["handed on to its own receiver", (scene, held) => scene.send({ from: "ben", settles: held })],
   [
-    "lost on its last try",
+    "expired on its last attempt",
     async (scene) => {
       scene.clock.advance(LEASE_MS);
       await scene.takeBack();
@@ -32,18 +32,18 @@ const ENDINGS: readonly [
   ],
 ];
 
-/** What leaves a delivery open, or makes it so again. */
+/** Ways to leave a delivery open. */
 const PAUSES: readonly [string, (scene: Scene) => Promise<unknown>][] = [
   ["claimed", (scene) => scene.claimOne("ben")],
   ["accepted", (scene) => scene.acceptOne("ben")],
   ["extended", async (scene) => extendHeld(scene)],
-  ["waiting for another try", (scene) => acceptAndSettle(scene, failedWithDelay(500))],
+  ["waiting for a retry", (scene) => acceptAndSettle(scene, failedWithDelay(500))],
   ["waiting for an answer", (scene) => acceptAndSettle(scene, { kind: "asked" })],
 ];
 
 export function order(it: SceneTest): void {
   describe("order per task", () => {
-    it("the first can be claimed, the next cannot: by number, task or id [DLV-13]", async ({
+    it("claims only the first delivery, whether by limit, task or id [DLV-13]", async ({
       scene,
     }) => {
       const [first, second] = await sendThree(scene);
@@ -59,7 +59,7 @@ export function order(it: SceneTest): void {
     });
 
     it.for(ENDINGS)(
-      "when it is %s, the next one's turn has come, and its receiver is woken [DLV-13]",
+      "puts the next delivery in turn and wakes its receiver when the first is %s [DLV-13]",
       async ([_case, end], { scene }) => {
         const { store, workspace } = scene;
         const [, second, third] = await sendThree(scene, { attempts: 1 });
@@ -78,7 +78,7 @@ export function order(it: SceneTest): void {
     );
 
     it.for(PAUSES)(
-      "while it is %s, the next one waits [DLV-13]",
+      "keeps the next delivery waiting while the first is %s [DLV-13]",
       async ([_case, pause], { scene }) => {
         const [, second] = await sendThree(scene);
         await pause(scene);
@@ -89,9 +89,9 @@ export function order(it: SceneTest): void {
 
     it.for<[string, (scene: Scene) => Promise<unknown>]>([
       ["failed", (scene) => acceptAndSettle(scene, FAILED)],
-      ["given back", (scene) => acceptAndSettle(scene, RELEASED)],
+      ["was released", (scene) => acceptAndSettle(scene, RELEASED)],
       [
-        "lost",
+        "lost its lease",
         async (scene) => {
           await scene.acceptOne("ben");
           scene.clock.advance(LEASE_MS);
@@ -99,7 +99,7 @@ export function order(it: SceneTest): void {
         },
       ],
     ])(
-      "when it is %s, it comes before the next one again [DLV-13]",
+      "claims the first delivery before the next one again after it %s [DLV-13]",
       async ([_case, pause], { scene }) => {
         await sendThree(scene);
         await pause(scene);
@@ -107,7 +107,7 @@ export function order(it: SceneTest): void {
       },
     );
 
-    it("other tasks, receivers and workspaces do not wait for it [DLV-13]", async ({ scene }) => {
+    it("does not hold up other tasks, receivers or workspaces [DLV-13]", async ({ scene }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE);
       await scene.send();
       const others = [
@@ -122,7 +122,7 @@ export function order(it: SceneTest): void {
       await scene.claimOne("ben", { workspace: ELSEWHERE });
     });
 
-    it("many at once are taken one per task, the oldest of each [DLV-13]", async ({ scene }) => {
+    it("claims one delivery per task at a time, the oldest of each [DLV-13]", async ({ scene }) => {
       for (const task of ["a", "b", "c"]) {
         for (const from of ["ada", "cyd"]) await scene.send({ from, task });
       }
@@ -131,9 +131,7 @@ export function order(it: SceneTest): void {
       expect(seen).toEqual(["a ada", "b ada", "c ada"]);
     });
 
-    it("what takes the place of the first is in turn, what takes a later place is not [DLV-13]", async ({
-      scene,
-    }) => {
+    it("keeps the place and turn of a delivery that is replaced [DLV-13]", async ({ scene }) => {
       const [first, second] = await sendThree(scene);
       for (const [delivery, from] of [
         [second, "cyd"],
@@ -147,7 +145,7 @@ export function order(it: SceneTest): void {
       expect(await drain(scene)).toEqual(["ada", "cyd", "ben"]);
     });
 
-    it("what is handed on to its own receiver comes last, or at once when it is alone [DLV-13]", async ({
+    it("queues work that is handed on to its own receiver last, or in turn if it is alone [DLV-13]", async ({
       scene,
     }) => {
       await scene.send({ from: "ben" });
@@ -159,7 +157,7 @@ export function order(it: SceneTest): void {
       expect(await drain(scene)).toEqual(["cyd", "ben"]);
     });
 
-    it("what is replaced by the very handoff that ends the one before it is in turn [DLV-13]", async ({
+    it("puts a replacement in turn when the same handoff ends the delivery before it [DLV-13]", async ({
       scene,
     }) => {
       const first = await scene.send();
@@ -172,9 +170,7 @@ export function order(it: SceneTest): void {
       expect((await scene.claimOne("ben")).delivery.id).toBe(again.delivery.id);
     });
 
-    it("a long queue of one task is worked off in the order it was sent [DLV-13]", async ({
-      scene,
-    }) => {
+    it("delivers a long queue of one task in the order it was sent [DLV-13]", async ({ scene }) => {
       const origin = await scene.send({ to: "cyd", task: "origin" });
       let parent = origin.delivery.envelope;
       const sent: string[] = [];
@@ -193,7 +189,7 @@ export function order(it: SceneTest): void {
       expect(worked).toEqual(sent);
     });
 
-    it("of several handed over in one turn, one is in turn [DLV-13]", async ({ scene }) => {
+    it("puts only one of several concurrent handoffs in turn [DLV-13]", async ({ scene }) => {
       const handoffs = ["ada", "cyd", "ben"].map((from) => scene.handoff({ from }));
       const outcomes = await Promise.all(handoffs.map((each) => scene.store.sendHandoff(each)));
       const turns = outcomes.map(
@@ -202,7 +198,7 @@ export function order(it: SceneTest): void {
       expect(turns).toEqual([true, false, false]);
     });
 
-    it("of several claims in one turn, one gets it; settled there, the next is claimed [DLV-13]", async ({
+    it("gives a delivery to one of several concurrent claims, and the next one after it is settled [DLV-13]", async ({
       scene,
     }) => {
       await sendThree(scene);
@@ -217,7 +213,7 @@ export function order(it: SceneTest): void {
   });
 }
 
-/** Three pieces of work on one task, for one receiver. */
+/** Sends three deliveries of one task to one receiver. */
 async function sendThree(scene: Scene, change: { readonly attempts?: number } = {}) {
   const sent: DeliveryRow[] = [];
   for (const from of ["ada", "cyd", "ben"]) {
@@ -226,7 +222,7 @@ async function sendThree(scene: Scene, change: { readonly attempts?: number } = 
   return sent;
 }
 
-/** The senders of what is claimed. */
+/** Claims deliveries and returns their senders. */
 async function claimSenders(
   scene: Scene,
   change: Parameters<Scene["claim"]>[1] = {},
@@ -235,7 +231,7 @@ async function claimSenders(
   return taken.claimed.map(({ delivery }) => delivery.sender);
 }
 
-/** Works everything off; the senders in the order their work came. */
+/** Claims and completes all deliveries. Returns their senders in the order of the claims. */
 async function drain(scene: Scene): Promise<string[]> {
   const senders: string[] = [];
   for (;;) {

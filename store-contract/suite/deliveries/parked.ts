@@ -1,4 +1,4 @@
-/** What stands still until somebody does something, and how much is open. */
+/** Tests of `listParked()`, which lists dead letters and open questions, and of `countOpen()`. */
 import { describe, expect } from "vitest";
 import type { DeliveryWithEnvelopeRow, InboxCursor, ListParked } from "../../../src/store/store.ts";
 import { expectSingle } from "../expectations.ts";
@@ -10,8 +10,8 @@ const DEAD = { kind: "failed", becomes: "dead" } as const;
 const ASKED = { kind: "asked" } as const;
 
 export function parked(it: SceneTest): void {
-  describe("what is parked", () => {
-    it("dead letters and questions are listed with their envelopes, each kind by itself [DLV-7]", async ({
+  describe("listing parked deliveries", () => {
+    it("lists dead letters and open questions separately, with their envelopes [DLV-7]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -36,7 +36,7 @@ export function parked(it: SceneTest): void {
     });
 
     it.for(["dead", "waiting"] as const)(
-      "what is %s is listed by sender, receiver and task, and all of them together [DLV-7]",
+      "filters %s deliveries by sender, receiver and task, alone and together [DLV-7]",
       async (state, { scene }) => {
         for (const [from, to, task] of [
           ["ada", "ben", "a"],
@@ -66,9 +66,7 @@ export function parked(it: SceneTest): void {
       },
     );
 
-    it("page by page, each from where the last one ended, in the order of the places [DLV-7]", async ({
-      scene,
-    }) => {
+    it("lists deliveries page by page in the order of their places [DLV-7]", async ({ scene }) => {
       const tasks = ["a", "b", "c", "d", "e"];
       for (const task of tasks) await scene.send({ task, attempts: 1 });
       await scene.send({ task: "urgent", ahead: 1_000_000 });
@@ -86,7 +84,7 @@ export function parked(it: SceneTest): void {
       expect(pages).toEqual([["urgent", "a"], ["b", "c"], ["d", "e"], []]);
     });
 
-    it("page by page also where many have one place: what was published [DLV-3 DLV-7]", async ({
+    it("lists deliveries of a publication, which share a place, page by page [DLV-3 DLV-7]", async ({
       scene,
     }) => {
       const readers = ["r1", "r2", "r3", "r4", "r5"];
@@ -103,7 +101,7 @@ export function parked(it: SceneTest): void {
       expect(read.toSorted()).toEqual(readers);
     });
 
-    it("not from another workspace [DLV-7]", async ({ scene }) => {
+    it("lists nothing from another workspace [DLV-7]", async ({ scene }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE);
       const where = { workspace: ELSEWHERE };
       const there = await scene.send({ where, state: "dead", reason: "{}" });
@@ -112,10 +110,8 @@ export function parked(it: SceneTest): void {
     });
   });
 
-  describe("how much is open", () => {
-    it("counts what is open in one inbox, up to as many as asked for [DLV-13]", async ({
-      scene,
-    }) => {
+  describe("counting open deliveries", () => {
+    it("counts the open deliveries of one inbox, up to a maximum [DLV-13]", async ({ scene }) => {
       const { store, workspace } = scene;
       const count = (receiver: string, most = 100) => store.countOpen(workspace, receiver, most);
       expect(await count("ben")).toBe(0);

@@ -1,14 +1,14 @@
-/** Priorities and delays: what comes sooner or later than it was sent, and what is parked at once. */
+/** Tests of priorities and delays, and of work that is dead-lettered when it is sent. */
 import { describe, expect } from "vitest";
 import { expectOutcome, expectSingle } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
-/** Further ahead than any test sends. */
+/** More places ahead than any test has deliveries. */
 const URGENT = 1_000_000;
 
 export function priorities(it: SceneTest): void {
   describe("priorities", () => {
-    it("what is ahead comes before what was sent earlier, what stays behind after what comes later [DLV-13]", async ({
+    it("claims urgent work before earlier work, and low-priority work after later work [DLV-13]", async ({
       scene,
     }) => {
       await scene.send({ task: "first" });
@@ -25,7 +25,7 @@ export function priorities(it: SceneTest): void {
       expect(await claimTasks(scene, 9)).toEqual(order.slice(2));
     });
 
-    it("a few places ahead are a few places [DLV-13]", async ({ scene }) => {
+    it("moves a delivery ahead by the given number of places [DLV-13]", async ({ scene }) => {
       for (const task of ["one", "two", "three"]) await scene.send({ task });
       const { delivery } = await scene.send({ task: "four", ahead: 2 });
       const two = (await scene.store.readLine(scene.workspace, "two"))[0]?.deliveries[0];
@@ -33,7 +33,7 @@ export function priorities(it: SceneTest): void {
       expect((await claimTasks(scene, 9)).at(-1)).toBe("three");
     });
 
-    it("not while earlier work of the same receiver and task is open: that comes first [DLV-13]", async ({
+    it("does not move urgent work ahead of open work of the same receiver and task [DLV-13]", async ({
       scene,
     }) => {
       await scene.send();
@@ -47,7 +47,7 @@ export function priorities(it: SceneTest): void {
       expect(all.map(({ delivery }) => delivery.id)[1]).toBe(urgent.delivery.id);
     });
 
-    it("work of a task whose earlier work stays behind comes after that all the same [DLV-13]", async ({
+    it("claims work after earlier work of its task, even if that has low priority [DLV-13]", async ({
       scene,
     }) => {
       const first = await scene.send({ ahead: -URGENT });
@@ -61,7 +61,7 @@ export function priorities(it: SceneTest): void {
       expect((await scene.claimOne("ben", { limit: 9 })).delivery.id).toBe(second.delivery.id);
     });
 
-    it("what extends waiting work keeps its place, whatever it asks for [DLV-13 ENV-11]", async ({
+    it("keeps the place of waiting work that is extended, whatever the new priority [DLV-13 ENV-11]", async ({
       scene,
     }) => {
       const first = await scene.send({ task: "urgent", ahead: URGENT });
@@ -71,7 +71,7 @@ export function priorities(it: SceneTest): void {
       expect(await claimTasks(scene, 9)).toEqual(["urgent", "other"]);
     });
 
-    it("what was put back has its priority still [DLV-7 DLV-13]", async ({ scene }) => {
+    it("keeps the priority of released work [DLV-7 DLV-13]", async ({ scene }) => {
       await scene.send({ task: "first" });
       await scene.send({ task: "urgent", ahead: URGENT });
       const held = await scene.acceptOne("ben");
@@ -81,7 +81,7 @@ export function priorities(it: SceneTest): void {
   });
 
   describe("delays", () => {
-    it("what is sent for later is offered when its time has come, in its place [DLV-13]", async ({
+    it("offers delayed work in its original place when its time has come [DLV-13]", async ({
       scene,
     }) => {
       const { delivery } = await scene.send({ task: "later", state: "scheduled", delayMs: 500 });
@@ -99,7 +99,7 @@ export function priorities(it: SceneTest): void {
       ]);
     });
 
-    it("later work of the same task waits for it [DLV-13]", async ({ scene }) => {
+    it("holds up later work of the same task [DLV-13]", async ({ scene }) => {
       await scene.send({ state: "scheduled", delayMs: 500 });
       await scene.send({ from: "cyd" });
       expect(await claimTasks(scene, 9)).toEqual([]);
@@ -107,9 +107,7 @@ export function priorities(it: SceneTest): void {
       expect((await scene.claimOne("ben", { limit: 9 })).delivery.sender).toBe("ada");
     });
 
-    it("handing it over again replaces it, at once or for another time [ENV-11]", async ({
-      scene,
-    }) => {
+    it("replaces delayed work, at once or with another delay [ENV-11]", async ({ scene }) => {
       const first = await scene.send({ state: "scheduled", delayMs: 500 });
       const extend = scene.extending(first);
       const second = await scene.send({ state: "scheduled", delayMs: 900, extend });
@@ -119,7 +117,7 @@ export function priorities(it: SceneTest): void {
       expect(await scene.books()).toEqual({ superseded: 2, ready: 1 });
     });
 
-    it("what is past its deadline is not claimed, by number, task or id; what is not, is [DLV-2]", async ({
+    it("does not claim work past its deadline, whether by limit, task or id [DLV-2]", async ({
       scene,
     }) => {
       const { delivery } = await scene.send({ task: "late", deadline: scene.now + 100 });
@@ -132,7 +130,7 @@ export function priorities(it: SceneTest): void {
       expect(claimed.map((each) => each.delivery.task)).toEqual(["early"]);
     });
 
-    it("deadline and time to decide are kept with it, and go with it [DLV-2]", async ({
+    it("replaces the deadline and decision time when work is extended [DLV-2]", async ({
       scene,
     }) => {
       const deadline = scene.now + 900;
@@ -145,10 +143,10 @@ export function priorities(it: SceneTest): void {
     });
   });
 
-  describe("work that is parked at once", () => {
+  describe("work that is dead-lettered when it is sent", () => {
     const REASON = '{"reason":"too many hops"}';
 
-    it("was never offered, and says why, as a try that nobody made [ENV-9 DLV-7]", async ({
+    it("records an attempt without a holder that states the reason, and is never offered [ENV-9 DLV-7]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -183,7 +181,7 @@ export function priorities(it: SceneTest): void {
       ]);
     });
 
-    it("holds nobody up, and completes what it was handed on from [ENV-9 DLV-1]", async ({
+    it("does not hold up later work, and completes the work it was handed on from [ENV-9 DLV-1]", async ({
       scene,
     }) => {
       const held = await scene.underWay();
@@ -193,7 +191,7 @@ export function priorities(it: SceneTest): void {
       expect(await scene.books()).toEqual({ completed: 1, dead: 1, ready: 1 });
     });
 
-    it("lets the next one come when it takes the place of waiting work [DLV-13 ENV-11]", async ({
+    it("puts the next delivery in turn when it replaces waiting work [DLV-13 ENV-11]", async ({
       scene,
     }) => {
       const first = await scene.send();
@@ -203,7 +201,7 @@ export function priorities(it: SceneTest): void {
       expect((await scene.claimOne("ben")).delivery.id).toBe(second.delivery.id);
     });
 
-    it("the same work can be handed over again: nothing of it is open [ENV-11]", async ({
+    it("does not count as open when the same work is handed over again [ENV-11]", async ({
       scene,
     }) => {
       await scene.send({ state: "dead", reason: REASON });

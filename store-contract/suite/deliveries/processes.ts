@@ -1,4 +1,6 @@
-/** Leases bound to a process: when it has ended, its work is due at once. */
+/**
+ * Tests of leases that are bound to a process: when the process has ended, its work is due at once.
+ */
 import { describe, expect } from "vitest";
 import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
 import { expectSingle } from "../expectations.ts";
@@ -7,16 +9,16 @@ import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 const ENDED = '{"reason":"process ended"}';
-/** More than a store may look at in one go. */
+/** More deliveries than a store may read at a time. */
 const MANY = 150;
 
 export function processes(it: SceneTest): void {
-  describe("processes", () => {
+  describe("leases of processes", () => {
     it.for<[string, (scene: Scene) => Promise<DeliveryWithEnvelopeRow>]>([
       ["claimed", (scene) => scene.claimOne("ben", { process: "p1" })],
       ["accepted", (scene) => scene.acceptOne("ben", { process: "p1" })],
     ])(
-      "work that was %s by one that is gone goes to the next as another try [DLV-6]",
+      "redelivers work that was %s by an ended process as a new attempt [DLV-6]",
       async ([_state, hold], { scene }) => {
         await scene.send();
         const held = await hold(scene);
@@ -41,7 +43,7 @@ export function processes(it: SceneTest): void {
       },
     );
 
-    it("what others hold is not due: other processes, sessions, workspaces [DLV-6]", async ({
+    it("lists no work of other processes, sessions or workspaces as due [DLV-6]", async ({
       scene,
     }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE);
@@ -51,12 +53,14 @@ export function processes(it: SceneTest): void {
       await scene.acceptOne("ben", { process: "" });
       await scene.claimOne("ben", { process: "p1", workspace: ELSEWHERE });
       const gone = await scene.acceptOne("ben", { process: "p1" });
-      // Nobody is called by an empty name.
+      // The empty name matches no lease, although leases of sessions have an empty process.
       expect((await scene.due({ gone: ["p1", "", "p1"] })).due).toEqual([gone]);
       expect((await scene.due({ gone: ["", "p3"] })).due).toEqual([]);
     });
 
-    it("what it put back or settled before it ended is not due [DLV-6]", async ({ scene }) => {
+    it("lists no work as due that an ended process had released or settled [DLV-6]", async ({
+      scene,
+    }) => {
       for (const task of ["one", "two"]) await scene.send({ task });
       await scene.settle(await scene.acceptOne("ben", { process: "p1" }), RELEASED);
       const two = await scene.acceptOne("ben", { process: "p1", task: "two" });
@@ -64,7 +68,7 @@ export function processes(it: SceneTest): void {
       expect((await scene.due({ gone: ["p1"] })).due).toEqual([]);
     });
 
-    it("its late answer is refused, each of them [DLV-6]", async ({ scene }) => {
+    it("refuses every late call of an ended process [DLV-6]", async ({ scene }) => {
       const { store, workspace } = scene;
       await scene.send();
       const held = await scene.acceptOne("ben", { process: "p1" });
@@ -80,7 +84,9 @@ export function processes(it: SceneTest): void {
       expect(late.map((outcome) => outcome.kind)).toEqual(late.map(() => "lease_lost"));
     });
 
-    it("after the last try its work is parked [DLV-7]", async ({ scene }) => {
+    it("dead-letters work of an ended process after the last attempt [DLV-7]", async ({
+      scene,
+    }) => {
       const { delivery } = await scene.send({ attempts: 1 });
       await scene.acceptOne("ben", { process: "p1" });
       await scene.takeBack({ gone: ["p1"] });
@@ -91,14 +97,14 @@ export function processes(it: SceneTest): void {
       expect((await scene.history()).at(-1)).toBe("dead");
     });
 
-    it("what ran out as well is due once [DLV-6]", async ({ scene }) => {
+    it("lists work as due once if its lease has expired as well [DLV-6]", async ({ scene }) => {
       await scene.send();
       const held = await scene.acceptOne("ben", { process: "p1" });
       scene.clock.advance(LEASE_MS);
       expect(expectSingle((await scene.due({ gone: ["p1"] })).due)).toEqual(held);
     });
 
-    it("however much it held, all of it is due, the oldest first [DLV-6]", async ({ scene }) => {
+    it("lists all work of ended processes as due, oldest first [DLV-6]", async ({ scene }) => {
       for (let i = 0; i < MANY; i++) await scene.send({ task: `task ${i}` });
       for (const process of ["p1", "p2"]) await scene.claim("ben", { limit: MANY / 2, process });
       const { due } = await scene.due({ gone: ["p2", "p1"] });
@@ -109,7 +115,7 @@ export function processes(it: SceneTest): void {
       expect(await scene.store.listProcesses(scene.workspace)).toEqual([]);
     });
 
-    it("those that hold something are listed, each once [DLV-6]", async ({ scene }) => {
+    it("lists each process that holds work once [DLV-6]", async ({ scene }) => {
       const { store, workspace } = scene;
       expect(await store.listProcesses(workspace)).toEqual([]);
       for (const task of ["a", "b", "c", "d", "e"]) await scene.send({ task });

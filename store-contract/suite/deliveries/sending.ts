@@ -1,4 +1,7 @@
-/** Sending: record, envelope, delivery and event, and the end of the sender's own work: all or none. */
+/**
+ * Tests of `sendHandoff()`: the memory, envelope, delivery and event are stored together with the
+ * settlement of the sender's own work, or not at all.
+ */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import type { SendHandoff } from "../../../src/store/store.ts";
@@ -11,9 +14,9 @@ const ELSEWHERE = { workspace: "elsewhere" };
 const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 const NO_ENVELOPE = "env_00000000-0000-7000-8000-000000000000";
 
-/** Why a handoff is refused: how to make one, and what the store says of it. */
+/** Handoffs that are refused, with the expected outcome. */
 const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>][] = [
-  ["to nobody", "unknown_receiver", async (scene) => scene.handoff({ to: "nobody" })],
+  ["to an unknown agent", "unknown_receiver", async (scene) => scene.handoff({ to: "nobody" })],
   [
     "to an alias instead of the canonical id",
     "unknown_receiver",
@@ -52,7 +55,7 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>]
       return scene.handoff({ parents: [there.delivery.envelope] });
     },
   ],
-  ["from nobody", "unknown_agent", async (scene) => scene.handoff({ from: "nobody" })],
+  ["from an unknown agent", "unknown_agent", async (scene) => scene.handoff({ from: "nobody" })],
   [
     "from a disabled agent",
     "agent_disabled",
@@ -62,7 +65,7 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>]
     },
   ],
   [
-    "that its sender should have signed",
+    "without the signature of a sender with a key",
     "key_changed",
     async (scene) => {
       await scene.register("ada", { publicKey: signerOf(generateKey()).publicKey });
@@ -70,12 +73,12 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>]
     },
   ],
   [
-    "that refers to nothing",
+    "with an unknown reference",
     "missing_reference",
     async (scene) => scene.handoff({ refs: [UNKNOWN_MEMORY] }),
   ],
   [
-    "whose record has an id that is taken",
+    "whose memory has an id that is taken",
     "id_taken",
     async (scene) => {
       const { id } = expectSingle(await scene.remember([scene.record("ada")]));
@@ -103,7 +106,7 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>]
     },
   ],
   [
-    "that repeats open work without saying so",
+    "that repeats open work without extending it",
     "changed",
     async (scene) => {
       await scene.send();
@@ -111,7 +114,7 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>]
     },
   ],
   [
-    "that extends what is not there",
+    "that extends work of another task",
     "changed",
     async (scene) => {
       const other = await scene.send({ task: "other" });
@@ -120,10 +123,10 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<SendHandoff>]
   ],
 ];
 
-/** Why work cannot be handed on: what has become of the hold meanwhile. */
+/** Handoffs that settle work their sender does not hold, with the expected outcome. */
 const NOT_HELD: readonly [string, string, (scene: Scene) => Promise<SendHandoff>][] = [
   [
-    "that somebody else holds now",
+    "with an older fence",
     "lease_lost",
     async (scene) => {
       const held = await scene.underWay();
@@ -132,7 +135,7 @@ const NOT_HELD: readonly [string, string, (scene: Scene) => Promise<SendHandoff>
     },
   ],
   [
-    "whose lease ran out",
+    "whose lease has expired",
     "lease_lost",
     async (scene) => {
       const held = await scene.underWay();
@@ -150,7 +153,7 @@ const NOT_HELD: readonly [string, string, (scene: Scene) => Promise<SendHandoff>
     },
   ],
   [
-    "that its sender has added to",
+    "that its sender has extended",
     "extended",
     async (scene) => {
       const held = await scene.underWay();
@@ -161,8 +164,8 @@ const NOT_HELD: readonly [string, string, (scene: Scene) => Promise<SendHandoff>
 ];
 
 export function sending(it: SceneTest): void {
-  describe("sending", () => {
-    it("record, envelope, delivery and event are stored together [DLV-1]", async ({ scene }) => {
+  describe("sending a handoff", () => {
+    it("stores the memory, envelope, delivery and event together [DLV-1]", async ({ scene }) => {
       const { store, workspace, now: sentAt } = scene;
       const known = expectSingle(await scene.remember([scene.record("ada")]));
       const handoff = scene.handoff({ refs: [known.id], attempts: 5 });
@@ -211,7 +214,7 @@ export function sending(it: SceneTest): void {
       ]);
     });
 
-    it("the handoff's record points to what it summarizes [DLV-10]", async ({ scene }) => {
+    it("relates its memory to the memories it summarizes [DLV-10]", async ({ scene }) => {
       const { store, workspace } = scene;
       const known = expectSingle(await scene.remember([scene.record("ada")]));
       const { place } = await scene.send({ refs: [known.id] });
@@ -226,7 +229,7 @@ export function sending(it: SceneTest): void {
     });
 
     it.for(REFUSED)(
-      "a handoff %s is answered with %s and leaves nothing [DLV-1]",
+      "refuses a handoff %s (%s) and stores nothing [DLV-1]",
       async ([_case, kind, make], { scene }) => {
         const handoff = await make(scene);
         const outcome = await scene.unchanged(() => scene.store.sendHandoff(handoff));
@@ -234,7 +237,7 @@ export function sending(it: SceneTest): void {
       },
     );
 
-    it("ids that are taken in another workspace are free in this one, and mean other things", async ({
+    it("accepts ids that exist in another workspace, and keeps the two apart", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -256,7 +259,7 @@ export function sending(it: SceneTest): void {
       expect(line?.deliveries).toEqual([there]);
     });
 
-    it("a refusal names who or what is at fault [ENV-5]", async ({ scene }) => {
+    it("names the receiver or parent in a refusal [ENV-5]", async ({ scene }) => {
       const { store } = scene;
       expect(await store.sendHandoff(scene.handoff({ to: "nobody" }))).toEqual({
         kind: "unknown_receiver",
@@ -268,9 +271,7 @@ export function sending(it: SceneTest): void {
       });
     });
 
-    it("one refused handoff does not keep its neighbours of the same turn from being sent [DLV-1]", async ({
-      scene,
-    }) => {
+    it("sends handoffs while concurrent ones are refused [DLV-1]", async ({ scene }) => {
       const handoffs = [
         scene.handoff({ task: "one" }),
         scene.handoff({ task: "two", refs: [UNKNOWN_MEMORY] }),
@@ -287,7 +288,9 @@ export function sending(it: SceneTest): void {
       expect(await scene.books()).toEqual({ ready: 2 });
     });
 
-    it("handing on completes the sender's own work in the same step [DLV-1]", async ({ scene }) => {
+    it("completes the sender's own work in the same operation when it hands on [DLV-1]", async ({
+      scene,
+    }) => {
       const held = await scene.underWay();
       scene.clock.advance(10);
       const sent = await scene.send({ from: "ben", to: "cyd", settles: held });
@@ -305,7 +308,7 @@ export function sending(it: SceneTest): void {
     });
 
     it.for(NOT_HELD)(
-      "work %s is not handed on: %s, and nothing is left [DLV-6]",
+      "refuses to hand on work %s (%s) and stores nothing [DLV-6]",
       async ([_case, kind, make], { scene }) => {
         const handoff = await make(scene);
         const outcome = await scene.unchanged(() => scene.store.sendHandoff(handoff));
@@ -313,7 +316,7 @@ export function sending(it: SceneTest): void {
       },
     );
 
-    it("work that was only claimed is not handed on [DLV-6]", async ({ scene }) => {
+    it("refuses to hand on work that was only claimed [DLV-6]", async ({ scene }) => {
       await scene.send();
       const claimed = await scene.claimOne("ben");
       const handoff = scene.handoff({ from: "ben", to: "cyd", settles: claimed });
@@ -325,7 +328,7 @@ export function sending(it: SceneTest): void {
       ["unknown", "unknown_receiver", { to: "nobody" }],
       ["disabled", "receiver_disabled", { to: "cyd" }],
     ])(
-      "when the next receiver is %s, the work stays with its holder [DLV-1]",
+      "leaves the work with its holder when the next receiver is %s [DLV-1]",
       async ([_case, kind, change], { scene }) => {
         await scene.register("cyd", { status: "disabled" });
         const held = await scene.underWay();
@@ -336,7 +339,7 @@ export function sending(it: SceneTest): void {
       },
     );
 
-    it("a line of handoffs is read in the order it was sent, each with its deliveries [ENV-6]", async ({
+    it("reads a line in the order it was sent, each envelope with its deliveries [ENV-6]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -357,7 +360,7 @@ export function sending(it: SceneTest): void {
       expect(await store.readLine("elsewhere", "line")).toEqual([]);
     });
 
-    it("a memory that merely calls itself a handoff is not part of a line [ENV-6]", async ({
+    it("leaves a memory of type handoff without an envelope out of the line [ENV-6]", async ({
       scene,
     }) => {
       await scene.send({ task: "line" });
@@ -366,7 +369,9 @@ export function sending(it: SceneTest): void {
       expect(await scene.store.readLine(scene.workspace, "line")).toHaveLength(1);
     });
 
-    it("a handoff of another branch belongs to the line of its task [ENV-6]", async ({ scene }) => {
+    it("includes handoffs of other branches in the line of their task [ENV-6]", async ({
+      scene,
+    }) => {
       const first = await scene.send({ to: "ben", where: { branch: "side" } });
       const second = await scene.send({ to: "cyd" });
       const line = await scene.store.readLine(scene.workspace, "task");
@@ -376,7 +381,7 @@ export function sending(it: SceneTest): void {
       ]);
     });
 
-    it("what was acknowledged is there after reopening, and can be claimed [DLV-1]", async ({
+    it("keeps an acknowledged handoff after reopening, ready to be claimed [DLV-1]", async ({
       scene,
     }) => {
       const sent = await scene.send();

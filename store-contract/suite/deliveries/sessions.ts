@@ -1,6 +1,6 @@
 /**
- * Tests of `renewSession()`: it renews every lease that the session holds, and none of another session,
- * process, agent or workspace. Expired leases are not renewed.
+ * Tests of `renewSession()`: it renews every lease that the session holds, and none of another
+ * session, process, agent or workspace. Expired leases are not renewed.
  */
 import { describe, expect } from "vitest";
 import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
@@ -10,8 +10,8 @@ import type { Scene, SceneTest } from "../scene.ts";
 const ELSEWHERE = "elsewhere";
 
 export function sessions(it: SceneTest): void {
-  describe("sessions", () => {
-    it("renewing one gives all it holds its full time again [DLV-6]", async ({ scene }) => {
+  describe("renewing a session", () => {
+    it("renews all its leases to their full time [DLV-6]", async ({ scene }) => {
       for (const task of ["one", "two"]) await scene.send({ task });
       const held = [await scene.claimOne("ben"), await scene.acceptOne("ben")];
       scene.clock.advance(LEASE_MS - 1);
@@ -38,7 +38,7 @@ export function sessions(it: SceneTest): void {
           return scene.acceptOne("cyd", { instance: "ben-1" });
         },
       ],
-    ])("it does not renew what %s holds [DLV-6]", async ([_case, hold], { scene }) => {
+    ])("does not renew leases of %s [DLV-6]", async ([_case, hold], { scene }) => {
       await scene.send();
       const { delivery } = await hold(scene);
       scene.clock.advance(5);
@@ -46,7 +46,7 @@ export function sessions(it: SceneTest): void {
       expect(await scene.deliveryNow(delivery.id)).toEqual(delivery);
     });
 
-    it("it does not renew the same session's work in another workspace [DLV-6]", async ({
+    it("does not renew leases of the same session in another workspace [DLV-6]", async ({
       scene,
     }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE);
@@ -58,7 +58,9 @@ export function sessions(it: SceneTest): void {
       expect(await scene.deliveryNow(delivery.id, ELSEWHERE)).toEqual(delivery);
     });
 
-    it("what ran out is not brought back, noticed or not [DLV-6]", async ({ scene }) => {
+    it("does not renew an expired lease, before or after it is detected [DLV-6]", async ({
+      scene,
+    }) => {
       const { delivery } = await scene.underWay();
       scene.clock.advance(LEASE_MS);
       await renew(scene);
@@ -68,7 +70,7 @@ export function sessions(it: SceneTest): void {
       expect((await scene.deliveryNow(delivery.id)).state).toBe("ready");
     });
 
-    it("a session that holds nothing is renewed without a trace", async ({ scene }) => {
+    it("changes nothing if the session holds nothing or does not exist", async ({ scene }) => {
       await scene.send();
       await scene.unchanged(() => renew(scene));
       await scene.store.renewSession({ workspace: "x", agent: "y", instance: "z" }, LEASE_MS);

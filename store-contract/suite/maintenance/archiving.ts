@@ -1,4 +1,7 @@
-/** Everything a workspace holds, out of one store and into another: whole, verified, or nothing. */
+/**
+ * Tests of export and import: a workspace is copied to another store complete and verified, or not
+ * at all.
+ */
 import { describe, expect } from "vitest";
 import type {
   Archive,
@@ -12,7 +15,7 @@ import { expectOutcome } from "../expectations.ts";
 import { HOLD_MS, LEASE_MS } from "../handoff-input.ts";
 import { Scene, type SceneTest } from "../scene.ts";
 
-/** Not where the scene's own agents are. */
+/** A workspace without the scene's own agents. */
 const ELSEWHERE = "elsewhere";
 
 interface WorkspaceExport {
@@ -36,7 +39,7 @@ const archiveOf = ({ summary, rows }: WorkspaceExport): Archive => ({
 const importInto = (store: Store, workspace: string, whole: WorkspaceExport) =>
   store.importWorkspace(workspace, archiveOf(whole));
 
-/** What a reference store exports that holds one of everything. */
+/** Returns the export of a sample workspace in a reference store. */
 async function exportSample(): Promise<WorkspaceExport> {
   const scene = await Scene.open(async ({ clock }) => ({ store: openReferenceStore({ clock }) }));
   try {
@@ -79,7 +82,7 @@ async function fillWorkspace(scene: Scene, workspace: string): Promise<void> {
 
 export function archiving(it: SceneTest): void {
   describe("export and import", () => {
-    it("an export is taken in by another store row for row", async ({ scene }) => {
+    it("exports a workspace that another store imports row for row", async ({ scene }) => {
       await fillWorkspace(scene, ELSEWHERE);
       const whole = await exportAll(scene.store, ELSEWHERE);
       expect(whole.summary.counts).toEqual({
@@ -91,7 +94,7 @@ export function archiving(it: SceneTest): void {
       await other.close();
     });
 
-    it("what another store exported is taken in row for row, and verified", async ({ scene }) => {
+    it("imports the export of another store row for row and verifies it", async ({ scene }) => {
       const whole = await exportSample();
       const outcome = expectOutcome(await importInto(scene.store, ELSEWHERE, whole), "imported");
       expect(outcome.report).toMatchObject({ memories: 4, relations: 3, problems: [] });
@@ -112,12 +115,10 @@ export function archiving(it: SceneTest): void {
       expect(edges).toMatchObject([{ kind: "supports", validFrom: 3, validUntil: 9 }]);
     });
 
-    it("after an import everything goes on: chains, inboxes, numbers of events", async ({
-      scene,
-    }) => {
+    it("continues chains, inboxes and event numbers after an import", async ({ scene }) => {
       const whole = await exportSample();
       expectOutcome(await importInto(scene.store, ELSEWHERE, whole), "imported");
-      scene.clock.advance(LEASE_MS); // Ids of another time than those that were imported.
+      scene.clock.advance(LEASE_MS); // Otherwise the seeded ids repeat the imported ones.
       const { store } = scene;
       const where = { workspace: ELSEWHERE };
       const [placed] = await scene.remember([scene.record("ada", "later")], where);
@@ -135,7 +136,9 @@ export function archiving(it: SceneTest): void {
       expect((await store.verify(ELSEWHERE)).problems).toEqual([]);
     });
 
-    it("an import twice finds everything there, also after more was added", async ({ scene }) => {
+    it("returns `already_there` for a second import, also after more was written", async ({
+      scene,
+    }) => {
       const whole = await exportSample();
       expectOutcome(await importInto(scene.store, ELSEWHERE, whole), "imported");
       expect(await importInto(scene.store, ELSEWHERE, whole)).toEqual({ kind: "already_there" });
@@ -144,7 +147,7 @@ export function archiving(it: SceneTest): void {
       expect(await importInto(scene.store, ELSEWHERE, whole)).toEqual({ kind: "already_there" });
     });
 
-    it("a workspace with another history is left alone", async ({ scene }) => {
+    it("leaves a workspace with another history unchanged", async ({ scene }) => {
       await scene.register("zoe", {}, ELSEWHERE);
       const before = await exportAll(scene.store, ELSEWHERE);
       const outcome = await importInto(scene.store, ELSEWHERE, await exportSample());
@@ -153,13 +156,13 @@ export function archiving(it: SceneTest): void {
     });
 
     it.for([
-      ["a text was changed", "memory", { text: "{}" }],
-      ["a record is missing", "memory", undefined],
-      ["an envelope's record is not there", "envelope", { memory: "mem_none" }],
-      ["a delivery is of another receiver", "delivery", { receiver: "ada" }],
+      ["a memory's text was changed", "memory", { text: "{}" }],
+      ["a memory is missing", "memory", undefined],
+      ["an envelope's memory is missing", "envelope", { memory: "mem_none" }],
+      ["a delivery has another receiver", "delivery", { receiver: "ada" }],
       ["an entry was changed", "entry", { value: "[2]" }],
       ["an agent was changed", "agent", { role: "owner" }],
-    ] as const)("nothing is kept when %s", async ([, kind, change], { scene }) => {
+    ] as const)("stores nothing when %s", async ([, kind, change], { scene }) => {
       const whole = await exportSample();
       const at = whole.rows.findIndex((each) => each.kind === kind);
       const changed = whole.rows.map((each, i) =>
@@ -173,7 +176,7 @@ export function archiving(it: SceneTest): void {
       expectOutcome(await importInto(scene.store, ELSEWHERE, whole), "imported");
     });
 
-    it("nothing is kept when a row is there twice", async ({ scene }) => {
+    it("stores nothing when a row occurs twice", async ({ scene }) => {
       const whole = await exportSample();
       const rows = whole.rows.flatMap((each): ArchivedRow[] =>
         each.kind === "delivery" ? [each, each] : [each],
@@ -182,7 +185,7 @@ export function archiving(it: SceneTest): void {
       expect((await exportAll(scene.store, ELSEWHERE)).rows).toEqual([]);
     });
 
-    it("nothing is kept when the rows break off with an error", async ({ scene }) => {
+    it("stores nothing when reading the rows throws", async ({ scene }) => {
       const whole = await exportSample();
       const torn = new Error("the file was torn");
       const rows = (async function* () {
@@ -195,7 +198,7 @@ export function archiving(it: SceneTest): void {
       expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
     });
 
-    it("an export is of one moment, whatever is written while it is read", async ({ scene }) => {
+    it("exports one snapshot, whatever is written while it is read", async ({ scene }) => {
       await fillWorkspace(scene, ELSEWHERE);
       const before = await exportAll(scene.store, ELSEWHERE);
       const reading = scene.store.exportWorkspace(ELSEWHERE);
@@ -212,7 +215,7 @@ export function archiving(it: SceneTest): void {
       expect(after.rows).toHaveLength(before.rows.length + 2);
     });
 
-    it("who stops reading an export in the middle holds up nobody", async ({ scene }) => {
+    it("accepts writes after an export was read only in part", async ({ scene }) => {
       await fillWorkspace(scene, ELSEWHERE);
       for await (const item of scene.store.exportWorkspace(ELSEWHERE)) {
         if (item.kind === "memory") break;
@@ -220,7 +223,7 @@ export function archiving(it: SceneTest): void {
       await scene.remember([scene.record("ada", "after it")], { workspace: ELSEWHERE });
     });
 
-    it("a workspace nobody has written to exports as nothing", async ({ scene }) => {
+    it("exports an unknown workspace as empty", async ({ scene }) => {
       const { summary, rows } = await exportAll(scene.store, "nobody");
       expect(rows).toEqual([]);
       expect(Object.values(summary.counts)).toEqual([0, 0, 0, 0, 0, 0, 0]);

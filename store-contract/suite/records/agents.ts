@@ -1,6 +1,6 @@
 /**
- * Tests of the agent registry: registering and changing agents by revision, finding them by id or alias,
- * unique names per workspace, and the time at which a public key was registered.
+ * Tests of the agent registry: registering and changing agents by revision, finding them by id or
+ * alias, unique names per workspace, and the time at which a public key was registered.
  */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
@@ -12,7 +12,7 @@ const ELSEWHERE = "elsewhere";
 
 export function agents(it: SceneTest): void {
   describe("agents", () => {
-    it("an agent is found by its id as it was registered [MEM-4]", async ({ scene }) => {
+    it("finds an agent by its id as it was registered [MEM-4]", async ({ scene }) => {
       const { store, workspace } = scene;
       const agent = scene.registration("dot", {
         role: "reviewer",
@@ -26,24 +26,26 @@ export function agents(it: SceneTest): void {
       expect(await store.findAgent(workspace, "dot")).toEqual(registered);
     });
 
-    it("nobody is found under a name that was not registered [MEM-4]", async ({ scene }) => {
+    it("finds no agent by a name that was not registered [MEM-4]", async ({ scene }) => {
       expect(await scene.store.findAgent(scene.workspace, "nobody")).toBeUndefined();
       expect(await scene.store.findAgent(ELSEWHERE, "ada")).toBeUndefined();
     });
 
-    it("a change counts one revision up and is seen at once [MEM-4]", async ({ scene }) => {
+    it("increments the revision with a change, which is visible at once [MEM-4]", async ({
+      scene,
+    }) => {
       const changed = await scene.register("ada", { status: "disabled", role: "lead" });
       expect(changed).toMatchObject({ revision: 2, status: "disabled", role: "lead" });
       expect(await scene.store.findAgent(scene.workspace, "ada")).toEqual(changed);
     });
 
     it.for<[string, string, number]>([
-      ["an agent that exists, as if it were new", "ada", 0],
+      ["revision 0 of an existing agent", "ada", 0],
       ["an older revision", "ada", 1],
-      ["a revision that is still to come", "ada", 3],
-      ["an agent that does not exist", "nobody", 1],
+      ["a later revision", "ada", 3],
+      ["an unknown agent", "nobody", 1],
     ])(
-      "a change based on %s is answered with changed, and changes nothing [MEM-4]",
+      "returns `changed` for a change based on %s, and changes nothing [MEM-4]",
       async ([_case, id, basedOn], { scene }) => {
         await scene.register("ada", { role: "lead" });
         const agent = scene.registration(id, { role: "other" });
@@ -54,9 +56,7 @@ export function agents(it: SceneTest): void {
       },
     );
 
-    it("of two changes in the same turn one gets through, the other is told [MEM-4]", async ({
-      scene,
-    }) => {
+    it("accepts one of two concurrent changes and refuses the other [MEM-4]", async ({ scene }) => {
       const { store, workspace } = scene;
       const roles = ["lead", "other"] as const;
       const outcomes = await Promise.all(
@@ -74,7 +74,7 @@ export function agents(it: SceneTest): void {
       expect(await store.findAgent(workspace, "ada")).toMatchObject({ role, revision: 2 });
     });
 
-    it("an alias finds its agent [MEM-4]", async ({ scene }) => {
+    it("finds an agent by its aliases [MEM-4]", async ({ scene }) => {
       const agent = await scene.register("dot", { aliases: ["d", "dotty"] });
       for (const name of ["dot", "d", "dotty"]) {
         expect(await scene.store.findAgent(scene.workspace, name)).toEqual(agent);
@@ -82,10 +82,10 @@ export function agents(it: SceneTest): void {
     });
 
     it.for<[string, "alias" | "id", string]>([
-      ["an alias that is another's id", "alias", "ada"],
-      ["an id that is another's alias", "id", "a"],
-      ["an alias that is another's alias", "alias", "a"],
-    ])("nobody takes %s [MEM-4]", async ([_case, as, name], { scene }) => {
+      ["an alias that is another agent's id", "alias", "ada"],
+      ["an id that is another agent's alias", "id", "a"],
+      ["an alias that is another agent's alias", "alias", "a"],
+    ])("refuses %s [MEM-4]", async ([_case, as, name], { scene }) => {
       await scene.register("ada", { aliases: ["a"] });
       const agent =
         as === "id"
@@ -98,7 +98,7 @@ export function agents(it: SceneTest): void {
       expect(await scene.store.findAgent(scene.workspace, "x")).toBeUndefined();
     });
 
-    it("an alias that was given up is free again [MEM-4]", async ({ scene }) => {
+    it("frees an alias when its agent drops it [MEM-4]", async ({ scene }) => {
       await scene.register("ada", { aliases: ["a", "b"] });
       await scene.register("ada", { aliases: ["b"] });
       expect(await scene.store.findAgent(scene.workspace, "a")).toBeUndefined();
@@ -106,7 +106,9 @@ export function agents(it: SceneTest): void {
       expect(await scene.store.findAgent(scene.workspace, "a")).toMatchObject({ id: "dot" });
     });
 
-    it("the same name is somebody else in another workspace [MEM-4]", async ({ scene }) => {
+    it("resolves the same name to another agent in another workspace [MEM-4]", async ({
+      scene,
+    }) => {
       await scene.register("ada", { role: "here" });
       await scene.register("zoe", { role: "there", aliases: ["ada"] }, ELSEWHERE);
       expect(await scene.store.findAgent(ELSEWHERE, "ada")).toMatchObject({ id: "zoe" });
@@ -114,7 +116,7 @@ export function agents(it: SceneTest): void {
       expect(await scene.store.findAgent(scene.workspace, "zoe")).toBeUndefined();
     });
 
-    it("a key is dated when it is registered, not when something else changes [MEM-5]", async ({
+    it("sets the time of a key when it is registered, not with other changes [MEM-5]", async ({
       scene,
     }) => {
       const [first, second] = [signerOf(generateKey()), signerOf(generateKey())];
@@ -130,7 +132,7 @@ export function agents(it: SceneTest): void {
       });
     });
 
-    it("agents are listed by id, one workspace at a time [MEM-4]", async ({ scene }) => {
+    it("lists the agents of one workspace by id [MEM-4]", async ({ scene }) => {
       await scene.register("Zed", {}, ELSEWHERE);
       await scene.register("Abe", { aliases: ["zzz"] });
       const ids = async (workspace: string) =>

@@ -1,4 +1,7 @@
-/** Who points at records, many at once: what following the consequences of a record stands on. */
+/**
+ * Tests of `findInbound()`: edges that point to any of several memories, to trace what was built on
+ * them.
+ */
 import { describe, expect } from "vitest";
 import type { FindInbound } from "../../../src/store/store.ts";
 import { expectSingle } from "../expectations.ts";
@@ -8,8 +11,8 @@ const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 const ELSEWHERE = "elsewhere";
 
 export function inbound(it: SceneTest): void {
-  describe("who points at records", () => {
-    it("is found for many at once, by kind, oldest edge first [MEM-16]", async ({ scene }) => {
+  describe("inbound edges", () => {
+    it("are found for several memories, by kind, oldest first [MEM-16]", async ({ scene }) => {
       const { first, second } = await createTwo(scene);
       const one = await createPointing(scene, ["supports", second], ["derived-from", first]);
       const other = await createPointing(scene, ["corrects", first], ["supports", first]);
@@ -33,9 +36,7 @@ export function inbound(it: SceneTest): void {
       expect(await findInbound(scene, both)).toHaveLength(3);
     });
 
-    it("includes who refers to them, once, unless a relation says the same [MEM-16]", async ({
-      scene,
-    }) => {
+    it("include a reference once, even if a relation repeats it [MEM-16]", async ({ scene }) => {
       const { first, second } = await createTwo(scene);
       const { id } = expectSingle(
         await scene.remember([
@@ -53,7 +54,7 @@ export function inbound(it: SceneTest): void {
       ]);
     });
 
-    it("is nobody for what is not there, is asked of no record, or of no kind [MEM-16]", async ({
+    it("are none for unknown memories, another workspace, or without memories or kinds [MEM-16]", async ({
       scene,
     }) => {
       const { first, second } = await createTwo(scene);
@@ -67,7 +68,7 @@ export function inbound(it: SceneTest): void {
       );
     });
 
-    it("is found whoever may see it, and on every branch [MEM-16]", async ({ scene }) => {
+    it("are found on every branch and regardless of scopes [MEM-16]", async ({ scene }) => {
       const { first } = await createTwo(scene);
       const hidden = scene.record("ada", { content: "x", scope: "agent", refs: [first] });
       const aside = scene.record("ada", { content: "y", refs: [first] });

@@ -1,4 +1,7 @@
-/** Appending: all or none, checked inside the write, each record in its place on the chain. */
+/**
+ * Tests of `appendMemories()`: memories are checked inside the write and stored in their place on
+ * the chain, all or none.
+ */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import { genesis, nextLink } from "../../../src/store/chain.ts";
@@ -9,7 +12,7 @@ import type { Scene, SceneTest } from "../scene.ts";
 const ELSEWHERE = { workspace: "elsewhere" };
 const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 
-/** Why a record is refused: how to make one, and what the store says of it. */
+/** Memories that are refused, with the expected outcome. */
 const REFUSED: readonly [string, string, (scene: Scene) => Promise<NewMemory>][] = [
   ["of an unknown agent", "unknown_agent", async (scene) => scene.record("nobody")],
   [
@@ -29,7 +32,7 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<NewMemory>][]
     },
   ],
   [
-    "signed with another key than the agent's",
+    "signed with a key other than the agent's",
     "key_changed",
     async (scene) => {
       await scene.register("dot", { publicKey: signerOf(generateKey()).publicKey });
@@ -37,23 +40,23 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<NewMemory>][]
     },
   ],
   [
-    "signed by an agent that has no key",
+    "signed by an agent without a key",
     "key_changed",
     async (scene) => scene.record("ada", "a fact", signerOf(generateKey())),
   ],
   [
-    "that refers to nothing",
+    "with an unknown reference",
     "missing_reference",
     async (scene) => scene.record("ada", { content: "see there", refs: [UNKNOWN_MEMORY] }),
   ],
   [
-    "related to nothing",
+    "with a relation to an unknown memory",
     "missing_reference",
     async (scene) =>
       scene.record("ada", { content: "so", relations: [{ kind: "supports", to: UNKNOWN_MEMORY }] }),
   ],
   [
-    "that refers to a record of another workspace",
+    "that refers to a memory of another workspace",
     "missing_reference",
     async (scene) => {
       await scene.register("ada", {}, ELSEWHERE.workspace);
@@ -80,8 +83,10 @@ const REFUSED: readonly [string, string, (scene: Scene) => Promise<NewMemory>][]
 ];
 
 export function memories(it: SceneTest): void {
-  describe("memories", () => {
-    it("a record is read back as it was written, in its place [MEM-1]", async ({ scene }) => {
+  describe("appending memories", () => {
+    it("stores a memory as it was written, with its place on the chain [MEM-1]", async ({
+      scene,
+    }) => {
       const signer = signerOf(generateKey());
       scene.clock.advance(1);
       await scene.register("dot", { publicKey: signer.publicKey });
@@ -97,7 +102,7 @@ export function memories(it: SceneTest): void {
       expect(place).toMatchObject({ id, seq: 1, storedAt: scene.now });
     });
 
-    it("each link follows from the one before, and the first from the chain's name [MEM-1]", async ({
+    it("derives each link from the one before, and the first from workspace and branch [MEM-1]", async ({
       scene,
     }) => {
       const records = ["one", "two", "three"].map((content) => scene.record("ada", content));
@@ -117,7 +122,7 @@ export function memories(it: SceneTest): void {
       }
     });
 
-    it("time never runs backwards along a chain, whatever the clock does [MEM-1]", async ({
+    it("never decreases the time along a chain, even if the clock goes back [MEM-1]", async ({
       scene,
     }) => {
       const start = scene.now;
@@ -132,7 +137,9 @@ export function memories(it: SceneTest): void {
       expect(await storedAt()).toBe(start + 1);
     });
 
-    it("every branch and workspace counts its records without a gap [MEM-1]", async ({ scene }) => {
+    it("numbers the memories of each branch and workspace without gaps [MEM-1]", async ({
+      scene,
+    }) => {
       await scene.register("ada", {}, ELSEWHERE.workspace);
       const chains = [{}, { branch: "side" }, ELSEWHERE];
       for (let round = 1; round <= 3; round++) {
@@ -147,15 +154,13 @@ export function memories(it: SceneTest): void {
       }
     });
 
-    it("writes of the same turn follow one another [MEM-1]", async ({ scene }) => {
+    it("numbers concurrent writes in sequence [MEM-1]", async ({ scene }) => {
       const writes = Array.from({ length: 20 }, () => scene.remember([scene.record("ada")]));
       const places = (await Promise.all(writes)).map(expectSingle);
       expect(places.map((place) => place.seq)).toEqual(places.map((_, i) => i + 1));
     });
 
-    it("a registration in the same turn disturbs no record beside it [MEM-1]", async ({
-      scene,
-    }) => {
+    it("keeps the sequence when agents are registered concurrently [MEM-1]", async ({ scene }) => {
       await Promise.all([
         scene.remember([scene.record("ada", "before")]),
         scene.register("dot"),
@@ -165,7 +170,7 @@ export function memories(it: SceneTest): void {
       expect(expectSingle(await scene.remember([scene.record("dot", "then")])).seq).toBe(3);
     });
 
-    it("a list is stored in its order, and may refer back within itself [MEM-1]", async ({
+    it("stores a list in order, with references to earlier memories of the list [MEM-1]", async ({
       scene,
     }) => {
       const first = scene.record("ada", "first");
@@ -181,13 +186,13 @@ export function memories(it: SceneTest): void {
       ]);
     });
 
-    it("an empty list is stored as nothing", async ({ scene }) => {
+    it("accepts an empty list and stores nothing", async ({ scene }) => {
       expect(await scene.append([])).toEqual({ kind: "appended", places: [], envelope: "" });
       expect(await scene.everything()).toEqual([]);
     });
 
     it.for(REFUSED)(
-      "a record %s is refused with %s, and nothing is stored [MEM-4]",
+      "refuses a memory %s (%s) and stores nothing [MEM-4]",
       async ([_case, kind, make], { scene }) => {
         const record = await make(scene);
         const outcome = await scene.unchanged(() => scene.append(record));
@@ -196,7 +201,7 @@ export function memories(it: SceneTest): void {
     );
 
     it.for(REFUSED)(
-      "a list with a record %s is refused as a whole [MEM-4]",
+      "refuses a list with a memory %s as a whole [MEM-4]",
       async ([_case, kind, make], { scene }) => {
         const bad = await make(scene);
         const good = scene.record("ada", "good");
@@ -207,7 +212,7 @@ export function memories(it: SceneTest): void {
       },
     );
 
-    it("a refusal names who or what is at fault [MEM-4]", async ({ scene }) => {
+    it("names the agent, reference or id in a refusal [MEM-4]", async ({ scene }) => {
       const lost = scene.record("ada", { content: "see there", refs: [UNKNOWN_MEMORY] });
       expect(await scene.append(scene.record("nobody"))).toEqual({
         kind: "unknown_agent",
@@ -223,7 +228,7 @@ export function memories(it: SceneTest): void {
       expect(await scene.append(again)).toEqual({ kind: "id_taken", id });
     });
 
-    it("a record of a list cannot refer to a later one [MEM-1]", async ({ scene }) => {
+    it("refuses a reference to a later memory of the same list [MEM-1]", async ({ scene }) => {
       const later = scene.record("ada", "later");
       const earlier = scene.record("ada", { content: "earlier", refs: [later.id] });
       const outcome = await scene.unchanged(() => scene.append([earlier, later]));
@@ -234,19 +239,19 @@ export function memories(it: SceneTest): void {
       });
     });
 
-    it("two records of one list cannot have the same id", async ({ scene }) => {
+    it("refuses two memories with the same id in one list", async ({ scene }) => {
       const record = scene.record("ada");
       const outcome = await scene.unchanged(() => scene.append([record, record]));
       expect(outcome).toEqual({ kind: "id_taken", id: record.id });
     });
 
-    it("an alias is no author: records carry the canonical id [MEM-4]", async ({ scene }) => {
+    it("refuses an alias as the author [MEM-4]", async ({ scene }) => {
       await scene.register("ada", { aliases: ["a"] });
       const outcome = await scene.unchanged(() => scene.append(scene.record("a")));
       expect(outcome).toEqual({ kind: "unknown_agent", agent: "a" });
     });
 
-    it("an agent that was enabled again writes again [MEM-4]", async ({ scene }) => {
+    it("accepts memories of an agent that is enabled again [MEM-4]", async ({ scene }) => {
       await scene.register("ada", { status: "disabled" });
       expectOutcome(await scene.append(scene.record("ada")), "agent_disabled");
       await scene.register("ada", { status: "active" });
@@ -255,9 +260,9 @@ export function memories(it: SceneTest): void {
 
     it.for([
       ["in the same millisecond", 0],
-      ["though the clock went back since", -1_000],
+      ["even if the clock went back since", -1_000],
     ] as const)(
-      "what was written before its author had a key still verifies, %s [MEM-5]",
+      "verifies memories from before their author had a key, %s [MEM-5]",
       async ([, ms], { scene }) => {
         const signer = signerOf(generateKey());
         await scene.remember([scene.record("ada", "unsigned")]);
@@ -268,9 +273,7 @@ export function memories(it: SceneTest): void {
       },
     );
 
-    it("records are read in the order asked for, without those that do not exist", async ({
-      scene,
-    }) => {
+    it("reads memories in the given order and leaves out unknown ids", async ({ scene }) => {
       const places = await scene.remember([1, 2, 3].map((n) => scene.record("ada", `${n}`)));
       const [one, two, three] = places.map((place) => place.id) as [string, string, string];
       const rows = await scene.store.readMemories(scene.workspace, [
@@ -283,7 +286,7 @@ export function memories(it: SceneTest): void {
       expect(rows.map((row) => row.id)).toEqual([three, one, two, one]);
     });
 
-    it("an id that is taken in another workspace is free in this one", async ({ scene }) => {
+    it("accepts an id that exists in another workspace", async ({ scene }) => {
       await scene.register("ada", {}, ELSEWHERE.workspace);
       const there = scene.record("ada", "there");
       await scene.remember([there], ELSEWHERE);
@@ -295,14 +298,14 @@ export function memories(it: SceneTest): void {
       expect(await texts(ELSEWHERE.workspace)).toEqual([there.text]);
     });
 
-    it("a record cannot be read from another workspace", async ({ scene }) => {
+    it("reads no memory of another workspace", async ({ scene }) => {
       const { id } = expectSingle(await scene.remember([scene.record("ada")]));
       expect(await scene.store.readMemories(ELSEWHERE.workspace, [id])).toEqual([]);
       await scene.register("ada", {}, ELSEWHERE.workspace);
       expect(await scene.store.readMemories(ELSEWHERE.workspace, [id])).toEqual([]);
     });
 
-    it("what was acknowledged is there after reopening, and the chain goes on [MEM-13]", async ({
+    it("keeps acknowledged memories after reopening, and continues the chain [MEM-13]", async ({
       scene,
     }) => {
       await scene.remember([scene.record("ada", "one"), scene.record("ada", "two")]);

@@ -1,4 +1,7 @@
-/** Queries in SQL: one read over the views, as far as the reader sees, within bounds. */
+/**
+ * Tests of `query()`: read-only SQL over the views, limited to what the reader sees and by rows,
+ * bytes and time.
+ */
 import { describe, expect } from "vitest";
 import { columnsOf, VIEW_NAMES } from "../../../src/store/sql/views.ts";
 import type { QueryOutcome, RunQuery } from "../../../src/store/sql-query.ts";
@@ -29,8 +32,8 @@ async function contents(scene: Scene, query: Partial<RunQuery> = {}): Promise<un
 }
 
 export function querying(it: SceneTest): void {
-  describe("queries in SQL", () => {
-    it("every view can be read, with its columns in their order [MEM-14]", async ({ scene }) => {
+  describe("SQL queries", () => {
+    it("read every view with its columns in order [MEM-14]", async ({ scene }) => {
       await scene.send();
       for (const view of VIEW_NAMES) {
         const answer = expectOutcome(await runQuery(scene, `select * from ${view}`), "answered");
@@ -38,7 +41,7 @@ export function querying(it: SceneTest): void {
       }
     });
 
-    it("a view can be counted, whatever of it is read [MEM-14]", async ({ scene }) => {
+    it("count every view, whichever column is read [MEM-14]", async ({ scene }) => {
       await scene.send();
       for (const view of VIEW_NAMES) {
         for (const traces of [false, true]) {
@@ -62,7 +65,7 @@ export function querying(it: SceneTest): void {
       }
     });
 
-    it("a handoff is a row with what its envelope says [MEM-14]", async ({ scene }) => {
+    it("show a handoff with the content of its envelope [MEM-14]", async ({ scene }) => {
       const { delivery } = await scene.send({ from: "ada", to: "ben", task: "auth" });
       const text = `select h.id, h.task, h.from_agent, h.to_agent, d.id, d.state, d.from_agent
         from handoffs h join deliveries d on d.handoff = h.id`;
@@ -73,7 +76,7 @@ export function querying(it: SceneTest): void {
       });
     });
 
-    it("parameters are values: nothing in one is read as SQL [MEM-14]", async ({ scene }) => {
+    it("bind parameters as values, never as SQL [MEM-14]", async ({ scene }) => {
       await scene.remember([scene.record("ada", "it's"), scene.record("ada", "other")]);
       const text = "select content from memories where content = ?";
       const found = await runQuery(scene, text, { params: ["it's"] });
@@ -84,7 +87,7 @@ export function querying(it: SceneTest): void {
       expectOutcome(await runQuery(scene, text, { params: ["a", "b"] }), "miscounted");
     });
 
-    it("private records are their reader's, other workspaces nobody's [MEM-14]", async ({
+    it("show private memories only to their readers, and nothing of other workspaces [MEM-14]", async ({
       scene,
     }) => {
       await scene.remember([
@@ -107,7 +110,7 @@ export function querying(it: SceneTest): void {
       expect(await contents(scene, { workspace: "nowhere" })).toEqual([]);
     });
 
-    it("what is superseded is told along the lines given, however many they are [MEM-14]", async ({
+    it("mark superseded memories by what is visible, on more than 5,000 branches [MEM-14]", async ({
       scene,
     }) => {
       const old = scene.record("ada", "old");
@@ -128,7 +131,7 @@ export function querying(it: SceneTest): void {
       }
     });
 
-    it("what was taken out of sight and traces are not shown, unless asked for [MEM-14]", async ({
+    it("hide quarantined memories, and traces unless they are requested [MEM-14]", async ({
       scene,
     }) => {
       const gone = expectSingle(await scene.remember([scene.record("ada", "gone")]));
@@ -150,13 +153,13 @@ export function querying(it: SceneTest): void {
       "select 1; delete from memories",
       "select * from workspaces",
       "select * from entries",
-    ])("%s is not run [MEM-14]", async (text, { scene }) => {
+    ])("do not run %s [MEM-14]", async (text, { scene }) => {
       await scene.send();
       const outcome = await scene.unchanged(() => runQuery(scene, text));
       expect(["refused", "failed"]).toContain(outcome.kind);
     });
 
-    it("a mistake is told in the engine's words [MEM-14]", async ({ scene }) => {
+    it("return the engine's message for an invalid query [MEM-14]", async ({ scene }) => {
       const { message } = expectOutcome(
         await runQuery(scene, "select nothing from memories"),
         "failed",
@@ -164,7 +167,7 @@ export function querying(it: SceneTest): void {
       expect(message).toContain("nothing");
     });
 
-    it("an answer beyond its bounds is none [MEM-14]", async ({ scene }) => {
+    it("refuse a result beyond the limit of rows or bytes [MEM-14]", async ({ scene }) => {
       await scene.remember(["a", "b", "c"].map((text) => scene.record("ada", text.repeat(900))));
       const bounded = (bounds: Partial<typeof BOUNDS>) =>
         runQuery(scene, CONTENT, { bounds: { ...BOUNDS, ...bounds } });
@@ -173,7 +176,9 @@ export function querying(it: SceneTest): void {
       expect(await bounded({ bytes: 2_000 })).toEqual({ kind: "too_large", bound: "bytes" });
     });
 
-    it("a query without an end is ended, and the next is answered [MEM-14]", async ({ scene }) => {
+    it("time out when they do not end, and the next one is answered [MEM-14]", async ({
+      scene,
+    }) => {
       const endless =
         "with recursive t(n) as (select 1 union all select n + 1 from t) select count(*) from t";
       const bounds = { ...BOUNDS, ms: 200 };

@@ -1,4 +1,4 @@
-/** How much of a record is shown, and what is known for a conversation as it went. */
+/** Levels of detail, transcript detection and fencing of text. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { LEVEL_LENGTH, textAtLevel } from "../../../src/context/detail/detail-level.ts";
@@ -21,14 +21,14 @@ const LONG = [
 
 const memory = (content: string): Memory => ({ content }) as Memory;
 
-describe("a level of detail", () => {
-  it("takes the sender's own summary first, word for word [CTX-6]", () => {
+describe("rendering at a level of detail", () => {
+  it("uses the sender's summary verbatim [CTX-6]", () => {
     const summary = "Retries: 3 at most, see retry.ts. ".repeat(20);
     expect(textAtLevel(memory(LONG), "summary", summary)).toBe(summary);
     expect(textAtLevel(memory(LONG), "full", summary)).toBe(LONG);
   });
 
-  it("without one is the first sentence and those that say most, with numbers, names and negations [CTX-6]", () => {
+  it("extracts the first sentence and those with numbers, names and negations [CTX-6]", () => {
     const shorter = extract(LONG, 175);
     expect(shorter).toMatch(/^The gateway drops connections under load\./);
     expect(shorter).toContain("must never retry a payment more than 3 times");
@@ -37,7 +37,7 @@ describe("a level of detail", () => {
     expect(shorter).toMatch(/ …$/);
   });
 
-  it("grows from one to the next, and ends with all of it [CTX-6]", () => {
+  it("returns longer text at each level, up to the full text [CTX-6]", () => {
     const content = Array.from({ length: 40 }, (_, n) => `Step ${n}: ${LONG}`).join("\n");
     const lengths = DETAIL_LEVELS.map((level) => textAtLevel(memory(content), level).length);
     expect(lengths).toEqual(lengths.toSorted((a, b) => a - b));
@@ -45,7 +45,7 @@ describe("a level of detail", () => {
     expect(textAtLevel(memory(content), "full")).toBe(content);
   });
 
-  it("keeps to its length, cuts no word, adds none and says that there is more [CTX-6]", () => {
+  it("respects the length limit, keeps words whole and marks omissions [CTX-6]", () => {
     const sentence = fc.array(fc.stringMatching(/^[a-zà-ü0-9_]{1,9}$/u), {
       minLength: 1,
       maxLength: 14,
@@ -66,7 +66,7 @@ describe("a level of detail", () => {
     fc.assert(property, { seed: chosenSeed(), numRuns: runs(100) });
   });
 
-  it("of a script without spaces ends between words, of any text between characters [CTX-6]", () => {
+  it("does not split characters in text without spaces [CTX-6]", () => {
     const cut = extract("東京都の認証サーバーは三回まで再試行します".repeat(9), 40);
     expect(cut.length).toBeLessThanOrEqual(40);
     expect(cut.isWellFormed()).toBe(true);
@@ -75,14 +75,17 @@ describe("a level of detail", () => {
   });
 });
 
-describe("a conversation as it went", () => {
+describe("transcript detection", () => {
   it.each([
-    ["a chat", "User: fix the login\nAssistant: I will look.\nUser: and?\nAssistant: done."],
-    ["in Markdown", "**Human:** hi\n\n**Assistant:** hello\n\n**Human:** go on\n\nplease"],
-    ["with tools", "user: run it\ntool: exit 1\nassistant: it failed\n"],
-    ["with times", "[10:02] user: hi\n[10:03] assistant: hello\n2026-11-15 10:04 user: go"],
+    ["a chat log", "User: fix the login\nAssistant: I will look.\nUser: and?\nAssistant: done."],
+    ["a chat in Markdown", "**Human:** hi\n\n**Assistant:** hello\n\n**Human:** go on\n\nplease"],
+    ["a chat with tool output", "user: run it\ntool: exit 1\nassistant: it failed\n"],
     [
-      "messages",
+      "a chat with timestamps",
+      "[10:02] user: hi\n[10:03] assistant: hello\n2026-11-15 10:04 user: go",
+    ],
+    [
+      "JSON messages",
       JSON.stringify([
         { role: "user", content: "hi" },
         { role: "assistant", content: "hello" },
@@ -90,16 +93,16 @@ describe("a conversation as it went", () => {
       ]),
     ],
     [
-      "messages within an object",
+      "JSON messages within an object",
       JSON.stringify({ model: "x", messages: Array(4).fill({ role: "user", content: "hi" }) }),
     ],
     [
-      "a message a line",
+      "one JSON message per line",
       Array(5)
         .fill(JSON.stringify({ type: "user", message: { content: "hi" } }))
         .join("\n"),
     ],
-  ])("is known: %s [CTX-11]", (_, text) => {
+  ])("recognizes %s as a transcript [CTX-11]", (_, text) => {
     expect(isTranscript(text)).toBe(true);
   });
 
@@ -110,19 +113,19 @@ describe("a conversation as it went", () => {
     ["JSON", JSON.stringify([1, 2, 3, { role: "admin" }])],
     ["roles", "User: can read\nAdmin: can write\nAgent: acts for a user\nSystem: runs jobs"],
     ["a configuration", "user: app\nmodel: gpt-4o\nsystem: prod\nagent: coder"],
-    ["who was asked", "- User: could log in\n- Bot: was blocked\n- Human: passed the captcha"],
-    ["one turn", "User: wants to log in with a phone number"],
+    ["a list of results", "- User: could log in\n- Bot: was blocked\n- Human: passed the captcha"],
+    ["a single turn", "User: wants to log in with a phone number"],
     [
       "a quotation in a report",
       `${"The login broke.\n".repeat(30)}user: why?\nassistant: no idea\nuser: ok`,
     ],
-  ])("is not taken for one: %s [CTX-11]", (_, text) => {
+  ])("does not recognize %s as a transcript [CTX-11]", (_, text) => {
     expect(isTranscript(text)).toBe(false);
   });
 });
 
-describe("a fence", () => {
-  it("is longer than any run of marks in what it holds", () => {
+describe("fencing text", () => {
+  it("uses more marks than any run of marks in the text", () => {
     for (const text of ["a »»» b", "««««", "plain", "»"]) {
       const [opening = "", ...rest] = fenceText(text).split("\n");
       const closing = rest.at(-1) ?? "";
@@ -132,7 +135,7 @@ describe("a fence", () => {
     }
   });
 
-  it("stays on the line where the text does", () => {
+  it("keeps single-line text on its line", () => {
     expect(quoteText("one line")).toBe("«one line»");
     expect(quoteText("two\nlines")).toBe("\n««\ntwo\nlines\n»»");
     expect(fenceLine("two\n lines »")).toBe("««two lines » »»");

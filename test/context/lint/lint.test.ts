@@ -1,11 +1,11 @@
-/** Lint: what is found in a handoff, with where and what to write instead; and rules that bind. */
+/** Lint: findings with their path and hint, and rules that refuse a handoff. */
 import { describe, expect, it } from "vitest";
 import { EnvelopeVersions } from "../../../src/envelope/versions.ts";
 import type { Agent, Draft, Finding, Hub } from "../../../src/index.ts";
 import { contents, openFresh, openTwo, refusal, STORES, take } from "../../support/hub/support.ts";
 import { until } from "../../support/until.ts";
 
-/** A handoff that leaves nothing to wish for. */
+/** A handoff without findings. */
 const GOOD = {
   to: "ben",
   task: "login",
@@ -25,7 +25,7 @@ const rulesOf = (findings: readonly Finding[]) => findings.map(({ rule }) => rul
 const token = `gh${"p_"}aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xY1zA2`;
 
 describe("linting a handoff", () => {
-  it("finds nothing in a good one, sends nothing and stores nothing [ENV-12]", async () => {
+  it("finds nothing in a complete handoff, and sends and stores nothing [ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
     const before = (await hub.events.list({ after: 0 })).items;
@@ -35,24 +35,24 @@ describe("linting a handoff", () => {
   });
 
   const flawed: readonly (readonly [what: string, rule: string, path: string, Partial<Draft>])[] = [
-    ["no step", "no_next_step", "next", { next: [] }],
-    ["no output", "no_criteria", "expects", { expects: [] }],
+    ["no next step", "no_next_step", "next", { next: [] }],
+    ["no expected output", "no_criteria", "expects", { expects: [] }],
     [
       "an output without criteria",
       "no_criteria",
       "expects[0].criteria",
       { expects: [{ name: "patch", type: "diff" }] },
     ],
-    ["an intent about nothing", "vague_intent", "intent", { intent: "Fix it" }],
+    ["an intent without an object", "vague_intent", "intent", { intent: "Fix it" }],
     [
-      "an intent that fits every task",
+      "a generic intent",
       "vague_intent",
       "intent",
       { intent: "Please continue with the next task" },
     ],
-    ["an intent of one word", "vague_intent", "intent", { intent: "Login" }],
+    ["a one-word intent", "vague_intent", "intent", { intent: "Login" }],
     [
-      "a conversation",
+      "a transcript",
       "transcript",
       "state",
       { state: "User: it fails\nAssistant: how?\nUser: on login\nAssistant: I see" },
@@ -69,19 +69,19 @@ describe("linting a handoff", () => {
       },
     ],
     [
-      "a story that fills half the window",
+      "a state that fills half the window",
       "oversize",
       "",
       { state: "A long story of what went before. ".repeat(400) },
     ],
     [
-      "a payload of many bytes",
+      "a large payload",
       "oversize",
       "payload",
       { payload: { type: "dump", data: { rows: "0 ".repeat(10_000) } } },
     ],
     ["a token in the state", "secret", "state", { state: `The token is ${token}.` }],
-    ["a token in a rule", "secret", "constraints[0].rule", { constraints: [`Use ${token}`] }],
+    ["a token in a constraint", "secret", "constraints[0].rule", { constraints: [`Use ${token}`] }],
     [
       "a password in the payload",
       "secret",
@@ -90,7 +90,7 @@ describe("linting a handoff", () => {
     ],
   ];
 
-  it.each(flawed)("finds %s, %s at its place, with a hint [ENV-12]", async (...flaw) => {
+  it.each(flawed)("reports %s as %s, with its path and a hint [ENV-12]", async (...flaw) => {
     const [, rule, path, changes] = flaw;
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
@@ -101,7 +101,7 @@ describe("linting a handoff", () => {
     expect(found?.message.startsWith(path)).toBe(true);
   });
 
-  it("tells of fields that go away, and what to say instead [ENV-12 ENV-7]", async () => {
+  it("reports deprecated fields and their replacements [ENV-12 ENV-7]", async () => {
     const deprecated = [{ path: "constraints[].source", since: "1.1", use: "history" }];
     const hub = await openFresh("memory", { versions: new EnvelopeVersions({ deprecated }) });
     const { ada } = await team(hub);
@@ -111,7 +111,7 @@ describe("linting a handoff", () => {
     ]);
   });
 
-  it("never repeats a secret, not even one that is the name of a field [ENV-12]", async () => {
+  it("never repeats a secret, even if it is a field name [ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
     const report = await ada.handoffs.lint({
@@ -124,7 +124,7 @@ describe("linting a handoff", () => {
     expect(JSON.stringify(report)).not.toContain(token);
   });
 
-  it("asks no steps of news and reports, and no criteria of an approval [ENV-12]", async () => {
+  it("requires no steps in news or reports, and no criteria in approvals [ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada, ben } = await team(hub);
     await hub.channels.set("news");
@@ -138,7 +138,7 @@ describe("linting a handoff", () => {
     expect((await ada.handoffs.lint(approval)).findings).toEqual([]);
   });
 
-  it("leaves intents alone that name something, in any language [ENV-12]", async () => {
+  it("accepts intents that name an object, in any language [ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
     for (const intent of ["Refactor auth", "Fix login", "修复登录表单", "Anmeldung prüfen"]) {
@@ -146,7 +146,7 @@ describe("linting a handoff", () => {
     }
   });
 
-  it("holds what is sent to the same form, and says what is wrong [ENV-12 ENV-5]", async () => {
+  it("refuses an invalid draft with the path of the error [ENV-12 ENV-5]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
     const error = await refusal(ada.handoffs.lint({ ...GOOD, nextt: [] } as unknown as Draft));
@@ -155,8 +155,8 @@ describe("linting a handoff", () => {
   });
 });
 
-describe.each(STORES)("on a %s store", (store) => {
-  it("a statement that repeats or speaks against a live decision is told, with the decision [ENV-12]", async () => {
+describe.each(STORES)("lint on a %s store", (store) => {
+  it("reports statements that repeat or contradict an active decision [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada } = await team(hub);
     const sessions = await ada.remember({
@@ -180,7 +180,7 @@ describe.each(STORES)("on a %s store", (store) => {
         message: expect.stringContaining(sessions.id),
       }),
     ]);
-    // Referred to, it may be said again.
+    // A referenced decision may be repeated.
     const referred = await ada.handoffs.lint({
       ...GOOD,
       refs: [sessions.id],
@@ -204,7 +204,7 @@ describe.each(STORES)("on a %s store", (store) => {
     ]);
   });
 
-  it("so is one that speaks against a must of the task's line, unless it releases it [ENV-12 ENV-10]", async () => {
+  it("reports statements that contradict an unreleased must [ENV-12 ENV-10]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     const constraints = [{ id: "cookies", rule: "Session cookies must be valid for 30 minutes." }];
@@ -223,7 +223,7 @@ describe.each(STORES)("on a %s store", (store) => {
     expect((await ben.handoffs.lint({ ...draft, task: "other" })).findings).toEqual([]);
   });
 
-  it("what was superseded, or is private, is no decision of the team [ENV-12]", async () => {
+  it("ignores superseded and private decisions [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada } = await team(hub);
     const old = await ada.remember({
@@ -247,7 +247,7 @@ describe.each(STORES)("on a %s store", (store) => {
     expect(findings).toEqual([]);
   });
 
-  it("what was sent can be looked at too, by what holds now [ENV-12]", async () => {
+  it("checks a sent handoff against the current decisions [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     const sent = await ada.handoff({ to: "ben", task: "login", intent: "Fix it" });
@@ -273,7 +273,7 @@ describe.each(STORES)("on a %s store", (store) => {
     expect((await refusal(hub.handoffs.lintSent("login"))).code).toBe("invalid_input");
   });
 
-  it("a binding rule stops a handoff before anything is stored, with every violation [ENV-12]", async () => {
+  it("refuses a violation of a rule set to refuse, and stores nothing [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     expect((await hub.settings.get()).lint).toMatchObject({ no_next_step: "warn", secret: "warn" });
@@ -294,7 +294,7 @@ describe.each(STORES)("on a %s store", (store) => {
     expect([(await hub.events.list({ after: 0 })).items, await hub.deliveries.totals()]).toEqual(
       before,
     );
-    // What is not binding stops nothing; what is off is not even told.
+    // Rules set to warn refuse nothing; rules that are off report nothing.
     const sent = await ada.handoff({ ...GOOD, intent: "Fix it", expects: [] });
     expect(rulesOf((await hub.handoffs.lintSent(sent.envelope.id)).findings)).toEqual([
       "vague_intent",
@@ -305,7 +305,7 @@ describe.each(STORES)("on a %s store", (store) => {
     expect((await take(ben)).delivery.task).toBe("login");
   });
 
-  it("holds everybody who sends: handing on, publishing, joining; not the hub's own news [ENV-12]", async () => {
+  it("applies to every sender, but not to the hub's own reports [ENV-12]", async () => {
     const hub = await openFresh(store, { limits: { hops: 1 } });
     const { ada, ben } = await team(hub);
     const carl = await hub.agent("carl", { role: "coordinator" });
@@ -321,7 +321,7 @@ describe.each(STORES)("on a %s store", (store) => {
       expect(code).toBe("lint_refused");
     const work = await take(ben);
     expect((await refusal(work.handoff({ to: "ada" }))).code).toBe("lint_refused");
-    // The work is still held, and goes on; past the last hop the hub tells the coordinator.
+    // The work is still held and can be handed on; past the hop limit the hub reports a failure.
     const next = await work.handoff({ to: "ada", next: ["Review the patch"] });
     expect(next.kind).toBe("sent");
     const review = await take(ada);
@@ -329,7 +329,7 @@ describe.each(STORES)("on a %s store", (store) => {
     expect((await take(carl)).envelope.action).toBe("failed");
   });
 
-  it("holds what is said anew of a dead letter, and nothing that was sent before [ENV-12]", async () => {
+  it("applies to changes of a redriven dead letter, not to its old content [ENV-12]", async () => {
     const hub = await openFresh(store, { limits: { attempts: 1 } });
     const { ada, ben } = await team(hub);
     const { id } = await ada.handoff({ to: "ben", intent: "Fix it", task: "login" });
@@ -348,7 +348,7 @@ describe.each(STORES)("on a %s store", (store) => {
     );
   });
 
-  it("a rule made binding by one hub binds the other within a second [ENV-12]", async () => {
+  it("applies rules that another hub sets, except to a retried handoff [ENV-12]", async () => {
     const [one, two] = await openTwo(store);
     const { ada } = await team(one);
     await ada.handoff({ ...GOOD, next: [] });
@@ -359,7 +359,7 @@ describe.each(STORES)("on a %s store", (store) => {
         (error) => error.code,
       );
     expect(await until("a refusal", outcome)).toBe("lint_refused");
-    // The same key again is the same handoff, whatever was decided since.
+    // A retry with the same key returns the original handoff, whatever the rules are now.
     await two.settings.update({ lint: { no_next_step: "warn" } });
     await one.settings.update({ lint: { no_next_step: "warn" } });
     const keyed = { ...GOOD, task: "keyed", next: [], key: "k-1" };
@@ -368,7 +368,7 @@ describe.each(STORES)("on a %s store", (store) => {
     expect((await ada.handoff(keyed)).envelope.id).toBe(first.envelope.id);
   });
 
-  it("rules that do not exist are refused, and nothing is changed [ENV-12]", async () => {
+  it("refuses unknown rules and values, and changes nothing [ENV-12]", async () => {
     const hub = await openFresh(store);
     const wrong = { no_nonsense: "refuse" } as never;
     expect((await refusal(hub.settings.update({ lint: wrong }))).code).toBe("invalid_input");

@@ -1,4 +1,4 @@
-/** The promise about budgets, over random handoffs and stores, with the real tokenizers. */
+/** Property test of view budgets: random handoffs and memories, counted by the real tokenizers. */
 import assert from "node:assert/strict";
 import { expect, it } from "vitest";
 import { isBatonError } from "../../../src/base/errors.ts";
@@ -21,7 +21,7 @@ import { randomEnvelope, randomGathered, randomProfile, randomStrategy } from ".
 
 const RUNS = runs(1_000);
 
-it("no random view exceeds its budget by a token, loses what must travel, or loses anything unsaid [CTX-2 CTX-3 CTX-4]", {
+it("keeps random views within budget, with every must and a full manifest [CTX-2 CTX-3 CTX-4]", {
   timeout: runs(120_000),
 }, async () => {
   const seed = chosenSeed();
@@ -44,7 +44,7 @@ it("no random view exceeds its budget by a token, loses what must travel, or los
   expect(full, "and budgets that everything fits into").toBeGreaterThan(RUNS / 50);
 });
 
-/** What fails says by which seed it fails again. */
+/** Runs a function, and adds the seed that reproduces a failure to its error. */
 function seeded<T>(seed: number, act: () => T): T {
   try {
     return act();
@@ -53,7 +53,7 @@ function seeded<T>(seed: number, act: () => T): T {
   }
 }
 
-/** Composes one at random; throws with what is wrong with it. */
+/** Composes and checks a random view. Returns "refused" if mandatory content does not fit. */
 function compose(random: Random, tokenizer: Tokenizer): View | "refused" {
   const envelope = randomEnvelope(random);
   const gathered = randomGathered(random);
@@ -96,7 +96,7 @@ function compose(random: Random, tokenizer: Tokenizer): View | "refused" {
     assert.equal(room, usableTokens(budget));
     assert.ok(over > 0 && over === needed - room);
     assert.deepEqual(new Set(items.map(({ id }) => id)), new Set(musts.keys()));
-    // What the error asks for is enough, and a token less would not be.
+    // The budget that the error suggests is enough, and one token less is not.
     const enough = { ...budget, tokens: atLeast };
     assert.ok(viewOf(gathered, { ...composing, budget: enough }).tokens <= usableTokens(enough));
     assert.ok(usableTokens({ ...budget, tokens: atLeast - 1 }) < needed);
@@ -115,7 +115,7 @@ interface Refusal {
 const sum = (numbers: readonly number[]): number =>
   numbers.reduce((total, each) => total + each, 0);
 
-/** What is not in the manifest is in the text, and the other way round; the sections add up. */
+/** Checks that each item is in the text or in the manifest, and that section totals match. */
 function checkManifest(
   { sections, shown, earlier, omitted, text, tokens }: View,
   considered: string[],

@@ -1,4 +1,4 @@
-/** What one agent says, the next one reads: payloads, earlier handoffs, earlier attempts, questions and decisions. */
+/** What a receiver gets from earlier agents: payloads, progress, attempts, answers, decisions. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Hub, HubOptions, Work } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -21,7 +21,7 @@ async function team(store: StoreName, options: HubOptions = {}): Promise<Team> {
 
 const draft = { to: "coder", task: "auth", intent: "Refactor the login" };
 
-describe.each(STORES)("a payload on %s", { timeout: 60_000 }, (store) => {
+describe.each(STORES)("payloads and outputs on %s", { timeout: 60_000 }, (store) => {
   const report = {
     summary: "Two of three suites pass",
     suites: [
@@ -31,7 +31,7 @@ describe.each(STORES)("a payload on %s", { timeout: 60_000 }, (store) => {
     patch: "--- a/auth.ts\n+++ b/auth.ts\n+validate()",
   };
 
-  it("is in the view, rendered and fenced, and named in the primer [CTX-12]", async () => {
+  it("are rendered and fenced in the view, and named in the primer [CTX-12]", async () => {
     const { planner, coder } = await team(store);
     await planner.handoff({ ...draft, payload: { type: "report", data: report } });
     const work = await take(coder);
@@ -46,7 +46,7 @@ describe.each(STORES)("a payload on %s", { timeout: 60_000 }, (store) => {
     expect(work.primer).toContain(`read ${work.envelope.id}#payload`);
   });
 
-  it("that does not fit is outlined, listed in the manifest, and read by its id [CTX-12]", async () => {
+  it("are outlined, listed in the manifest and readable by id if too large [CTX-12]", async () => {
     const { hub, planner, coder } = await team(store);
     const log = Array.from({ length: 400 }, (_, i) => `line ${i} of the log`).join("\n");
     const data = { verdict: "red", log, counts: { failed: 3, passed: 9 } };
@@ -72,7 +72,7 @@ describe.each(STORES)("a payload on %s", { timeout: 60_000 }, (store) => {
     expect((await planner.memories.read(id)).value).toEqual({ type: "log", data });
   });
 
-  it("of outputs that are handed on is read by the next receiver [CTX-12]", async () => {
+  it("of completed work are shown to the next receiver of the task [CTX-12]", async () => {
     const { planner, coder, tester } = await team(store);
     await planner.handoff(draft);
     const work = await take(coder);
@@ -86,7 +86,7 @@ describe.each(STORES)("a payload on %s", { timeout: 60_000 }, (store) => {
     expect(text).toContain("kept the cookie");
   });
 
-  it("is refused by a part that does not exist, with the parts there are [CTX-12]", async () => {
+  it("are read as parts of an envelope by id; unknown parts are refused [CTX-12]", async () => {
     const { planner } = await team(store);
     const { envelope } = await planner.handoff({ ...draft, done: ["one"] });
     expect((await planner.memories.read(`${envelope.id}#done[0]`)).value).toBe("one");
@@ -106,7 +106,7 @@ describe.each(STORES)("a payload on %s", { timeout: 60_000 }, (store) => {
 });
 
 describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
-  /** Three hops, of which only the first says anything besides its intent. */
+  /** Sends a task over three hops; the second adds one item, the third nothing. */
   async function threeHops() {
     const all = await team(store);
     await all.planner.handoff({
@@ -126,7 +126,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     return { ...all, first, second, third: await take(all.coder) };
   }
 
-  it("accumulates what earlier hops reported, with who, when and an id [CTX-13]", async () => {
+  it("accumulates what earlier hops reported, with author and id [CTX-13]", async () => {
     const { hub, third } = await threeHops();
     const view = await third.view({ tokens: 4_000 });
     const { text } = view;
@@ -164,7 +164,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect(kept).toMatchObject({ matches: true, text });
   });
 
-  it("says the day of what was reported on another day than the handoff's [CTX-13]", async () => {
+  it("states the day of items reported on another day than the handoff [CTX-13]", async () => {
     const clock = new VirtualClock();
     const { hub, planner, coder, tester } = await team(store, { clock });
     await planner.handoff({ ...draft, done: ["Wrote the plan"] });
@@ -186,7 +186,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect(kept).toMatchObject({ matches: true, text });
   });
 
-  it("shows old dead ends before remarks that were made since [CTX-13]", async () => {
+  it("shows old dead ends before newer remarks [CTX-13]", async () => {
     const { planner, coder, tester } = await team(store);
     await planner.handoff({ ...draft, doNotRedo: ["A cache per user ran out of memory"] });
     let work = await take(coder);
@@ -204,7 +204,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect(text).toContain("do not redo: «A cache per user ran out of memory»");
   });
 
-  it("shows what must not be redone before references, whatever the role prefers [CTX-13 CTX-3]", async () => {
+  it("shows what must not be redone to a role that prefers references [CTX-13 CTX-3]", async () => {
     const { hub, planner } = await team(store);
     const reader = await hub.agent("reader", { role: "researcher", model: "gpt-4o" });
     const facts = Array.from({ length: 12 }, (_, n) => ({
@@ -219,7 +219,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect(text).toContain("was looked at");
   });
 
-  it("tells once what several records and the envelope say [CTX-13]", async () => {
+  it("shows once what several memories and the envelope repeat [CTX-13]", async () => {
     const { planner, coder } = await team(store);
     const twice = { type: "fact", content: "Tokens expire hourly", task: "auth" };
     const said = await planner.remember([
@@ -235,7 +235,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect(repeated.toSorted()).toEqual([said[1]?.id, said[2]?.id].toSorted());
   });
 
-  it("names in the manifest what it has no room for, and each id is read [CTX-13]", async () => {
+  it("lists in the manifest what does not fit, readable by id [CTX-13]", async () => {
     const { third, first, second } = await threeHops();
     const view = await third.view({ tokens: 260 });
     const listed = new Set(view.omitted.map(({ id }) => id));
@@ -250,7 +250,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect((await third.read(label ?? "")).value).toMatchObject({ decided: "JWT" });
   });
 
-  it("keeps an item until it is released with a reason, and says what was released [CTX-13]", async () => {
+  it("keeps an item until it is released, then shows the reason [CTX-13]", async () => {
     const { hub, planner, coder, third } = await threeHops();
     const item = third.progress.find(({ text }) => text === "Staging is down");
     const id = item?.id ?? "";
@@ -281,7 +281,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     );
   });
 
-  it("says once what several hops say, and not what the envelope says itself [CTX-13]", async () => {
+  it("shows once what several hops report [CTX-13]", async () => {
     const { planner, coder } = await team(store);
     await planner.handoff({ ...draft, done: ["Wrote the plan"], doNotRedo: ["Redo nothing"] });
     const first = await take(coder);
@@ -292,7 +292,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     expect(text).toContain("do not redo: «Redo nothing»");
   });
 
-  it("is inherited by a child task, and what is quarantined of it is left out [CTX-13]", async () => {
+  it("is inherited by a child task, without quarantined items [CTX-13]", async () => {
     const { planner, coder, tester } = await team(store);
     const sent = await planner.handoff({ ...draft, doNotRedo: ["Do not ask legal again"] });
     const work = await take(coder);
@@ -314,7 +314,7 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
     return work;
   }
 
-  it("that failed says why, what was tried, hints and notes [CTX-14]", async () => {
+  it("is shown with its error, what was attempted, hints and notes [CTX-14]", async () => {
     const { hub, planner, coder } = await team(store);
     const policy = { attempts: 3, backoff: { firstMs: 1, longestMs: 1 } };
     await planner.handoff({ ...draft, policy });
@@ -354,7 +354,7 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
     expect(JSON.parse(JSON.stringify(second)).attempts).toHaveLength(1);
   });
 
-  it("of a handoff before is read by the next receiver of the line [CTX-14]", async () => {
+  it("is readable by the next receiver of the line [CTX-14]", async () => {
     const { planner, coder, tester } = await team(store);
     await planner.handoff({ ...draft, policy: { backoff: { firstMs: 1, longestMs: 1 } } });
     const work = await take(coder);
@@ -368,7 +368,7 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
     expect((await next.read(id)).value).toMatchObject([{ message: "The suite hangs" }]);
   });
 
-  it("that asked is there with its answer [CTX-14]", async () => {
+  it("is shown with its question and the answer [CTX-14]", async () => {
     const { planner, coder } = await team(store);
     const sent = await planner.handoff(draft);
     const work = await take(coder);
@@ -392,7 +392,7 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
     });
   });
 
-  it("that was given up is there with the decision and its reason [CTX-14]", async () => {
+  it("is shown with the decision about its failure and the reason [CTX-14]", async () => {
     const { hub, planner, coder } = await team(store);
     const lead = await hub.agent("lead", { role: "coordinator" });
     await planner.handoff({ ...draft, policy: { attempts: 1 } });
@@ -413,7 +413,7 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
     }
   });
 
-  it("costs a first attempt nothing and is not invented [CTX-14]", async () => {
+  it("is not shown if there is none [CTX-14]", async () => {
     const { planner, coder } = await team(store);
     await planner.handoff(draft);
     const work = await take(coder);

@@ -1,6 +1,7 @@
 /**
- * What one agent says, the next one reads: random lines of up to twelve hops with a word planted in every field.
- * Each word is in the text that the receiver gets, or behind an id of the manifest that returns it.
+ * Property test that nothing is lost on a line: random lines of up to twelve hops with a unique
+ * word in every field. Each word is in the text that the receiver gets, or can be read by an id of
+ * the manifest.
  */
 
 import { describe, expect, it } from "vitest";
@@ -24,7 +25,7 @@ const STRATEGIES = ["full", "summary", "priority", "lazy"] as const;
 const AGENTS = ["planner", "coder", "reviewer", "tester"] as const;
 /** Decides about failures, and receives nothing else. */
 const COORDINATOR = "lead";
-/** Room for everything: then what is lasting is in the text itself. */
+/** A budget that fits everything: lasting words are then in the text itself. */
 const AMPLE = 400_000;
 
 interface Team {
@@ -35,7 +36,7 @@ interface Team {
 }
 
 async function teamOn(store: StoreName, random: Random): Promise<Team> {
-  // Fallbacks give up one handoff after the other: that is not to stop the line.
+  // Fallbacks give up one handoff after another; the circuit breaker must not stop the line.
   const limits = { hops: 2 * MOST_HOPS, breakerStrikes: 10 * MOST_HOPS };
   const hub = await openFresh(store, { limits });
   const agents = new Map<string, Agent>();
@@ -63,7 +64,7 @@ async function accepted(team: Team, name: string): Promise<Work> {
 
 const POLICY = { attempts: 4, backoff: { firstMs: 1, longestMs: 1 } };
 
-/** Asks back, or fails, some times before the work is really taken up, by whom it has gone to then. */
+/** Accepts work and up to twice asks or fails; returns the work as accepted in the end. */
 async function troubled(team: Team, name: string, sender: string): Promise<Work> {
   const { random, words } = team;
   let work = await accepted(team, name);
@@ -88,13 +89,13 @@ async function troubled(team: Team, name: string, sender: string): Promise<Work>
   return work;
 }
 
-/** The coordinator lets it be tried once more. */
+/** Lets the coordinator decide to retry. */
 async function decided(team: Team, work: Work): Promise<void> {
   const reason = `It is worth it: ${team.words.of("decision")}`;
   await agentOf(team, COORDINATOR).failures.decide(work.id, { decision: "retry", reason });
 }
 
-/** Fails for the one it was sent to, and goes to the fallback. */
+/** Fails at the first receiver; returns the work as accepted by the fallback. */
 async function fellBack(team: Team, name: string, fallback: string): Promise<Work> {
   const { words } = team;
   const work = await accepted(team, name);
@@ -107,7 +108,7 @@ async function fellBack(team: Team, name: string, fallback: string): Promise<Wor
   return accepted(team, fallback);
 }
 
-/** Splits the work in two, and joins what they came to; answers with the work that joins them. */
+/** Splits the work in two and joins the results; returns the joining work. */
 async function joined(
   team: Team,
   work: Work,
@@ -152,7 +153,7 @@ async function noted({ random, words }: Team, work: Work): Promise<void> {
   }
 }
 
-/** The view within a random budget, or the least that what must travel takes. */
+/** Returns the view within a budget, or within the smallest one that fits mandatory content. */
 async function viewWithin(work: Work, options: WorkViewOptions): Promise<ShownView> {
   try {
     return await work.view({ ...options, anew: true });
@@ -162,7 +163,7 @@ async function viewWithin(work: Work, options: WorkViewOptions): Promise<ShownVi
   }
 }
 
-/** Everything the manifest leads to: what is left out, and records that are not shown in full. */
+/** Returns what the manifest points to: omitted items, and memories not shown in full. */
 async function behindManifest(
   work: Work,
   { omitted, shown }: Pick<ShownView, "omitted" | "shown">,
@@ -184,7 +185,7 @@ async function check(team: Team, work: Work): Promise<void> {
   const ample = await work.view({ tokens: AMPLE, strategy: "full", anew: true });
   const own = new Set(JSON.stringify(work.envelope).match(/zz\d+[a-zA-Z]+zz/g) ?? []);
   const attempts = new Set(JSON.stringify(work.attempts).match(/zz\d+[a-zA-Z]+zz/g) ?? []);
-  // A long line has more of that than a view weighs: the rest is in the manifest, item by item.
+  // A long line has more of these than a view considers; the rest is in the manifest, one by one.
   const items = ample.omitted.filter(({ id }) => id.includes("["));
   const listed = await behindManifest(work, { omitted: items, shown: [] });
   const missing = words.live.filter(
@@ -199,7 +200,7 @@ async function check(team: Team, work: Work): Promise<void> {
   expect(kept?.matches).toBe(true);
 }
 
-/** Takes something off the ledger at times: from then on its words need not be there. */
+/** Sometimes releases an item from the ledger; its words need not be present from then on. */
 async function releasing({ hub, random, words }: Team, task: string) {
   const { progress = [] } = (await hub.tasks.ledger(task)) ?? {};
   const [item] = random.chance(0.4) ? progress : [];
@@ -264,7 +265,7 @@ async function runLine(store: StoreName, seed: number): Promise<void> {
 }
 
 describe.each(STORES)("a line on %s", { timeout: 600_000 }, (store) => {
-  it("loses no planted word within any budget, by any strategy [CTX-12 CTX-13 CTX-14]", async () => {
+  it("loses no planted word in random budgets and strategies [CTX-12 CTX-13 CTX-14]", async () => {
     const seed = chosenSeed();
     for (let n = 0; n < LINES[store]; n++) {
       await runLine(store, seed + n).catch((cause: unknown) => {
@@ -274,7 +275,7 @@ describe.each(STORES)("a line on %s", { timeout: 600_000 }, (store) => {
   });
 });
 
-it("plants a word in every field of a draft, or says why not", () => {
+it("plants a word in every field of a draft, except those listed with a reason", () => {
   const draft = { ...plantedDraft(randomFrom(1), new Words()), releases: [] };
   const fields = [...Object.keys(draft), ...Object.keys(NOT_PLANTED)];
   expect(fields.toSorted()).toEqual(Object.keys(DraftSchema.shape).toSorted());

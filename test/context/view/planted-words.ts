@@ -1,11 +1,11 @@
-/** Drafts with a unique word in every field, to find out which of them a receiver can read. */
+/** Drafts with a unique word in every field, to check which of them a receiver can read. */
 import type { Draft } from "../../../src/index.ts";
 import type { Random } from "../../support/random.ts";
 
 /** Where a word was planted, such as `done` or `payload`. */
 export type Field = string;
 
-/** Fields of a draft that carry no words of the sender's, or none that a receiver reads. */
+/** Fields of a draft without planted words, and why. */
 export const NOT_PLANTED: Readonly<Record<string, string>> = {
   action: "one of a list of words",
   branch: "a branch has to exist; test/memory/branches/branches.test.ts",
@@ -24,7 +24,7 @@ export const NOT_PLANTED: Readonly<Record<string, string>> = {
   to: "an address",
 };
 
-/** Fields whose words later receivers of the line read in the text itself, where there is room. */
+/** Fields whose words later receivers of the line get in the text itself, if they fit. */
 export const LASTING: ReadonlySet<Field> = new Set([
   "done",
   "doNotRedo",
@@ -40,19 +40,19 @@ export class Words {
   readonly #fields = new Map<string, Field>();
   readonly #ended = new Set<string>();
 
-  /** A new word for this field. */
+  /** Returns a new word for this field. */
   of(field: Field): string {
     const word = `zz${this.#fields.size}${field}zz`;
     this.#fields.set(word, field);
     return word;
   }
 
-  /** Later receivers no longer need it. */
+  /** Marks a word that later receivers no longer need. */
   end(word: string): void {
     this.#ended.add(word);
   }
 
-  /** The words that have to reach the current holder. */
+  /** Returns the words that have to reach the current holder. */
   get live(): readonly (readonly [word: string, field: Field])[] {
     return [...this.#fields].filter(([word]) => !this.#ended.has(word));
   }
@@ -61,7 +61,7 @@ export class Words {
 const some = <T>(random: Random, make: () => T): T[] =>
   Array.from({ length: 1 + random.below(3) }, make);
 
-/** Says something in every field that has words; `releases` is filled by who knows what can be released. */
+/** Returns a draft with words in every field but `releases`, which depends on the ledger. */
 export function plantedDraft(random: Random, words: Words) {
   const of = (field: Field): string => words.of(field);
   return {
@@ -104,7 +104,7 @@ export function plantedDraft(random: Random, words: Words) {
   } satisfies Partial<Draft>;
 }
 
-/** Prose, a table, nested lists and records; at times far more than a view has room for. */
+/** Returns prose, a table, nested lists and records; sometimes far more than fits a view. */
 function payloadOf(random: Random, of: (field: Field) => string): Record<string, unknown> {
   const filler = random.chance(0.3) ? "More of the same, line after line.\n".repeat(300) : "";
   return {

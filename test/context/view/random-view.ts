@@ -1,4 +1,4 @@
-/** Random handoffs and stores' worth of records, with everything in them that makes counting hard. */
+/** Random envelopes and candidates with text that is hard to count in tokens. */
 import type { Candidate } from "../../../src/context/view/candidates.ts";
 import type { GatheredContext } from "../../../src/context/view/gather.ts";
 import {
@@ -15,7 +15,7 @@ import { profileOf } from "../../../src/profiles/workspace-profiles.ts";
 import { isTranscript } from "../../../src/text/transcript.ts";
 import type { Random } from "../../support/random.ts";
 
-/** What tokenizers stumble over: seams, fences, control tokens, scripts, runs of blanks. */
+/** Text that is hard to tokenize: seams, fences, control tokens, scripts, whitespace runs. */
 const PIECES = [
   "the validator",
   " retries 3 times",
@@ -89,7 +89,7 @@ const FOUND = ["references", "neighbours", "recent", "recalled", "task"] as cons
 
 function randomCandidate(random: Random): Candidate {
   const memory = randomMemory(random);
-  // Pins are rare, as they are in life; too many of them and nothing ever fits.
+  // Pins are rare in practice; with too many of them nothing would ever fit.
   const section = random.chance(0.9) ? random.pick(FOUND) : "pins";
   const isNamed = section === "references" || section === "task";
   return {
@@ -107,7 +107,7 @@ function randomCandidate(random: Random): Candidate {
 const times = <T>(random: Random, below: number, make: (i: number) => T): T[] =>
   Array.from({ length: random.below(below) }, (_, i) => make(i));
 
-/** Text of one line or several, never empty of words. */
+/** Returns text of one or several lines that is never blank. */
 const line = (random: Random): string => `x${randomText(random, 8)}`;
 
 export function randomEnvelope(random: Random): Envelope {
@@ -146,7 +146,7 @@ export function randomEnvelope(random: Random): Envelope {
   });
 }
 
-/** From nothing to more than any budget has room for. */
+/** Returns data that ranges from nothing to more than fits any budget. */
 const randomData = (random: Random): object =>
   random.pick<object>([
     {},

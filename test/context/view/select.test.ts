@@ -1,4 +1,4 @@
-/** Choosing: what each strategy shows, and which goes first when there is little room. */
+/** Selection of what a view shows: by strategy, and by value if not everything fits. */
 
 import { describe, expect, it } from "vitest";
 import { type Item, type SelectionBudget, select } from "../../../src/context/view/select.ts";
@@ -9,7 +9,7 @@ const headings = Object.fromEntries(
   SECTIONS.map((section) => [section, 0]),
 ) as SelectionBudget["headings"];
 
-/** A long record: a line, a summary, the gist and the whole of it. */
+/** A long record in four forms: a line, a summary, the gist and the full text. */
 const record = (id: string, more: Partial<Item> = {}): Item => ({
   id,
   section: "recent",
@@ -42,41 +42,41 @@ function shown(items: readonly Item[], tokens: number, strategy: Parameters<type
 
 const two = [record("a"), record("b", { value: 2 }), short("c")];
 
-describe("a strategy", () => {
-  it("full: bodies in full, the most valuable first, nothing shortened [CTX-3]", () => {
+describe("the strategy", () => {
+  it("full shows the most valuable items in full, and shortens nothing [CTX-3]", () => {
     expect(shown(two, 900, "full")).toEqual({ a: "full", b: "full", c: "full" });
     expect(shown(two, 420, "full")).toEqual({ b: "full", c: "full" });
     expect(shown(two, 100, "full")).toEqual({ c: "full" });
   });
 
-  it("summary: summaries, and references where there is no room for them [CTX-3]", () => {
+  it("summary shows summaries, or references where those do not fit [CTX-3]", () => {
     expect(shown(two, 900, "summary")).toEqual({ a: "summary", b: "summary", c: "full" });
     expect(shown(two, 55, "summary")).toEqual({ a: "reference", b: "summary", c: "full" });
   });
 
-  it("lazy: references only, whatever room there is [CTX-3]", () => {
+  it("lazy shows references only, even within a large budget [CTX-3]", () => {
     expect(shown(two, 900, "lazy")).toEqual({ a: "reference", b: "reference", c: "reference" });
   });
 
-  it("priority: as much of each as it is worth [CTX-3]", () => {
+  it("priority shows the most valuable items in the most detail [CTX-3]", () => {
     expect(shown(two, 900, "priority")).toEqual({ a: "full", b: "full", c: "full" });
     expect(shown(two, 492, "priority")).toEqual({ a: "detail", b: "full", c: "full" });
     expect(shown(two, 20, "priority")).toEqual({ c: "full" });
   });
 });
 
-describe("choosing", () => {
-  it("puts what must travel first, in full, whatever it is worth [CTX-3]", () => {
+describe("selection", () => {
+  it("includes mandatory items first and in full, whatever their value [CTX-3]", () => {
     const items = [record("old", { value: 0.1, must: true, section: "pins" }), record("b")];
     expect(shown(items, 410, "lazy")).toEqual({ old: "full", b: "reference" });
   });
 
-  it("drops the old and less relevant first [CTX-3]", () => {
+  it("drops the least valuable items first [CTX-3]", () => {
     const items = [0, 1, 2, 3].map((n) => short(`r${n}`, { value: 1 - n / 10 }));
     expect(shown(items, 24, "priority")).toEqual({ r0: "full", r1: "full" });
   });
 
-  it("gives ties to the earlier section, then the smaller id, in whatever order they come [CTX-3]", () => {
+  it("breaks ties by section, then by id, independent of the input order [CTX-3]", () => {
     const items = [
       short("z", { section: "references" }),
       short("b"),
@@ -88,14 +88,14 @@ describe("choosing", () => {
     expect(shown(items.toReversed(), 24, "priority")).toEqual(chosen);
   });
 
-  it("shows at least what the sender wants seen, where that fits [CTX-3 CTX-6]", () => {
+  it("shows at least the level that the sender asks for, if it fits [CTX-3 CTX-6]", () => {
     const wished = [record("a", { atLeast: "detail" }), record("b", { value: 9 })];
     expect(shown(wished, 100, "lazy")).toEqual({ a: "detail", b: "reference" });
     expect(shown(wished, 60, "priority")).toEqual({ a: "summary", b: "summary" });
     expect(shown([record("a", { atLeast: "full" })], 500, "summary")).toEqual({ a: "full" });
   });
 
-  it("shows no more than the gist of a log, unless the sender wants all of it [CTX-11]", () => {
+  it("shows only the summary of a log, unless the sender asks for all of it [CTX-11]", () => {
     for (const strategy of ["full", "priority", "summary"] as const) {
       expect(shown([record("a", { log: true })], 900, strategy)).toEqual({ a: "summary" });
     }
@@ -103,11 +103,11 @@ describe("choosing", () => {
     expect(shown([wished], 900, "priority")).toEqual({ a: "full" });
   });
 
-  it("leaves out what a profile gives no weight", () => {
+  it("excludes items with a value of 0", () => {
     expect(shown([record("a", { value: 0 })], 900, "priority")).toEqual({});
   });
 
-  it("pays for a heading once for each section", () => {
+  it("counts the heading of a section once", () => {
     const priced = { ...headings, recent: 5, pins: 0 } as Record<Section, number>;
     const items = [short("a"), short("b")];
     expect(select(items, { tokens: 29, headings: priced }, "priority").size).toBe(2);

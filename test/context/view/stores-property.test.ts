@@ -1,4 +1,4 @@
-/** The same promises through real hubs: random workspaces, and views of random handoffs over them. */
+/** Property test of view budgets through real hubs: random workspaces and random handoffs. */
 import { describe, expect, it } from "vitest";
 import { VIEW_STRATEGIES } from "../../../src/envelope/schema.ts";
 import { type Agent, isBatonError, type MemoryInput } from "../../../src/index.ts";
@@ -8,12 +8,12 @@ import { chosenSeed, type Random, randomFrom } from "../../support/random.ts";
 import { runs } from "../../support/runs.ts";
 import { randomText } from "./random-view.ts";
 
-/** Random stores, the most memories of each, and views of random handoffs and budgets over each. */
+/** Number of random stores, largest number of memories per store, and views per store. */
 const SIZES = {
   memory: { stores: runs(30), memories: 60, views: 20 },
   sqlite: { stores: runs(1), memories: 150, views: 75 },
 } as const;
-/** In every record that not everybody may see. */
+/** Text in every memory that is not visible to the whole team. */
 const PRIVATE = "for my eyes only";
 
 interface Written {
@@ -23,7 +23,7 @@ interface Written {
   readonly pins: ReadonlyMap<string, string>;
 }
 
-/** Records of every scope that point at each other, supersede each other, and are pinned. */
+/** Writes memories of every scope that relate to and supersede each other; some are pinned. */
 async function write(
   random: Random,
   agents: readonly [Agent, ...Agent[]],
@@ -61,10 +61,10 @@ async function write(
   return { ids, open, superseded, pins };
 }
 
-describe.each(["memory", "sqlite"] as const)("views over random workspaces on %s", (store) => {
+describe.each(["memory", "sqlite"] as const)("views of random workspaces on %s", (store) => {
   const { stores, memories, views } = SIZES[store];
 
-  it(`keep every promise, ${stores * views} times [CTX-1 CTX-2 CTX-4]`, {
+  it(`fit the budget, have all musts, leak nothing, ${stores * views} times [CTX-1 CTX-2 CTX-4]`, {
     timeout: runs(120_000),
   }, async () => {
     const seed = chosenSeed();
@@ -90,7 +90,7 @@ describe.each(["memory", "sqlite"] as const)("views over random workspaces on %s
   });
 });
 
-/** One random handoff with a random budget; false: what must travel did not fit, and it said so. */
+/** Previews a random handoff and checks the view. Returns false if the musts do not fit. */
 async function keepsPromises(random: Random, ada: Agent, written: Written): Promise<boolean> {
   const { count } = await exactTokenizer("o200k_base");
   const tokens = Math.floor(2 ** (6 + 8 * random.next()));
@@ -132,7 +132,7 @@ async function keepsPromises(random: Random, ada: Agent, written: Written): Prom
   return true;
 }
 
-/** Every must is named where they do not fit. */
+/** Checks that a refusal names every must. */
 function refusedFor(error: unknown, musts: readonly string[]): undefined {
   if (!isBatonError(error) || error.code !== "budget_too_small") throw error;
   const { items } = error.details as { items: readonly { readonly text: string }[] };
@@ -140,5 +140,5 @@ function refusedFor(error: unknown, musts: readonly string[]): undefined {
   for (const must of musts) expect(named).toContain(excerptOf(must));
 }
 
-/** Enough of it to know which it is. */
+/** Returns enough of a text to identify it. */
 const excerptOf = (must: string): string => must.replace(/\s+/gu, " ").trim().slice(0, 12).trim();

@@ -1,4 +1,4 @@
-/** A team with a coordinator, and shorthand for failures and their reports, shared by the tests of failures. */
+/** A team with a coordinator, and helpers for failures and their reports. */
 import type { Agent, Hub, HubOptions, Work } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { openFresh, type StoreName, take } from "../../support/hub/support.ts";
@@ -35,7 +35,7 @@ export async function people(hub: Hub, clock: VirtualClock, coordinator = true) 
   const ada = await hub.agent("ada", { role: "lead" });
   const ben = await hub.agent("ben", { role: "coder" });
   const carl = coordinator ? await hub.agent("carl", { role: "coordinator" }) : ada;
-  /** Lets time pass, and whoever is alive look. */
+  /** Advances the clock, and runs what is due. */
   const pass = async (ms: number) => {
     clock.advance(ms);
     await hub.deliveries.runDue();
@@ -43,7 +43,7 @@ export async function people(hub: Hub, clock: VirtualClock, coordinator = true) 
   return { ada, ben, carl, pass };
 }
 
-/** Work that fails for good. */
+/** Accepts the next work of an agent, and fails it; by default for good. */
 export async function fails(
   agent: Agent,
   failure: Parameters<Work["fail"]>[0] = BROKEN,
@@ -52,7 +52,7 @@ export async function fails(
   await work.fail(failure);
 }
 
-/** Reports of failures, whoever has them and whatever came of them. */
+/** Returns the handoffs of a task that report a failure, open or settled. */
 export async function reports(hub: Hub, task: string) {
   const steps = await hub.tasks.line(task);
   return steps.filter(({ envelope }) => envelope.failure !== undefined);

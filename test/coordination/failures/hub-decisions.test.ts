@@ -1,4 +1,4 @@
-/** Failures the hub decides: no coordinator, no answer in time, rules, a function, and limits on retries. */
+/** Failures that the hub decides: no coordinator, no answer in time, rules, a function, limits. */
 import { describe, expect, it } from "vitest";
 import type { HubOptions, Work } from "../../../src/index.ts";
 import { refusal, STORES, take } from "../../support/hub/support.ts";
@@ -11,7 +11,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     return { ...team, sent };
   };
 
-  it("decides where nobody has the role: once more after a pause, then another of the role, then it ends the task [CRD-4]", async () => {
+  it("without a coordinator retries, then reroutes, then aborts the task [CRD-4]", async () => {
     const { hub, ben, sent, pass } = await queued();
     const eve = await hub.agent("eve", { role: "coder" });
     await hub.agent("fay", { role: "coder" });
@@ -38,7 +38,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("asks a person before it gives a task up, and once [CRD-4]", async () => {
+  it("asks a person before it gives a task up [CRD-4]", async () => {
     const { hub, ben, sent } = await queued();
     const pat = await hub.agent("pat", { kind: "person" });
     await fails(ben);
@@ -52,7 +52,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  /** Coordinators who do not decide. */
+  /** Ways in which a coordinator does not decide. */
   const ABSENT: Record<string, (team: Awaited<ReturnType<typeof queued>>) => Promise<void>> = {
     "is paused": async ({ hub }) => hub.agents.pause("carl"),
     "is disabled": async ({ hub }) => void (await hub.agent("carl", { status: "disabled" })),
@@ -60,7 +60,7 @@ describe.each(STORES)("the hub on %s", (store) => {
   };
 
   it.each(Object.entries(ABSENT))(
-    "decides in time when the coordinator %s [CRD-4]",
+    "decides after the timeout when the coordinator %s [CRD-4]",
     async (_, leave) => {
       const team = await queued({}, true);
       await leave(team);
@@ -74,7 +74,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     },
   );
 
-  it("decides in time when the coordinator has the report and is slow, or declines, fails or leaves it [CRD-4]", async () => {
+  it("decides if the coordinator declines, fails or delays the report [CRD-4]", async () => {
     const endings: ((work: Work, pass: (ms: number) => Promise<void>) => Promise<unknown>)[] = [
       (work) => work.decline("Not me"),
       (work) => work.fail({ message: "I cannot", class: "permanent" }),
@@ -100,7 +100,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     }
   });
 
-  it("gives a person who coordinates a person's time, and reminds [CRD-4]", async () => {
+  it("waits longer for a coordinator that is a person [CRD-4]", async () => {
     const { hub, ben, sent, pass } = await queued();
     const pat = await hub.agent("pat", { kind: "person", role: "coordinator" });
     await fails(ben);
@@ -112,7 +112,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect((await hub.failures.list()).items).toMatchObject([{ decision: { by: "baton" } }]);
   });
 
-  it("goes by the rules: the one with most conditions that can be carried out [CRD-4]", async () => {
+  it("applies the rule with the most conditions that can be carried out [CRD-4]", async () => {
     const { hub, ben, sent } = await queued();
     await hub.agent("dora", { role: "architect" });
     const rules = {
@@ -157,7 +157,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("asks its function first; an answer that is none, or cannot be carried out, is passed over and told [CRD-4]", async () => {
+  it("asks its function first, and notes why an answer was skipped [CRD-4]", async () => {
     const answers: unknown[] = [
       { decision: "retry", reason: "The function says so", delayMs: 0 },
       { decision: "shrug", reason: "?" },
@@ -190,7 +190,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect(seen).toHaveLength(4);
   });
 
-  it("has one delivery tried again so often and no more; a person still may [CRD-4]", async () => {
+  it("redrives a delivery only up to a limit [CRD-4]", async () => {
     const { hub, ben, sent } = await queued({ limits: { redrives: 2 } });
     await hub.failures.setRule("again", { then: { retry: {} } });
     for (let n = 0; n < 3; n++) await fails(ben);
@@ -200,7 +200,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect((await sent.status()).state).toBe("dead");
   });
 
-  it("sends nothing round in a circle for ever, whatever the rules say [CRD-4]", async () => {
+  it("stops rerouting in a circle at the redrive limit [CRD-4]", async () => {
     const { hub, ben, sent } = await queued({ limits: { redrives: 3 } });
     const eve = await hub.agent("eve", { role: "tester" });
     await hub.failures.setRule("there", { when: { receiver: "ben" }, then: { reroute: "eve" } });
@@ -217,7 +217,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
   });
 
-  it("ends a task that waits for one that failed, with the reason [CRD-2 CRD-4]", async () => {
+  it("fails a task that waits for a failed one [CRD-2 CRD-4]", async () => {
     const { hub, ada, ben } = await queued();
     await ada.tasks.add({ task: "later", to: "ben", intent: "y", after: ["t"] });
     await fails(ben);
@@ -231,7 +231,7 @@ describe.each(STORES)("the hub on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("does not give a join up while somebody is to decide about what it waits for [CRD-4 DLV-16]", async () => {
+  it("keeps a join until the failure of its handoff is decided [CRD-4 DLV-16]", async () => {
     const { hub, ada, ben, carl } = await teamOn({ store });
     const part = await ada.handoff({ to: "ben", task: "part", intent: "x" });
     const join = await ada.handoffs.join([part], { to: "ada", task: "whole", intent: "y" });

@@ -13,7 +13,7 @@ import { finish, names, onBoard, task, team } from "./task-team.ts";
 
 describe.each(STORES)("the task queue on %s", (store) => {
   describe("the board", () => {
-    it("shows what is open by state, the most urgent first, and is filtered [CRD-2]", async () => {
+    it("lists open tasks by state, most urgent first, and can be filtered [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       await lead.tasks.add(task("feature", { to: "lead" }));
       await lead.tasks.add(task("slow", { priority: "low", parent: "feature" }));
@@ -41,11 +41,11 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await refusal(hub.tasks.board({ states: ["done" as "open"] }))).code).toBe(
         "invalid_input",
       );
-      // The queue gives the most urgent first, too.
+      // The queue delivers the most urgent task first, too.
       expect((await take(coder)).delivery.task).toBe("first");
     });
 
-    it("shows an agent what it has and could take, not what it had [CRD-2]", async () => {
+    it("shows an agent what it holds or can claim, not what it handed on [CRD-2]", async () => {
       const { hub, lead, coder, tester } = await team(store);
       await lead.tasks.add(task("api"));
       await lead.tasks.add(task("docs", { to: "tester" }));
@@ -56,7 +56,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(await of("tester")).toEqual(["api", "docs"]);
     });
 
-    it("says why by the line that counts, whatever else was sent before it [CRD-2]", async () => {
+    it("explains a state by the delivery that determines it [CRD-2]", async () => {
       const { hub, lead, coder, tester } = await team(store);
       await lead.tasks.add(task("api"));
       await lead.handoff({ task: "api", to: "tester", intent: "Try it" });
@@ -72,7 +72,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await hub.tasks.get("api")).why).toMatch(/^held by tester /);
     });
 
-    it("comes in pages, as closed tasks do [CRD-2]", async () => {
+    it("is paged, and so is the list of closed tasks [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       const all = Array.from({ length: 7 }, (_, i) => `task-${i}`);
       for (const name of all) await lead.tasks.add(task(name));
@@ -99,12 +99,12 @@ describe.each(STORES)("the task queue on %s", (store) => {
 });
 
 describe("the state of a task", () => {
-  /** Every set of what its deliveries can be. */
+  /** Every combination of delivery statuses. */
   const sets = Array.from({ length: 2 ** TASK_DELIVERY_STATUSES.length }, (_, bits) =>
     TASK_DELIVERY_STATUSES.filter((_stand, i) => (bits >> i) % 2 === 1),
   );
 
-  it("follows from its closing, its deliveries and its parts, in every case [CRD-2]", () => {
+  it("follows from its closing, its deliveries and its parts, in every combination [CRD-2]", () => {
     let cases = 0;
     for (const stands of sets) {
       for (const closed of [undefined, "done", "failed", "cancelled"] as const) {
@@ -125,7 +125,7 @@ describe("the state of a task", () => {
     expect(cases).toBe(2 ** TASK_DELIVERY_STATUSES.length * 8);
   });
 
-  it("knows what a delivery in any state means for it [CRD-2]", () => {
+  it("derives a status from every delivery state [CRD-2]", () => {
     const failure = {} as NonNullable<Parameters<typeof taskDeliveryStatusOf>[1]["failure"]>;
     const means = (says: Parameters<typeof taskDeliveryStatusOf>[1], readyAt = 0) =>
       Object.fromEntries(
@@ -148,7 +148,7 @@ describe("the state of a task", () => {
     expect(means({ after: ["design"], results: [] })).toEqual(usual);
     expect(means({ after: ["design"] })).toEqual({ ...usual, scheduled: "waits" });
     expect(means({ joins: { deliveries: [], need: 1 } })).toEqual({ ...usual, scheduled: "waits" });
-    // Kept until somebody has been told of it.
+    // Scheduled for never: kept until its failure was reported.
     expect(means({}, 2 ** 53)).toEqual({ ...usual, scheduled: "given_up" });
     for (const state of DELIVERY_STATES) {
       const stand = taskDeliveryStatusOf({ state, readyAt: 0 }, { failure });

@@ -9,8 +9,8 @@ import { closings, finish, onBoard, register, task } from "./task-team.ts";
 describe.each(STORES)("the task queue on %s", (store) => {
   describe("when a process dies", () => {
     /**
-     * Runs it in a process that dies after its first write, its second, and so on, until one lives to the
-     * end; each in a workspace of its own. Then others look after the rest. Answers how many died.
+     * Runs an action in a process that dies after its first write, its second, and so on, until one
+     * survives; each in its own workspace. Other processes then continue. Returns how many died.
      */
     async function dying(
       act: (hub: Hub) => Promise<unknown>,
@@ -34,7 +34,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       }
     }
 
-    /** A parent with a part; one task waits for each of them. Only the part is still to be done. */
+    /** Creates a parent with a part, and a dependent of each; only the part is not done yet. */
     async function scene(hub: Hub): Promise<void> {
       const lead = await hub.agent("lead");
       await lead.tasks.add(task("feature", { to: "lead" }));
@@ -47,12 +47,12 @@ describe.each(STORES)("the task queue on %s", (store) => {
     const complete = async (hub: Hub): Promise<unknown> =>
       (await take(await hub.agent("coder"))).complete({ summary: "Written" });
 
-    it("after any of its steps, others finish them, each once [CRD-2]", async () => {
+    it("completes its remaining steps in other processes, each once [CRD-2]", async () => {
       const died = await dying(complete, {
         before: scene,
         async after(hub, clock) {
           const coder = await hub.agent("coder");
-          clock.advance(60_000); // What it held and did not complete goes to the next.
+          clock.advance(60_000); // Work that it held is redelivered.
           await hub.deliveries.runDue();
           const again = await coder.accept({ task: "api" });
           await again?.complete({ summary: "Written" });
@@ -72,12 +72,12 @@ describe.each(STORES)("the task queue on %s", (store) => {
           }
         },
       });
-      // Accepting, completing, closing both, opening both: it can die after each but the last.
+      // Accept, complete, close both, open both: it can die after each step but the last.
       expect(died).toBeGreaterThan(4);
     });
 
-    it.each(["a task that waits for its parent", "somebody looks at the tree", "nobody asks"])(
-      "a part that is over does not hold up its parent: %s [CRD-2]",
+    it.each(["a task waits for the parent", "the tree is read", "only time passes"])(
+      "closes the parents of a part that has ended, when %s [CRD-2]",
       async (found) => {
         await dying(complete, {
           async before(hub) {
@@ -92,7 +92,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
           },
           async after(hub, clock) {
             await hub.deliveries.runDue();
-            clock.advance(60_000); // What it held and did not complete goes to the next.
+            clock.advance(60_000); // Work that it held is redelivered.
             await (await hub.agent("coder")).accept().then((work) => work?.complete({}));
             if (found.includes("waits")) {
               expect((await take(await hub.agent("tester"))).delivery.task).toBe("release");
@@ -112,7 +112,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       },
     );
 
-    it("a board finds what is over and not closed [CRD-2]", async () => {
+    it("closes ended tasks when the board is read [CRD-2]", async () => {
       await dying(complete, {
         before: scene,
         async after(hub) {
@@ -129,7 +129,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       });
     });
 
-    it("while it adds a task, all of it is there or nothing [CRD-2]", async () => {
+    it("adds a task completely or not at all [CRD-2]", async () => {
       const wanted = task("part", { parent: "feature", after: ["design"], key: "once" });
       await dying(async (hub) => (await hub.agent("lead")).tasks.add(wanted), {
         async before(hub) {
@@ -150,7 +150,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     });
 
     it.each([true, false])(
-      "while it cancels a tree, whoever looks finishes it (a board: %s) [CRD-2]",
+      "completes the cancelling of a tree on the next read (board: %s) [CRD-2]",
       async (board) => {
         const died = await dying(
           async (hub) => (await hub.agent("lead")).tasks.cancel("feature", "No more"),

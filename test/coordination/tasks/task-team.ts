@@ -1,4 +1,4 @@
-/** A team and shorthand for tasks that the tests of the task queue share. */
+/** A team and helpers that the tests of the task queue share. */
 import type { Agent, Hub, HubOptions, NewTask, TaskInfo } from "../../../src/index.ts";
 import { openFresh, type StoreName, take } from "../../support/hub/support.ts";
 
@@ -27,7 +27,7 @@ export const finish = async (agent: Agent, name: string, summary = `${name} is f
 
 export const names = (tasks: readonly TaskInfo[]): string[] => tasks.map((each) => each.task);
 
-/** Every task of a board, by state. */
+/** Returns the names of the tasks on a board, by state. */
 export async function onBoard(hub: Hub, query: Parameters<Hub["tasks"]["board"]>[0] = {}) {
   const { items } = await hub.tasks.board(query);
   const inState = (state: TaskInfo["state"]) => names(items.filter((each) => each.state === state));
@@ -38,7 +38,7 @@ export async function onBoard(hub: Hub, query: Parameters<Hub["tasks"]["board"]>
   };
 }
 
-/** The records that closed a task: never more than one that stands. */
+/** Returns the contents of the memories that closed a task. */
 export const closings = async (hub: Hub, name: string) =>
   (await hub.memories.recent({ task: name, tag: "task-closed" })).items.map(
     ({ content }) => content,

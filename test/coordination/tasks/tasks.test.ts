@@ -1,4 +1,4 @@
-/** The task queue: tasks with parts and dependencies, whose states follow from what was handed over. */
+/** The task queue: tasks with parts and dependencies, and states that follow from deliveries. */
 
 import { describe, expect, it } from "vitest";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -7,7 +7,7 @@ import { present } from "../../support/present.ts";
 import { closings, finish, names, onBoard, task, team } from "./task-team.ts";
 
 describe.each(STORES)("the task queue on %s", (store) => {
-  it("closes a task when its work completes, and begins what waited for it with the result [CRD-2]", async () => {
+  it("closes a task when its work completes, and starts its dependents [CRD-2]", async () => {
     const { hub, lead, coder } = await team(store);
     await lead.tasks.add(task("design"));
     const { task: build } = await lead.tasks.add(task("build", { after: ["design"] }));
@@ -63,7 +63,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     }
   });
 
-  it("wakes who waits for work when what a task waited for is done [CRD-2]", async () => {
+  it("wakes a waiting agent when a dependency is done [CRD-2]", async () => {
     const { lead, coder, tester } = await team(store);
     await lead.tasks.add(task("build"));
     await lead.tasks.add(task("test", { to: "tester", after: ["build"] }));
@@ -72,7 +72,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect((await waiting)?.delivery.task).toBe("test");
   });
 
-  it("shows each state with why, as the work goes on [CRD-2]", async () => {
+  it("explains each state as the work proceeds [CRD-2]", async () => {
     const clock = new VirtualClock();
     const { hub, lead, coder } = await team(store, { clock, random: () => 0.5 });
     await lead.tasks.add(task("api", { deadlineMs: 3_600_000, priority: "high" }));
@@ -108,7 +108,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     });
   });
 
-  it("goes on while a task is handed on, and closes it at the end of its line [CRD-2]", async () => {
+  it("closes a task that is handed on at the end of its line [CRD-2]", async () => {
     const { hub, lead, coder, tester } = await team(store);
     await lead.tasks.add(task("api"));
     await (await take(coder)).handoff({ to: "tester", state: "Written" });
@@ -122,7 +122,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect(await closings(hub, "api")).toHaveLength(1);
   });
 
-  it("closes a task whose work is handed on into another one [CRD-2]", async () => {
+  it("closes a task whose work is handed on to another task [CRD-2]", async () => {
     const { hub, lead, coder } = await team(store);
     await lead.tasks.add(task("api"));
     await (await take(coder)).handoff({ to: "tester", task: "release", intent: "Ship it" });
@@ -130,7 +130,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect(await hub.tasks.get("release")).toMatchObject({ state: "open", queued: false });
   });
 
-  it("keeps a task open until all of several lines have ended [CRD-2]", async () => {
+  it("keeps a task open until all of its lines have ended [CRD-2]", async () => {
     const { hub, lead, coder, tester } = await team(store);
     await lead.tasks.add(task("api"));
     await lead.handoff({ task: "api", to: "tester", intent: "Test it" });
@@ -140,7 +140,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect(await hub.tasks.get("api")).toMatchObject({ state: "done", closed: { by: "tester" } });
   });
 
-  it("closes a task of three levels from below, each after its parts [CRD-2]", async () => {
+  it("closes a tree of three levels from below, each task after its parts [CRD-2]", async () => {
     const { hub, lead, coder } = await team(store);
     await lead.tasks.add(task("feature", { to: "lead" }));
     const split = await take(lead);
@@ -166,7 +166,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       closed: { reason: "Split further", by: "coder" },
     });
     expect((await hub.tasks.get("feature")).state).toBe("in_progress");
-    expect((await take(coder)).delivery.task).toBe("docs"); // Its dependency was done with its last part.
+    expect((await take(coder)).delivery.task).toBe("docs"); // Both parts of api are done.
     const tree = await hub.tasks.tree("feature");
     const shape = ({ task: name, state, parts }: typeof tree): unknown => [
       name,
@@ -191,7 +191,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("gives a part what its parent's ledger holds [CRD-2]", async () => {
+  it("includes the parent's ledger in a part [CRD-2]", async () => {
     const { lead, coder } = await team(store);
     await lead.tasks.add(task("feature", { to: "lead", constraints: ["Keep the old API"] }));
     await lead.tasks.add(task("api", { parent: "feature" }));
@@ -199,7 +199,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect(envelope.constraints.map(({ rule }) => rule)).toEqual(["Keep the old API"]);
   });
 
-  it("bounds a tree by its limit [CRD-2]", async () => {
+  it("limits the size of a tree [CRD-2]", async () => {
     const { hub, lead } = await team(store, { limits: { taskTree: 2 } });
     await lead.tasks.add(task("feature"));
     await lead.tasks.add(task("a", { parent: "feature" }));
@@ -210,7 +210,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect((await refusal(hub.tasks.board({ limit: 3 }))).code).toBe("limit_exceeded");
   });
 
-  it("is all there after an export and an import [CRD-2]", async () => {
+  it("is preserved by export and import [CRD-2]", async () => {
     const { hub, lead, coder } = await team(store);
     await lead.tasks.add(task("feature", { to: "lead" }));
     await lead.tasks.add(task("api", { parent: "feature" }));
@@ -226,7 +226,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
     expect((await copy.verify()).problems).toEqual([]);
   });
 
-  it("says nothing of a reason that was redacted [CRD-2]", async () => {
+  it("hides a redacted reason [CRD-2]", async () => {
     const { hub, lead, coder } = await team(store);
     await lead.tasks.add(task("api"));
     await finish(coder, "api", "The password is hunter2");
@@ -242,8 +242,8 @@ describe.each(STORES)("the task queue on %s", (store) => {
   });
 });
 
-describe.each(STORES)("redacting on %s", (store) => {
-  it("how work ended takes what its closing repeats of it along [CRD-2]", async () => {
+describe.each(STORES)("redaction on %s", (store) => {
+  it("of a result also erases it from the closing of its task [CRD-2]", async () => {
     const { hub, lead, coder } = await team(store);
     await lead.tasks.add(task("api"));
     const settled = await finish(coder, "api", "The password is hunter2");

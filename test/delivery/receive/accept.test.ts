@@ -1,4 +1,4 @@
-/** Accepting without an offer: at once, or when there is something. */
+/** accept(): claims and accepts work in one step, with or without waiting. */
 import { describe, expect, it } from "vitest";
 import { stopTimers } from "../../support/hub/asleep.ts";
 import { openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
@@ -13,7 +13,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     return { hub, planner, coder, send };
   }
 
-  it("does not wait unless it is told to", async () => {
+  it("does not wait by default", async () => {
     const { coder } = await team();
     expect(await coder.accept()).toBeUndefined();
     expect(await coder.accept({ wait: false, signal: new AbortController().signal })).toBe(
@@ -21,7 +21,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     );
   });
 
-  it("takes what is there, also when it would wait", async () => {
+  it("returns ready work at once even with wait: true", async () => {
     const { coder, send } = await team();
     const sent = await send("one");
     const work = await coder.accept({ wait: true });
@@ -29,7 +29,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     expect((await sent.status()).state).toBe("accepted");
   });
 
-  it("waits until there is something, of the task it was asked for [DLV-13]", async () => {
+  it("waits for work of the requested task [DLV-13]", async () => {
     const { hub, coder, send } = await team();
     const { asleep } = stopTimers();
     const waiting = coder.accept({ wait: true, task: "two" });
@@ -38,7 +38,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     await send("two");
     const work = await waiting;
     expect(work?.delivery.task).toBe("two");
-    // Claimed and accepted in one step: nothing was offered in between.
+    // Claimed and accepted in one step, without an offer in between.
     expect((await hub.events.list({ after: 0 })).items.map(({ kind }) => kind)).toEqual([
       "sent",
       "sent",
@@ -47,7 +47,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     await work?.complete();
   });
 
-  it("ends with its signal, before and while it waits", async () => {
+  it("ends when its signal is aborted, before or while it waits", async () => {
     const { coder, send } = await team();
     const { asleep } = stopTimers();
     const control = new AbortController();
@@ -60,7 +60,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     expect((await take(coder)).delivery.attempt).toBe(1);
   });
 
-  it("ends after its time, as an inbox does, and takes what comes before", async () => {
+  it("ends after its timeout like an inbox, and returns work that arrives earlier", async () => {
     const { coder, send } = await team();
     expect(await coder.accept({ timeoutMs: 0 })).toBeUndefined();
     expect(await coder.accept({ timeoutMs: 20 })).toBeUndefined();
@@ -72,7 +72,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     expect(refused).toMatchObject({ code: "invalid_input", path: "timeoutMs" });
   });
 
-  it("ends when the hub closes, and is refused by a closed one", async () => {
+  it("ends when the hub closes, and is refused on a closed hub", async () => {
     const { hub, coder } = await team();
     const { asleep, resume } = stopTimers();
     const waiting = coder.accept({ wait: true });
@@ -83,7 +83,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     expect(await refusal(coder.accept({ wait: true }))).toMatchObject({ code: "store_closed" });
   });
 
-  it("gives each of several that wait its own work", async () => {
+  it("gives each of several waiting sessions its own work", async () => {
     const { hub, coder, send } = await team();
     const other = await hub.agent("coder");
     const both = [coder, other].map((agent) => agent.accept({ wait: true }));
@@ -92,7 +92,7 @@ describe.each(STORES)("accepting on %s", (store) => {
     expect(works.map((work) => work?.delivery.task).sort()).toEqual(["one", "two"]);
   });
 
-  it("a crowd that waits takes whatever comes, by calls alone, and ends together [DLV-13]", async () => {
+  it("gives each handoff to one of many waiting calls without polling [DLV-13]", async () => {
     const { hub, coder, send } = await team();
     const { asleep } = stopTimers();
     const crowd = Array.from({ length: 20 }, () => coder.accept({ wait: true }));
@@ -106,14 +106,14 @@ describe.each(STORES)("accepting on %s", (store) => {
     expect((await Promise.all(crowd)).filter((work) => work === undefined)).toHaveLength(5);
   });
 
-  it("one that gives up as it is called leaves the call to another [DLV-13]", async () => {
+  it("passes a wake-up on when the call it woke is aborted [DLV-13]", async () => {
     const { hub, coder, send } = await team();
     const { asleep } = stopTimers();
     const control = new AbortController();
     const first = coder.accept({ wait: true, signal: control.signal });
     await asleep();
     const second = coder.accept({ wait: true });
-    await hub.memories.recent(); // Both are asleep by now.
+    await hub.memories.recent(); // Both calls are waiting by now.
     const sent = await send("one");
     control.abort();
     const one = await first;

@@ -1,4 +1,4 @@
-/** A holder in a process of its own: `<address> <lease>`; says the handle of its work, and goes on. */
+/** Child process that holds work until it is killed: `<address> <lease>`; prints the handle. */
 import { openHub, type SessionOptions } from "../../../src/index.ts";
 import { sayLine } from "../../support/child.ts";
 
@@ -9,4 +9,4 @@ const coder = await hub.agent("coder", undefined, session);
 const work = await coder.accept({ wait: true });
 await work?.note("Half of it is done.");
 sayLine(work?.handle);
-setInterval(() => {}, 1_000); // Works on until it is killed.
+setInterval(() => {}, 1_000); // Keeps the process alive until it is killed.

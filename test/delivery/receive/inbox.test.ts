@@ -1,4 +1,4 @@
-/** The inbox: offers in order, woken by what happens, ended by whoever reads it. */
+/** The inbox: offers in order, wake-ups, ending by signal, and listing without claiming. */
 import { describe, expect, it } from "vitest";
 import { stopTimers } from "../../support/hub/asleep.ts";
 import { openFresh, refusal, STORES } from "../../support/hub/support.ts";
@@ -13,7 +13,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     return { hub, planner, coder, send };
   }
 
-  it("offers what waits in the order it was sent, and ends there when not to wait", async () => {
+  it("offers deliveries in send order, and ends when empty with wait: false", async () => {
     const { coder, planner, send } = await team();
     for (const task of ["one", "two", "three"]) await send(task);
     await send("mine", "planner");
@@ -28,7 +28,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect((await planner.deliveries.waiting()).items).toHaveLength(1);
   });
 
-  it("offers only the task it is asked for", async () => {
+  it("offers only deliveries of the requested task", async () => {
     const { coder, send } = await team();
     await send("one");
     await send("two");
@@ -37,10 +37,10 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect((await inbox.next()).done).toBe(true);
   });
 
-  it("is woken by a handoff in its own process, not by looking again and again", async () => {
+  it("is woken by a handoff in its own process without polling", async () => {
     const { coder, send } = await team();
     const inbox = coder.inbox();
-    // With the timers standing still nothing but the wake-up can bring the offers.
+    // With timers stopped, only a wake-up can bring the offers.
     const { asleep } = stopTimers();
     for (const task of ["one", "two"]) {
       const next = inbox.next();
@@ -51,7 +51,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     await inbox.return();
   });
 
-  it("is woken by work that its agent gives back", async () => {
+  it("is woken by work that its agent releases", async () => {
     const { hub, coder, send } = await team();
     await send("one");
     const work = await coder.accept();
@@ -65,7 +65,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     await inbox.return();
   });
 
-  it("offers a retry when its time has come, without anybody's doing", async () => {
+  it("offers a retry when its backoff ends", async () => {
     const hub = await openFresh(store, { random: () => 0.02 });
     const planner = await hub.agent("planner", {});
     const coder = await hub.agent("coder", {});
@@ -83,7 +83,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect(attempts).toEqual([1, 2, 3]);
   });
 
-  it("ends with its signal, before, while and after it waits", async () => {
+  it("ends when its signal is aborted before, while or after it waits", async () => {
     const { coder, send } = await team();
     const ended = AbortSignal.abort();
     expect((await coder.inbox({ signal: ended }).next()).done).toBe(true);
@@ -112,7 +112,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     ]);
   });
 
-  it("shares the work of one agent among its sessions, each piece to one of them", async () => {
+  it("offers each delivery to only one session of its agent", async () => {
     const { hub, send } = await team();
     const tasks = Array.from({ length: 12 }, (_, i) => `task-${i}`);
     const done: string[] = [];
@@ -136,7 +136,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     });
   });
 
-  it("only shows; what is looked at with waiting() stays as it is", async () => {
+  it("is not changed by listing it with waiting()", async () => {
     const { hub, coder, send } = await team();
     const sent = await send("one");
     const before = (await hub.events.list({ after: 0 })).items;
@@ -147,7 +147,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect((await hub.events.list({ after: 0 })).items).toEqual(before);
   });
 
-  it("can be looked at page by page, of one task too [DLV-13]", async () => {
+  it("can be listed in pages and by task [DLV-13]", async () => {
     const { hub, coder, send } = await team();
     const critic = await hub.agent("critic", {});
     for (const task of ["one", "two", "three"]) await send(task);
@@ -164,7 +164,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect(two.map(({ envelope }) => envelope.from.agent)).toEqual(["planner", "critic"]);
   });
 
-  it("says when its content was first shown, and to whom", async () => {
+  it("records when a delivery was first offered, and to which session", async () => {
     const { coder, send } = await team();
     const sent = await send("one");
     await coder.inbox({ wait: false }).next();
@@ -178,7 +178,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect(acceptedAt).toBeUndefined();
   });
 
-  it("of a closed hub is refused", async () => {
+  it("throws store_closed on a closed hub", async () => {
     const { hub, coder } = await team();
     await hub.close();
     expect(await refusal(coder.inbox().next())).toMatchObject({ code: "store_closed" });

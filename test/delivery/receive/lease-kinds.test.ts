@@ -1,4 +1,4 @@
-/** What a lease is bound to: a process, whose death ends it, or a session, which lives by calling. */
+/** Process leases, which end with their process; session leases, which calls renew; handles. */
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { systemProcesses } from "../../../src/delivery/receive/process-identity.ts";
@@ -21,7 +21,7 @@ import { until } from "../../support/until.ts";
 const HOUR_MS = 3_600_000;
 
 describe("a holder in another process", () => {
-  /** Starts one and waits until it holds its work. */
+  /** Starts a holder and waits until it has accepted its work. */
   async function holder(address: string, lease: string): Promise<{ child: Child; handle: string }> {
     const script = new URL("./holder-child.ts", import.meta.url);
     const said = Promise.withResolvers<string>();
@@ -44,7 +44,7 @@ describe("a holder in another process", () => {
   }
 
   it.runIf(process.platform === "linux")(
-    "that is killed loses its work to the next one long before its lease runs out [DLV-6]",
+    "loses its work long before the lease expires when it is killed [DLV-6]",
     async () => {
       const { hub, coder, sent, child } = await team("process");
       const waiting = coder.accept({ wait: true });
@@ -63,7 +63,7 @@ describe("a holder in another process", () => {
     },
   );
 
-  it("that lives keeps it, and a session outlives its process", async () => {
+  it("keeps a session lease while it lives and after it is killed", async () => {
     let checks = 0;
     const isGone = (other: string): boolean => {
       checks++;
@@ -71,11 +71,11 @@ describe("a holder in another process", () => {
     };
     const processes = { self: "self", isGone };
     const { hub, planner, coder, sent, child, handle } = await team("session", { processes });
-    // Work that is held by this process, so that there is a process to check.
+    // This process holds work too, so that there is a process to check.
     const tester = await hub.agent("tester", {});
     await planner.handoff({ to: "tester", task: "other", intent: "Go" });
     await take(tester);
-    /** What a wait returns that has checked which processes have ended. */
+    /** Waits until ended processes were checked; returns the result of the aborted accept(). */
     const waited = async () => {
       const control = new AbortController();
       const waiting = coder.accept({ wait: true, signal: control.signal });
@@ -117,14 +117,14 @@ describe.each(STORES)("leases on %s", (store) => {
     expect((await second.status()).lease).toBe("session");
   });
 
-  it("of a process that is gone are noticed by whoever waits, in whatever inbox [DLV-6]", async () => {
+  it("end with their process when an agent waits on any inbox [DLV-6]", async () => {
     const gone = new Set<string>();
     const processes = { self: "mine", isGone: (each: string) => gone.has(each) };
     const { hub, planner, coder, send } = await team({ processes });
     const sent = await send("one");
     await take(coder);
     const elsewhere = planner.inbox();
-    const offered = elsewhere.next(); // Somebody else's inbox, which waits.
+    const offered = elsewhere.next(); // The inbox of another agent.
     gone.add("mine");
     await until("work that is ready again", async () => (await sent.status()).state === "ready");
     expect(await hub.deliveries.attempts(sent.id)).toMatchObject([
@@ -134,7 +134,7 @@ describe.each(STORES)("leases on %s", (store) => {
     expect((await offered).done).toBe(true);
   });
 
-  it("of a session are renewed by every call of its agent [DLV-6]", async () => {
+  it("are renewed for a session by every call of its agent [DLV-6]", async () => {
     const { clock, coder, send } = await team({}, { lease: "session" });
     const [one, two] = [await send("one"), await send("two")];
     await take(coder);
@@ -164,7 +164,7 @@ describe.each(STORES)("leases on %s", (store) => {
     }
   });
 
-  it("of a session have no heartbeat, and run out when it stays silent [DLV-6]", async () => {
+  it("have no heartbeat for a session, and expire when it makes no calls [DLV-6]", async () => {
     const { clock, coder, send } = await team({ limits: { leaseMs: 30 } }, { lease: "session" });
     const sent = await send("one");
     vi.useFakeTimers({ toFake: ["setInterval"] });
@@ -176,7 +176,7 @@ describe.each(STORES)("leases on %s", (store) => {
     expect((await sent.status()).attempt).toBe(1);
   });
 
-  it("of another session of the agent are not renewed [DLV-6]", async () => {
+  it("are not renewed by another session of the agent [DLV-6]", async () => {
     const { hub, clock, coder, send } = await team({}, { lease: "session", instance: "a" });
     const sent = await send("one");
     await take(coder);
@@ -200,7 +200,7 @@ describe("a lease that cannot be renewed", () => {
     return new LocalHub(new Proxy(store, { get } as ProxyHandler<Store>));
   };
 
-  it("does not make the call fail when the store is out of reach", async () => {
+  it("does not fail the call when the store is busy", async () => {
     const error = new BatonError("store_busy", { message: "Others write.", hint: "Try again." });
     const coder = await failing(error).agent("coder", {}, { lease: "session" });
     const { id } = await coder.remember({ content: "known" });
@@ -210,7 +210,7 @@ describe("a lease that cannot be renewed", () => {
     });
   });
 
-  it("is told when that is a bug", async () => {
+  it("fails the call when the error is unexpected", async () => {
     const coder = await failing(new TypeError("a bug")).agent("coder", {}, { lease: "session" });
     await expect(coder.memories.recent()).rejects.toThrow("a bug");
   });
@@ -227,7 +227,7 @@ describe.each(STORES)("a handle on %s", (store) => {
     return { hub, clock, planner, coder, sent, work };
   }
 
-  it("names the delivery and the fence, and resumes the work, with a new lease [DLV-6]", async () => {
+  it("names delivery and fence, and resumes the work with a renewed lease [DLV-6]", async () => {
     const { hub, clock, sent, work } = await held({ lease: "session", instance: "a" });
     expect(work.handle).toBe(`${sent.id}#1`);
     clock.advance(59_000);
@@ -254,7 +254,7 @@ describe.each(STORES)("a handle on %s", (store) => {
     expect(await refusal(work.complete())).toMatchObject({ code: "lease_lost" });
   });
 
-  it("resumes with what the sender has added meanwhile [ENV-11]", async () => {
+  it("resumes with an envelope that the sender extended meanwhile [ENV-11]", async () => {
     const { planner, coder, work } = await held();
     await planner.handoff({ to: "coder", task: "t", intent: "Go further" });
     expect((await coder.resume(work.handle)).envelope.intent).toBe("Go further");
@@ -262,16 +262,16 @@ describe.each(STORES)("a handle on %s", (store) => {
 
   it.each<[string, (all: Held) => Promise<unknown>]>([
     ["was completed", ({ work }) => work.complete()],
-    ["was given back", ({ work }) => work.release()],
-    ["ran out", async ({ clock }) => clock.advance(60_000)],
+    ["was released", ({ work }) => work.release()],
+    ["expired", async ({ clock }) => clock.advance(60_000)],
     [
-      "is held by the next one",
+      "was claimed again",
       async ({ clock, coder }) => {
         clock.advance(60_000);
         await take(coder);
       },
     ],
-  ])("of work that %s is refused [DLV-6]", async (_case, lose) => {
+  ])("is refused when the work %s [DLV-6]", async (_case, lose) => {
     const all = await held();
     await lose(all);
     const before = await all.sent.status();
@@ -279,7 +279,7 @@ describe.each(STORES)("a handle on %s", (store) => {
     expect(await all.sent.status()).toEqual(before);
   });
 
-  it("of another agent's work, or of none, is refused [DLV-6]", async () => {
+  it("is refused for another agent's work, an unknown delivery or fence [DLV-6]", async () => {
     const { planner, coder, sent, work } = await held();
     const before = await sent.status();
     expect(await refusal(planner.resume(work.handle))).toMatchObject({ code: "lease_lost" });

@@ -1,4 +1,4 @@
-/** Holding work: while its holder lives it keeps it; afterwards the next one has it, and only that. */
+/** Work and its lease: unsettled work, expiry, late calls, renewal and heartbeats. */
 import { once } from "node:events";
 import { setImmediate as immediate } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -7,7 +7,7 @@ import { VirtualClock } from "../../../src/testing/index.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
 import { until } from "../../support/until.ts";
 
-/** Collects the warnings about this delivery; they are emitted with the next tick. */
+/** Collects the warnings about this delivery; they are emitted on the next tick. */
 function warningsOf(delivery: string): () => Promise<readonly Error[]> {
   const warnings: Error[] = [];
   const listener = (warning: Error): void => {
@@ -32,7 +32,7 @@ describe.each(STORES)("work on %s", (store) => {
     return { hub, clock, planner, first, second, sent };
   }
 
-  it("left unsettled at the end of its block is released, as a counted try", async () => {
+  it("is released as a counted attempt when its block ends without settling it", async () => {
     const { hub, first, second, sent } = await team();
     {
       await using work = await take(first);
@@ -51,7 +51,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect((await sent.status()).state).toBe("completed");
   });
 
-  it("left unsettled warns that it goes back to the inbox, naming the delivery", async () => {
+  it("warns that it returns to the inbox, naming the delivery, when left unsettled", async () => {
     const { first, second, sent } = await team();
     const warnings = warningsOf(sent.id);
     {
@@ -66,7 +66,7 @@ describe.each(STORES)("work on %s", (store) => {
   });
 
   it.each(["complete", "fail", "decline", "clarify", "release", "handoff"] as const)(
-    "settled by %s within its block leaves it without a warning",
+    "does not warn when %s settles it within its block",
     async (verb) => {
       const { first, sent } = await team();
       const warnings = warningsOf(sent.id);
@@ -86,7 +86,7 @@ describe.each(STORES)("work on %s", (store) => {
     },
   );
 
-  it("left after its sender extended it and it was not settled again warns, and is released", async () => {
+  it("warns and is released when it was extended and not settled again", async () => {
     const { planner, first, sent } = await team();
     const warnings = warningsOf(sent.id);
     {
@@ -98,7 +98,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await sent.status()).toMatchObject({ state: "ready", attempt: 1 });
   });
 
-  it("left by an error is released too, and the error comes through", async () => {
+  it("is released when its block throws, and the error propagates", async () => {
     const { first, sent } = await team();
     const body = async () => {
       await using _work = await take(first);
@@ -108,7 +108,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect((await sent.status()).state).toBe("ready");
   });
 
-  it("that ran out lets its block end in peace", async () => {
+  it("lets its block end without an error after the lease expired", async () => {
     const { clock, first, second, sent } = await team();
     {
       await using lost = await take(first);
@@ -119,7 +119,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await sent.status()).toMatchObject({ state: "accepted", attempt: 2 });
   });
 
-  it("left as often as it may be tried is parked", async () => {
+  it("is dead-lettered when it is released on its last attempt", async () => {
     const { first, sent } = await team({ attempts: 2 });
     for (const state of ["ready", "dead"]) {
       expect(await (await take(first)).release()).toMatchObject({ id: sent.id, state });
@@ -128,7 +128,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await first.accept()).toBeUndefined();
   });
 
-  it("goes to the next holder when the lease runs out, and the late answer is refused [DLV-6]", async () => {
+  it("goes to the next holder on expiry, and a late result is refused [DLV-6]", async () => {
     const { hub, clock, first, second, sent } = await team();
     const lost = await take(first);
     clock.advance(59_999);
@@ -149,7 +149,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(work.signal.aborted).toBe(false);
   });
 
-  it("that runs out on its last try is parked", async () => {
+  it("is dead-lettered when the lease expires on its last attempt", async () => {
     const { hub, clock, first, second, sent } = await team({ attempts: 1 });
     await take(first);
     clock.advance(60_000);
@@ -166,7 +166,7 @@ describe.each(STORES)("work on %s", (store) => {
   });
 
   it.each(["fail", "decline", "release", "handoff", "renew", "read"] as const)(
-    "that ran out cannot %s any more [DLV-6]",
+    "refuses %s after the lease expired [DLV-6]",
     async (verb) => {
       const { clock, first, second, sent } = await team();
       const lost = await take(first);
@@ -188,7 +188,7 @@ describe.each(STORES)("work on %s", (store) => {
     },
   );
 
-  it("that ran out keeps late notes, marked as the stale holder's [DLV-6]", async () => {
+  it("keeps late notes after the lease expired, tagged stale-holder [DLV-6]", async () => {
     const { clock, first, second } = await team();
     const lost = await take(first);
     const early = await lost.note("In time.");
@@ -203,14 +203,14 @@ describe.each(STORES)("work on %s", (store) => {
     });
     expect(lost.signal.aborted).toBe(true);
     expect((await first.memories.recent({ tag: "stale-holder" })).items).toEqual([late.memory]);
-    // It still continues from the acceptance it belongs to, not from the new holder's.
+    // The late note continues from its own acceptance, not from the new holder's.
     expect((await first.memories.relations(late.memory.id)).items).toMatchObject([
       { target: lost.delivery.acceptedBy },
     ]);
     expect((await work.note("Mine.")).memory.tags ?? []).not.toContain("stale-holder");
   });
 
-  it("lost while noting says who has it now, and goes on saying so", async () => {
+  it("reports the current holder after a late note and on every later call", async () => {
     const { clock, first, second } = await team();
     const lost = await take(first);
     clock.advance(60_000);
@@ -221,7 +221,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await refusal(lost.complete())).toMatchObject(now);
   });
 
-  it("that its holder settled is over, not lost, whatever comes after", async () => {
+  it("is not reported as lost after its holder settled it", async () => {
     const { first } = await team();
     const work = await take(first);
     await work.complete();
@@ -231,7 +231,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await refusal(work.complete())).toMatchObject({ code: "already_settled" });
   });
 
-  it("is kept by every call, without which it would run out [DLV-6]", async () => {
+  it("renews its lease with every call [DLV-6]", async () => {
     const { clock, first, sent } = await team();
     const work = await take(first);
     for (const act of [
@@ -246,7 +246,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("is kept by a heartbeat while its holder is busy elsewhere [DLV-6]", async () => {
+  it("renews its lease by a heartbeat while its holder makes no calls [DLV-6]", async () => {
     const { clock, first, sent } = await team({ leaseMs: 60 });
     await take(first);
     for (let beat = 0; beat < 3; beat++) {
@@ -256,7 +256,7 @@ describe.each(STORES)("work on %s", (store) => {
     }
   });
 
-  it("tells a busy holder that it is lost, without being asked", async () => {
+  it("aborts the signal of a holder that makes no calls when it is lost", async () => {
     const { clock, first, second } = await team({ leaseMs: 60 });
     const lost = await take(first);
     const aborted = once(lost.signal, "abort");
@@ -266,7 +266,7 @@ describe.each(STORES)("work on %s", (store) => {
     expect(lost.signal.reason).toMatchObject({ code: "lease_lost" });
   });
 
-  it("offered but never accepted goes back when its lease runs out [DLV-6]", async () => {
+  it("goes back to the inbox when the lease of an offer expires [DLV-6]", async () => {
     const { clock, first, second, sent } = await team();
     const { value: offer } = await first.inbox({ wait: false }).next();
     expect(await sent.status()).toMatchObject({ state: "claimed", attempt: 1 });

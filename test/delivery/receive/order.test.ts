@@ -1,10 +1,10 @@
-/** Several pieces of work on one task: one after the other, whoever sent them, whoever works. */
+/** Order within a task: a receiver gets its deliveries one after the other. */
 import { describe, expect, it } from "vitest";
 import type { HubOptions } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { openFresh, STORES, take } from "../../support/hub/support.ts";
 
-describe.each(STORES)("work on one task, on %s", (store) => {
+describe.each(STORES)("deliveries of one task on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const hub = await openFresh(store, options);
     const senders = await Promise.all(["ann", "bob", "cat"].map((name) => hub.agent(name, {})));
@@ -17,7 +17,7 @@ describe.each(STORES)("work on one task, on %s", (store) => {
     return { hub, coder, other, sent };
   }
 
-  it("is not given to two sessions at once, nor out of order [DLV-13]", async () => {
+  it("are not given to two sessions at once, or out of order [DLV-13]", async () => {
     const { coder, other, sent } = await team();
     const first = await take(coder);
     expect(first.envelope.from.agent).toBe("ann");
@@ -29,7 +29,7 @@ describe.each(STORES)("work on one task, on %s", (store) => {
     expect((await take(other)).envelope.from.agent).toBe("bob");
   });
 
-  it("reaches a waiting session when its turn has come [DLV-13]", async () => {
+  it("reach a waiting session when the one before is handed on [DLV-13]", async () => {
     const { coder, other } = await team();
     const first = await take(coder);
     const next = other.accept({ wait: true });
@@ -37,7 +37,7 @@ describe.each(STORES)("work on one task, on %s", (store) => {
     expect((await next)?.envelope.from.agent).toBe("bob");
   });
 
-  it("waits for a retry, and goes on when there will be none [DLV-13]", async () => {
+  it("wait for a retry of the one before, until that is dead-lettered [DLV-13]", async () => {
     const clock = new VirtualClock();
     const limits = { attempts: 2 };
     const { hub, coder, other, sent } = await team({ clock, random: () => 0.5, limits });
@@ -57,7 +57,7 @@ describe.each(STORES)("work on one task, on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("does not keep other tasks waiting [DLV-13]", async () => {
+  it("do not delay other tasks [DLV-13]", async () => {
     const { hub, coder, other } = await team();
     const ann = await hub.agent("ann");
     await ann.handoff({ to: "coder", task: "another", intent: "Go" });

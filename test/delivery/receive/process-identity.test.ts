@@ -1,4 +1,4 @@
-/** The identity of a process, and when it is said of one that it is gone. */
+/** The identity of a process, and when a process counts as gone. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -10,14 +10,14 @@ const isLinux = process.platform === "linux";
 const { isGone } = systemProcesses;
 
 describe.runIf(isLinux)("a process", () => {
-  /** A process that does nothing, until the test ends. */
+  /** Starts a process that idles until the test ends. */
   function idle(script = "exec sleep 600") {
     const child = spawn("sh", ["-c", script], { stdio: "ignore" });
     onTestFinished(() => void child.kill("SIGKILL"));
     return { child, pid: child.pid ?? 0 };
   }
 
-  it("is known by boot, pid namespace, pid and start time", () => {
+  it("is identified by boot, pid namespace, pid and start time", () => {
     const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
     const [host, namespace, pid, started, ...more] = systemProcesses.self.split("/");
     expect({ host, pid, more }).toEqual({ host: boot, pid: `${process.pid}`, more: [] });
@@ -26,7 +26,7 @@ describe.runIf(isLinux)("a process", () => {
     expect(identityOf(process.pid)).toBe(systemProcesses.self);
   });
 
-  it("that lives is not gone, that was killed is [DLV-6]", async () => {
+  it("is gone after it was killed, and not before [DLV-6]", async () => {
     const { child, pid } = idle();
     const identity = identityOf(pid);
     expect(isGone(systemProcesses.self)).toBe(false);
@@ -37,8 +37,8 @@ describe.runIf(isLinux)("a process", () => {
     expect(identityOf(pid)).toBe("");
   });
 
-  it("that ended and was not collected by its parent is gone [DLV-6]", async () => {
-    // The shell becomes a program that never collects the child it had.
+  it("is gone when it ended and its parent did not reap it [DLV-6]", async () => {
+    // The shell replaces itself with a program that never reaps its child.
     const { pid } = idle("sleep 600 & exec sleep 600");
     const read = (file: string): string => readFileSync(`/proc/${file}`, "utf8").trim();
     await until("the shell has become another program", () => read(`${pid}/comm`) === "sleep");
@@ -51,12 +51,12 @@ describe.runIf(isLinux)("a process", () => {
     expect(isGone(identity)).toBe(true);
   });
 
-  it("whose pid belongs to a later one is gone [DLV-6]", () => {
+  it("is gone when its pid belongs to a later process [DLV-6]", () => {
     const earlier = systemProcesses.self.replace(/\d+$/, "1");
     expect(isGone(earlier)).toBe(true);
   });
 
-  it("of another machine, boot or pid namespace may live, and so may one not understood", () => {
+  it("is not gone on another machine, boot or namespace, or with an invalid identity", () => {
     const gone = systemProcesses.self.replace(/\d+$/, "1");
     const others = [
       gone.replace(/^[^/]+/, "00000000-0000-4000-8000-000000000000"),
@@ -71,11 +71,11 @@ describe.runIf(isLinux)("a process", () => {
     for (const other of others) expect(isGone(other), other).toBe(false);
   });
 
-  it("of another user is not gone because it is not ours", () => {
+  it("is not gone when it belongs to another user", () => {
     expect(isGone(identityOf(1))).toBe(false);
   });
 });
 
-it.skipIf(isLinux)("elsewhere a process has no identity: leases go by time only", () => {
+it.skipIf(isLinux)("a process has no identity outside Linux", () => {
   expect(systemProcesses.self).toBe("");
 });

@@ -1,4 +1,4 @@
-/** Receipts: whoever accepts says back what it is about, where the sender wants that. */
+/** Receipts: on request, the receiver confirms goal, first step and constraints when it accepts. */
 
 import { describe, expect, it } from "vitest";
 import type { Envelope, Receipt } from "../../../src/index.ts";
@@ -31,7 +31,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     return { hub, planner, coder, sent };
   }
 
-  it("is needed where the envelope says so; without it nothing is taken [DLV-11]", async () => {
+  it("is required where the envelope says so; without it nothing is claimed [DLV-11]", async () => {
     const { hub, coder, sent } = await team();
     const before = await contents(hub);
     const refused = await refusal(coder.accept());
@@ -49,7 +49,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     expect(await sent.status()).toMatchObject({ state: "ready", attempt: 0 });
   });
 
-  it("that fits is kept with the acceptance [DLV-11]", async () => {
+  it("is stored with the acceptance [DLV-11]", async () => {
     const { hub, coder } = await team();
     const work = await take(coder, { receipt: GOOD });
     expect((await coder.memories.read(present(work.delivery.acceptedBy))).data).toEqual({
@@ -59,7 +59,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("can be made from the envelope, once that is known [DLV-11]", async () => {
+  it("can be computed from the envelope [DLV-11]", async () => {
     const { coder, sent } = await team();
     const seen: Envelope[] = [];
     const work = await take(coder, {
@@ -81,18 +81,18 @@ describe.each(STORES)("a receipt on %s", (store) => {
 
   it.each([
     ["a must is missing", { constraints: ["api"] }, ["required fixtures"]],
-    ["none is named", { constraints: [] }, ["required api", "required fixtures"]],
+    ["every must is missing", { constraints: [] }, ["required api", "required fixtures"]],
     [
-      "one is named in other words",
+      "a must is spelled differently",
       { constraints: ["API", "fixtures"] },
       ["required api", "unknown API"],
     ],
     [
-      "a should is named as a must",
+      "a should is listed as a must",
       { constraints: ["api", "fixtures", "style"] },
       ["unknown style"],
     ],
-  ])("in which %s is refused, with every fault [DLV-11]", async (_, flaw, faults) => {
+  ])("is refused with every violation when %s [DLV-11]", async (_, flaw, faults) => {
     const { hub, coder, sent } = await team();
     const before = await contents(hub);
     const refused = await refusal(coder.accept({ receipt: { ...GOOD, ...flaw } }));
@@ -111,7 +111,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     ["firstStep", { firstStep: undefined }],
     ["constraints", { constraints: "api" }],
     ["extra", { extra: 1 }],
-  ])("without a proper %s is refused [DLV-11]", async (field, flaw) => {
+  ])("is refused with an invalid %s [DLV-11]", async (field, flaw) => {
     const { hub, coder } = await team();
     const before = await contents(hub);
     const receipt = { ...GOOD, ...flaw } as Receipt;
@@ -122,7 +122,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("is checked for an offer of the inbox too, which is then still there [DLV-11]", async () => {
+  it("is checked for an offer too, which stays claimed when it is refused [DLV-11]", async () => {
     const { coder, sent } = await team();
     const { value: offer } = await coder.inbox({ wait: false }).next();
     const refused = await refusal(offer?.accept() ?? Promise.resolve());
@@ -139,7 +139,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     });
   });
 
-  it("is for the newest envelope: what the sender added is in it [DLV-11 ENV-11]", async () => {
+  it("must include constraints that the sender added after the offer [DLV-11 ENV-11]", async () => {
     const { planner, coder } = await team();
     const { value: offer } = await coder.inbox({ wait: false }).next();
     const constraints = [...DRAFT.constraints, { id: "speed", rule: "Be quick" }];
@@ -153,7 +153,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     expect((await offer?.accept({ receipt: full }))?.envelope.constraints).toHaveLength(4);
   });
 
-  it("is off unless it is asked for, and may be given all the same [DLV-11]", async () => {
+  it("is not required by default, and is stored when given [DLV-11]", async () => {
     const { coder, planner } = await team({});
     const work = await take(coder);
     expect((await coder.memories.read(present(work.delivery.acceptedBy))).data).toBeUndefined();
@@ -166,7 +166,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     });
   });
 
-  it("that does not come leaves room to decline [DLV-11]", async () => {
+  it("is not needed to decline [DLV-11]", async () => {
     const { coder, sent } = await team();
     const { value: offer } = await coder.inbox({ wait: false }).next();
     await offer?.decline("I do not understand the goal");
@@ -176,7 +176,7 @@ describe.each(STORES)("a receipt on %s", (store) => {
     });
   });
 
-  it("whose maker throws takes nothing, and says what was thrown", async () => {
+  it("propagates an error of the function that computes it, and claims nothing", async () => {
     const { hub, coder, sent } = await team();
     const before = await contents(hub);
     const broken = () => {

@@ -1,4 +1,4 @@
-/** Three agents and the id helpers that the tests of receiving share. */
+/** Three agents and an id helper that the tests of receiving share. */
 import type { Hub } from "../../../src/index.ts";
 
 export const idsOf = (records: readonly { readonly id: string }[]): string[] =>

@@ -1,4 +1,4 @@
-/** Addressing a role: one of its agents gets it, one at a time, and each has its share. */
+/** Roles as receivers: one agent of the role gets each handoff; waiting agents take turns. */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Agent, HubOptions, Store } from "../../../src/index.ts";
 import { hubOn, sharedStore, twoHubs } from "../../support/hub/shared-store.ts";
@@ -15,11 +15,11 @@ describe.each(STORES)("a role on %s", (store) => {
     return { hub, ada, ben, cyd, send };
   }
 
-  it("gets a handoff that one of its agents takes, and no other [DLV-5]", async () => {
+  it("delivers a handoff to one of its agents only [DLV-5]", async () => {
     const { hub, ada, ben, cyd, send } = await team();
     const sent = await send("t");
     expect(sent.envelope.to).toEqual({ kind: "role", role: "coder" });
-    expect(await ada.accept()).toBeUndefined(); // Has another role.
+    expect(await ada.accept()).toBeUndefined(); // Ada has another role.
     const work = await take(ben);
     expect(work.id).toBe(sent.id);
     expect(await cyd.accept()).toBeUndefined();
@@ -35,7 +35,7 @@ describe.each(STORES)("a role on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("gets it again when its holder lets go, and the other one may take it [DLV-5]", async () => {
+  it("delivers released work to another of its agents [DLV-5]", async () => {
     const { ben, cyd, send } = await team();
     const sent = await send("t");
     await (await take(ben)).release();
@@ -43,7 +43,7 @@ describe.each(STORES)("a role on %s", (store) => {
     expect(work).toMatchObject({ id: sent.id, delivery: { attempt: 2 } });
   });
 
-  it("gives each to exactly one, over two hubs on one store [DLV-5]", async () => {
+  it("delivers each handoff to one agent across two hubs on one store [DLV-5]", async () => {
     const hubs = await twoHubs(store);
     const ada = await hubs[0].agent("ada", {});
     const coders: Agent[] = [];
@@ -67,7 +67,7 @@ describe.each(STORES)("a role on %s", (store) => {
     expect((await hubs[0].deliveries.totals()).byState).toMatchObject({ completed: 20, ready: 0 });
   });
 
-  it("lets those who wait take turns: none is starved [DLV-5]", async () => {
+  it("shares work among waiting agents, so that none is starved [DLV-5]", async () => {
     const idle = new Set<string>();
     const hub = await hubOn(store, withIdle(await sharedStore(store)(), idle));
     const ada = await hub.agent("ada", {});
@@ -107,7 +107,7 @@ describe.each(STORES)("a role on %s", (store) => {
     await Promise.all(loops);
   });
 
-  it("that nobody has is refused at once, with the nearest role [DLV-5]", async () => {
+  it("is refused when no agent has it, with similar names [DLV-5]", async () => {
     const { hub, ada, send } = await team();
     const before = await contents(hub);
     const near = await refusal(send("t", "role:codr"));
@@ -120,7 +120,7 @@ describe.each(STORES)("a role on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("of which everybody is disabled is refused, and taken again when one is back [DLV-5]", async () => {
+  it("is refused while all its agents are disabled, and keeps earlier work [DLV-5]", async () => {
     const { hub, ben, send } = await team();
     await hub.agent("ben", { status: "disabled" });
     await send("one");
@@ -133,14 +133,14 @@ describe.each(STORES)("a role on %s", (store) => {
     expect(await refusal(ben.accept())).toMatchObject({ code: "agent_disabled" });
     await hub.agent("ben", { status: "active" });
     await send("two");
-    expect((await take(ben)).delivery.task).toBe("one"); // It waited there all the time.
+    expect((await take(ben)).delivery.task).toBe("one"); // It stayed in the inbox.
     expect((await take(ben)).delivery.task).toBe("two");
   });
 
-  it("gives nothing to an agent that is paused, and does when it is resumed [DLV-5]", async () => {
+  it("delivers nothing to a paused agent until it is unpaused [DLV-5]", async () => {
     const { hub, ben, cyd, send } = await team();
     await hub.agents.pause("ben");
-    await send("own", "ben"); // It keeps its inbox.
+    await send("own", "ben"); // A paused agent keeps its inbox.
     await send("shared");
     expect(await ben.accept()).toBeUndefined();
     expect((await ben.deliveries.waiting()).items).toHaveLength(2);
@@ -148,7 +148,7 @@ describe.each(STORES)("a role on %s", (store) => {
     expect(work.delivery.task).toBe("shared");
     await work.release();
     await hub.agents.pause("cyd");
-    await send("also shared"); // Paused is not disabled: it waits.
+    await send("also shared"); // Accepted: both agents are paused, not disabled.
     expect(await cyd.accept()).toBeUndefined();
     await hub.agents.unpause("ben");
     expect((await take(ben)).delivery.task).toBe("own");
@@ -156,7 +156,7 @@ describe.each(STORES)("a role on %s", (store) => {
     expect((await take(ben)).delivery.task).toBe("also shared");
   });
 
-  it("wakes one who waits while it is resumed [DLV-5 DLV-13]", async () => {
+  it("wakes a waiting agent when it is unpaused [DLV-5 DLV-13]", async () => {
     const { hub, ben, send } = await team();
     await hub.agents.pause("ben");
     const sent = await send("t", "ben");
@@ -165,7 +165,7 @@ describe.each(STORES)("a role on %s", (store) => {
     expect((await waiting)?.id).toBe(sent.id);
   });
 
-  it("shares the order with an agent's own inbox: what came first is first [DLV-5]", async () => {
+  it("shares one order with an agent's own inbox, oldest first [DLV-5]", async () => {
     const { ben, cyd, send } = await team();
     await send("one");
     await send("two", "ben");
@@ -185,7 +185,7 @@ describe.each(STORES)("a role on %s", (store) => {
     }
   });
 
-  it("keeps the order of a task, whoever of it works [DLV-5 DLV-13]", async () => {
+  it("keeps the order within a task across its agents [DLV-5 DLV-13]", async () => {
     const { hub, ben, cyd, send } = await team();
     const dan = await hub.agent("dan", { role: "planner" });
     await send("t");
@@ -196,7 +196,7 @@ describe.each(STORES)("a role on %s", (store) => {
     expect((await take(cyd)).id).toBe(second.id);
   });
 
-  it("is what an agent has now: a new role brings its work [DLV-5]", async () => {
+  it("delivers its open work to an agent that changes to it [DLV-5]", async () => {
     const { hub, ada, send } = await team();
     await send("t");
     expect(await ada.accept()).toBeUndefined();
@@ -204,7 +204,7 @@ describe.each(STORES)("a role on %s", (store) => {
     expect((await take(coding)).delivery.task).toBe("t");
   });
 
-  it("can be fallen back on, and hears that its work was taken back [DLV-5 DLV-18]", async () => {
+  it("aborts the holder's signal when the work is cancelled [DLV-5 DLV-18]", async () => {
     const { ben, send } = await team();
     const sent = await send("t");
     const work = await take(ben);
@@ -216,7 +216,7 @@ describe.each(STORES)("a role on %s", (store) => {
   });
 });
 
-/** The same store; who found nothing at its last claim is idle. */
+/** Wraps a store and collects the agents whose last claim returned nothing. */
 function withIdle(store: Store, idle: Set<string>): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {

@@ -1,12 +1,12 @@
-/** What the processes of the waking tests are to do, and what they say. */
+/** The parts that the child processes of the wake-up tests play, and the messages they print. */
 
 export type WakingPart = "listen" | "exchange" | "forget" | "starve";
 
 export type WakingFact =
-  /** Listens from now on. */
+  /** The process is listening. */
   | { readonly kind: "ready" }
   | { readonly kind: "woken"; readonly agent: string }
-  /** Was woken for everything that was to come. */
+  /** The process was woken, and all expected handoffs have arrived. */
   | { readonly kind: "complete" };
 
 /** Handoffs that each process of an exchange sends to each receiver. */

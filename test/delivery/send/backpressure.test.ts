@@ -1,4 +1,4 @@
-/** An inbox has a bound, an order, and a time before which nothing in it is touched. */
+/** Inbox limits, order by priority, delayed handoffs and paused receivers. */
 import { describe, expect, it } from "vitest";
 import type { Agent, HubOptions, Priority } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -18,7 +18,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
   const waits = async (agent: Agent) =>
     (await agent.deliveries.waiting()).items.map(({ delivery }) => delivery.task);
 
-  it("is full exactly at its bound, and says so at once [DLV-13]", async () => {
+  it("refuses a handoff when it holds exactly its limit, and stores nothing [DLV-13]", async () => {
     const { hub, coder, send } = await team({ limits: { inbox: 3 } });
     for (let i = 0; i < 3; i++) await send();
     const before = await contents(hub);
@@ -34,12 +34,12 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect((await coder.deliveries.waiting()).items).toHaveLength(3);
   });
 
-  it("takes more when something in it is settled, and not before [DLV-13]", async () => {
+  it("accepts another handoff only after one of its deliveries is settled [DLV-13]", async () => {
     const { coder, send } = await team({ limits: { inbox: 2 } });
     await send();
     await send();
     const work = await take(coder);
-    expect((await refusal(send())).code).toBe("inbox_full"); // Held is open too.
+    expect((await refusal(send())).code).toBe("inbox_full"); // Held work is open too.
     await work.complete();
     await send();
     expect((await refusal(send())).code).toBe("inbox_full");
@@ -48,7 +48,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect((await refusal(send())).code).toBe("inbox_full");
   });
 
-  it("is not overrun by those who send at the same moment [DLV-13]", async () => {
+  it("does not exceed its limit when many handoffs are sent concurrently [DLV-13]", async () => {
     const { hub, planner, coder } = await team({ limits: { inbox: 5 } });
     const outcomes = await Promise.allSettled(
       Array.from({ length: 20 }, (_, i) =>
@@ -65,18 +65,18 @@ describe.each(STORES)("an inbox on %s", (store) => {
     await planner.handoff({ to: "coder", task: "one more", intent: "Go" });
   });
 
-  it("that is full keeps nobody from another one [DLV-13]", async () => {
+  it("does not affect other inboxes when it is full [DLV-13]", async () => {
     const { planner, send } = await team({ limits: { inbox: 1 } });
     await send();
     expect((await refusal(send())).code).toBe("inbox_full");
     await send({ to: "planner" });
-    await send({ to: "role:coder" }); // The inbox of a role is one of its own.
+    await send({ to: "role:coder" }); // A role has its own inbox.
     const refused = await refusal(send({ to: "role:coder" }));
     expect(refused).toMatchObject({ code: "inbox_full", details: { receiver: "role:coder" } });
     expect((await planner.deliveries.waiting()).items).toHaveLength(1);
   });
 
-  it("that is full refuses what is handed on, and the work stays its holder's [DLV-13]", async () => {
+  it("refuses work handed on to it when it is full; the holder keeps it [DLV-13]", async () => {
     const { coder, planner, send } = await team({ limits: { inbox: 1 } });
     await send();
     await send({ to: "planner" });
@@ -86,7 +86,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect(await work.handoff({ to: "planner" })).toMatchObject({ kind: "sent" });
   });
 
-  it("that is full answers for a key that was sent before [DLV-13 DLV-9]", async () => {
+  it("returns the original handoff for a repeated key when full [DLV-13 DLV-9]", async () => {
     const { send } = await team({ limits: { inbox: 1 } });
     const draft = { task: "t", key: "k" };
     const first = await send(draft);
@@ -95,7 +95,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect(again).toMatchObject({ id: first.id, joined: "repeated" });
   });
 
-  it("is worked off by priority, and within one as it came [DLV-13]", async () => {
+  it("is ordered by priority, then by arrival [DLV-13]", async () => {
     const { coder, send } = await team();
     const order: Priority[] = ["low", "normal", "urgent", "high", "low", "urgent", "normal"];
     for (const [i, priority] of order.entries()) {
@@ -123,7 +123,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     }
   });
 
-  it("keeps the order of a task, however urgent the next of it is [DLV-13]", async () => {
+  it("keeps the order within a task regardless of priority [DLV-13]", async () => {
     const { hub, coder, send } = await team();
     const other = await hub.agent("other", {});
     await send({ task: "t", priority: "low" });
@@ -141,7 +141,7 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect(order.toSorted()).toEqual(["between of planner", "t of other", "t of planner"]);
   });
 
-  it("holds back what is sent for later, until its time has come [DLV-13]", async () => {
+  it("holds back a delayed handoff until its time [DLV-13]", async () => {
     const clock = new VirtualClock();
     const { hub, coder, send } = await team({ clock });
     const later = await send({ task: "later", delayMs: 60_000 });
@@ -158,14 +158,14 @@ describe.each(STORES)("an inbox on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("wakes who waits when the time of something has come [DLV-13]", async () => {
+  it("wakes a waiting receiver when a delayed handoff becomes ready [DLV-13]", async () => {
     const { coder, send } = await team();
     const sent = await send({ delayMs: 150 });
     const work = await coder.accept({ wait: true });
     expect(work?.id).toBe(sent.id);
   });
 
-  it("of one who is paused takes everything in, and gives it out when resumed [DLV-13]", async () => {
+  it("fills while its agent is paused, and delivers after it is unpaused [DLV-13]", async () => {
     const { hub, coder, send } = await team({ limits: { inbox: 2 } });
     await send();
     const held = await take(coder);
@@ -174,15 +174,15 @@ describe.each(STORES)("an inbox on %s", (store) => {
     await send();
     expect(await coder.accept()).toBeUndefined();
     for await (const offer of coder.inbox({ wait: false })) expect.fail(`offered ${offer.id}`);
-    expect((await coder.deliveries.waiting()).items).toHaveLength(2); // Looking is allowed.
-    expect((await refusal(send())).code).toBe("inbox_full"); // Also of one who is paused.
-    expect(await held.complete()).toMatchObject({ kind: "settled" }); // What it has, it may finish.
+    expect((await coder.deliveries.waiting()).items).toHaveLength(2); // Listing is allowed.
+    expect((await refusal(send())).code).toBe("inbox_full"); // The limit still applies.
+    expect(await held.complete()).toMatchObject({ kind: "settled" }); // Held work can be finished.
     await hub.agents.unpause("coder");
     expect((await hub.agents.list()).find(({ id }) => id === "coder")?.status).toBe("active");
     expect((await take(coder)).delivery.task).toBe("t2");
   });
 
-  it("of one who is disabled is not opened by resuming it [DLV-13]", async () => {
+  it("keeps a disabled agent disabled when it is paused or unpaused [DLV-13]", async () => {
     const { hub } = await team();
     await hub.agent("coder", { status: "disabled" });
     await hub.agents.unpause("coder");

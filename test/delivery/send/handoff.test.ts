@@ -1,4 +1,4 @@
-/** Handing over: all or nothing when sent, one connected graph afterwards, tries that are counted. */
+/** Sending handoffs: atomic writes, one connected graph of records, counted attempts. */
 
 import { describe, expect, it } from "vitest";
 import type { Agent, DraftOf } from "../../../src/index.ts";
@@ -54,7 +54,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     "more bytes than the limit": { payload: { type: "big", data: { x: "y".repeat(9_000) } } },
   };
 
-  it("that is refused, sent or handed on, leaves nothing behind [DLV-1]", async () => {
+  it("leaves nothing in the store when it is refused, sent or handed on [DLV-1]", async () => {
     const { hub, planner, coder, reviewer } = await team({ limits: { envelopeBytes: 8_000 } });
     await hub.agent("retired", { status: "disabled" });
     await hub.payloadTypes.set("strict", { type: "object", properties: { n: { type: "number" } } });
@@ -70,12 +70,12 @@ describe.each(STORES)("a handoff on %s", (store) => {
     }
     expect(await hub.tasks.line("flawed")).toEqual([]);
     expect((await reviewer.deliveries.waiting()).items).toEqual([]);
-    // Handing on is completing and sending in one: refused, the work is still its holder's.
+    // Handing on completes and sends in one step: when it is refused, the holder keeps the work.
     expect((await held.status()).state).toBe("accepted");
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("that is refused does not take its neighbours of the same moment with it [DLV-1]", async () => {
+  it("does not affect concurrent handoffs when it is refused [DLV-1]", async () => {
     const { hub, planner, coder } = await team();
     await hub.agent("retired", { status: "disabled" });
     const outcomes = await Promise.allSettled(
@@ -92,7 +92,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     expect((await coder.deliveries.waiting()).items).toHaveLength(20);
   });
 
-  it("handed on completes the sender's part with the very record that sends it [DLV-1]", async () => {
+  it("completes the sender's work with the record that hands it on [DLV-1]", async () => {
     const { hub, planner, coder, reviewer } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = await take(coder);
@@ -112,7 +112,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     });
   });
 
-  it("links plan, three agents and last record into one graph [DLV-10]", async () => {
+  it("links the plan, three agents and the last record in one graph [DLV-10]", async () => {
     const { planner, coder, reviewer } = await team();
     const plan = await planner.remember({ type: "plan", content: "The plan." });
     const first = await planner.handoff({ to: "coder", task: "t", intent: "Go", refs: [plan.id] });
@@ -144,7 +144,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     expect(await edges(remark.id)).toEqual([["continues-from", reviewing.delivery.acceptedBy]]);
     expect(await edges(present(last))).toEqual([["continues-from", reviewing.delivery.acceptedBy]]);
 
-    // Whoever starts at either end gets to the other: back along the edges, and forth.
+    // Each end is reachable from the other: along the edges, and against them.
     expect(await walk(planner, present(last), "out")).toContain(plan.id);
     expect(await walk(planner, plan.id, "in")).toEqual(
       new Set(
@@ -153,7 +153,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     );
   });
 
-  it("accepted by the inbox is linked like one accepted at once [DLV-10]", async () => {
+  it("is linked the same way when it is accepted from the inbox [DLV-10]", async () => {
     const { planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const { value: offer } = await coder.inbox({ wait: false }).next();
@@ -167,7 +167,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     });
   });
 
-  it("is claimed by one session only, however many ask at once", async () => {
+  it("is claimed by one session only when several accept concurrently", async () => {
     const { hub, planner } = await team();
     const sessions = await Promise.all(Array.from({ length: 8 }, () => hub.agent("coder")));
     await planner.handoff({ to: "coder", task: "one", intent: "Go" });
@@ -178,7 +178,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     expect(taken.map(({ delivery }) => delivery.task).toSorted()).toEqual(["one", "two"]);
   });
 
-  it("that fails is tried again after a growing wait, then parked with every attempt", async () => {
+  it("is retried with growing backoff, then dead-lettered with every attempt", async () => {
     const clock = new VirtualClock();
     const { hub, planner, coder } = await team({
       clock,
@@ -227,7 +227,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
-  it("that cannot succeed is parked at once", async () => {
+  it("is dead-lettered at once after a permanent failure", async () => {
     const { hub, planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", intent: "Go" });
     await (await take(coder)).fail({ message: "no such repository", class: "permanent" });
@@ -235,7 +235,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     expect((await hub.deliveries.totals()).byState).toMatchObject({ dead: 1, ready: 0 });
   });
 
-  it("declined ends there, with the reason on the chain", async () => {
+  it("ends when it is declined, with the reason in the chain", async () => {
     const { hub, planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     await (await take(coder)).decline("Not my repository");
@@ -250,7 +250,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
     });
   });
 
-  it("completed leaves its result on the chain, where the sender finds it", async () => {
+  it("leaves its result in the chain for the sender when it is completed", async () => {
     const { planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const outputs = { patch: "--- a\n+++ b" };
@@ -264,7 +264,7 @@ describe.each(STORES)("a handoff on %s", (store) => {
   });
 });
 
-/** Every record that can be reached from one, along its edges or against them. */
+/** Returns every record that can be reached from one, along its edges or against them. */
 async function walk(agent: Agent, from: string, direction: "in" | "out"): Promise<Set<string>> {
   const seen = new Set([from]);
   for (const id of seen) {

@@ -1,4 +1,4 @@
-/** Lint at sending: findings come back with every handoff, and a raw conversation is refused by default. */
+/** Lint on sending: each handoff returns its findings; a raw conversation is refused by default. */
 import { describe, expect, it } from "vitest";
 import type { Draft, Finding, Hub } from "../../../src/index.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
@@ -11,7 +11,7 @@ const GOOD = {
   expects: [{ name: "patch", type: "diff", criteria: ["The new test passes"] }],
 } satisfies Draft;
 
-/** All that it expects. */
+/** A result that meets everything GOOD expects. */
 const DONE = { outputs: { patch: "+ required" }, criteria: { patch: ["The new test passes"] } };
 
 const TALK = "User: it fails\nAssistant: how?\nUser: on login\nAssistant: I see";
@@ -27,8 +27,8 @@ async function team(hub: Hub) {
   return { ada, ben };
 }
 
-describe.each(STORES)("a handoff that is sent on %s", (store) => {
-  it("comes back with what the lint finds in it, and with nothing when it is good [ENV-12]", async () => {
+describe.each(STORES)("sending a handoff on %s", (store) => {
+  it("returns the lint findings, and none for a good draft [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada } = await team(hub);
     expect((await ada.handoff(GOOD)).findings).toEqual([]);
@@ -47,7 +47,7 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
     for (const each of poor.each) expect(each.findings).toEqual(poor.findings);
   });
 
-  it("comes back with findings however it is sent: handed on, published, joined, by its key [ENV-12]", async () => {
+  it("returns findings when publishing, joining, handing on or repeating [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     await hub.channels.set("news");
@@ -64,7 +64,7 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
     expect(rulesOf(next)).toContain("no_next_step");
   });
 
-  it("counts the rules as the workspace has set them [ENV-12]", async () => {
+  it("applies the lint settings of the workspace [ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada } = await team(hub);
     await hub.settings.update({ lint: { no_next_step: "off", transcript: "warn" } });
@@ -76,11 +76,11 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
     ["the state", "state", { state: TALK }],
     ["a step", "next[0]", { next: [TALK] }],
     ["the intent", "intent", { intent: TALK }],
-    ["a text of the payload", "payload.data.log", payload(TALK)],
-    ["JSON in the payload", "payload.data.log", payload(JSON.stringify(MESSAGES))],
-    ["a list in the payload", "payload.data.log", payload(MESSAGES)],
+    ["a payload string", "payload.data.log", payload(TALK)],
+    ["a JSON string in the payload", "payload.data.log", payload(JSON.stringify(MESSAGES))],
+    ["a payload list", "payload.data.log", payload(MESSAGES)],
   ] satisfies (readonly [string, string, Partial<Draft>])[])(
-    "is refused with a raw conversation in %s, and nothing is stored [CTX-11 ENV-12]",
+    "refuses a raw conversation in %s and stores nothing [CTX-11 ENV-12]",
     async (_where, path, changes) => {
       const hub = await openFresh(store);
       const { ada } = await team(hub);
@@ -95,7 +95,7 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
     },
   );
 
-  it("refers to a conversation that was remembered, or has it where the workspace allows it [CTX-11 ENV-12]", async () => {
+  it("accepts a reference to a conversation, or its text if allowed [CTX-11 ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     const { id } = await ada.remember({ type: "transcript", content: TALK });
@@ -107,7 +107,7 @@ describe.each(STORES)("a handoff that is sent on %s", (store) => {
     expect((await take(ben)).envelope.state).toBe(TALK);
   });
 
-  it("can be handed on with a conversation that came with it, and not with a new one [CTX-11 ENV-12]", async () => {
+  it("hands on a received conversation but refuses a new one [CTX-11 ENV-12]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     await hub.settings.update({ lint: { transcript: "warn" } });

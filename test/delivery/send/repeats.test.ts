@@ -1,4 +1,4 @@
-/** A handoff that repeats an earlier one is reported when it is sent, with the id of the earlier one. */
+/** Repeat detection: sending a handoff reports the earlier deliveries that it repeats. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Draft, HubOptions, Sent } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -17,7 +17,7 @@ async function finish(agent: Agent, task: string): Promise<void> {
   await (await take(agent, { task })).complete({ summary: "done" });
 }
 
-describe.each(STORES)("a repeated handoff on %s", (store) => {
+describe.each(STORES)("repeat detection on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const hub = await openFresh(store, options);
     const planner = await hub.agent("planner", { role: "planner" });
@@ -27,7 +27,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     return { hub, planner, lead, coder, tester };
   }
 
-  it("is reported with the open handoff of its task, sent by another agent [DLV-22]", async () => {
+  it("reports an open handoff of the same task by another agent [DLV-22]", async () => {
     const { planner, lead } = await team();
     const first = await planner.handoff(LOGIN);
     expect(first.repeats).toEqual([]);
@@ -49,7 +49,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(finding?.message).toContain(`${first.id} (ready, sent by planner on `);
   });
 
-  it("is reported with completed work of its task [DLV-22]", async () => {
+  it("reports completed work of the same task [DLV-22]", async () => {
     const { planner, lead, coder } = await team();
     const first = await planner.handoff(LOGIN);
     await finish(coder, "login");
@@ -62,7 +62,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(finding?.hint).toContain(`Read the result of ${first.id}`);
   });
 
-  it("is reported with completed work of a task whose first handoff was replaced [DLV-22]", async () => {
+  it("reports completed work of a task whose first handoff was superseded [DLV-22]", async () => {
     const { planner, lead, coder } = await team();
     await planner.handoff(LOGIN);
     const newer = await planner.handoff({ ...LOGIN, next: ["Write a test"] });
@@ -73,7 +73,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(idsOf(await lead.handoff({ ...LOGIN, intent: "Repair the login" }))).toEqual([newer.id]);
   });
 
-  it("is reported with the same work under another task, however it is written [DLV-22]", async () => {
+  it("reports the same work under another task, however it is spelled [DLV-22]", async () => {
     const { planner, lead, coder } = await team();
     const first = await planner.handoff(LOGIN);
     const again = { to: "tester", intent: "fix the LOGIN form -- it accepts  an empty password." };
@@ -85,7 +85,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect((await lead.handoff({ ...again, intent: "Fix the logout form" })).repeats).toEqual([]);
   });
 
-  it("is found by another process on the same store [DLV-22]", async () => {
+  it("reports a handoff sent by another process on the same store [DLV-22]", async () => {
     const [one, two] = await openTwo(store);
     const planner = await one.agent("planner", {});
     await one.agent("coder", {});
@@ -94,7 +94,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(idsOf(await lead.handoff({ ...LOGIN, task: "form" }))).toEqual([first.id]);
   });
 
-  it("is reported to all but one of many who send the same work at the same moment [DLV-22]", async () => {
+  it("reports concurrent sends of the same work to all but one sender [DLV-22]", async () => {
     const { hub } = await team();
     const names = Array.from({ length: 8 }, (_, i) => `sender-${i}`);
     const senders = await Promise.all(names.map((name) => hub.agent(name, {})));
@@ -110,7 +110,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(again.filter((each) => !whyOf(each).includes("task"))).toHaveLength(1);
   });
 
-  it("names the newest first, and five at most [DLV-22]", async () => {
+  it("lists the newest repeats first, at most five [DLV-22]", async () => {
     const clock = new VirtualClock(Date.UTC(2026, 0, 1));
     const { hub, lead } = await team({ clock });
     const sent: string[] = [];
@@ -123,7 +123,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(idsOf(last)).toEqual(sent.toReversed().slice(0, 5));
   });
 
-  it("is not what goes on with the work: handed on, extended, joined, or by who works on it [DLV-22]", async () => {
+  it("ignores work extended, joined, handed on or sent by its holder [DLV-22]", async () => {
     const { hub, planner, coder, tester } = await team();
     const first = await planner.handoff(LOGIN);
     const extended = await planner.handoff({ ...LOGIN, next: ["Write a test"] });
@@ -143,7 +143,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect((await (await hub.agent("lead")).handoff(after)).repeats).toEqual([]);
   });
 
-  it("is not a part of what its sender splits, nor a publication [DLV-22]", async () => {
+  it("ignores parts that one sender splits, and publications [DLV-22]", async () => {
     const { hub, planner, lead, coder, tester } = await team();
     const { intent } = LOGIN;
     const parts = ["cost", "speed", "licence"].map((task) => planner.handoff({ ...LOGIN, task }));
@@ -159,7 +159,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect([news.repeats, news.receivers.length]).toEqual([[], 2]);
   });
 
-  it("is reported to a sender that says the same again, to another or when it is done [DLV-22]", async () => {
+  it("reports a sender's own repeat to another receiver or after completion [DLV-22]", async () => {
     const { planner, coder } = await team();
     const first = await planner.handoff(LOGIN);
     expect(idsOf(await planner.handoff({ ...LOGIN, to: "tester" }))).toEqual([first.id]);
@@ -168,7 +168,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(idsOf(await planner.handoff({ ...LOGIN, task: "form" }))).toEqual([first.id]);
   });
 
-  it("is not what is sent again with its key, or after the first was given up [DLV-22]", async () => {
+  it("ignores a repeated key and handoffs that were cancelled [DLV-22]", async () => {
     const { planner, lead } = await team();
     const keyed = { ...LOGIN, key: "login-1" };
     const first = await planner.handoff(keyed);
@@ -180,7 +180,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(idsOf(await planner.handoff({ ...LOGIN, task: "page" }))).toEqual([other.id]);
   });
 
-  it("counts completed work under another task for a day, open work without limit [DLV-22]", async () => {
+  it("matches completed work of other tasks for a day, open work forever [DLV-22]", async () => {
     const clock = new VirtualClock(Date.UTC(2026, 0, 1));
     const { planner, lead, coder } = await team({ clock });
     const watch = { ...LOGIN, task: "watch", intent: "Watch the nightly build" };
@@ -197,7 +197,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(idsOf(await lead.handoff({ ...watch, task: "build" }))).toEqual([open.id]);
   });
 
-  it("is not seen in an intent that says nothing [DLV-22]", async () => {
+  it("ignores an intent that is too generic to compare [DLV-22]", async () => {
     const { planner, lead } = await team();
     for (const intent of ["Continue", "…"]) {
       await planner.handoff({ to: "coder", intent });
@@ -205,7 +205,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     }
   });
 
-  it("is found by lint before it is sent, and refused where the rule binds [DLV-22]", async () => {
+  it("warns in lint before sending, and refuses if the rule says so [DLV-22]", async () => {
     const { hub, planner, lead } = await team();
     const first = await planner.handoff(LOGIN);
     const draft = { ...LOGIN, task: "form" };
@@ -222,7 +222,7 @@ describe.each(STORES)("a repeated handoff on %s", (store) => {
     expect(sent.findings.map(({ rule }) => rule)).not.toContain("repeats_handoff");
   });
 
-  it("leaves no digest of an intent that was redacted [DLV-22]", async () => {
+  it("does not compare with a redacted intent, but still matches its task [DLV-22]", async () => {
     const { planner, lead } = await team();
     const first = await planner.handoff(LOGIN);
     await planner.memories.redact({ ids: [first.envelope.id] }, "It says too much");

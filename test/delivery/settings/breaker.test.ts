@@ -1,4 +1,4 @@
-/** The breaker: a receiver that loses one piece of work after the other is left alone for a while. */
+/** The circuit breaker: stops sending to a receiver that lost several deliveries in a row. */
 import { describe, expect, it } from "vitest";
 import {
   type Agent,
@@ -10,13 +10,13 @@ import {
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { openFresh, openTwo, refusal, STORES, take } from "../../support/hub/support.ts";
 
-/** One try is all: work that fails once is given up. */
+/** A single attempt: work that fails once is given up. */
 const ONCE = { attempts: 1 };
 
 let tasks = 0;
 const draft = (to = "ben") => ({ to, task: `t${tasks++}`, intent: "Go", policy: ONCE });
 
-/** Sends work that is given up after its only try. */
+/** Sends work that is given up after its only attempt. */
 async function lose(ada: Agent, ben: Agent): Promise<Sent> {
   const sent = await ada.handoff(draft(ben.id));
   await (await take(ben, { delivery: sent.id })).fail({ message: "no" });
@@ -27,7 +27,7 @@ async function lose(ada: Agent, ben: Agent): Promise<Sent> {
 const stateOf = async (hub: Hub, receiver = "ben") =>
   (await hub.agents.breakers()).find((breaker) => breaker.receiver === receiver)?.state ?? "closed";
 
-describe.each(STORES)("a receiver's breaker on %s", (store) => {
+describe.each(STORES)("a receiver's circuit breaker on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock, random: () => 0, ...options });
@@ -42,7 +42,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     return { hub, clock, ada, ben, cyd, open };
   }
 
-  it("opens when three handoffs in a row were given up, and says so to whoever sends [DLV-8]", async () => {
+  it("opens when three handoffs in a row were given up, and refuses more [DLV-8]", async () => {
     const { hub, clock, ada, ben } = await team();
     expect(await hub.agents.breakers()).toEqual([]);
     const lost = [await lose(ada, ben), await lose(ada, ben)];
@@ -72,7 +72,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect((await hub.deliveries.totals()).deliveries).toBe(sent);
   });
 
-  it("concerns nobody else, neither as receiver nor as sender [DLV-8]", async () => {
+  it("does not affect other receivers, or what its receiver sends [DLV-8]", async () => {
     const { ada, ben, cyd, open } = await team();
     await open();
     expect(await ada.handoff(draft("cyd"))).toMatchObject({ joined: "new" });
@@ -80,7 +80,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect(await refusal(cyd.handoff(draft()))).toMatchObject({ code: "circuit_open" });
   });
 
-  it("counts work that nobody accepted or that fell silent like work that failed [DLV-8]", async () => {
+  it("counts unaccepted work, lost leases and releases like failures [DLV-8]", async () => {
     const { hub, clock, ada, ben } = await team();
     await ada.handoff({ ...draft(), policy: { attempts: 1, acceptMs: 1_000 } });
     clock.advance(1_000);
@@ -95,7 +95,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect(await stateOf(hub)).toBe("open");
   });
 
-  it("counts a handoff when all its tries are used up, not each of them [DLV-8]", async () => {
+  it("counts a handoff when its attempts are used up, not each attempt [DLV-8]", async () => {
     const { hub, ada, ben } = await team();
     await ada.handoff({ ...draft(), policy: { attempts: 4 } });
     for (let n = 0; n < 3; n++) await (await take(ben)).fail({ message: "no" });
@@ -104,7 +104,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect((await hub.agents.breakers())[0]?.deliveries).toHaveLength(1);
   });
 
-  it("counts a handoff once, however often it is redriven [DLV-8]", async () => {
+  it("counts a handoff once, no matter how often it is redriven [DLV-8]", async () => {
     const { hub, ada, ben } = await team();
     const sent = await lose(ada, ben);
     await lose(ada, ben);
@@ -117,7 +117,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect(await stateOf(hub)).toBe("open");
   });
 
-  it("does not count what was declined, cancelled or cannot be done, also at the last try [DLV-8]", async () => {
+  it("ignores work declined, cancelled, past its deadline or failed for good [DLV-8]", async () => {
     const { hub, clock, ada, ben } = await team();
     for (let n = 0; n < 3; n++) {
       await ada.handoff(draft());
@@ -137,7 +137,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     });
   });
 
-  it("starts to count anew when something is completed [DLV-8]", async () => {
+  it("resets its count when work is completed or handed on [DLV-8]", async () => {
     const { hub, ada, ben } = await team();
     await lose(ada, ben);
     await lose(ada, ben);
@@ -147,13 +147,13 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     await lose(ada, ben);
     await lose(ada, ben);
     expect(await stateOf(hub)).toBe("closed");
-    // Handing on is completing, too.
+    // Handing work on completes it, too.
     await ada.handoff(draft());
     await (await take(ben)).handoff({ to: "cyd" });
     expect(await hub.agents.breakers()).toEqual([]);
   });
 
-  it("stays open for a minute, then lets one probe through at a time; done, it closes [DLV-8]", async () => {
+  it("lets one probe through after a minute, and closes if it completes [DLV-8]", async () => {
     const { hub, clock, ada, ben, open } = await team();
     await open();
     clock.advance(59_999);
@@ -172,7 +172,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     for (let n = 0; n < 3; n++) expect(await ada.handoff(draft())).toMatchObject({ joined: "new" });
   });
 
-  it("is open again for a minute when the probe is given up too [DLV-8]", async () => {
+  it("stays open for another minute when the probe is given up too [DLV-8]", async () => {
     const { hub, clock, ada, ben, open } = await team();
     const lost = await open();
     clock.advance(60_000);
@@ -191,7 +191,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect(await ada.handoff(draft())).toMatchObject({ joined: "new" });
   });
 
-  it("lets another probe through after a minute when the last one proved nothing [DLV-8]", async () => {
+  it("lets another probe through a minute after one was declined [DLV-8]", async () => {
     const { clock, ada, ben, open } = await team();
     await open();
     clock.advance(60_000);
@@ -203,7 +203,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect(await refusal(ada.handoff(draft()))).toMatchObject({ code: "circuit_open" });
   });
 
-  it("lets exactly one probe through, although many send at the same moment [DLV-8]", async () => {
+  it("lets one probe through when many handoffs are sent concurrently [DLV-8]", async () => {
     const { clock, ada, open } = await team();
     await open();
     clock.advance(60_000);
@@ -217,7 +217,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     }
   });
 
-  it("leaves what was sent before alone: it can be taken, and done it closes the breaker [DLV-8]", async () => {
+  it("does not affect earlier work, and closes when that is completed [DLV-8]", async () => {
     const { hub, ada, ben, open } = await team();
     const before = await ada.handoff({ to: "ben", task: "before", intent: "Go" });
     await open();
@@ -228,7 +228,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect(await hub.agents.breakers()).toEqual([]);
   });
 
-  it("that is open sends to the fallback instead, at once [DLV-8 DLV-2]", async () => {
+  it("sends to the fallback at once while it is open [DLV-8 DLV-2]", async () => {
     const { hub, clock, ada, ben, cyd, open } = await team();
     await open();
     const policy = { attempts: 1, fallback: ["cyd"] };
@@ -244,7 +244,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is in the way of the fallback, too, when that one has lost as much [DLV-8]", async () => {
+  it("refuses a handoff when the breaker of its fallback is open too [DLV-8]", async () => {
     const { ada, cyd, open } = await team();
     await open();
     for (let n = 0; n < 3; n++) await lose(ada, cyd);
@@ -255,7 +255,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     });
   });
 
-  it("can be seen, and reset by hand [DLV-8]", async () => {
+  it("can be reset manually [DLV-8]", async () => {
     const { hub, ada, open } = await team();
     await open();
     await hub.agents.resetBreaker("ben");
@@ -270,7 +270,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect((await hub.events.list({ after: 0 })).items, "nothing to reset").toHaveLength(length);
   });
 
-  it("has limits that can be set [DLV-8]", async () => {
+  it("has configurable limits [DLV-8]", async () => {
     const { hub, clock, ada, ben } = await team({ limits: { breakerStrikes: 1, breakerMs: 500 } });
     await lose(ada, ben);
     expect(await stateOf(hub)).toBe("open");
@@ -278,7 +278,7 @@ describe.each(STORES)("a receiver's breaker on %s", (store) => {
     expect(await ada.handoff(draft())).toMatchObject({ joined: "new" });
   });
 
-  it("is one for all hubs on the store: who loses, who is refused, who probes [DLV-8]", async () => {
+  it("is shared by all hubs on the store [DLV-8]", async () => {
     const clock = new VirtualClock();
     const [one, two] = await openTwo(store, { clock, random: () => 0 });
     const ada = await one.agent("ada", {});

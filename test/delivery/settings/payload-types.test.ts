@@ -1,4 +1,4 @@
-/** Payload types and actions of a workspace: registered once, enforced by every process. */
+/** Payload types and allowed actions of a workspace: registered once, enforced by every process. */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import { type Hub, type JsonSchema, LocalHub, type Store } from "../../../src/index.ts";
@@ -46,7 +46,7 @@ const codeOf = (attempt: Promise<unknown>): Promise<string | undefined> =>
   );
 
 describe.each(STORES)("a registered payload type on %s", (store) => {
-  it("is enforced on every way a payload is sent, and a refused call stores nothing [ENV-13]", async () => {
+  it("is enforced wherever a payload is sent; refused calls store nothing [ENV-13]", async () => {
     const { hub, ada, ben } = await team(await openFresh(store));
     await hub.payloadTypes.set("patch", PATCH);
     await hub.channels.set("news");
@@ -82,10 +82,10 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
     expect((await ada.handoff(draft(GOOD))).kind).toBe("sent");
   });
 
-  it("is enforced by another hub on the store within a second, and after a removal no more [ENV-13]", async () => {
+  it("is enforced by other hubs on the store, until it is removed [ENV-13]", async () => {
     const [one, two] = await openTwo(store);
     const { ada } = await team(one);
-    await ada.handoff(draft(BAD)); // This hub has read that nothing is registered.
+    await ada.handoff(draft(BAD)); // This hub now caches that nothing is registered.
     await two.payloadTypes.set("patch", PATCH);
     const attempt = () => codeOf(ada.handoff(draft(BAD)));
     expect(await until("a refusal", attempt)).toBe("invalid_payload");
@@ -93,7 +93,7 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
     await until("an acceptance", async () => (await attempt()) === undefined);
   });
 
-  it("gets a new version with each changed schema, and keeps those before [ENV-13]", async () => {
+  it("gets a new version with each new schema, and keeps earlier versions [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh(store));
     const first = await hub.payloadTypes.set("patch", PATCH, { by: "ada" });
     expect(first).toEqual({
@@ -114,12 +114,12 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
       { version: 1, schema: PATCH, by: "ada" },
       { version: 2, schema: PATCH_2, by: undefined },
     ]);
-    // The version an envelope was sent with is the last one registered before it was made.
+    // The version that applied to an envelope is the last one registered before it was created.
     expect(versions.findLast(({ at }) => at <= createdAt)?.version).toBe(1);
     expect(await hub.payloadTypes.list()).toMatchObject([{ name: "patch", version: 2 }]);
   });
 
-  it("that is removed and registered again continues its versions [ENV-13]", async () => {
+  it("continues its version numbers when it is removed and registered again [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh(store));
     await hub.payloadTypes.set("patch", PATCH);
     expect(await hub.payloadTypes.delete("patch")).toBeUndefined();
@@ -157,7 +157,7 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
     }
   });
 
-  it("does not stop a payload that is passed on unchanged [ENV-13]", async () => {
+  it("does not refuse a payload that is handed on unchanged [ENV-13]", async () => {
     const { hub, ada, ben } = await team(await openFresh(store));
     const person = await hub.agent("pat", { kind: "person" });
     await ada.handoff(draft(GOOD, { task: "passed on" }));
@@ -168,7 +168,7 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
     expect((await person.approvals.edit(edited.id, { next: ["Go on"] })).kind).toBe("sent");
   });
 
-  it("does not change what a key stands for [ENV-13]", async () => {
+  it("does not affect a repeated key [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh(store));
     const first = await ada.handoff(draft(BAD, { key: "k-1" }));
     await hub.payloadTypes.set("patch", PATCH);
@@ -176,7 +176,7 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
     expect(again.envelope.id).toBe(first.envelope.id);
   });
 
-  it("is registered by two hubs at once without losing either [ENV-13]", async () => {
+  it("is not lost when two hubs register types concurrently [ENV-13]", async () => {
     const [one, two] = await openTwo(store);
     const names = ["a", "b", "c", "d", "e", "f"];
     await Promise.all(
@@ -188,8 +188,8 @@ describe.each(STORES)("a registered payload type on %s", (store) => {
   });
 });
 
-describe.each(STORES)("the rules of handoffs on %s", (store) => {
-  it("refuse an action that is not allowed, in every process [ENV-13]", async () => {
+describe.each(STORES)("the handoff rules on %s", (store) => {
+  it("refuse an action that is not allowed, in every hub on the store [ENV-13]", async () => {
     const [one, two] = await openTwo(store);
     const { ada, ben } = await team(one);
     expect((await one.settings.get()).handoffs).toEqual({ actions: [], unregistered: "accept" });
@@ -213,7 +213,7 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
     expect((await send("celebrated")).kind).toBe("sent");
   });
 
-  it("refuse a payload type that is not registered, where the workspace says so [ENV-13]", async () => {
+  it("refuse an unregistered payload type when the workspace says so [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh(store));
     await hub.payloadTypes.set("patch", PATCH);
     await hub.settings.update({ handoffs: { unregistered: "refuse" } });
@@ -229,7 +229,7 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
     expect((await ada.handoff(draft({ type: "patsh", data: {} }))).kind).toBe("sent");
   });
 
-  it("do not stop what Baton composes itself [ENV-13]", async () => {
+  it("do not apply to what Baton composes itself [ENV-13]", async () => {
     const { hub, ada, ben } = await team(await openFresh(store));
     await hub.agent("kim", { role: "memory-keeper" });
     const person = await hub.agent("pat", { kind: "person" });
@@ -247,7 +247,7 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
     expect((await person.approvals.edit(asked.id, { next: ["Go on"] })).kind).toBe("sent");
   });
 
-  it("that are invalid are refused, and nothing is changed [ENV-13]", async () => {
+  it("are not changed by an invalid update [ENV-13]", async () => {
     const hub = await openFresh(store);
     for (const rules of [
       { actions: "all" },
@@ -264,7 +264,7 @@ describe.each(STORES)("the rules of handoffs on %s", (store) => {
   });
 });
 
-describe.each(STORES)("a payload type that is refused on %s", (store) => {
+describe.each(STORES)("registering a payload type on %s", (store) => {
   it.each([
     [{ type: "no such type" }, "schema.type"],
     [{ type: "object", properties: { a: { minimum: "1" } } }, "schema.properties.a.minimum"],
@@ -278,7 +278,7 @@ describe.each(STORES)("a payload type that is refused on %s", (store) => {
     [null, "schema"],
     [{ type: "object", default: () => 1 }, "schema.default"],
     [z.object({ files: z.array(z.string()) }), "schema"],
-  ])("has the schema %j, and is told where it is wrong [ENV-13]", async (schema, path) => {
+  ])("refuses the schema %j and reports where it is invalid [ENV-13]", async (schema, path) => {
     const hub = await openFresh(store);
     const error = await refusal(hub.payloadTypes.set("patch", schema as never));
     expect(error).toMatchObject({ code: "invalid_input", path });
@@ -286,7 +286,7 @@ describe.each(STORES)("a payload type that is refused on %s", (store) => {
     expect(await hub.payloadTypes.list()).toEqual([]);
   });
 
-  it("is too large, has too many besides, or no agent of that name [ENV-13]", async () => {
+  it("refuses large schemas, too many types or versions, and unknown agents [ENV-13]", async () => {
     const limits = { payloadTypes: 2, payloadTypeVersions: 3, payloadSchemaBytes: 1_000 };
     const hub = await openFresh(store, { limits });
     const over = { description: "x".repeat(1_000) };
@@ -310,7 +310,7 @@ describe.each(STORES)("a payload type that is refused on %s", (store) => {
 });
 
 describe("a registered payload type", () => {
-  it("costs a send no query of its own where nothing is registered [ENV-13]", async () => {
+  it("is read from the store at most once a second [ENV-13]", async () => {
     let reads = 0;
     const counting = new Proxy(await sharedStore("sqlite")(), {
       get(store, name: keyof Store) {
@@ -330,7 +330,7 @@ describe("a registered payload type", () => {
     expect(reads).toBeLessThanOrEqual(1 + Math.ceil(seconds));
   });
 
-  it("checks what the Standard Schema of the process returns [ENV-13]", async () => {
+  it("is checked against the output of the process's Standard Schema [ENV-13]", async () => {
     const { hub, ada, ben } = await team(await openFresh());
     await hub.payloadTypes.define(
       "patch",
@@ -341,7 +341,7 @@ describe("a registered payload type", () => {
     expect((await take(ben)).envelope.payload).toEqual(GOOD);
   });
 
-  it("takes what z.toJSONSchema() makes of a Zod schema [ENV-13]", async () => {
+  it("accepts the output of z.toJSONSchema() [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh());
     const schema = z.object({ files: z.array(z.string()), email: z.email().optional() });
     await hub.payloadTypes.set("patch", z.toJSONSchema(schema));
@@ -349,7 +349,7 @@ describe("a registered payload type", () => {
     expect(await codeOf(ada.handoff(draft(BAD)))).toBe("invalid_payload");
   });
 
-  it("refuses a payload whose validation takes too long, and the hub goes on [ENV-13]", async () => {
+  it("refuses a payload that takes too long to validate, and keeps working [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh());
     await hub.payloadTypes.set("slow", { properties: { text: { pattern: "^(a+)+$" } } });
     const slow = draft({ type: "slow", data: { text: `${"a".repeat(60)}!` } });
@@ -360,21 +360,21 @@ describe("a registered payload type", () => {
     expect((await ada.handoff(quick)).kind).toBe("sent");
   });
 
-  it("refuses a payload whose schema refers to itself without end [ENV-13]", async () => {
+  it("refuses a payload whose schema refers to itself endlessly [ENV-13]", async () => {
     const { hub, ada } = await team(await openFresh());
     await hub.payloadTypes.set("loop", { allOf: [{ $ref: "#" }] });
     const error = await refusal(ada.handoff(draft({ type: "loop", data: {} })));
     expect(error).toMatchObject({ code: "invalid_payload", violations: [{ rule: "time_limit" }] });
   });
 
-  it("has no secret stored in its schema [ENV-13]", async () => {
+  it("stores no secret in its schema [ENV-13]", async () => {
     const { hub } = await team(await openFresh());
     const secret = `gh${"p_"}Zq7mX2vK9rT4wB6nL1cD8hF3jS5gP0yAeR3u`;
     const stored = await hub.payloadTypes.set("patch", { type: "object", description: secret });
     expect(JSON.stringify(stored)).not.toContain(secret);
   });
 
-  it("comes back with a backup [ENV-13]", async () => {
+  it("is included in a backup [ENV-13]", async () => {
     const { hub } = await team(await openFresh());
     await hub.payloadTypes.set("patch", PATCH);
     const file = `${tempFolder()}/backup.db`;

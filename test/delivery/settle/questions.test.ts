@@ -1,4 +1,4 @@
-/** Asking back: the sender answers, and whoever takes the work up then has the answer with it. */
+/** Questions: the sender answers, and the next holder of the work gets the answer with it. */
 
 import { describe, expect, it } from "vitest";
 import type { HubOptions } from "../../../src/index.ts";
@@ -25,7 +25,7 @@ describe.each(STORES)("a question on %s", (store) => {
     return { ...all, sent, work };
   }
 
-  it("reaches the sender, who is told what is asked about what [DLV-11]", async () => {
+  it("reaches the sender with the delivery and envelope it is about [DLV-11]", async () => {
     const { planner, coder, sent } = await asked();
     expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "asked",
@@ -39,13 +39,13 @@ describe.each(STORES)("a question on %s", (store) => {
       envelope: sent.envelope,
       question: "Which port?",
     });
-    expect(await coder.questions.list()).toEqual([]); // It asked; it is not asked.
+    expect(await coder.questions.list()).toEqual([]); // The agent that asked has nothing to answer.
     expect(await coder.accept()).toBeUndefined();
     const [record] = (await planner.memories.recent({ task: "t", type: "question" })).items;
     expect(record).toMatchObject({ agent: "coder", data: { question: "Which port?" } });
   });
 
-  it("answered comes back with the answer in its history [DLV-11]", async () => {
+  it("returns the work with the answer in its history once answered [DLV-11]", async () => {
     const { hub, planner, coder, sent, work } = await asked();
     const row = await planner.questions.answer(sent.id, "8080");
     expect(row).toMatchObject({ id: sent.id, state: "ready" });
@@ -84,7 +84,7 @@ describe.each(STORES)("a question on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("does not count as a try, however often it is asked [DLV-11]", async () => {
+  it("does not count as an attempt, no matter how many are asked [DLV-11]", async () => {
     const { hub, planner, coder } = await team({ limits: { attempts: 2 } });
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     for (let i = 1; i <= 4; i++) {
@@ -98,7 +98,7 @@ describe.each(STORES)("a question on %s", (store) => {
       "Answer 3",
       "Answer 4",
     ]);
-    // Two tries are left, as if nothing had been asked.
+    // Two attempts are left, as if nothing had been asked.
     await last.release();
     expect((await sent.status()).state).toBe("ready");
     await (await take(coder)).release();
@@ -107,10 +107,10 @@ describe.each(STORES)("a question on %s", (store) => {
     expect(outcomes).toEqual([...Array(4).fill("asked"), "released", "released"]);
   });
 
-  it("is answered in time or not: the session that picks it up may be another [DLV-11]", async () => {
+  it("stays open without a lease, and wakes a receiver when answered [DLV-11]", async () => {
     const clock = new VirtualClock();
     const { hub, planner, coder, sent } = await asked({ clock });
-    clock.advance(7 * 24 * 3_600_000); // It waits without a lease: nothing runs out.
+    clock.advance(7 * 24 * 3_600_000); // Waiting work has no lease that could expire.
     await hub.deliveries.runDue();
     expect(await sent.status()).toMatchObject({ state: "waiting" });
     const waiting = coder.accept({ wait: true, signal: AbortSignal.timeout(60_000) });
@@ -122,7 +122,7 @@ describe.each(STORES)("a question on %s", (store) => {
     expect((await take(other)).envelope.history).toHaveLength(1);
   });
 
-  it("lets a session end: what it asked is picked up by another [DLV-11]", async () => {
+  it("lets another session continue the work after the answer [DLV-11]", async () => {
     const { hub, planner, sent, work } = await asked();
     const other = await hub.agent("coder", undefined, { instance: "next morning" });
     await planner.questions.answer(sent.id, "8080");
@@ -132,7 +132,7 @@ describe.each(STORES)("a question on %s", (store) => {
     expect(await again.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("lets nothing of the same task overtake it [DLV-11 DLV-13]", async () => {
+  it("blocks later work of the same task [DLV-11 DLV-13]", async () => {
     const { hub, planner, coder, sent } = await asked();
     const other = await hub.agent("other", {});
     await other.handoff({ to: "coder", task: "t", intent: "And this" });
@@ -141,7 +141,7 @@ describe.each(STORES)("a question on %s", (store) => {
     expect((await take(coder)).id).toBe(sent.id);
   });
 
-  it("is answered once, and only while it waits [DLV-11]", async () => {
+  it("can be answered only once [DLV-11]", async () => {
     const { hub, planner, sent } = await asked();
     await planner.questions.answer(sent.id, "8080");
     const before = await contents(hub);
@@ -155,7 +155,7 @@ describe.each(STORES)("a question on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("answered by two at once has one answer [DLV-11]", async () => {
+  it("accepts one of two concurrent answers [DLV-11]", async () => {
     const { planner, coder, sent } = await asked();
     const answers = await Promise.allSettled([
       planner.questions.answer(sent.id, "8080"),
@@ -165,7 +165,7 @@ describe.each(STORES)("a question on %s", (store) => {
     expect((await take(coder)).envelope.history).toHaveLength(1);
   });
 
-  it("can be answered by adding to the handoff, and is still answered [DLV-11 ENV-11]", async () => {
+  it("stays open when the work is extended, until it is answered [DLV-11 ENV-11]", async () => {
     const { planner, coder, sent } = await asked();
     const more = await planner.handoff({
       to: "coder",
@@ -181,7 +181,7 @@ describe.each(STORES)("a question on %s", (store) => {
     expect(envelope).toMatchObject({ next: ["Use 8080"], history: [{ decided: "See above" }] });
   });
 
-  it("is over with the deadline, or when the work is taken back [DLV-11 DLV-18]", async () => {
+  it("is closed by the deadline and by cancelling the work [DLV-11 DLV-18]", async () => {
     const clock = new VirtualClock();
     const { hub, planner, sent } = await asked({ clock }, { policy: { deadlineMs: 60_000 } });
     clock.advance(60_000);

@@ -1,4 +1,4 @@
-/** What goes wrong is tried again, in time; what was given up lies in dead letters until somebody decides. */
+/** Retries with backoff; listing, redriving and discarding dead letters. */
 
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -19,7 +19,7 @@ describe.each(STORES)("retries on %s", (store) => {
     return { hub, clock, ada, ben };
   }
 
-  /** Fails every try, as soon as it can be taken; answers how long each was waited for. */
+  /** Fails every attempt as soon as it can be claimed; returns the backoff before each retry. */
   async function waits(options: HubOptions, policy?: PolicyInput) {
     const { hub, clock, ada, ben } = await team(options);
     const sent = await ada.handoff({ ...DRAFT, ...(policy && { policy }) });
@@ -36,7 +36,7 @@ describe.each(STORES)("retries on %s", (store) => {
     }
   }
 
-  it("come after a wait, three tries in all, and then it is parked with every one of them [DLV-7]", async () => {
+  it("end after three attempts by default, all listed in the dead letter [DLV-7]", async () => {
     const { hub, sent, times } = await waits({});
     expect(times).toEqual([500, 1_000]);
     const reason = { class: "retryable", hints: [], message: "no", type: "error" };
@@ -61,7 +61,7 @@ describe.each(STORES)("retries on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("wait twice as long each time, at most half a minute, and a share of it that chance decides [DLV-7]", async () => {
+  it("double their backoff up to 30 s, with full jitter [DLV-7]", async () => {
     const limits = { attempts: 8 };
     const longest = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000];
     const almost = 0.999_999;
@@ -73,12 +73,12 @@ describe.each(STORES)("retries on %s", (store) => {
     expect(jittered.times).toEqual(longest.map((ms, i) => Math.floor(ms * (shares[i] ?? 0))));
   });
 
-  it("wait as the policy says, as often as it says [DLV-7]", async () => {
+  it("follow the attempts and backoff of the policy [DLV-7]", async () => {
     const policy = { attempts: 4, backoff: { firstMs: 100, longestMs: 300 } };
     expect((await waits({}, policy)).times).toEqual([50, 100, 150]);
   });
 
-  it("do not happen after a failure that another try cannot mend [DLV-7]", async () => {
+  it("are skipped after a permanent failure [DLV-7]", async () => {
     const { hub, ada, ben } = await team();
     const sent = await ada.handoff(DRAFT);
     const failure = {
@@ -95,7 +95,7 @@ describe.each(STORES)("retries on %s", (store) => {
     expect(await ben.accept()).toBeUndefined();
   });
 
-  it("count whatever way a try ended, and keep apart how [DLV-7]", async () => {
+  it("count released, expired and failed attempts, each with its outcome [DLV-7]", async () => {
     const { hub, clock, ada, ben } = await team();
     await ada.handoff(DRAFT);
     await (await take(ben)).release();
@@ -118,7 +118,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     const ada = await hub.agent("ada", {});
     const ben = await hub.agent("ben", {});
     const cyd = await hub.agent("cyd", { role: "reviewer", aliases: ["cydney"] });
-    /** Sends, and has every try fail. */
+    /** Sends a handoff and fails an attempt; with the default policy here, its only one. */
     async function park(draft: Partial<DraftOf<Record<string, unknown>>> = {}): Promise<Sent> {
       const sent = await ada.handoff({ ...DRAFT, policy: { attempts: 1 }, ...draft });
       await (await take(ben, { delivery: sent.id })).fail({ message: `no ${sent.task}` });
@@ -128,7 +128,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     return { hub, clock, ada, ben, cyd, park };
   }
 
-  it("is listed oldest first, page by page, and by receiver, sender and task [DLV-7]", async () => {
+  it("is listed oldest first, in pages, and by receiver, sender and task [DLV-7]", async () => {
     const { hub, ada, ben, cyd, park } = await team();
     const ids: string[] = [];
     for (const task of ["a", "b", "c"]) ids.push((await park({ task })).id);
@@ -160,7 +160,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     });
   });
 
-  it("redriven is tried again, as often as at first, by the same envelope [DLV-7]", async () => {
+  it("gets all its attempts again and keeps its envelope when redriven [DLV-7]", async () => {
     const { hub, ada, ben, park } = await team();
     const sent = await park({ policy: { attempts: 2, backoff: { firstMs: 1, longestMs: 1 } } });
     await (await take(ben)).fail({ message: "no again" });
@@ -178,7 +178,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     expect(
       (await hub.events.list({ after: 0 })).items.map(({ kind, agent }) => [kind, agent]),
     ).toContainEqual(["redriven", "ada"]);
-    // Who decided so stands on the chain, next to what it was about.
+    // The decision is in the chain, linked to the handoff.
     const edges = (await ada.memories.relations(sent.memory, { direction: "in" })).items;
     const about = await Promise.all(edges.map(({ source }) => ada.memories.read(source)));
     const decision = about.find(({ type }) => type === "decision");
@@ -187,7 +187,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
   });
 
   it.each(["cyd", "cydney", "role:reviewer"])(
-    "redriven to %s goes there, with the same envelope [DLV-7]",
+    "goes to %s with the same envelope when redriven there [DLV-7]",
     async (to) => {
       const { hub, ada, ben, cyd, park } = await team();
       const sent = await park();
@@ -209,7 +209,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     },
   );
 
-  it("redriven with changes has a new envelope, and the old one is as it was [DLV-7 ENV-9]", async () => {
+  it("gets a new envelope when redriven with changes, keeping the old [DLV-7 ENV-9]", async () => {
     const { hub, ada, ben, park } = await team();
     await hub.payloadTypes.define("patch", z.object({ lines: z.number() }));
     const sent = await park({
@@ -232,7 +232,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
       state: "Tried once.",
       payload,
       intent: "Go",
-      // A must stays until somebody releases it.
+      // A must stays until it is released.
       constraints: [
         { rule: "Keep the format", level: "must" },
         { rule: "No new dependencies", level: "must" },
@@ -247,14 +247,14 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("redriven with changes that say nothing is as it was [DLV-7]", async () => {
+  it("keeps its envelope when redriven with undefined changes [DLV-7]", async () => {
     const { ada, ben, park } = await team();
     const sent = await park({ next: ["Do it"] });
     await ada.deadLetters.redrive(sent.id, { next: undefined, to: undefined });
     expect((await take(ben)).envelope).toEqual(sent.envelope);
   });
 
-  it("cannot be redriven to nobody, or with what no envelope may have; it stays where it is [DLV-7]", async () => {
+  it("stays dead when the receiver or changes of a redrive are invalid [DLV-7]", async () => {
     const { hub, ada, park } = await team();
     await hub.payloadTypes.define("patch", z.object({ lines: z.number() }));
     await hub.agent("retired", { status: "disabled" });
@@ -277,7 +277,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     expect((await sent.status()).state).toBe("dead");
   });
 
-  it("comes last when it is redriven: what was sent meanwhile is first [DLV-7 DLV-13]", async () => {
+  it("is queued behind newer handoffs of its task when redriven [DLV-7 DLV-13]", async () => {
     const { ada, ben, park } = await team();
     const sent = await park();
     const later = await ada.handoff({ ...DRAFT, state: "Newer" });
@@ -290,7 +290,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     expect((await take(ben)).id).toBe(sent.id);
   });
 
-  it("discarded is over for good, with the reason [DLV-7]", async () => {
+  it("is cancelled for good with the reason when discarded [DLV-7]", async () => {
     const { hub, ada, ben, park } = await team();
     const sent = await park();
     expect(await ada.deadLetters.discard(sent.id, "Nobody needs it")).toMatchObject({
@@ -319,7 +319,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     });
   });
 
-  it("is the only thing that can be redriven or discarded [DLV-7]", async () => {
+  it("is required to redrive or discard: other deliveries are refused [DLV-7]", async () => {
     const { hub, ada, ben } = await team();
     const send = (task: string) => ada.handoff({ ...DRAFT, task });
     const inState: Record<string, () => Promise<Sent>> = {
@@ -372,7 +372,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     }
   });
 
-  it("is what a handoff past its deadline becomes too, as far as redriving goes: without the deadline [DLV-7]", async () => {
+  it("can also be an expired delivery: redriving it removes the deadline [DLV-7]", async () => {
     const { hub, clock, ada, ben } = await team();
     const sent = await ada.handoff({ ...DRAFT, policy: { deadlineMs: 1_000 } });
     clock.advance(1_000);
@@ -386,7 +386,7 @@ describe.each(STORES)("a dead letter on %s", (store) => {
     expect(await (await take(ben)).complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("is redriven once, although two decide at the same moment [DLV-7]", async () => {
+  it("is redriven or discarded only once by concurrent decisions [DLV-7]", async () => {
     const { hub, ada, ben, cyd, park } = await team();
     const sent = await park();
     const outcomes = await Promise.allSettled([

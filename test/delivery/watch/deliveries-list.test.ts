@@ -1,4 +1,4 @@
-/** The list of deliveries of all receivers: filters, pages, and refused queries. */
+/** Listing deliveries of all receivers: filters, pages and invalid queries. */
 import { describe, expect, it } from "vitest";
 import { DEFAULT_VERSIONS } from "../../../src/envelope/versions.ts";
 import type { Hub, HubOptions } from "../../../src/index.ts";
@@ -11,7 +11,7 @@ type Query = NonNullable<Parameters<Hub["deliveries"]["list"]>[0]>;
 
 const NO_DELIVERY = "dlv_01900000-0000-7000-8000-000000000000";
 
-describe.each(STORES)("the list of deliveries on %s", (store) => {
+describe.each(STORES)("the delivery list on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock, ...options });
@@ -20,13 +20,13 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     const cyd = await hub.agent("cyd", { role: "coder" });
     const send = (task: string, to = "ben", from = ada) =>
       from.handoff({ to, task, intent: `Do ${task}` });
-    /** The tasks of one page. */
+    /** Returns the tasks of one page. */
     const tasks = async (query?: Query) =>
       (await hub.deliveries.list(query)).items.map(({ delivery }) => delivery.task);
     return { hub, clock, ada, ben, cyd, send, tasks };
   }
 
-  it("has every delivery with its envelope, newest first, and changes nothing", async () => {
+  it("returns every delivery with its envelope, newest first, and changes nothing", async () => {
     const { hub, ben, send, tasks } = await team();
     expect(await hub.deliveries.list()).toEqual({ items: [] });
     const done = await send("done");
@@ -46,7 +46,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     expect((await hub.events.list({ after: 0 })).items).toEqual(before);
   });
 
-  it("is filtered by state, sender, receiver and task; aliases count", async () => {
+  it("filters by state, sender, receiver and task, and resolves aliases", async () => {
     const { ben, cyd, send, tasks } = await team();
     await send("one");
     await (await take(ben)).complete();
@@ -71,7 +71,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     expect(await tasks({ ...all, from: undefined, states: undefined })).toEqual(["four", "one"]);
   });
 
-  it("is filtered by the time of sending, as milliseconds, ISO time or date", async () => {
+  it("filters by time sent, as milliseconds, ISO time or date", async () => {
     const { clock, send, tasks } = await team();
     clock.set(Date.parse("2026-03-01T10:00:00Z"));
     await send("first");
@@ -95,7 +95,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     expect(await tasks({ sentAfter: 0, sentBefore: "2026-03-01" })).toEqual([]);
   });
 
-  it("has pages: next is there while more is to come, and each delivery is in one of them", async () => {
+  it("returns next while there are more pages, and each delivery on one page", async () => {
     const { hub, send } = await team({ limits: { pageSize: 60 } });
     const sent: string[] = [];
     for (let n = 0; n < 53; n++) sent.unshift((await send(`t${n}`)).id);
@@ -120,7 +120,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     });
   });
 
-  it("has pages of at most pageSize by default", async () => {
+  it("limits pages to pageSize by default", async () => {
     const { hub, send } = await team({ limits: { pageSize: 2 } });
     for (const task of ["a", "b", "c"]) await send(task);
     expect((await hub.deliveries.list()).items).toHaveLength(2);
@@ -146,14 +146,14 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     ["limit", { limit: 0 }],
     ["limit", { limit: "all" }],
     ["tsak", { tsak: "t" }],
-  ])("refuses a bad %s: %j", async (path, query) => {
+  ])("refuses an invalid %s: %j", async (path, query) => {
     const { hub } = await team();
     const error = await refusal(hub.deliveries.list(query as Query));
     expect(error.code).toBe("invalid_input");
     expect(error.violations.map((violation) => violation.path)).toEqual([path]);
   });
 
-  it("refuses an agent that is not registered, and suggests names", async () => {
+  it("refuses an unregistered agent and suggests names", async () => {
     const { hub } = await team();
     for (const path of ["from", "to"]) {
       expect(await refusal(hub.deliveries.list({ [path]: "benn" }))).toMatchObject({
@@ -164,7 +164,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     }
   });
 
-  it("has nothing of another workspace", async () => {
+  it("excludes deliveries of other workspaces", async () => {
     const address = freshAddress(store);
     const [left, right] = [
       await open(address, { workspace: "left" }),
@@ -180,7 +180,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     expect(await right.deliveries.list({ after: sent.id })).toEqual({ items: [] });
   });
 
-  it("leaves out envelopes of a newer version, and throws where there is nothing else", async () => {
+  it("skips envelopes of a newer version, and throws when no readable one is left", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const hubWith = async (versions: unknown) =>
@@ -189,7 +189,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     const ada = await newer.agent("ada", {});
     const ben = await old.agent("ben", {});
     const oldest = await ada.handoff({ to: "ben", task: "oldest", intent: "In 2.0" });
-    clock.advance(1); // Ids of two processes have no order within a millisecond.
+    clock.advance(1); // Ids of two processes are not ordered within a millisecond.
     const readable = await ben.handoff({ to: "ada", task: "readable", intent: "In 1.0" });
     clock.advance(1);
     const newest = await ada.handoff({ to: "ben", task: "newest", intent: "In 2.0" });
@@ -203,7 +203,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     expect((await newer.deliveries.list()).items).toHaveLength(3);
   });
 
-  it("suggests the field that was meant, or names those there are", async () => {
+  it("suggests the intended field, or lists the known fields", async () => {
     const hub = await openFresh(store);
     const near = await refusal(hub.deliveries.list({ state: "ready" } as never));
     expect(near).toMatchObject({ path: "state", hint: 'Did you mean "states"?' });
@@ -211,7 +211,7 @@ describe.each(STORES)("the list of deliveries on %s", (store) => {
     expect(far.hint).toMatch(/^Known fields: .*states.*\.$/);
   });
 
-  it("of a closed hub is refused", async () => {
+  it("throws store_closed on a closed hub", async () => {
     const { hub } = await team();
     await hub.close();
     expect(await refusal(hub.deliveries.list())).toMatchObject({ code: "store_closed" });

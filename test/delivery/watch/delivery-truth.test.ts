@@ -1,4 +1,4 @@
-/** The truth about a delivery: stored, seen, accepted and settled are different things, each with its time. */
+/** Delivery status: sent, seen, accepted and settled each have a time of their own. */
 
 import { describe, expect, it } from "vitest";
 import type { Delivery, DeliveryState, Hub, Sent } from "../../../src/index.ts";
@@ -15,7 +15,7 @@ const timesOf = ({ sentAt, seenAt, acceptedAt, settledAt }: Delivery) => ({
   settledAt,
 });
 
-/** The next change; fails when there is none. */
+/** Returns the next change; fails when there is none. */
 async function next(changes: AsyncGenerator<Delivery>): Promise<Delivery> {
   const { value, done } = await changes.next();
   expect(done, "there is a change").toBe(false);
@@ -23,7 +23,7 @@ async function next(changes: AsyncGenerator<Delivery>): Promise<Delivery> {
 }
 
 describe.each(STORES)("a delivery on %s", (store) => {
-  /** Sender and receiver in different hubs. */
+  /** Opens sender and receiver in different hubs. */
   async function team() {
     const clock = new VirtualClock();
     const [here, there] = await openTwo(store, { clock, random: () => 0 });
@@ -32,14 +32,14 @@ describe.each(STORES)("a delivery on %s", (store) => {
     return { here, there, clock, ada, ben };
   }
 
-  /** The handle of the same handoff in another hub: sent again with the same key. */
+  /** Returns the same handoff in another hub by sending it again with the same key. */
   async function sameIn(hub: Hub, key: string): Promise<Sent> {
     const again = await (await hub.agent("ada")).handoff({ ...DRAFT, key });
     expect(again.joined).toBe("repeated");
     return again;
   }
 
-  it("has a time for each of being stored, seen, accepted and settled, in that order [DLV-12]", async () => {
+  it("records separate times for sent, seen, accepted and settled [DLV-12]", async () => {
     const { clock, ada, ben } = await team();
     const at: number[] = [];
     const tick = () => {
@@ -69,7 +69,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     expect(new Set(at).size).toBe(4);
   });
 
-  it("tells apart the times of its events, too, and who did what [DLV-12]", async () => {
+  it("has an event with agent and time for each step [DLV-12]", async () => {
     const { clock, there, ada, ben } = await team();
     await ada.handoff(DRAFT);
     clock.advance(1);
@@ -93,7 +93,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     ]);
   });
 
-  it("keeps when it was first seen; when it was accepted is the last one's time [DLV-12]", async () => {
+  it("keeps the first seen time and updates the accepted time [DLV-12]", async () => {
     const { clock, ada, ben } = await team();
     const sent = await ada.handoff(DRAFT);
     clock.advance(1_000);
@@ -109,7 +109,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     });
   });
 
-  it("keeps when it was first seen also when it is offered again later [DLV-12]", async () => {
+  it("keeps the first seen time when it is offered again [DLV-12]", async () => {
     const { clock, ada, ben } = await team();
     const sent = await ada.handoff(DRAFT);
     const seenAt = clock.now() + 1_000;
@@ -122,7 +122,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     expect(await sent.status()).toMatchObject({ state: "ready", seenAt });
   });
 
-  it("is told to its sender as it changes, while it is worked on elsewhere [DLV-12]", async () => {
+  it("reports each change to its sender while another hub works on it [DLV-12]", async () => {
     const { ada, ben } = await team();
     const sent = await ada.handoff(DRAFT);
     const changes = sent.changes();
@@ -143,7 +143,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     expect((await changes.next()).done).toBe(true);
   });
 
-  it("can be subscribed to in another hub than it was sent from [DLV-12]", async () => {
+  it("reports changes in a hub other than the sender's [DLV-12]", async () => {
     const { there, ada, ben } = await team();
     await ada.handoff({ ...DRAFT, key: "k" });
     const same = await sameIn(there, "k");
@@ -157,7 +157,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     expect(await completed).toMatchObject({ kind: "completed", result: { summary: "Done." } });
   });
 
-  it("is told of to all who wait for it, each in its own time [DLV-12]", async () => {
+  it("returns its outcome to every waiting caller [DLV-12]", async () => {
     const { there, ada, ben } = await team();
     const sent = await ada.handoff({ ...DRAFT, key: "k" });
     const same = await sameIn(there, "k");
@@ -168,7 +168,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     }
   });
 
-  it("says nothing when only its lease is renewed [DLV-12]", async () => {
+  it("reports no change when only its lease is renewed [DLV-12]", async () => {
     const { clock, ada, ben } = await team();
     const sent = await ada.handoff(DRAFT);
     const work = await take(ben);
@@ -178,14 +178,14 @@ describe.each(STORES)("a delivery on %s", (store) => {
     for (let n = 1; n <= 3; n++) {
       clock.advance(10_000);
       await work.renew();
-      await ada.handoff({ ...DRAFT, task: `other ${n}` }); // Whoever waits is called, and looks.
+      await ada.handoff({ ...DRAFT, task: `other ${n}` }); // Wakes the subscriber, which polls.
       expect((await sent.status()).leaseUntil).toBe(present(leaseUntil) + n * 10_000);
     }
     await work.complete();
     expect(await change).toMatchObject({ value: { state: "completed" } });
   });
 
-  it("ends the subscription when its signal says so, or its time is up [DLV-12]", async () => {
+  it("ends a subscription by signal or timeout [DLV-12]", async () => {
     const { ada } = await team();
     const sent = await ada.handoff(DRAFT);
     const controller = new AbortController();
@@ -200,7 +200,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     expect(await refusal(sent.changes(options).next())).toMatchObject({ code: "invalid_input" });
   });
 
-  it("that was settled long ago is told once, as it ended [DLV-12]", async () => {
+  it("reports only its final state when it was settled before [DLV-12]", async () => {
     const { ada, ben } = await team();
     const sent = await ada.handoff(DRAFT);
     await (await take(ben)).complete();

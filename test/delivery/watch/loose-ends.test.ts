@@ -1,13 +1,13 @@
-/** What comes after: nothing that was begun is forgotten because two did it at once, or it was long. */
+/** Edge cases of deliveries: concurrent calls, truncated texts and combinations of features. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Hub, HubOptions, Sent } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { openFresh, openTwo, refusal, STORES, take } from "../../support/hub/support.ts";
 
-/** Long enough to be cut, with a character of two units just where that may happen. */
+/** Returns a text over `most` characters with surrogate pairs where it is truncated. */
 const cutAt = (most: number): string => `${"a".repeat(most - 3)}😀😀😀😀`;
 
-describe.each(STORES)("on %s", (store) => {
+describe.each(STORES)("delivery edge cases on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const hub = await openFresh(store, options);
     const [ada, ben, cyd] = await agents(hub, "ada", "ben", "cyd");
@@ -22,7 +22,7 @@ describe.each(STORES)("on %s", (store) => {
 
   const stateOf = async (sent: Sent<object>) => (await sent.status()).state;
 
-  it("a join opens with results that were cut in the middle of a character [DLV-16]", async () => {
+  it("opens a join whose results are truncated within a surrogate pair [DLV-16]", async () => {
     const { ada, ben } = await team();
     const part = await ada.handoff({ to: "ben", task: "part", intent: "x" });
     const join = await ada.handoffs.join([part], { to: "ada", task: "join", intent: "y" });
@@ -30,7 +30,7 @@ describe.each(STORES)("on %s", (store) => {
     expect(await stateOf(join)).toBe("ready");
   });
 
-  it("a question is answered with a text that was cut in the middle of a character [DLV-11]", async () => {
+  it("accepts a question and an answer truncated within a surrogate pair [DLV-11]", async () => {
     const { ada, ben } = await team();
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x" });
     await (await take(ben)).clarify(cutAt(1_990));
@@ -38,7 +38,7 @@ describe.each(STORES)("on %s", (store) => {
     expect(await stateOf(sent)).toBe("ready");
   });
 
-  it("two joins made at the same moment both know what they wait for [DLV-16]", async () => {
+  it("opens both of two joins created concurrently [DLV-16]", async () => {
     const [here, there] = await openTwo(store);
     const [ada, ben] = await agents(here, "ada", "ben");
     const other = await there.agent("ada");
@@ -54,7 +54,7 @@ describe.each(STORES)("on %s", (store) => {
     }
   });
 
-  it("a join made while the work is held is told when that is handed on, and when its line ends [DLV-16]", async () => {
+  it("opens a join created while the work is held only when its line ends [DLV-16]", async () => {
     const { ada, ben, cyd } = await team();
     const part = await ada.handoff({ to: "ben", task: "part", intent: "x" });
     const work = await take(ben);
@@ -65,7 +65,7 @@ describe.each(STORES)("on %s", (store) => {
     expect(await stateOf(join)).toBe("ready");
   });
 
-  it("a join follows what took the place of the handoff it waits for [DLV-16 ENV-11]", async () => {
+  it("opens a join when the superseding handoff completes [DLV-16 ENV-11]", async () => {
     const { ada, ben } = await team();
     const part = await ada.handoff({ to: "ben", task: "part", intent: "x" });
     const join = await ada.handoffs.join([part], { to: "ada", task: "join", intent: "y" });
@@ -76,7 +76,7 @@ describe.each(STORES)("on %s", (store) => {
     expect(await stateOf(join)).toBe("ready");
   });
 
-  it("a join is work of its own, whatever else is open of its task [DLV-16 ENV-11]", async () => {
+  it("keeps a join separate from other open work of its task [DLV-16 ENV-11]", async () => {
     const { ada, ben, cyd } = await team();
     await ada.handoff({ to: "ben", task: "t", intent: "x" });
     const work = await take(ben);
@@ -88,7 +88,7 @@ describe.each(STORES)("on %s", (store) => {
     expect(await stateOf(join)).toBe("ready");
   });
 
-  it("of many that are given up at once each is escalated, and each publication's too [DLV-7]", async () => {
+  it("escalates each of many deliveries given up at once [DLV-7]", async () => {
     const clock = new VirtualClock();
     const { hub, ada } = await team({ clock });
     const boss = await hub.agent("boss", { role: "coordinator" });
@@ -107,7 +107,7 @@ describe.each(STORES)("on %s", (store) => {
     expect((await boss.deliveries.waiting()).items).toHaveLength(32);
   });
 
-  it("a fallback that names somebody twice passes over nobody, and one redriven to another stays there [DLV-7]", async () => {
+  it("skips fallbacks tried before, and all after a redrive elsewhere [DLV-7]", async () => {
     const { hub, ada, ben, cyd } = await team();
     const policy = { attempts: 1, fallback: ["cyd", "ben"] };
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x", policy });
@@ -121,7 +121,7 @@ describe.each(STORES)("on %s", (store) => {
     expect(await sent.status()).toMatchObject({ receiver: "dora", state: "dead" });
   });
 
-  it("time to accept does not run while earlier work of the task is open [DLV-2]", async () => {
+  it("starts the accept timeout when earlier work of the task is settled [DLV-2]", async () => {
     const clock = new VirtualClock();
     const { hub, ada, ben, cyd } = await team({ clock });
     await ada.handoff({ to: "ben", task: "t", intent: "x" });
@@ -137,7 +137,7 @@ describe.each(STORES)("on %s", (store) => {
     expect(await stateOf(next)).toBe("dead");
   });
 
-  it("a whole task is cancelled, also what is handed on meanwhile [DLV-18]", async () => {
+  it("cancels a task, by a second call if the work was handed on meanwhile [DLV-18]", async () => {
     const { hub, ada, ben } = await team();
     await ada.handoff({ to: "ben", task: "t", intent: "x" });
     const work = await take(ben);
@@ -150,7 +150,7 @@ describe.each(STORES)("on %s", (store) => {
     expect({ ready, accepted }).toEqual({ ready: 0, accepted: 0 });
   });
 
-  it("an effect of cancelled work is not begun [DLV-9 DLV-18]", async () => {
+  it("refuses an effect of cancelled work without running it [DLV-9 DLV-18]", async () => {
     const { ada, ben } = await team();
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x" });
     const work = await take(ben);
@@ -163,7 +163,7 @@ describe.each(STORES)("on %s", (store) => {
     expect(ran).toBe(false);
   });
 
-  it("work that was handed on with a key is answered as that when it is asked for again [DLV-9]", async () => {
+  it("returns the first handoff when handing on again with the same key [DLV-9]", async () => {
     const { ada, ben } = await team();
     await ada.handoff({ to: "ben", task: "t", intent: "x" });
     const work = await take(ben);
@@ -174,7 +174,7 @@ describe.each(STORES)("on %s", (store) => {
     expect([second.joined, second.id]).toEqual(["repeated", first.id]);
   });
 
-  it("a function of the hub routes what names nobody, and completes nothing on [DLV-4]", async () => {
+  it("routes drafts without a receiver by function, but not completed work [DLV-4]", async () => {
     const hub = await openFresh(store, { route: () => "cyd" });
     const [ada, ben] = await agents(hub, "ada", "ben", "cyd");
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x" });

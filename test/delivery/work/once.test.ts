@@ -1,11 +1,11 @@
-/** Not twice: the same key is one handoff, and an effect runs once or is said to be uncertain. */
+/** Idempotency: a repeated key returns the first handoff, and an effect runs at most once. */
 import { describe, expect, it } from "vitest";
 import { type HubOptions, LocalHub } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { dyingAfter, hubOn, sharedStore, twoHubs } from "../../support/hub/shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
 
-describe.each(STORES)("a key on %s", (store) => {
+describe.each(STORES)("an idempotency key on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const hub = await openFresh(store, options);
     const planner = await hub.agent("planner", {});
@@ -15,7 +15,7 @@ describe.each(STORES)("a key on %s", (store) => {
 
   const DRAFT = { to: "coder", task: "t", intent: "Go", key: "order 17" };
 
-  it("used again for the same is the same handoff, sent once [DLV-9]", async () => {
+  it("returns the first handoff when it is repeated, and sends nothing [DLV-9]", async () => {
     const { hub, planner, coder } = await team();
     const first = await planner.handoff(DRAFT);
     const before = await contents(hub);
@@ -25,7 +25,7 @@ describe.each(STORES)("a key on %s", (store) => {
     expect(again.envelope).toEqual(first.envelope);
     expect(await contents(hub)).toEqual(before);
     await (await take(coder)).complete({ summary: "Done" });
-    // Also when it is over: it was sent, and this is what came of it.
+    // Once the handoff is completed, it returns the result.
     const late = await planner.handoff(DRAFT);
     expect(await late.completed({ timeoutMs: 60_000 })).toMatchObject({
       kind: "completed",
@@ -35,7 +35,7 @@ describe.each(STORES)("a key on %s", (store) => {
     expect((await hub.deliveries.totals()).deliveries).toBe(1);
   });
 
-  it("used again for something else is a conflict, and nothing is sent [DLV-9]", async () => {
+  it("conflicts when repeated with other content, and sends nothing [DLV-9]", async () => {
     const { hub, planner, coder } = await team();
     await planner.handoff(DRAFT);
     const before = await contents(hub);
@@ -56,21 +56,21 @@ describe.each(STORES)("a key on %s", (store) => {
       });
     }
     expect(await contents(hub)).toEqual(before);
-    // The same receiver by another name is the same, in whatever order the fields come.
+    // An alias of the receiver and another order of the fields are the same content.
     const { key, intent, ...rest } = DRAFT;
     const same = await planner.handoff({ key, intent, ...rest, to: "dev" });
     expect(same.joined).toBe("repeated");
     expect((await coder.deliveries.waiting()).items).toHaveLength(1);
   });
 
-  it("is the sender's own: another may use the same [DLV-9]", async () => {
+  it("belongs to its sender: another agent can use the same one [DLV-9]", async () => {
     const { planner, coder } = await team();
     await planner.handoff(DRAFT);
     const other = await coder.handoff({ ...DRAFT, to: "planner", intent: "Something else" });
     expect(other.joined).toBe("new");
   });
 
-  it("is one handoff also when two hubs use it at the same moment [DLV-9]", async () => {
+  it("creates one handoff when two hubs use it concurrently [DLV-9]", async () => {
     const hubs = await twoHubs(store);
     await hubs[0].agent("coder", {});
     const planners = await Promise.all(
@@ -85,7 +85,7 @@ describe.each(STORES)("a key on %s", (store) => {
     expect((await hubs[1].verify()).problems).toEqual([]);
   });
 
-  it("makes a publication one too, and other receivers are another body [DLV-9 DLV-3]", async () => {
+  it("applies to a publication, and conflicts with other receivers [DLV-9 DLV-3]", async () => {
     const { hub, planner } = await team();
     await hub.channels.set("news");
     for (const name of ["ann", "bob"]) await (await hub.agent(name, {})).channels.subscribe("news");
@@ -103,7 +103,7 @@ describe.each(STORES)("a key on %s", (store) => {
     expect((await hub.deliveries.totals()).deliveries).toBe(3);
   });
 
-  it("makes a join one too, and joining others is another body [DLV-9 DLV-16]", async () => {
+  it("applies to a join, and conflicts with other handoffs or needs [DLV-9 DLV-16]", async () => {
     const { hub, planner } = await team();
     const one = await planner.handoff({ to: "coder", task: "one", intent: "Go" });
     const two = await planner.handoff({ to: "coder", task: "two", intent: "Go" });
@@ -121,13 +121,13 @@ describe.each(STORES)("a key on %s", (store) => {
     expect((await hub.deliveries.totals()).deliveries).toBe(3);
   });
 
-  it("of a handoff that was refused is free for the next [DLV-9]", async () => {
+  it("can be used again after its handoff was refused [DLV-9]", async () => {
     const { planner } = await team();
     expect((await refusal(planner.handoff({ ...DRAFT, to: "nobody" }))).code).toBe("unknown_agent");
     expect((await planner.handoff(DRAFT)).joined).toBe("new");
   });
 
-  it("used while handing on completes the work with it [DLV-9]", async () => {
+  it("can be used to hand work on, which completes it [DLV-9]", async () => {
     const { planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const onward = await (await take(coder)).handoff({ to: "planner", key: "k" });
@@ -144,7 +144,7 @@ describe.each(STORES)("an effect on %s", (store) => {
     return { hub, planner, coder };
   }
 
-  it("runs once, and its result is given to whoever asks again [DLV-9]", async () => {
+  it("runs once, and later calls return the recorded result [DLV-9]", async () => {
     const { planner, coder } = await team();
     let runs = 0;
     const pay = async () => ({ receipt: ++runs, lines: ["a", null, true] });
@@ -167,7 +167,7 @@ describe.each(STORES)("an effect on %s", (store) => {
     expect(again).toEqual({ kind: "done", result: undefined, again: true });
   });
 
-  it("runs once when two hubs ask at the same moment; the other is told it is uncertain [DLV-9]", async () => {
+  it("runs once when two hubs call it concurrently; the other gets uncertain [DLV-9]", async () => {
     const hubs = await twoHubs(store);
     const agents = await Promise.all(hubs.map((hub, i) => hub.agent(`agent-${i}`, {})));
     const begun = Promise.withResolvers<void>();
@@ -178,7 +178,7 @@ describe.each(STORES)("an effect on %s", (store) => {
       return "sent";
     };
     const both = agents.map((agent) => agent.effects.run("mail", effect));
-    const first = await Promise.race(both); // Whoever may not run it is answered at once.
+    const first = await Promise.race(both); // The hub that may not run it returns at once.
     expect(first.kind).toBe("uncertain");
     begun.resolve();
     const kinds = (await Promise.all(both)).map(({ kind }) => kind);
@@ -190,7 +190,7 @@ describe.each(STORES)("an effect on %s", (store) => {
     });
   });
 
-  it("that was begun and not recorded is uncertain, until somebody says what came of it [DLV-9]", async () => {
+  it("is uncertain when it ran and was not recorded, until it is resolved [DLV-9]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const dying = new LocalHub(dyingAfter("putEntry", await reopen()), { clock });
@@ -211,21 +211,21 @@ describe.each(STORES)("an effect on %s", (store) => {
     const known = { kind: "done", result: { receipt: 17 }, again: true };
     expect(await planner.effects.run("pay", () => ++runs)).toEqual(known);
     expect(runs).toBe(1);
-    // What was recorded stays: nobody can say otherwise later.
+    // A recorded result cannot be changed.
     const refused = await refusal(planner.effects.resolve("pay", { receipt: 18 }));
     expect(refused).toMatchObject({ code: "id_conflict", path: "key", details: { key: "pay" } });
     expect(await planner.effects.run("pay", () => ++runs)).toEqual(known);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("that throws is uncertain as well: half of it may have happened [DLV-9]", async () => {
+  it("is uncertain after it throws, since part of it may have happened [DLV-9]", async () => {
     const { planner } = await team();
     const broken = planner.effects.run("pay", () => Promise.reject(new Error("connection reset")));
     await expect(broken).rejects.toThrow("connection reset");
     expect(await planner.effects.run("pay", () => "again")).toMatchObject({ kind: "uncertain" });
   });
 
-  it("whose outcome was said meanwhile tells who comes back late [DLV-9]", async () => {
+  it("throws id_conflict when it was resolved while it ran [DLV-9]", async () => {
     const { planner, coder } = await team();
     const [begun, running] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
     const late = coder.effects.run("pay", () => {
@@ -242,7 +242,7 @@ describe.each(STORES)("an effect on %s", (store) => {
     });
   });
 
-  it("of a piece of work runs once, however often that is redelivered [DLV-9]", async () => {
+  it("runs once per delivery, no matter how often that is redelivered [DLV-9]", async () => {
     const { planner, coder } = await team();
     let runs = 0;
     const effect = () => `run ${++runs}`;
@@ -256,12 +256,12 @@ describe.each(STORES)("an effect on %s", (store) => {
     expect(await second.once("mail", effect)).toMatchObject({ result: "run 1", again: true });
     expect(await second.once("other", effect)).toMatchObject({ result: "run 2", again: false });
     await second.complete();
-    // The same key in another piece of work is another effect.
+    // The same key in another delivery is another effect.
     await planner.handoff({ to: "coder", task: "u", intent: "Go" });
     expect(await (await take(coder)).once("mail", effect)).toMatchObject({ result: "run 3" });
   });
 
-  it("is seen to be redelivered in the inbox too, and not for having been looked at [DLV-9]", async () => {
+  it("can detect redelivery by the attempt of an offer [DLV-9]", async () => {
     const clock = new VirtualClock();
     const { planner, coder } = await team({ clock });
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
@@ -270,7 +270,7 @@ describe.each(STORES)("an effect on %s", (store) => {
     expect(first?.delivery.attempt).toBe(1);
     const work = await first?.accept();
     expect(work?.delivery.attempt).toBe(1);
-    clock.advance(60_001); // Its lease runs out: it may have done part of it.
+    clock.advance(60_001); // The lease expires: the holder may have done part of the work.
     const second = await offer();
     expect(second?.delivery.attempt).toBe(2);
     expect((await second?.accept())?.delivery.attempt).toBe(2);

@@ -1,4 +1,4 @@
-/** A person as receiver: the same verbs, at a person's pace, with deadlines and reminders. */
+/** People as receivers: approving, rejecting, editing, answering, deadlines and reminders. */
 import { describe, expect, it } from "vitest";
 import type { HubOptions } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -26,7 +26,7 @@ describe.each(STORES)("a person on %s", (store) => {
     return { hub, clock, coder, paula, ask };
   }
 
-  it("is told apart from agents, and addressed like one, by name or role [DLV-17]", async () => {
+  it("is listed as a person, and addressed by name or role like any agent [DLV-17]", async () => {
     const { hub, paula, ask } = await team();
     const kinds = (await hub.agents.list()).map(({ id, kind }) => [id, kind]);
     expect(kinds).toEqual([
@@ -41,7 +41,7 @@ describe.each(STORES)("a person on %s", (store) => {
     ]);
   });
 
-  it("approves: the agent that waits goes on with the decision [DLV-17]", async () => {
+  it("approves, and the waiting agent gets the decision [DLV-17]", async () => {
     const { paula, ask } = await team();
     const sent = await ask();
     const waiting = sent.completed({ timeoutMs: 60_000 });
@@ -58,7 +58,7 @@ describe.each(STORES)("a person on %s", (store) => {
     });
   });
 
-  it("disapproves: that is a decision too, and a result [DLV-17]", async () => {
+  it("disapproves, which is returned as a result [DLV-17]", async () => {
     const { paula, ask } = await team();
     const sent = await ask();
     const decision = { approved: false };
@@ -69,7 +69,7 @@ describe.each(STORES)("a person on %s", (store) => {
     });
   });
 
-  it("rejects, with the reason [DLV-17]", async () => {
+  it("rejects with a reason [DLV-17]", async () => {
     const { hub, paula, ask } = await team();
     const sent = await ask();
     await (await take(paula)).decline("Not mine to decide");
@@ -77,10 +77,10 @@ describe.each(STORES)("a person on %s", (store) => {
       kind: "declined",
       reason: "Not mine to decide",
     });
-    expect(await hub.agents.breakers()).toEqual([]); // A refusal is no failure.
+    expect(await hub.agents.breakers()).toEqual([]); // Declining does not count as a failure.
   });
 
-  it("answers a question, as the sender of the work it is about [DLV-17]", async () => {
+  it("answers a question as the sender of the work [DLV-17]", async () => {
     const { coder, paula } = await team();
     const sent = await paula.handoff({ to: "coder", task: "t", intent: "Release it" });
     await (await take(coder)).clarify("Which version?");
@@ -92,7 +92,7 @@ describe.each(STORES)("a person on %s", (store) => {
     ]);
   });
 
-  it("asks back instead of deciding [DLV-17]", async () => {
+  it("asks a question instead of deciding [DLV-17]", async () => {
     const { coder, paula, ask } = await team();
     const sent = await ask();
     await (await take(paula)).clarify("What has changed since 1.9?");
@@ -101,7 +101,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await take(paula)).envelope.history).toMatchObject([{ decided: "Only the parser" }]);
   });
 
-  it("edits: what goes back is a new envelope, the old one stays as it was [DLV-17]", async () => {
+  it("edits by handing back a new envelope, and the old one is unchanged [DLV-17]", async () => {
     const { hub, coder, paula, ask } = await team();
     const sent = await ask();
     const work = await take(paula);
@@ -132,7 +132,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("decides in one step: approves, replies or rejects by the delivery's id [DLV-17]", async () => {
+  it("approves, replies or rejects in one call by delivery id [DLV-17]", async () => {
     const { hub, paula, ask } = await team();
     const approved = await ask();
     expect(await paula.approvals.approve(approved.id, { comment: "On Monday" })).toMatchObject({
@@ -162,7 +162,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is refused a decision about work that was added to since, until it has seen that [DLV-17 ENV-11]", async () => {
+  it("must have seen an extension before deciding on the work [DLV-17 ENV-11]", async () => {
     const { clock, paula, ask } = await team();
     const sent = await ask();
     await take(paula);
@@ -185,7 +185,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await paula.approvals.approve(sent.id, { seen })).state).toBe("completed");
   });
 
-  it("edits in one step: the sender gets a new envelope that says who changed what [DLV-17]", async () => {
+  it("edits in one call, which sends back a new envelope with the changes [DLV-17]", async () => {
     const { coder, paula, ask } = await team();
     const sent = await ask({ constraints: ["Keep the API"], next: ["Release 2.0"] });
     const payload = { type: "plan", data: { version: "1.10" } };
@@ -212,7 +212,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await sent.status()).state).toBe("completed");
   });
 
-  it("that decides wrongly, twice or about what is not its own is told so [DLV-17]", async () => {
+  it("cannot decide invalidly, twice or on work of another receiver [DLV-17]", async () => {
     const { hub, coder, paula, ask } = await team();
     const sent = await ask({ expects: [{ name: "port", type: "number" }] });
     const before = await contents(hub);
@@ -223,13 +223,13 @@ describe.each(STORES)("a person on %s", (store) => {
       expect((await refusal(paula.approvals.reply(sent.id, text))).code).toBe("invalid_input");
       expect((await refusal(paula.approvals.reject(sent.id, text))).code).toBe("invalid_input");
     }
-    expect(await contents(hub)).toEqual(before); // A mistake costs no try.
+    expect(await contents(hub)).toEqual(before); // An invalid decision does not use an attempt.
     await paula.approvals.approve(sent.id, { outputs: { port: 8080 } });
     expect((await refusal(paula.approvals.approve(sent.id))).code).toBe("not_open");
     expect((await refusal(paula.approvals.reject(sent.id, "Too late"))).code).toBe("not_open");
   });
 
-  it("takes its time: what nobody takes up stays, and loses nothing [DLV-17]", async () => {
+  it("can take a month: unclaimed work stays ready and uses no attempt [DLV-17]", async () => {
     const { hub, clock, paula, ask } = await team();
     const sent = await ask();
     clock.advance(30 * 24 * HOUR_MS);
@@ -238,7 +238,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await take(paula)).id).toBe(sent.id);
   });
 
-  it("is reminded until it takes it up, and not any more then [DLV-17]", async () => {
+  it("is reminded until it accepts the work [DLV-17]", async () => {
     const { hub, clock, paula, ask } = await team();
     const sent = await ask({ policy: { remindMs: HOUR_MS } });
     const reminders = async () =>
@@ -255,7 +255,7 @@ describe.each(STORES)("a person on %s", (store) => {
     clock.advance(HOUR_MS);
     await hub.deliveries.runDue();
     expect(await reminders()).toBe(2);
-    expect(await sent.status()).toMatchObject({ state: "ready", attempt: 0 }); // No try is lost.
+    expect(await sent.status()).toMatchObject({ state: "ready", attempt: 0 }); // Uses no attempt.
     const work = await take(paula);
     clock.advance(30_000);
     await work.renew();
@@ -266,7 +266,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect(await reminders()).toBe(2);
   });
 
-  it("wakes on a reminder: whoever shows people their work hears of it [DLV-17]", async () => {
+  it("lets a subscriber see a cancellation after a reminder [DLV-17]", async () => {
     const { hub, clock, ask } = await team();
     const sent = await ask({ policy: { remindMs: HOUR_MS } });
     const changes = sent.changes({ timeoutMs: 60_000 });
@@ -277,7 +277,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await changes.next()).value?.state).toBe("cancelled");
   });
 
-  it("has a deadline like anybody: after it the question is over [DLV-17]", async () => {
+  it("no longer gets a request after its deadline [DLV-17]", async () => {
     const { hub, clock, paula, ask } = await team();
     const sent = await ask({ policy: { deadlineMs: 2 * HOUR_MS, remindMs: HOUR_MS } });
     clock.advance(HOUR_MS);
@@ -293,7 +293,7 @@ describe.each(STORES)("a person on %s", (store) => {
     expect((await paula.deliveries.waiting()).items).toEqual([]);
   });
 
-  it("that does not answer in time is passed over, where the sender said to whom [DLV-17]", async () => {
+  it("is replaced by the fallback when it does not accept in time [DLV-17]", async () => {
     const { hub, clock, ask } = await team({ random: () => 0 });
     const deputy = await hub.agent("deputy", { kind: "person" });
     const policy = { acceptMs: HOUR_MS, attempts: 1, fallback: ["deputy"] };
@@ -303,10 +303,10 @@ describe.each(STORES)("a person on %s", (store) => {
     const work = await take(deputy);
     expect(work.id).toBe(sent.id);
     await work.complete({ outputs: { decision: { approved: true } } });
-    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([{ outcome: "unaccepted" }]);
+    expect(await hub.deliveries.attempts(sent.id)).toMatchObject([{ outcome: "accept_timeout" }]);
   });
 
-  it("says once how it likes to be tried: its profile has a policy [DLV-17]", async () => {
+  it("can set a policy in its profile [DLV-17]", async () => {
     const { hub, clock, coder } = await team();
     const otto = await hub.agent("otto", { kind: "person", policy: { remindMs: HOUR_MS } });
     const sent = await coder.handoff({ to: "otto", task: "t", intent: "May I?" });

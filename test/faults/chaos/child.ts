@@ -1,6 +1,6 @@
 /**
- * One process of the chaos: sends, accepts, renews, fails, asks, cancels, and says what it was told,
- * until it is killed. `child.ts <address> <seed>`
+ * One process of a chaos run: sends, accepts, renews, fails, asks and cancels, and reports every
+ * acknowledgement until it is killed. Usage: `child.ts <address> <seed>`
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, isBatonError, openHub, type Sent, type Work } from "../../../src/index.ts";
@@ -11,7 +11,7 @@ import { AGENTS, CHANNEL, CHAOS_LIMITS, type ChaosFact, type Ending, ROLE } from
 
 const CALLERS = 3;
 const PLENTY = 40;
-/** What the store may answer to somebody who is late, or one of many: no fault. */
+/** Errors that are expected when a call is late or one of many. */
 const EXPECTED = ["circuit_open", "inbox_full", "not_open"];
 const TOO_LATE = ["lease_lost", "cancelled"];
 
@@ -21,7 +21,7 @@ const say = (fact: ChaosFact): void => sayLine(fact);
 
 const hub = await openHub(address, {
   limits: CHAOS_LIMITS,
-  random: () => random.next() * 0.05, // Retries fall due within the run.
+  random: () => random.next() * 0.05, // Retries become due within the run.
 });
 const agents = await Promise.all(AGENTS.map((name) => hub.agent(name, { role: ROLE })));
 await hub.channels.set(CHANNEL);
@@ -54,7 +54,7 @@ async function anything(): Promise<void> {
 
 async function handOver(agent: Agent): Promise<void> {
   const open = (await agent.deliveries.waiting({ limit: PLENTY })).items;
-  if (open.length === PLENTY) return; // More is sent than taken: time to take.
+  if (open.length === PLENTY) return; // Enough work is open: accept instead of sending more.
   const task = `task-${seed}-${++tasks}`;
   const draft = { task, intent: "Get through the chaos", policy: policy() };
   const dice = random.next();
@@ -122,7 +122,7 @@ async function takeOver(agent: Agent): Promise<void> {
   }
 }
 
-/** Works for a while, and lets it be known. */
+/** Works for a while, and reports each renewal of the lease. */
 async function linger(work: Work): Promise<void> {
   for (let beats = random.below(4); beats >= 0; beats--) {
     await sleep(random.below(200));

@@ -1,10 +1,10 @@
-/** Who takes part in the chaos, under which limits, and what each process says. */
+/** The agents and limits of a chaos run, and the facts that each process reports. */
 
 export const AGENTS = ["ann", "ben", "cyd", "dee", "eli"] as const;
 export const ROLE = "crew";
 export const CHANNEL = "news";
 
-/** Short, so that a run of seconds sees many leases run out. */
+/** Short, so that many leases expire within a run of a few seconds. */
 export const CHAOS_LIMITS = {
   leaseMs: 1_000,
   holdMs: 10_000,
@@ -30,14 +30,14 @@ export type ChaosFact =
       readonly attempt: number;
       readonly as: Ending;
     }
-  /** A settlement that came too late: refused, with the reason. */
+  /** A settlement that was refused because it came too late, with the error code. */
   | {
       readonly kind: "refused";
       readonly delivery: string;
       readonly attempt: number;
       readonly code: string;
     }
-  /** Taken back, tried again or answered: by somebody who did not hold it. */
+  /** A delivery that an agent other than its holder cancelled, redrove or answered. */
   | { readonly kind: "decided"; readonly delivery: string }
   | { readonly kind: "error"; readonly message: string };
 

@@ -1,7 +1,7 @@
 /**
- * The chaos at length: `npm run chaos -- --minutes 5 --processes 32 --store sqlite --seed 7`. The store
- * is `sqlite`, `postgres` (a server that npm has brought, started for the run) or an address, which
- * should be empty. Keeps the SQLite file of a run that broke a promise, and exits with 1.
+ * Runs a long chaos test: `npm run chaos -- --minutes 5 --processes 32 --store sqlite --seed 7`.
+ * The store is `sqlite`, `postgres` (a server installed by npm, started for the run) or the address
+ * of an empty store. On a violation it keeps the SQLite file and exits with 1.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,9 +1,9 @@
 /**
- * Hubs whose clocks differ by hours: leases, retries and stored times go by the database's clock
- * alone, so that nobody loses work early and nobody keeps it for ever.
+ * Hubs whose clocks differ by hours: leases, retries and stored times use only the clock of the
+ * database, so that no holder loses work early or keeps it forever.
  *
- * Leases are long: no test waits for one to run out, and no pause of this machine lets one run out.
- * A test moves the stored times back instead, as if the database's clock had gone on meanwhile.
+ * Leases are long: no test waits for one to expire, and no pause of the machine makes one expire.
+ * Instead a test moves the stored times back, as if the clock of the database had advanced.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -18,12 +18,12 @@ import { present } from "../../support/present.ts";
 import { until } from "../../support/until.ts";
 
 const HOUR_MS = 3_600_000;
-/** Less than the clocks differ by. */
+/** Less than the difference between the clocks. */
 const LEASE_MS = 600_000;
-/** What is left of a lease that is about to run out: longer than any pause of this machine. */
+/** Remaining time of a lease that is about to expire: longer than any pause of the machine. */
 const LITTLE_MS = 120_000;
 const LIMITS = { ...DEFAULT_LIMITS, leaseMs: LEASE_MS };
-/** How often a holder renews its lease, by real time. */
+/** How often a holder renews its lease, in real time. */
 const BEAT_MS = 50;
 const BEATS = 3;
 
@@ -39,8 +39,8 @@ afterAll(() => schema[Symbol.asyncDispose]());
 describe.concurrent.for([
   { name: "behind", holderMs: -HOUR_MS, otherMs: HOUR_MS },
   { name: "ahead of", holderMs: HOUR_MS, otherMs: -HOUR_MS },
-])("a holder whose clock is two hours $name the other's", ({ name, holderMs, otherMs }) => {
-  it("keeps its work while it lives, and settles it [DLV-6 OPS-10]", async () => {
+])("a holder whose clock is two hours $name the other hub's", ({ name, holderMs, otherMs }) => {
+  it("keeps its work while it renews its lease, and settles it [DLV-6 OPS-10]", async () => {
     await using scene = await openScene(`lives ${name}`, { lease: "process" });
     const { holder, other, now, pass, leaseUntil } = scene;
     const work = await holder.agent.accept();
@@ -59,7 +59,7 @@ describe.concurrent.for([
     expect(await kindsOf(holder.hub)).toEqual(["sent", "accepted", "completed"]);
   });
 
-  it("loses it when it falls silent, not before its lease has run out by the database's time [DLV-6 OPS-10]", async () => {
+  it("loses its work only after its lease has expired by the database clock [DLV-6 OPS-10]", async () => {
     await using scene = await openScene(`silent ${name}`, { lease: "session" });
     const { holder, other, pass } = scene;
     const lost = await holder.agent.accept();
@@ -77,7 +77,7 @@ describe.concurrent.for([
     await work?.complete();
   });
 
-  it("leaves times of the database's clock on what it writes [DLV-6]", async () => {
+  it("stores times of the database clock [DLV-6]", async () => {
     await using scene = await openScene(`times ${name}`, { lease: "session" });
     const { holder, now } = scene;
     const before = await now();
@@ -91,7 +91,7 @@ describe.concurrent.for([
     }
   });
 
-  it("sees a retry come back when the database's time has come [DLV-6]", async () => {
+  it("has its failed work retried only when it is due by the database clock [DLV-6]", async () => {
     await using scene = await openScene(`retry ${name}`, { lease: "session" });
     const { holder, other } = scene;
     const work = await holder.agent.accept();
@@ -110,12 +110,12 @@ describe.concurrent.for([
     readonly agent: Agent;
   }
 
-  /** Two hubs on stores without a clock of their own, and a handoff that waits. */
+  /** Opens two hubs on stores without a clock of their own, with one handoff ready. */
   async function openScene(workspace: string, session: SessionOptions) {
     const party = async (skewMs: number): Promise<Party> => {
       const store = await openPostgresStore({ address: schema.address, limits: LIMITS });
       const clock = { now: () => Date.now() + skewMs };
-      const random = () => 0.001; // A retry comes back almost at once.
+      const random = () => 0.001; // A retry becomes due almost at once.
       const limits = { ...LIMITS, leaseMs: BEAT_MS * RENEWALS_PER_LEASE };
       const hub = new LocalHub(withLongLeases(store), { workspace, clock, limits, random });
       return { hub, agent: await hub.agent("ann", { role: "worker" }, session) };
@@ -131,11 +131,11 @@ describe.concurrent.for([
     const here = `workspace = (select key from ${schema.schema}.workspaces where name = '${workspace}')`;
     return {
       ...{ holder, other },
-      /** The database's time, rounded as it is in what a store writes. */
+      /** Returns the time of the database, rounded as in stored rows. */
       now: () => number("(extract(epoch from clock_timestamp()) * 1000)::bigint"),
       leaseUntil: () =>
         number(`select lease_until from ${schema.schema}.deliveries where ${here} and state = 3`),
-      /** Lets time pass for the database: what is stored is older by so much. */
+      /** Advances the clock of the database, by moving stored times back. */
       async pass(ms: number): Promise<void> {
         await schema.query(
           `with held as (update ${schema.schema}.deliveries
@@ -150,7 +150,7 @@ describe.concurrent.for([
   }
 });
 
-/** The store of a hub that renews its leases often, each time for long. */
+/** Wraps a store so that each lease is long, although the hub renews it often. */
 function withLongLeases(store: Store): Store {
   return {
     ...store,

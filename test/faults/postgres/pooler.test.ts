@@ -1,14 +1,15 @@
 /**
- * Behind a pooler that gives each transaction another connection (PgBouncer), with ?pgbouncer=true:
- * nothing of the session may be relied on. Read off the wire: no statement has a name, nobody
- * listens, no setting outlives its transaction, and the pooler is asked for nothing it refuses.
+ * A hub behind a pooler that uses another connection for each transaction (PgBouncer), with
+ * ?pgbouncer=true, cannot rely on session state. The tests read the wire: no named statements, no
+ * LISTEN, no setting that outlives its transaction, and no startup parameter that the pooler
+ * refuses.
  */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { openHub } from "../../../src/index.ts";
 import { startProxy } from "../../support/postgres/proxy.ts";
 import { postgresUrl, type TestSchema, testSchema } from "../../support/postgres/schema.ts";
 
-/** What PgBouncer takes at the start of a connection unless it is told to. */
+/** The startup parameters that PgBouncer accepts by default. */
 const STARTUP = ["user", "database", "application_name", "client_encoding"];
 
 let schema: TestSchema;
@@ -21,12 +22,12 @@ afterAll(() => schema[Symbol.asyncDispose]());
 
 interface Wire {
   readonly startup: Set<string>;
-  /** Of statements that were parsed or bound. */
+  /** Names of statements that were parsed or bound. */
   readonly names: Set<string>;
   readonly texts: Set<string>;
 }
 
-/** A hub behind a pooler, closed with the test, and what it sends. */
+/** Opens a hub behind a pooler, closed with the test, and records what it sends. */
 async function openPooled(workspace: string) {
   const wire: Wire = { startup: new Set(), names: new Set(), texts: new Set() };
   const proxy = await startProxy(postgresUrl(), {
@@ -47,14 +48,14 @@ async function openPooled(workspace: string) {
   return { hub, wire };
 }
 
-/** The version, then keys and values in turn. */
+/** Returns the keys of a startup message: the version, then keys and values in turn. */
 function startupKeys(body: Buffer): string[] {
   const parts = body.subarray(4).toString("utf8").split("\0");
   return parts.filter((part, n) => n % 2 === 0 && part !== "");
 }
 
-describe("behind a pooler", () => {
-  it("handoffs go their way, and nothing is left on a connection [OPS-10]", async () => {
+describe("a hub behind a pooler", () => {
+  it("completes handoffs, and leaves no state on a connection [OPS-10]", async () => {
     const { hub, wire } = await openPooled("pooled");
     const ann = await hub.agent("ann", { role: "planner" });
     const ben = await hub.agent("ben", { role: "coder" });
@@ -81,7 +82,7 @@ describe("behind a pooler", () => {
     expect(texts.filter((text) => /pg_advisory_lock/.test(text))).toEqual([]);
   });
 
-  it("whoever waits finds its work by looking, without listening [DLV-13]", async () => {
+  it("finds new work by polling, without LISTEN [DLV-13]", async () => {
     const { hub, wire } = await openPooled("pooled-waiting");
     const ben = await hub.agent("ben", { role: "coder" });
     const waiting = ben.accept({ wait: true });

@@ -1,10 +1,10 @@
-/** What the processes of the waking test say. */
+/** The facts that the processes of the waking test report. */
 
 export type WakingFact =
   | { readonly kind: "ready" }
   | { readonly kind: "woken"; readonly workspace: string; readonly agent: string }
-  /** Was woken for everything that was to come. */
+  /** The process was woken, and everything it expected has arrived. */
   | { readonly kind: "complete" };
 
-/** Handoffs that each process of an exchange sends to each receiver. */
+/** Number of handoffs that each process of an exchange sends to each receiver. */
 export const SENDS = 10;

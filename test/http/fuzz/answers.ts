@@ -1,4 +1,4 @@
-/** Whether an answer is what the description says it is. */
+/** Checks whether a response matches the OpenAPI description. */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { openApi } from "../../../src/http/openapi.ts";
 import type { Described, Schema } from "./described.ts";
@@ -10,7 +10,7 @@ ajv.addSchema({ $id: "baton", components } as Schema);
 
 const validators = new Map<string, ValidateFunction>();
 
-/** Where it is not; empty when it is. */
+/** Returns the violations of the described schema; empty if the body matches. */
 export function wrongIn({ name, answer }: Pick<Described, "name" | "answer">, body: unknown) {
   if (answer === undefined) return [];
   const known = validators.get(name);
@@ -24,7 +24,7 @@ const PROBLEM = { name: "a problem", answer: { $ref: "#/components/schemas/Probl
 
 export const wrongInProblem = (body: unknown): string[] => wrongIn(PROBLEM, body);
 
-/** References that lead into the description, wherever the schema itself stands. */
+/** Makes references absolute, so that they resolve from any schema. */
 function pointed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(pointed);
   if (typeof part !== "object" || part === null) return part;

@@ -1,13 +1,15 @@
-/** Bytes on a socket that are no good request: broken, cut off, contradicting themselves, or none at all. */
+/**
+ * Bytes for a socket that are not a valid request: malformed, truncated, contradictory or random.
+ */
 import { connect } from "node:net";
 import type { Random } from "../../support/random.ts";
 
 export interface Raw {
   readonly kind: string;
   readonly bytes: Buffer;
-  /** True: the sender goes away in the middle. */
+  /** True if the sender disconnects without waiting for an answer. */
   readonly leaves: boolean;
-  /** True: by chance it may be a good request after all. */
+  /** True if the bytes may form a valid request by chance. */
   readonly mayBeGood: boolean;
 }
 
@@ -155,12 +157,13 @@ export function rawRequest(random: Random): Raw {
   return { kind, bytes, leaves: random.chance(0.5), mayBeGood: MAY_BE_GOOD.includes(kind) };
 }
 
-/** How long a sender stays that has nothing more to say. */
+/** How long a sender waits for an answer before it disconnects. */
 const STAY_MS = 20;
 
 /**
- * The statuses that came back; none where the hub said nothing before it, or the sender, hung up. A
- * sender that leaves does so at once; one that stays waits a moment for an answer, then leaves too.
+ * Sends the bytes and returns the statuses that came back; none if the hub or the sender
+ * disconnected before an answer. A sender that leaves disconnects at once; any other waits for a
+ * moment first.
  */
 export function sendRaw(port: number, { bytes, leaves }: Raw): Promise<number[]> {
   return new Promise((resolve) => {
@@ -174,7 +177,7 @@ export function sendRaw(port: number, { bytes, leaves }: Raw): Promise<number[]>
     socket.setEncoding("latin1").on("data", (piece: string) => {
       said += piece;
     });
-    socket.on("error", () => {}); // Whoever sends such bytes is hung up on.
+    socket.on("error", () => {}); // The hub may reset the connection.
     socket.once("close", () => {
       clearTimeout(leaving);
       const statuses = [...said.matchAll(/^HTTP\/1\.1 (\d{3})/gm)];

@@ -1,4 +1,4 @@
-/** The hub's own description, read as a stranger reads it: every operation, and a request for it. */
+/** The operations of the hub's OpenAPI description, and requests built from nothing else. */
 
 import { openApi } from "../../../src/http/openapi.ts";
 import { queryOf } from "../../../src/operations/wire/request.ts";
@@ -18,15 +18,15 @@ interface Parameter {
 export interface Described {
   readonly name: string;
   readonly method: string;
-  /** With {names} of its parts. */
+  /** With `{name}` placeholders. */
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly body: Schema | undefined;
-  /** What a good answer is, where it is JSON. */
+  /** The schema of a successful JSON response. */
   readonly answer: Schema | undefined;
 }
 
-/** What is said in a call, by where it stands. */
+/** The input of a call, by where it is sent. */
 export interface Said {
   readonly path: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
@@ -36,7 +36,7 @@ export interface Said {
 export interface Asked {
   readonly name: string;
   readonly method: string;
-  /** With its query. */
+  /** Includes the query string. */
   readonly path: string;
   readonly body: string | undefined;
 }
@@ -72,7 +72,7 @@ function jsonIn(part: unknown): Schema | undefined {
   return content?.["application/json"]?.schema;
 }
 
-/** By its description, with what must be just so put in. */
+/** Returns the input of a call, generated from its description; `facts` are set as given. */
 export function saidIn(
   operation: Described,
   facts: Readonly<Record<string, unknown>>,

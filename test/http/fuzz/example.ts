@@ -1,21 +1,21 @@
 /**
- * Values that a JSON Schema describes, made from it alone: the least that is valid, or more of it by
- * chance. Where only some texts fit (ids), one of those that the scene knows is taken.
+ * Generates values from a JSON Schema: the smallest valid value, or a larger one at random. Where
+ * only certain texts match (ids), it uses one of the scene.
  */
 import type { Random } from "../../support/random.ts";
 
 export type Schema = Readonly<Record<string, unknown>>;
 
 export interface Making {
-  /** `#/components/schemas/…` */
+  /** Resolves `#/components/schemas/…`. */
   readonly resolve: (reference: string) => Schema;
-  /** Texts to choose from where there is a pattern. */
+  /** Candidates for texts with a pattern. */
   readonly texts: readonly string[];
-  /** Without it: the first of several, and only what is required. */
+  /** Without it: the first alternative, and required fields only. */
   readonly random?: Random;
 }
 
-/** Deep enough for everything that is required. */
+/** Maximum depth of optional parts; deep enough for everything that is required. */
 const DEPTH = 8;
 
 export function exampleOf(schema: Schema, making: Making, depth = 0): unknown {
@@ -124,7 +124,7 @@ function objectOf(schema: Schema, making: Making, depth: number): Record<string,
   const isIn = (name: string): boolean =>
     required.includes(name) || (depth < DEPTH && making.random?.chance(0.25) === true);
   const named = Object.entries(properties).filter(([name]) => isIn(name));
-  // A table: its keys are made up too, by chance.
+  // A map; its keys are generated too.
   const free = typeof each === "object" && depth < DEPTH ? (making.random?.below(3) ?? 0) : 0;
   const keyed = Array.from({ length: free }, (): [string, Schema] => [
     String(exampleOf(propertyNames, making, depth + 1)),

@@ -1,6 +1,7 @@
 /**
- * A good call, spoiled in one place: left out, put in, of another type, too long, too deep, with letters
- * that no text may have, with names that mean something to JavaScript, with ids of other things.
+ * Breaks a valid call in one place: values that are missing, added, of another type, too long or
+ * too deep; characters that no text may contain; names with a meaning in JavaScript; ids of other
+ * records.
  */
 import { randomUUID } from "node:crypto";
 import type { Random } from "../../support/random.ts";
@@ -14,12 +15,12 @@ export interface Spoiled extends Asked {
 type Json = Record<string, unknown>;
 
 const LONG = "x".repeat(200_000);
-/** Stands for what JSON.stringify cannot write; put in after it has. */
+/** Placeholder for values that JSON.stringify cannot produce; replaced in the serialized text. */
 const RAW = "\u0001raw\u0001";
 
 const deep = (levels: number): string => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
-/** What JSON can say that nobody should. */
+/** JSON values that no client should send. */
 const RAW_VALUES = [
   "1e999",
   "-1e999",
@@ -49,7 +50,7 @@ const WRONG_VALUES = (random: Random, texts: readonly string[]): unknown => {
 
 type Spoil = (body: Json, random: Random, texts: readonly string[]) => Json;
 
-/** A copy, with what is done at one place of it. */
+/** Returns a copy with a change at one random place. */
 function at(body: Json, random: Random, change: (holder: Json, key: string) => void): Json {
   const copy = structuredClone(body);
   let holder: Json = copy;
@@ -202,7 +203,7 @@ export function spoiled(
   return spoiledInput(operation, said, { random, texts });
 }
 
-/** One field of it, wherever it stands. */
+/** Breaks one field of the body, or of the query if there is no body. */
 function spoiledInput(
   operation: Described,
   said: Said,

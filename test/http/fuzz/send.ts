@@ -1,4 +1,4 @@
-/** Sends a call as it is, also what a good client would not send, and waits for no answer for ever. */
+/** Sends HTTP requests as they are, including invalid ones, with a timeout. */
 import { Agent, request } from "node:http";
 
 export interface Answer {
@@ -23,7 +23,9 @@ export class Sender implements Disposable {
     this.#waitMs = waitMs;
   }
 
-  /** Rejects when there is no answer in time. A stream is left after its first piece. */
+  /**
+   * Sends a call. Rejects if there is no answer in time. Reads only the first chunk of a stream.
+   */
   send({ port, method, path, headers, body }: Sending): Promise<Answer> {
     const length = body === undefined ? {} : { "content-length": Buffer.byteLength(body) };
     const sent = { ...headers, ...length };

@@ -1,7 +1,7 @@
 /**
- * What a SQLite store holds, in a few numbers read past the hub: no row can come, go or change its meaning
- * without one of them changing. None changes by what happens whoever calls: a lease is renewed, what was
- * scheduled is ready, a vector is kept.
+ * A fingerprint of a SQLite store, read from the file and not through the hub. It changes when a
+ * row is added, deleted or changes its meaning, but not by side effects that any call can have: a
+ * renewed lease, a scheduled delivery that becomes ready, a stored vector.
  */
 import { DatabaseSync } from "node:sqlite";
 
@@ -25,7 +25,7 @@ export class Stored implements Disposable {
     this.#db = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
   }
 
-  /** Read again only when somebody has written. */
+  /** Returns the fingerprint; reads it again only after a write. */
   look(): string {
     const { data_version: version } = this.#db.prepare("pragma data_version").get() as {
       data_version: number;

@@ -1,6 +1,7 @@
 /**
- * Scenarios of the conformance suite that this server does not pass, by the revision they are run at,
- * each with the reason. A scenario that is listed and passes is as wrong as one that fails and is not.
+ * Scenarios of the conformance suite that this server does not pass, by protocol revision, each
+ * with the reason. A listed scenario that passes fails the test, like one that fails and is not
+ * listed.
  */
 const TASKS =
   "The optional tasks extension is not offered: work that takes long is a handoff, which outlives the connection.";

@@ -1,7 +1,7 @@
 /**
- * What the conformance suite asks a server for besides its own tools (`test_simple_text` and the like),
- * registered onto the real server: the protocol's layer, the way it is served and everything of Baton's
- * are the same as in use.
+ * Tools, resources and prompts that the conformance suite expects (`test_simple_text` and others),
+ * registered on the real server. The protocol layer, the transport and everything of Baton's are
+ * the same as in production.
  */
 import {
   completable,
@@ -14,12 +14,12 @@ import * as z from "zod";
 import { mcpServer } from "../../../src/mcp/server.ts";
 import { registerInputRequired } from "./input-required.ts";
 
-/** A red pixel, and half a second of nothing. */
+/** A red pixel, and a WAV file of silence. */
 const IMAGE =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 const AUDIO = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA=";
 
-/** State that passes through the client is sealed: one secret for all requests of a run. */
+/** Protects the state that passes through the client, with one key for all requests of a run. */
 const states = createRequestStateCodec<string>({ key: crypto.getRandomValues(new Uint8Array(32)) });
 
 export const fixtureServer: typeof mcpServer = (agent, hub) => {

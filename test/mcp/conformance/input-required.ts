@@ -1,6 +1,6 @@
 /**
- * Tools that need something from the client before they can answer. None of Baton's own does; the suite
- * asks whether the protocol's layer under them could.
+ * Tools that need input from the client before they can answer. None of Baton's own tools does; the
+ * suite checks that the protocol layer supports it.
  */
 import {
   acceptedContent,
@@ -43,7 +43,7 @@ export function registerInputRequired(server: McpServer, states: RequestStateCod
   ): void => {
     server.registerTool(name, { description: `Asks: ${name}` }, answer);
   };
-  /** Asks for all of them, unless all have been answered. */
+  /** Requests all inputs, unless all of them were provided. */
   const unless = (
     { mcpReq }: ServerContext,
     inputRequests: Readonly<Record<string, InputRequest>>,

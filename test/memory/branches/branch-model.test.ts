@@ -1,9 +1,9 @@
 /**
- * Random runs of beginning, writing, merging and giving up branches, on every store, against a model of a
- * few lines: each branch is a list of what was seen when it began, and what came since. What every branch
- * sees, now and at every earlier moment, is what the model has kept.
+ * Random runs that create, write to, merge and abandon branches on every store, compared with a
+ * model: each branch is a list of what it saw when it was created, plus what was written or merged
+ * since. Every branch must return what the model holds, now and as of every earlier step.
  *
- * `BATON_SEED` repeats a run, `BATON_RUNS_FACTOR` makes more of them.
+ * `BATON_SEED` repeats a run; `BATON_RUNS_FACTOR` multiplies the number of runs.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -39,7 +39,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** What a branch sees: each word with when it was said, in that order. */
+/** A branch of the model: `sees` lists the visible words in the order they were written. */
 interface Modelled {
   readonly name: string;
   readonly base: Modelled | undefined;
@@ -69,7 +69,7 @@ class Model {
     return word;
   }
 
-  /** Goes where its base has gone; undefined when that was given up. */
+  /** Returns the open branch that a merge goes to; undefined if the base was abandoned. */
   target({ base }: Modelled): Modelled | undefined {
     if (base === undefined || base.state === "open") return base;
     return base.state === "merged" ? this.target(base) : undefined;
@@ -156,7 +156,7 @@ async function agrees(
     expect(await words(), `what ${name} sees`).toEqual(sees);
     for (const moment of moments) {
       const then = moment.sees.get(name);
-      if (then === undefined) continue; // It had not begun: what it would have seen is its base's.
+      if (then === undefined) continue; // Not created yet: asOf shows the base.
       expect(await words(moment.at), `what ${name} saw at ${moment.at}`).toEqual(then);
     }
     const write = on.remember({ content: "one more" });
@@ -166,7 +166,7 @@ async function agrees(
 }
 
 it.each(STORES)(
-  "what every branch sees on %s is what was written and merged [MEM-10]",
+  "branches on %s show what the model predicts after random operations [MEM-10]",
   async (store) => {
     const seed = chosenSeed();
     await fc.assert(

@@ -1,4 +1,4 @@
-/** Branches: writes that stay apart until they are merged, and vanish for everybody else when they are not. */
+/** Tests branches: isolation from their base, diff, merge, conflicts, and work on a branch. */
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -24,7 +24,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     return { hub, planner, coder };
   }
 
-  it("keeps its writes apart, over its base as it was when it began [MEM-10]", async () => {
+  it("isolates its writes, and sees its base as of its creation [MEM-10]", async () => {
     const { planner, coder } = await team();
     await say(planner, "before");
     const branch = await planner.branches.create("run-42/planner");
@@ -44,7 +44,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await said(third)).toEqual(["before", "on the branch", "deeper"]);
   });
 
-  it("says on its chain where it began, and how it ended [MEM-10]", async () => {
+  it("records its creation and its end in memories [MEM-10]", async () => {
     const { hub, planner } = await team();
     const { id } = await say(planner, "before");
     const branch = await planner.branches.create("try");
@@ -78,7 +78,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
-  it("begun on an empty base names no record it left it at [MEM-10]", async () => {
+  it("has no fork memory when its base is empty [MEM-10]", async () => {
     const hub = await openFresh(store);
     const scout = await hub.agent("scout", {});
     await scout.branches.create("try");
@@ -86,7 +86,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(branch?.fork).toEqual({ seq: 0 });
   });
 
-  it("is seen from its base once it is merged, record by record as it was written [MEM-10]", async () => {
+  it("adds its memories unchanged to its base when merged, and closes [MEM-10]", async () => {
     const { planner, coder } = await team();
     const branch = await planner.branches.create("try");
     const record = await say(branch, "found", { tags: ["x"], task: "auth" });
@@ -102,7 +102,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await said(branch), "and can still be looked at").toEqual(["found"]);
   });
 
-  it("given up leaves no trace on its base; by their ids its records are read [MEM-10]", async () => {
+  it("leaves its base unchanged when abandoned, and stays readable by id [MEM-10]", async () => {
     const { planner, coder } = await team();
     const known = await say(planner, "known");
     const branch = await planner.branches.create("try");
@@ -121,7 +121,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect((await refusal(say(branch, "too late"))).code).toBe("branch_closed");
   });
 
-  it("shows what it replaced, and what stands in the way of a merge [MEM-10]", async () => {
+  it("reports replacements and conflicts, and merges once they are resolved [MEM-10]", async () => {
     const { hub, planner, coder } = await team();
     const known = await say(planner, "Tokens live 10 minutes.");
     const branch = await planner.branches.create("try");
@@ -166,9 +166,9 @@ describe.each(STORES)("a branch on %s", (store) => {
   });
 
   it.each([
-    ["base_replaced", "the base replaced what the branch has built on"],
-    ["branch_replaced", "the branch replaced what the base has built on"],
-  ] as const)("is in conflict (%s) when %s [MEM-10]", async (kind, _when) => {
+    ["base_replaced", "the base replaced a memory that the branch builds on"],
+    ["branch_replaced", "the branch replaced a memory that the base builds on"],
+  ] as const)("has a conflict (%s) when %s [MEM-10]", async (kind, _when) => {
     const { planner, coder } = await team();
     const known = await say(planner, "known");
     const branch = await planner.branches.create("try");
@@ -182,12 +182,12 @@ describe.each(STORES)("a branch on %s", (store) => {
     const [ours, theirs] = builder === branch ? [built, replaced] : [replaced, built];
     const { conflicts } = await planner.branches.diff("try");
     expect(conflicts).toEqual([{ kind, about: known.id, branch: ours.id, base: theirs.id }]);
-    // What its own side has replaced meanwhile stands in nobody's way.
+    // Superseding the base's record resolves the conflict.
     await say(coder, "gone", { relations: [{ kind: "supersedes", to: theirs.id }] });
     expect((await planner.branches.diff("try")).conflicts).toEqual([]);
   });
 
-  it("is in conflict also over a private record, and is merged by who sees it [MEM-10]", async () => {
+  it("reports a conflict over a private memory in full only to its author [MEM-10]", async () => {
     const { hub, planner, coder } = await team();
     const known = await say(planner, "known");
     const relations = [{ kind: "supersedes" as const, to: known.id }];
@@ -236,7 +236,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     );
   });
 
-  it("is in nobody's way over records that nobody sees both of, or that privately build on something [MEM-10]", async () => {
+  it("merges when no agent sees both sides or the derived memory is private [MEM-10]", async () => {
     const { planner, coder } = await team();
     const [one, two] = [await say(planner, "one"), await say(planner, "two")];
     const branch = await planner.branches.create("try");
@@ -250,7 +250,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await planner.branches.merge("try")).toMatchObject({ kind: "merged" });
   });
 
-  it("is in conflict also over a record that was quarantined, which cannot be kept [MEM-10]", async () => {
+  it("has a conflict over a quarantined memory, which cannot be kept [MEM-10]", async () => {
     const { planner, coder } = await team();
     const known = await say(planner, "known");
     const relations = [{ kind: "supersedes" as const, to: known.id }];
@@ -267,7 +267,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await coder.branches.merge("try", { resolve })).toMatchObject({ kind: "merged" });
   });
 
-  it("is in conflict still where only some see that one side has moved on [MEM-10]", async () => {
+  it("still has a conflict when a newer version is private or quarantined [MEM-10]", async () => {
     const { planner, coder } = await team();
     const known = await say(planner, "known");
     const relations = [{ kind: "supersedes" as const, to: known.id }];
@@ -283,7 +283,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect((await coder.branches.diff("try")).conflicts).toMatchObject([conflict]);
   });
 
-  it("merged into a branch goes on with it, and nothing is seen that came later [MEM-10]", async () => {
+  it("merges into its base, or into the branch its base was merged into [MEM-10]", async () => {
     const { planner, coder } = await team();
     const outer = await planner.branches.create("outer");
     const inner = await outer.branches.create("inner");
@@ -297,13 +297,13 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await said(coder)).toEqual([]);
     await planner.branches.merge("outer");
     expect(await said(coder)).toEqual(["inner", "outer"]);
-    // Its base has gone into main, so it goes there too.
+    // Its base was merged into main, so it is merged there too.
     await say(late, "late");
     expect(await planner.branches.merge("late")).toMatchObject({ kind: "merged", into: "main" });
     expect(await said(coder)).toEqual(["inner", "outer", "late"]);
   });
 
-  it("takes a name that means nothing else, and is begun once [MEM-10]", async () => {
+  it("refuses invalid, reserved and existing names, and unknown bases [MEM-10]", async () => {
     const { planner } = await team();
     await planner.branches.create("run-42/planner");
     for (const name of ["main", "trace/x", "", "two words", "/x", "x/", "x//y", "a".repeat(200)]) {
@@ -329,7 +329,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     );
   });
 
-  it("carries a handoff that was sent on it, to whoever receives it anywhere [MEM-10]", async () => {
+  it("lets receivers on other branches read what its handoffs reference [MEM-10]", async () => {
     const { hub, planner, coder } = await team();
     const branch = await planner.branches.create("try");
     const fact = await say(branch, "found");
@@ -340,7 +340,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
-  it("is begun, merged or given up once, whoever tries at the same moment [MEM-10]", async () => {
+  it("is created, merged or abandoned only once by concurrent callers [MEM-10]", async () => {
     const [here, there] = await twoHubs(store);
     const one = await here.agent("one", {});
     const two = await there.agent("two", {});
@@ -361,7 +361,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await here.verify()).toMatchObject({ problems: [] });
   });
 
-  it("loses nothing that was acknowledged while it was being merged [MEM-10]", async () => {
+  it("keeps every acknowledged write during a merge [MEM-10]", async () => {
     const [here, there] = await twoHubs(store);
     const one = await here.agent("one", {});
     const two = await there.agent("two", {});
@@ -380,7 +380,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     })();
     await say(branch, "first");
     await until("a few writes", () => kept.length >= 3);
-    // A merge that writers overtake again and again is refused as retryable, and tried again.
+    // A merge that concurrent writers keep overtaking fails as retryable: retry it.
     const merge = (): Promise<MergeResult | undefined> =>
       one.branches.merge("try").catch((error: unknown) => {
         if (isBatonError(error) && error.code === "store_busy") return undefined;
@@ -392,7 +392,7 @@ describe.each(STORES)("a branch on %s", (store) => {
     expect(await here.verify()).toMatchObject({ problems: [] });
   });
 
-  it("merged at the same moment as another that replaced the same record is compared anew [MEM-10]", async () => {
+  it("detects conflicts with a branch that is merged concurrently [MEM-10]", async () => {
     const [here, there] = await twoHubs(store);
     const one = await here.agent("one", {});
     const two = await there.agent("two", {});
@@ -416,7 +416,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     return { hub, ada, ben, cyd, draft };
   }
 
-  it("has its notes and its result there, and completing it merges them [MEM-10]", async () => {
+  it("stores its notes and result on the branch, and merges on completion [MEM-10]", async () => {
     const { hub, ada, ben, draft } = await team();
     await ada.handoff({ ...draft, mergeOnComplete: true });
     const work = await take(ben);
@@ -438,7 +438,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
-  it("leaves its branch open unless it is told to merge it [MEM-10]", async () => {
+  it("leaves its branch open without mergeOnComplete [MEM-10]", async () => {
     const { hub, ada, ben, draft } = await team();
     await ada.handoff(draft);
     const settled = await (await take(ben)).complete({ summary: "It works." });
@@ -446,7 +446,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     expect((await hub.branches.list({ state: "open" })).items).toHaveLength(1);
   });
 
-  it("is completed also when its branch cannot be merged, and says why [MEM-10]", async () => {
+  it("completes even if its branch has conflicts, and reports them [MEM-10]", async () => {
     const { hub, ada, ben, draft } = await team();
     const known = await say(ada, "known");
     await ada.branches.create("run-2");
@@ -464,7 +464,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     expect((await hub.branches.list({ state: "open", prefix: "run-2" })).items).toHaveLength(1);
   });
 
-  it("is merged also where it replaces what it was sent with, or what was pinned since [MEM-10]", async () => {
+  it("merges when it replaces a memory that its handoff or a pin references [MEM-10]", async () => {
     const { hub, ada, ben } = await team();
     const plan = await say(ada, "plan");
     await ada.branches.create("run-2");
@@ -479,7 +479,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
-  it("is merged also where the base replaced what a handoff or a pin on the branch points to [MEM-10]", async () => {
+  it("merges when the base replaced a memory its handoff or pin references [MEM-10]", async () => {
     const { ada, ben } = await team();
     const plan = await say(ada, "plan");
     const branch = await ada.branches.create("run-2");
@@ -490,7 +490,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
   });
 
   it.each(["merged", "abandoned"] as const)(
-    "that was accepted on it is settled, noted and handed on after it was %s [MEM-10]",
+    "accepts notes, settlements and handoffs after its branch was %s [MEM-10]",
     async (how) => {
       const { hub, ada, ben, cyd } = await team();
       const there = await ben.branches.use("run-1");
@@ -525,7 +525,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     },
   );
 
-  it("goes on where its branch was merged into, and does not merge that [MEM-10]", async () => {
+  it("continues on the branch its own was merged into, without merging that [MEM-10]", async () => {
     const { hub, ada, ben, cyd } = await team();
     await (await ada.branches.use("run-1")).branches.create("run-1/try");
     const draft = { to: "ben", task: "t", intent: "Try it", branch: "run-1/try" };
@@ -540,7 +540,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     expect((await hub.branches.list({ state: "open" })).items).toMatchObject([{ name: "run-1" }]);
   });
 
-  it("shared by two is merged by the first; what the second notes is kept [MEM-10]", async () => {
+  it("merges a shared branch once; notes of the second holder go to main [MEM-10]", async () => {
     const { hub, ada, ben, cyd, draft } = await team();
     await ada.handoff({ ...draft, mergeOnComplete: true });
     await ada.handoff({ ...draft, to: "cyd", task: "u", mergeOnComplete: true });
@@ -556,7 +556,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
-  it("is completed on the trunk when its own branch was given up meanwhile [MEM-10]", async () => {
+  it("completes on main when its branch was abandoned meanwhile [MEM-10]", async () => {
     const { hub, ada, ben, draft } = await team();
     await ada.handoff({ ...draft, mergeOnComplete: true });
     const work = await take(ben);
@@ -572,7 +572,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ problems: [] });
   });
 
-  it("stays on it when it is handed on, and is merged at the end of the line [MEM-10]", async () => {
+  it("stays on its branch when handed on, and merges when the line ends [MEM-10]", async () => {
     const { hub, ada, ben, cyd, draft } = await team();
     await ada.handoff({ ...draft, mergeOnComplete: true });
     await (await take(ben)).handoff({ to: "cyd" });
@@ -582,7 +582,7 @@ describe.each(STORES)("work on a branch on %s", (store) => {
     expect(await work.complete()).toMatchObject({ merge: { kind: "merged" } });
   });
 
-  it("is not sent on a branch that is not there, or is closed [MEM-10]", async () => {
+  it("cannot be sent on an unknown or closed branch, or merge main [MEM-10]", async () => {
     const { ada, draft } = await team();
     expect((await refusal(ada.handoff({ ...draft, branch: "run-9" }))).code).toBe("unknown_branch");
     await ada.branches.abandon("run-1", "No.");

@@ -1,4 +1,4 @@
-/** Three agents, and a bad record with what was derived from it, for the quarantine tests. */
+/** Test data for quarantine: three agents, and a bad record with others derived from it. */
 import type { Agent, Hub } from "../../../src/index.ts";
 
 export const ids = (memories: readonly { readonly id: string }[]): string[] =>
@@ -12,7 +12,7 @@ export async function team(hub: Hub) {
   return { hub, ada, ben, eve };
 }
 
-/** A bad record, one derived from it, one derived from that, and one that has nothing to do with it. */
+/** Writes a bad record, one derived from it, one that references that, and an unrelated one. */
 export async function poisoned(author: Agent) {
   const bad = await author.remember({ content: "the poison", task: "t" });
   const near = await author.remember({

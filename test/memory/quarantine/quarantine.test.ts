@@ -1,4 +1,4 @@
-/** Quarantine: records left out of every query, still readable by id, nothing new built on them; and lifting it. */
+/** Tests quarantine and its lifting: what is hidden, what stays readable, what is refused. */
 import { describe, expect, it } from "vitest";
 import { LocalHub } from "../../../src/index.ts";
 import { dyingAfter, hubOn, sharedStore } from "../../support/hub/shared-store.ts";
@@ -7,7 +7,7 @@ import { until } from "../../support/until.ts";
 import { ids, poisoned, team } from "./poisoned-records.ts";
 
 describe.each(STORES)("quarantine on %s", (store) => {
-  it("takes a record out of every look; by its id it is read, marked [MEM-16]", async () => {
+  it("hides a record from every query; reading it by id shows the mark [MEM-16]", async () => {
     const { hub, ada, eve } = await team(await openFresh(store));
     const { bad, near, far, clean } = await poisoned(eve);
     await ada.memories.pin(bad.id);
@@ -40,7 +40,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("takes with it all that came of it, when told to, and nothing else [MEM-16]", async () => {
+  it("hides derived records as well with the downstream option [MEM-16]", async () => {
     const { hub, ada, eve } = await team(await openFresh(store));
     const { bad, near, far, clean } = await poisoned(eve);
     const planned = await ada.memories.quarantine(bad.id, "made up", {
@@ -58,7 +58,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     ]);
   });
 
-  it("is refused as a whole when more came of it than may be followed [MEM-16]", async () => {
+  it("is refused as a whole when the derived records exceed a limit [MEM-16]", async () => {
     const { hub, ada, eve } = await team(await openFresh(store, { limits: { impactDepth: 1 } }));
     const { bad } = await poisoned(eve);
     const error = await refusal(ada.memories.quarantine(bad.id, "made up", { downstream: true }));
@@ -67,7 +67,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.memories.recent({ type: "quarantine" })).items).toEqual([]);
   });
 
-  it("lets nothing new build on it, but be corrected [MEM-16]", async () => {
+  it("refuses new references to the record, except corrections [MEM-16]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
     const { bad, clean } = await poisoned(eve);
     await ada.handoff({ to: "ben", task: "w", intent: "Go" });
@@ -96,7 +96,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     await work.complete();
   });
 
-  it("can be done again and by many at once: each record is marked once [MEM-16]", async () => {
+  it("marks each record once under repeated and concurrent calls [MEM-16]", async () => {
     const [first, second] = await openTwo(store);
     const { hub, ada, eve } = await team(first);
     const other = await second.agent("ben");
@@ -117,7 +117,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is lifted with a record, and everything is as before [MEM-16]", async () => {
+  it("restores the record everywhere when lifted, and records who lifted it [MEM-16]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
     const { bad } = await poisoned(eve);
     await ada.memories.pin(bad.id);
@@ -146,7 +146,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("a pin on it can be taken off while it is out of sight [MEM-16]", async () => {
+  it("allows unpinning while the record is hidden [MEM-16]", async () => {
     const { ada, eve } = await team(await openFresh(store));
     const { bad } = await poisoned(eve);
     await ada.memories.pin(bad.id);
@@ -156,7 +156,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect(await ada.memories.pins()).toEqual([]);
   });
 
-  it("takes all that an agent or a session wrote, since a time, private or not [MEM-16]", async () => {
+  it("hides everything an agent or session wrote since a time, even private [MEM-16]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
     const old = await eve.remember({ content: "from before" });
     await until("another millisecond", () => Date.now() > old.storedAt);
@@ -185,7 +185,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     });
   });
 
-  it("takes what an agent or a session traced too [MEM-16]", async () => {
+  it("hides the traces of an agent or a session [MEM-16]", async () => {
     const { hub, ada, eve } = await team(await openFresh(store));
     const again = await hub.agent("eve");
     const one = await eve.trace({ kind: "tool", name: "one" });
@@ -199,7 +199,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("keeps the ids of private records to their readers, and lifts them all the same [MEM-16]", async () => {
+  it("reports private records only to their readers, and lifts them as well [MEM-16]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
     const open = await eve.remember({ content: "a lie" });
     const own = await eve.remember({ content: "her own", scope: "agent", refs: [open.id] });
@@ -245,7 +245,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     });
   });
 
-  it("is lifted by the record that says so, by agent, by session, or by any id with a mark [MEM-16]", async () => {
+  it("is lifted by quarantine record, agent, session or marked id [MEM-16]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
     const [open, other] = await eve.remember([{ content: "a lie" }, { content: "another" }]);
     const own = await eve.remember({ content: "her own", scope: "agent" });
@@ -284,7 +284,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("lists whole pages of what its reader may see [MEM-16]", async () => {
+  it("lists full pages of what the reader may see [MEM-16]", async () => {
     const { hub, ada, eve } = await team(await openFresh(store));
     const lies = Array.from({ length: 9 }, (_, n) => ({
       content: `lie ${n}`,
@@ -300,7 +300,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect([...first, ...rest].map(({ memory }) => memory)).toEqual(open.toSorted());
   });
 
-  it("names no private record where a limit ends it [MEM-16]", async () => {
+  it("does not name a private record when a limit is exceeded [MEM-16]", async () => {
     const { ada, eve } = await team(await openFresh(store, { limits: { impactDepth: 1 } }));
     const open = await eve.remember({ content: "a lie" });
     const own = await eve.remember({ content: "her own", scope: "agent", refs: [open.id] });
@@ -310,7 +310,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect(JSON.stringify(error)).not.toContain(own.id);
   });
 
-  it("takes more at once than one record names, and lists them page by page [MEM-16]", async () => {
+  it("splits a large quarantine into several records, listed in pages [MEM-16]", async () => {
     const { hub, ada, eve } = await team(await openFresh(store));
     const many = Array.from({ length: 520 }, (_, n) => ({ content: `lie ${n}` }));
     const written = ids(await eve.remember(many));
@@ -326,7 +326,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("keeps every record out of recall and views, also past the first page of marks [MEM-16]", async () => {
+  it("hides records from recall and views beyond the first page of marks [MEM-16]", async () => {
     const pageSize = 5;
     const { hub, ada, ben, eve } = await team(await openFresh(store, { limits: { pageSize } }));
     const lies = Array.from({ length: 2 * pageSize + 1 }, (_, n) => ({
@@ -348,7 +348,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     for (const id of written) expect((await hub.memories.read(id)).quarantined).toBeDefined();
   });
 
-  it("is there as a whole or not at all, when its process dies [MEM-16]", async () => {
+  it("is complete when the process dies after writing it [MEM-16]", async () => {
     const reopen = sharedStore(store);
     const { ada, ben, eve } = await team(await hubOn(store, await reopen()));
     const { bad } = await poisoned(eve);
@@ -368,7 +368,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect(await work.warnings()).toMatchObject([{ memory: bad.id }]);
   });
 
-  it("refuses what cannot be meant [MEM-16]", async () => {
+  it("refuses unknown memories, invalid targets and empty reasons [MEM-16]", async () => {
     const { hub, ada, ben } = await team(await openFresh(store));
     const { id } = await ben.remember({ content: "x" });
     const secret = await ben.remember({ content: "mine", scope: "agent" });

@@ -1,4 +1,4 @@
-/** A holder in a process of its own: `<address>`; says the handle of its work, then each warning. */
+/** Child process that holds work on `<address>`; prints its handle, then each warning. */
 import { openHub } from "../../../src/index.ts";
 import { sayLine } from "../../support/child.ts";
 
@@ -11,4 +11,4 @@ work.on("warned", (warnings) => {
   for (const { memory, by, reason } of warnings) sayLine({ memory, by, reason });
 });
 sayLine(work.handle);
-setInterval(() => {}, 1_000); // Works on until it is killed.
+setInterval(() => {}, 1_000); // Keeps the process alive until it is killed.

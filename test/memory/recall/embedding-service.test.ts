@@ -1,4 +1,4 @@
-/** By meaning: other words for the same are found, and whatever an embedder does, words are too. */
+/** Tests recall by meaning, and that recall by words works whatever the embedder does. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -14,7 +14,7 @@ import { hubOn, sharedStore } from "../../support/hub/shared-store.ts";
 import { openFresh, STORES } from "../../support/hub/support.ts";
 import { until } from "../../support/until.ts";
 
-/** Knows three topics by their words, and counts what it is asked. */
+/** Returns an embedder that knows three topics by their words and records the texts it gets. */
 function topical(model: string): Embedder & { readonly texts: string[] } {
   const topics = [/cat|feline|kitten/i, /car|vehicle|truck/i, /tax|levy|duty/i];
   const texts: string[] = [];
@@ -36,7 +36,7 @@ function topical(model: string): Embedder & { readonly texts: string[] } {
   };
 }
 
-/** What is recalled once records have their vectors: a question gives them, and waits a second for that. */
+/** Recalls until there is a hit: a question starts the embedding and waits a second for it. */
 async function recalled(hub: Hub, question: string): Promise<RecallResult> {
   return until(`an answer to "${question}"`, async () => {
     const answer = await hub.recall(question);
@@ -44,7 +44,7 @@ async function recalled(hub: Hub, question: string): Promise<RecallResult> {
   });
 }
 
-describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
+describe.each(STORES)("recall by meaning on %s", { timeout: 60_000 }, (store) => {
   const contents = [
     "Our feline sleeps in the server room.",
     "The truck brings the racks on Monday.",
@@ -52,7 +52,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     "Nothing to see here.",
   ];
 
-  it("finds what says the same in other words, and says how alike it is [MEM-8]", async () => {
+  it("finds memories in other words, and reports how similar they are [MEM-8]", async () => {
     const hub = await openFresh(store, { embedder: topical("topics 1") });
     const agent = await hub.agent("writer", {});
     await agent.remember(contents.map((content, n) => ({ content, session: `s${n}` })));
@@ -66,7 +66,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect(words.meaning).toBe("not requested");
   });
 
-  it("follows meaning where words say little of what was asked, and words where they say it [MEM-8]", async () => {
+  it("prefers meaning when few words match, and words when most do [MEM-8]", async () => {
     const hub = await openFresh(store, { embedder: topical("topics 1") });
     const agent = await hub.agent("writer", {});
     const chance = "Usually the window at the back is left open.";
@@ -81,7 +81,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect(await first("Does the kitten usually leave by the window at the back?")).toBe(chance);
   });
 
-  it("works offline with the words that come with the package [MEM-8]", async () => {
+  it("works offline with the bundled word vectors [MEM-8]", async () => {
     const hub = await openFresh(store);
     const agent = await hub.agent("writer", {});
     await agent.remember([
@@ -93,7 +93,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect(hits[0]?.memory.session).toBe("a");
   });
 
-  it("embeds after the acknowledgement, goes on where it stopped, and shows how far it is [MEM-8]", async () => {
+  it("embeds after the write returns, resumes, and reports progress [MEM-8]", async () => {
     const reopen = sharedStore(store);
     const first = topical("topics 1");
     const hub = await hubOn(store, await reopen(), { embedder: first });
@@ -118,7 +118,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect(state?.done).toBe(state?.total);
   });
 
-  it("embeds again when the model changes, and compares like with like [MEM-8]", async () => {
+  it("embeds again when the model changes, and compares within one model [MEM-8]", async () => {
     const reopen = sharedStore(store);
     const hub = await hubOn(store, await reopen(), { embedder: topical("topics 1") });
     const agent = await hub.agent("writer", {});
@@ -138,7 +138,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect((await other.recall("kitten")).items[0]?.memory.content).toBe(contents[0]);
   });
 
-  it("finds by words when the embedder fails, says why, and asks it again later [MEM-8]", async () => {
+  it("falls back to words when the embedder fails, and retries it later [MEM-8]", async () => {
     const clock = new VirtualClock();
     const embedder = { ...topical("topics 1"), isLocal: false };
     let broken = true;
@@ -166,8 +166,11 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
   it.each<[string, (texts: readonly string[]) => Promise<readonly Float32Array[]>]>([
     ["too few vectors", async (texts) => texts.slice(1).map(() => new Float32Array(3))],
     ["vectors of another length", async (texts) => texts.map(() => new Float32Array(4).fill(0.5))],
-    ["what is no number", async (texts) => texts.map(() => new Float32Array(3).fill(Number.NaN))],
-  ])("finds by words when the embedder gives %s [MEM-8]", async (_, embed) => {
+    [
+      "values that are not numbers",
+      async (texts) => texts.map(() => new Float32Array(3).fill(Number.NaN)),
+    ],
+  ])("falls back to words when the embedder returns %s [MEM-8]", async (_, embed) => {
     const hub = await openFresh(store, { embedder: { ...topical("topics 1"), embed } });
     const agent = await hub.agent("writer", {});
     await agent.remember([{ content: "A cat and a levy." }, { content: "Another one." }]);
@@ -177,7 +180,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect((await hub.index.models()).filter(({ vectors }) => vectors > 0)).toEqual([]);
   });
 
-  it("does not wait for ever for an embedder that never answers [MEM-8]", async () => {
+  it("does not wait indefinitely for an embedder that never responds [MEM-8]", async () => {
     const never = () => new Promise<never>(() => {});
     const timeout = AbortSignal.timeout.bind(AbortSignal);
     const soon = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => timeout(ms / 100));
@@ -192,7 +195,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     await hub.close();
   });
 
-  it("leaves a text that no model takes to its words, and goes on with the others [MEM-8]", async () => {
+  it("skips a text that the embedder refuses, and embeds the others [MEM-8]", async () => {
     const local = topical("topics 1");
     const hub = await openFresh(store, {
       embedder: {
@@ -216,7 +219,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect((await hub.recall("forbidden word", { meaning: false })).items).toHaveLength(1);
   });
 
-  it("begins anew when a model of the same name has other dimensions [MEM-8]", async () => {
+  it("starts over when a model of the same name has other dimensions [MEM-8]", async () => {
     const reopen = sharedStore(store);
     const hub = await hubOn(store, await reopen(), { embedder: topical("topics 1") });
     await (await hub.agent("writer", {})).remember({ content: "Our feline sleeps." });
@@ -236,7 +239,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     ]);
   });
 
-  it("gives a text that is too long for the model the mean of its parts [MEM-8]", async () => {
+  it("embeds a text that is too long in parts, and finds it by each [MEM-8]", async () => {
     const embedder = topical("topics 1");
     const hub = await openFresh(store, { embedder });
     const agent = await hub.agent("writer", {});
@@ -248,7 +251,7 @@ describe.each(STORES)("meaning on %s", { timeout: 60_000 }, (store) => {
     expect((await hub.recall("vehicle")).items).toHaveLength(1);
   });
 
-  it("asks a server that speaks the OpenAI protocol [MEM-8]", async () => {
+  it("uses a server with the OpenAI embeddings API [MEM-8]", async () => {
     const local = topical("x");
     const server = createServer(async (request, response) => {
       const chunks: Buffer[] = [];

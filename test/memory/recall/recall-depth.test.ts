@@ -1,14 +1,14 @@
-/** Recalling among many: what may be seen is found behind any number of records that may not. */
+/** Tests recall among many records: visible ones are found behind any number of hidden ones. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Hub, RecallQuery } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { openFresh, STORES } from "../../support/hub/support.ts";
 
 const DAY = 24 * 3_600_000;
-/** More than are looked at closely, fewer than are worth an index; and enough for one. */
+/** More than are compared closely but fewer than are indexed; and enough for an index. */
 const SIZES = [300, 1_200];
 
-describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) => {
+describe.each(STORES)("recall among many records on %s", { timeout: 120_000 }, (store) => {
   async function team() {
     const clock = new VirtualClock(1_000 * DAY);
     const hub = await openFresh(store, { embedder: false, clock });
@@ -29,14 +29,14 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
       ({ memory }) => memory.session,
     );
 
-  /** So many at a time as one append takes. */
+  /** Writes in batches of the size that one append accepts. */
   async function write(agent: Agent, inputs: readonly { content: string }[]): Promise<void> {
     for (let at = 0; at < inputs.length; at += 500)
       await agent.remember(inputs.slice(at, at + 500));
   }
 
-  describe.each(SIZES)("%i of them", (count) => {
-    it("finds what passes a filter behind what does not [MEM-8]", async () => {
+  describe.each(SIZES)("with %i records", (count) => {
+    it("finds records that pass a filter behind those that do not [MEM-8]", async () => {
       const { hub, ann, bob, clock } = await team();
       await ann.remember({
         content: "deploy note of old",
@@ -61,7 +61,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
       }
     });
 
-    it("finds what may be seen behind what may not [MEM-8 MEM-11]", async () => {
+    it("finds visible records behind private ones [MEM-8 MEM-11]", async () => {
       const { hub, ann, bob } = await team();
       await ann.remember({ content: "deploy note of all", session: "all" });
       await write(bob, crowd(count, { scope: "agent" }));
@@ -70,7 +70,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
       expect(await found(bob, { scope: "team" })).toEqual(["all"]);
     });
 
-    it("finds main behind a branch that says more [MEM-8 MEM-10]", async () => {
+    it("finds a record of main behind those of a branch [MEM-8 MEM-10]", async () => {
       const { hub, ann, bob } = await team();
       await ann.remember({ content: "deploy note of main", session: "main" });
       const trial = await bob.branches.create("trial");
@@ -80,7 +80,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     });
   });
 
-  it("shows no version but the last, however many there were [MEM-8 MEM-9]", async () => {
+  it("returns only the latest of many versions [MEM-8 MEM-9]", async () => {
     const { hub, ann, bob } = await team();
     let last = await ann.remember({ content: "deploy note: host 0", session: "v0" });
     for (let n = 1; n < 60; n++) {
@@ -98,7 +98,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     expect(marked.items.filter(({ supersededBy }) => supersededBy.length > 0)).toHaveLength(59);
   });
 
-  it("gives every hit once over all pages, whatever happens to some in between [MEM-8]", async () => {
+  it("returns every hit once across pages, even if one gets quarantined [MEM-8]", async () => {
     const { hub, ann } = await team();
     await write(ann, crowd(400));
     const seen: string[] = [];
@@ -117,7 +117,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     expect(new Set(seen).size).toBe(400);
   });
 
-  it("does not take what was pruned for an answer [MEM-8 MEM-18]", async () => {
+  it("does not return pruned traces [MEM-8 MEM-18]", async () => {
     const { hub, ann, clock } = await team();
     await ann.trace(crowd(200).map(({ content }) => ({ kind: "tool", content })));
     clock.advance(10 * DAY);
@@ -131,7 +131,7 @@ describe.each(STORES)("recall among many on %s", { timeout: 120_000 }, (store) =
     expect(next).toBeUndefined();
   });
 
-  it("answers a question as long as a page [MEM-8]", async () => {
+  it("answers a question of a thousand words [MEM-8]", async () => {
     const { hub, ann } = await team();
     await ann.remember({ content: "The constantinopolitan archive moved." });
     const words = Array.from({ length: 1_000 }, (_, n) => `word${n}`);

@@ -1,4 +1,7 @@
-/** One call of every operation on handoffs, deliveries, work, channels, tasks, the shared context and failures. */
+/**
+ * Sample calls of the operations on handoffs, deliveries, work, channels, tasks, the shared context
+ * and failures, one each.
+ */
 import type { LocalHub } from "../../../src/hub/hub.ts";
 import type { Agent, Draft, Work } from "../../../src/index.ts";
 import { channelsOperations } from "../../../src/operations/channels.ts";
@@ -145,7 +148,7 @@ interface DeliverySample {
 }
 
 export const DELIVERY_SAMPLES: Readonly<Record<DeliveryOperation, DeliverySample>> = {
-  // Handing over.
+  // Sending.
   handoff: { input: (w) => ({ draft: w.draft() }) },
   "handoffs.join": {
     input: async (w) => ({
@@ -158,7 +161,7 @@ export const DELIVERY_SAMPLES: Readonly<Record<DeliveryOperation, DeliverySample
   "handoffs.preview": { input: (w) => ({ draft: w.draft(), tokens: 1_000 }) },
   "handoffs.lintSent": { input: async (w) => ({ id: (await w.sent()).envelope.id }) },
 
-  // What became of it.
+  // Deliveries.
   "deliveries.get": {
     input: async (w) => {
       const work = await w.working();
@@ -442,7 +445,7 @@ export const DELIVERY_SAMPLES: Readonly<Record<DeliveryOperation, DeliverySample
   },
   "tasks.tree": {
     input: async (w) => {
-      await w.ada.tasks.add({ ...w.draft(), task: "one", closing: "told" });
+      await w.ada.tasks.add({ ...w.draft(), task: "one", closing: "manual" });
       await w.ada.tasks.add({ ...w.draft(), task: "part", parent: "one" });
       await w.ada.tasks.add({ ...w.draft(), task: "part-detail", parent: "part" });
       return { task: "one" };
@@ -456,7 +459,7 @@ export const DELIVERY_SAMPLES: Readonly<Record<DeliveryOperation, DeliverySample
     },
   },
   "tasks.add": {
-    input: (w) => ({ task: { ...w.draft(), task: "one", closing: "told", deadlineMs: 60_000 } }),
+    input: (w) => ({ task: { ...w.draft(), task: "one", closing: "manual", deadlineMs: 60_000 } }),
   },
   "tasks.close": {
     input: async (w) => {
@@ -553,7 +556,7 @@ export const DELIVERY_SAMPLES: Readonly<Record<DeliveryOperation, DeliverySample
   },
   "context.adopt": { as: "cleo", input: (w) => w.proposed() },
 
-  // What failed.
+  // Failures.
   "failures.list": {
     input: async (w) => {
       await w.dead();

@@ -1,4 +1,4 @@
-/** Sample calls: one of every operation, used by the tests and by scripts/operation-examples.ts. */
+/** Sample calls, one of every operation, for the tests and for scripts/operation-examples.ts. */
 import type { LocalHub } from "../../../src/hub/hub.ts";
 import type { OperationContext } from "../../../src/operations/operation.ts";
 import { DELIVERY_SAMPLES, type DeliveryOperation, DeliveryWorld } from "./delivery.ts";

@@ -1,4 +1,4 @@
-/** The HTTP embedder against a server that behaves, and one that misbehaves in every way. */
+/** Tests the HTTP embedder with servers that work, fail, refuse or return unusable responses. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { inspect } from "node:util";
@@ -51,7 +51,7 @@ function send(response: ServerResponse, body: unknown, status = 200): void {
   response.end(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-/** A vector that says which text it belongs to: its length in the first dimension. */
+/** Returns a vector that identifies its text: the first dimension is the length of the text. */
 const vector = (text: string): number[] => [text.length, 1, 0];
 const answer = (texts: readonly string[]) => ({
   data: texts.map((text, index) => ({ index, embedding: vector(text) })),
@@ -61,7 +61,7 @@ const wellBehaved: Answer = (response, { input }) => send(response, answer(input
 const open = (url: string, options: Partial<HttpEmbedderOptions> = {}) =>
   httpEmbedder({ url, model: "test", dimensions: 3, backoffMs: 1, ...options });
 
-/** The first dimension against the second, which is what `vector` put there. */
+/** Returns the length that `vector` encoded: the first dimension divided by the second. */
 const lengthSaid = (v: Float32Array | undefined): number =>
   Math.round((v?.[0] ?? 0) / (v?.[1] ?? 1));
 
@@ -76,7 +76,7 @@ async function failure(promise: Promise<unknown>, code: ErrorCode) {
 }
 
 describe("vectors from an embedding server", () => {
-  it("are asked for in batches and come in order, of length one [MEM-8]", async () => {
+  it("are requested in batches, and returned in order with length 1 [MEM-8]", async () => {
     const { url, asked } = await serverThat(wellBehaved);
     const embedder = await open(url, { batch: 2, apiKey: "k-1" });
     const vectors = await embedder.embed(["a", "bb", "ccc", "dddd", "eeeee"]);
@@ -91,14 +91,14 @@ describe("vectors from an embedding server", () => {
     });
   });
 
-  it("have the dimensions the server shows when none are said [MEM-8]", async () => {
+  it("have the dimensions of the server's response by default [MEM-8]", async () => {
     const { url } = await serverThat(wellBehaved);
     const embedder = await httpEmbedder({ url: `${url}/embeddings/`, model: "nomic" });
     expect(embedder.dimensions).toBe(3);
     expect(embedder.model).toBe("http:nomic:3");
   });
 
-  it("are put back in order when the server mixes them [MEM-8]", async () => {
+  it("are reordered when the server returns them out of order [MEM-8]", async () => {
     const { url } = await serverThat((response, { input }) =>
       send(response, { data: answer(input).data.reverse() }),
     );
@@ -106,7 +106,7 @@ describe("vectors from an embedding server", () => {
     expect(vectors.map(lengthSaid)).toEqual([1, 2, 3]);
   });
 
-  it("are taken in the order given when the server leaves the index out [MEM-8]", async () => {
+  it("keep the order of the response when it omits the index [MEM-8]", async () => {
     const { url } = await serverThat((response, { input }) =>
       send(response, { data: input.map((text) => ({ embedding: vector(text) })) }),
     );
@@ -114,14 +114,14 @@ describe("vectors from an embedding server", () => {
     expect(vectors.map(lengthSaid)).toEqual([1, 2]);
   });
 
-  it("of a blank text are zero, and the server is not asked for them [MEM-8]", async () => {
+  it("are zero for a blank text, which is not sent [MEM-8]", async () => {
     const { url, asked } = await serverThat(wellBehaved);
     const vectors = await (await open(url)).embed(["", "bb", " \n"]);
     expect(vectors.map((v) => Math.hypot(...v)).map(Math.round)).toEqual([0, 1, 0]);
     expect(asked.map(({ input }) => input)).toEqual([["bb"]]);
   });
 
-  it("of huge numbers are still of length one [MEM-8]", async () => {
+  it("have length 1 even for huge values [MEM-8]", async () => {
     const { url } = await serverThat((response) =>
       send(response, { data: [{ index: 0, embedding: [1e300, 0, 1e300] }] }),
     );
@@ -129,7 +129,7 @@ describe("vectors from an embedding server", () => {
     expect(v?.[0]).toBeCloseTo(Math.SQRT1_2, 6);
   });
 
-  it("of a text that is too long are an error that names the text, not a cut [MEM-8]", async () => {
+  it("are refused for a text that is too long, which is named, not cut [MEM-8]", async () => {
     const { url, asked } = await serverThat(wellBehaved);
     const embedder = await open(url, { textLength: 5 });
     const error = await failure(embedder.embed(["short", "longer"]), "limit_exceeded");
@@ -139,20 +139,17 @@ describe("vectors from an embedding server", () => {
   });
 });
 
-describe("an embedding server in trouble", () => {
-  it.each([408, 425, 429, 500, 502, 503])(
-    "that answers %i at first is asked again [MEM-8]",
-    async (status) => {
-      const { url, asked } = await serverThat((response, { input }, n) =>
-        n < 3 ? send(response, "busy", status) : send(response, answer(input)),
-      );
-      const vectors = await (await open(url)).embed(["a"]);
-      expect(vectors.map(lengthSaid)).toEqual([1]);
-      expect(asked).toHaveLength(3);
-    },
-  );
+describe("a failing embedding server", () => {
+  it.each([408, 425, 429, 500, 502, 503])("is retried after status %i [MEM-8]", async (status) => {
+    const { url, asked } = await serverThat((response, { input }, n) =>
+      n < 3 ? send(response, "busy", status) : send(response, answer(input)),
+    );
+    const vectors = await (await open(url)).embed(["a"]);
+    expect(vectors.map(lengthSaid)).toEqual([1]);
+    expect(asked).toHaveLength(3);
+  });
 
-  it("that stays in trouble is reported as such, retryable, with what it said [MEM-8]", async () => {
+  it("is reported as unavailable and retryable, with its response [MEM-8]", async () => {
     const { url, asked } = await serverThat((response) => send(response, "model loading", 503));
     const error = await failure(
       (await open(url, { retries: 2 })).embed(["a"]),
@@ -163,7 +160,7 @@ describe("an embedding server in trouble", () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("that hangs up in the middle is asked again [MEM-8]", async () => {
+  it("is retried when it closes the connection early [MEM-8]", async () => {
     const { url, asked } = await serverThat((response, { input }, n) => {
       if (n === 1) response.socket?.destroy();
       else if (n === 2) {
@@ -175,8 +172,8 @@ describe("an embedding server in trouble", () => {
     expect(asked).toHaveLength(3);
   });
 
-  it("that never answers counts as lost after the timeout [MEM-8]", async () => {
-    // Each timeout is over once its question has arrived: in real time it may be over before.
+  it("counts as unavailable when it does not respond within the timeout [MEM-8]", async () => {
+    // Each timeout fires once its request has arrived; a real timer might fire earlier.
     const timeouts: AbortController[] = [];
     const real = AbortSignal.timeout;
     const timeout = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
@@ -194,7 +191,7 @@ describe("an embedding server in trouble", () => {
     expect(timeout.mock.calls).toEqual([[5_000], [5_000]]);
   });
 
-  it("that stops in the middle of its answer counts as lost too [MEM-8]", async () => {
+  it("counts as unavailable when its response stalls [MEM-8]", async () => {
     const { url } = await serverThat((response) => {
       response.writeHead(200);
       response.write('{"data":');
@@ -203,8 +200,8 @@ describe("an embedding server in trouble", () => {
     await failure(embedder.embed(["a"]), "embedder_unavailable");
   });
 
-  it("that is not there is named [MEM-8]", async () => {
-    // The server keeps its port, so that no other process listens on it, at this address either.
+  it("is named in the error when the connection is refused [MEM-8]", async () => {
+    // The server holds the port, so no other process listens on it, not even at 127.0.0.2.
     const { url } = await serverThat(wellBehaved);
     const other = url.replace("127.0.0.1", "127.0.0.2");
     const error = await failure(
@@ -215,7 +212,7 @@ describe("an embedding server in trouble", () => {
     expect(error.message).toContain(new URL(other).origin);
   });
 
-  it("is left alone when the caller has given up [MEM-8]", async () => {
+  it("is not retried after the caller aborts [MEM-8]", async () => {
     const controller = new AbortController();
     const { url, asked } = await serverThat(() => controller.abort(new Error("enough")));
     const embedder = await open(url, { retries: 5 });
@@ -224,7 +221,7 @@ describe("an embedding server in trouble", () => {
   });
 });
 
-describe("an embedding server that refuses", () => {
+describe("an embedding server that refuses a request", () => {
   it.each([
     [400, "Check the name of the model"],
     [401, "apiKey"],
@@ -232,7 +229,7 @@ describe("an embedding server that refuses", () => {
     [404, 'has the model "test"'],
     [413, "batch"],
     [422, "length of the texts"],
-  ])("with %i is asked once and quoted, with what to do [MEM-8]", async (status, hint) => {
+  ])("is not retried on status %i, and is quoted with a hint [MEM-8]", async (status, hint) => {
     const { url, asked } = await serverThat((response) =>
       send(response, { error: { message: "no such thing" } }, status),
     );
@@ -243,7 +240,7 @@ describe("an embedding server that refuses", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("by sending elsewhere is not followed: texts go to the address that was named [MEM-8]", async () => {
+  it("is not followed when it redirects to another address [MEM-8]", async () => {
     const other = await serverThat(wellBehaved);
     const { url } = await serverThat((response) => {
       response.writeHead(307, { location: `${other.url}/embeddings` });
@@ -254,7 +251,7 @@ describe("an embedding server that refuses", () => {
     expect(other.asked).toEqual([]);
   });
 
-  it("and repeats the key does not get it into the error [MEM-8]", async () => {
+  it("does not leak the API key into the error [MEM-8]", async () => {
     const apiKey = "sk-very-secret-0123456789";
     for (const status of [401, 503]) {
       const { url } = await serverThat((response, { key }) =>
@@ -267,40 +264,40 @@ describe("an embedding server that refuses", () => {
     }
   });
 
-  it("with a page of text is quoted in part [MEM-8]", async () => {
+  it("is quoted only in part when its response is long [MEM-8]", async () => {
     const { url } = await serverThat((response) => send(response, "x".repeat(100_000), 400));
     const error = await failure((await open(url)).embed(["a"]), "embedder_invalid");
     expect(error.message.length).toBeLessThan(600);
   });
 });
 
-describe("an answer that cannot be used", () => {
+describe("an unusable response", () => {
   const bad: Readonly<Record<string, unknown>> = {
     "is not valid JSON": "<html>",
     "is null": null,
-    "is something else": { embeddings: [[1, 2, 3]] },
+    "has another structure": { embeddings: [[1, 2, 3]] },
     "has too few vectors": { data: [{ index: 0, embedding: [1, 2, 3] }] },
     "has too many vectors": { data: [0, 1, 2].map((index) => ({ index, embedding: [1, 2, 3] })) },
-    "has an index twice": { data: [0, 0].map((index) => ({ index, embedding: [1, 2, 3] })) },
-    "has an index outside": { data: [0, 2].map((index) => ({ index, embedding: [1, 2, 3] })) },
-    "has an index that is none": {
+    "repeats an index": { data: [0, 0].map((index) => ({ index, embedding: [1, 2, 3] })) },
+    "has an index out of range": { data: [0, 2].map((index) => ({ index, embedding: [1, 2, 3] })) },
+    "has an index that is not a number": {
       data: [0, "1"].map((index) => ({ index, embedding: [1, 2, 3] })),
     },
-    "has other dimensions": { data: [0, 1].map((index) => ({ index, embedding: [1, 2] })) },
-    "has dimensions that vary": {
+    "has the wrong dimensions": { data: [0, 1].map((index) => ({ index, embedding: [1, 2] })) },
+    "mixes dimensions": {
       data: [0, 1].map((index) => ({ index, embedding: index === 0 ? [1, 2, 3] : [1, 2, 3, 4] })),
     },
-    "has words for numbers": { data: [0, 1].map((index) => ({ index, embedding: [1, "2", 3] })) },
-    "has nothing for numbers": {
+    "has strings for numbers": { data: [0, 1].map((index) => ({ index, embedding: [1, "2", 3] })) },
+    "has null for numbers": {
       data: [0, 1].map((index) => ({ index, embedding: [1, null, 3] })),
     },
     "has base64 for numbers": { data: [0, 1].map((index) => ({ index, embedding: "AACAPwAA" })) },
     "has an empty vector": { data: [0, 1].map((index) => ({ index, embedding: [] })) },
-    "has nothing but zeros": { data: [0, 1].map((index) => ({ index, embedding: [0, 0, 0] })) },
-    "has no entries": { data: [null, null] },
+    "has only zeros": { data: [0, 1].map((index) => ({ index, embedding: [0, 0, 0] })) },
+    "has null entries": { data: [null, null] },
   };
 
-  it.each(Object.entries(bad))("because it %s is an error [MEM-8]", async (_, body) => {
+  it.each(Object.entries(bad))("is refused when it %s [MEM-8]", async (_, body) => {
     const { url, asked } = await serverThat((response) => send(response, body));
     const error = await failure((await open(url)).embed(["a", "b"]), "embedder_invalid");
     expect(error.retryable).toBe(false);
@@ -308,7 +305,7 @@ describe("an answer that cannot be used", () => {
   });
 });
 
-describe("an embedder that is told nonsense", () => {
+describe("an embedder with invalid options", () => {
   const wrong: readonly (readonly [Partial<Record<keyof HttpEmbedderOptions, unknown>>, string])[] =
     [
       [{ url: "localhost" }, "embedder.url"],
@@ -324,7 +321,7 @@ describe("an embedder that is told nonsense", () => {
       [{ dimensions: 0 }, "embedder.dimensions"],
     ];
 
-  it.each(wrong)("as in %j says where [MEM-8]", async (options, path) => {
+  it.each(wrong)("is refused with the path of the option: %j [MEM-8]", async (options, path) => {
     const given = {
       url: "http://localhost:1/v1",
       model: "test",

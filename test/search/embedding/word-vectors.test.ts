@@ -1,4 +1,4 @@
-/** The table of word vectors that comes with the package: what it knows, and that it is whole. */
+/** Tests the bundled word vectors: the integrity of the file, text vectors and neighbours. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Worker } from "node:worker_threads";
@@ -19,21 +19,21 @@ function likeness(a: string, b: string): number {
   return x.reduce((sum, value, d) => sum + value * (y[d] ?? 0), 0);
 }
 
-describe("the file of word vectors", () => {
+describe("the word vector file", () => {
   const bytes = readFileSync(file);
 
-  it("is the one that was recorded, and small enough to come along [MEM-8]", () => {
+  it("matches its recorded checksum and is at most 15 MB [MEM-8]", () => {
     const [recorded] = readFileSync(new URL("words.bin.sha256", file), "utf8").split(" ");
     expect(createHash("sha256").update(bytes).digest("hex")).toBe(recorded);
     expect(bytes.length).toBeLessThanOrEqual(15_000_000);
   });
 
-  it("names its model after its content [MEM-8]", () => {
+  it("derives the model name from its content [MEM-8]", () => {
     const digest = createHash("sha256").update(digestedPart(bytes)).digest("hex");
     expect(words.model).toBe(`words-1-${digest.slice(0, 8)}`);
   });
 
-  it("finds every word it has, and no other [MEM-8]", () => {
+  it("finds every word it contains, and no others [MEM-8]", () => {
     const { starts, text, words: count } = readWordFile(words.data);
     const all = Buffer.from(text).toString("ascii");
     let found = 0;
@@ -46,7 +46,7 @@ describe("the file of word vectors", () => {
     expect(count).toBe(60_000);
   });
 
-  it("that is damaged is refused with what to do [MEM-8]", () => {
+  it("is refused with a hint when it is damaged [MEM-8]", () => {
     const whole = Uint8Array.from(bytes);
     const otherKind = Uint8Array.from(bytes);
     otherKind[0] = 0;
@@ -62,7 +62,7 @@ describe("the file of word vectors", () => {
     }
   });
 
-  it("is read once, and serves a thread that is handed its memory [MEM-8]", async () => {
+  it("is read once, and can be shared with a worker thread [MEM-8]", async () => {
     expect(bundledWordVectors()).toBe(words);
     expect(words.data).toBeInstanceOf(SharedArrayBuffer);
     const code = `
@@ -83,8 +83,8 @@ describe("the file of word vectors", () => {
   });
 });
 
-describe("a text's vector", () => {
-  it("has length one, and is the same every time [MEM-8]", async () => {
+describe("the vector of a text", () => {
+  it("has length 1 and is deterministic [MEM-8]", async () => {
     const texts = ["We moved the cache to Redis.", "Anna adopted two cats", "fix"];
     const vectors = await words.embed(texts);
     for (const [i, vector] of vectors.entries()) {
@@ -95,7 +95,7 @@ describe("a text's vector", () => {
   });
 
   it.each(["", "  ", "4711", "日本語のテキスト", "xqzzyv", "— … !", "\u0000"])(
-    "of %j, which says nothing it knows, is zero [MEM-8]",
+    "is zero for %j, which contains no known word [MEM-8]",
     (text) => {
       expect(words.vectorOf(text).every((value) => value === 0)).toBe(true);
     },
@@ -112,7 +112,7 @@ describe("a text's vector", () => {
     ["DATABASE", "database"],
     ["Anna’s naïve idea", "anna s naive idea"],
   ];
-  it.each(same)("of %j is that of %j: identifiers are taken apart [MEM-8]", (written, plain) => {
+  it.each(same)("is the same for %j and %j: identifiers are split [MEM-8]", (written, plain) => {
     expect(words.vectorOf(written)).toEqual(words.vectorOf(plain));
     expect(words.vectorOf(plain).some((value) => value !== 0)).toBe(true);
   });
@@ -131,17 +131,17 @@ describe("a text's vector", () => {
     ["her favourite food", "she loves to eat pasta", "the engine is loud"],
     ["flaky test in CI", "the build sometimes fails for no reason", "a painting of a lake"],
   ];
-  it.each(triples)("of %j is nearer to %j than to %j [MEM-8]", (text, near, far) => {
+  it.each(triples)("places %j nearer to %j than to %j [MEM-8]", (text, near, far) => {
     expect(likeness(text, near)).toBeGreaterThan(likeness(text, far) + 0.1);
   });
 
-  it("hardly depends on the words every sentence has [MEM-8]", () => {
+  it("hardly depends on stop words [MEM-8]", () => {
     expect(likeness("the deployment of the service", "deployment service")).toBeGreaterThan(0.95);
   });
 });
 
-describe("a word's neighbours", () => {
-  it("are near in meaning, nearest first, and no forms of the word itself [MEM-8]", () => {
+describe("the neighbours of a word", () => {
+  it("are similar in meaning, nearest first, without forms of the word [MEM-8]", () => {
     const near = neighboursOf("pets");
     const found = near.map(({ word }) => word);
     expect(found).toEqual(expect.arrayContaining(["cats", "dogs"]));
@@ -152,17 +152,17 @@ describe("a word's neighbours", () => {
     expect(Math.max(...similarities)).toBeLessThan(1);
   });
 
-  it("are as near as their vectors say [MEM-8]", () => {
+  it("have the similarity of their vectors [MEM-8]", () => {
     for (const { word, similarity } of neighboursOf("doctor")) {
       expect(Math.abs(likeness("doctor", word) - similarity)).toBeLessThan(0.02);
     }
   });
 
-  it("of an unknown word, or one that means nothing by itself, are none [MEM-8]", () => {
+  it("are empty for an unknown word or a stop word [MEM-8]", () => {
     for (const word of ["xqzzyv", "", "the", "two words"]) expect(neighboursOf(word)).toEqual([]);
   });
 
-  it("do not depend on how the word is written [MEM-8]", () => {
+  it("do not depend on capitalization [MEM-8]", () => {
     expect(neighboursOf("Doctor")).toEqual(neighboursOf("doctor"));
     expect(neighboursOf("doctor")).not.toEqual([]);
   });

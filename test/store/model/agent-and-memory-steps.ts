@@ -1,4 +1,4 @@
-/** Steps of agents through the hub: registering, remembering and pinning. */
+/** Steps that agents take through the hub: registering, remembering and pinning. */
 import fc from "fast-check";
 import type { MemoryInput } from "../../../src/index.ts";
 import { RELATION_KINDS } from "../../../src/memory/record.ts";
@@ -69,7 +69,7 @@ export const memory = fc.record({
   relation: rarely(
     fc.record({ kind: fc.constantFrom(...RELATION_KINDS), to: number, from: rarely(fc.nat(100)) }),
   ),
-  /** The id of a record that exists: a retry, or a mistake. */
+  /** The id of an existing record: a retry, or a mistake. */
   again: onceIn(12, number),
 });
 
@@ -127,7 +127,10 @@ export const rememberSome = (of: typeof memory) =>
 
 export const [remember, rememberMany] = [rememberOne(memory), rememberSome(memory)];
 
-/** What cites another record is looked into first: when it is written depends on how long that takes. */
+/**
+ * Removes references, which are checked before the write: how long that takes would decide the
+ * order of the writes.
+ */
 const withoutCiting = (choice: MemoryChoice): MemoryChoice => ({
   ...choice,
   ref: undefined,

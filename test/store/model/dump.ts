@@ -1,4 +1,4 @@
-/** Everything a store can show of a workspace. */
+/** Reads everything that a store returns of a workspace. */
 import { type MemoryRow, OPEN_STATES } from "../../../src/store/rows.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { publicVisibility } from "../../../src/store/visibility.ts";
@@ -6,7 +6,7 @@ import { BRANCH, ENTRY_KINDS, NAMES, PROCESSES, ROLES, WORKSPACE } from "./side.
 
 const ALL = 100_000;
 
-/** A record as the interface describes it: a store may show more than it has to. */
+/** Returns the fields of a record that the interface defines: a store may return more. */
 export const plain = ({ id, branch, seq, storedAt, text, signature, link }: MemoryRow) => ({
   id,
   branch,

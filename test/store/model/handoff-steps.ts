@@ -1,4 +1,7 @@
-/** Steps of agents through the hub: handing over, accepting, settling, and deciding about deliveries. */
+/**
+ * Steps that agents take through the hub: sending, accepting, settling, and deciding about
+ * deliveries.
+ */
 
 import fc from "fast-check";
 import { isBatonError, type Offer, type Sent, type Work } from "../../../src/index.ts";
@@ -50,7 +53,7 @@ const seenSent = async (sent: Sent | undefined) => {
 
 const handover = fc.record({ from: known, to: known, task });
 
-/** What a handoff may ask for besides. */
+/** Optional fields of a handoff. */
 const wishes = fc.record({
   priority: rarely(fc.constantFrom("urgent" as const, "high" as const, "low" as const)),
   delayMs: rarely(fc.constantFrom(1, 700, 5_000)),
@@ -67,7 +70,7 @@ const wishedFor = ({ priority, delayMs, key, acceptMs }: Wishes) => ({
   ...(acceptMs && { policy: { acceptMs } }),
 });
 
-/** On a task of its own, so that nothing extends it, and with a deadline. */
+/** Sends on a task of its own, so that nothing extends it, with a deadline. */
 export const handoffApart = step(
   "hand over apart",
   fc.record({ from: known, to: addressee, deadlineMs: number, wishes }),
@@ -115,7 +118,7 @@ function keepSent(side: Side, sent: Sent): void {
 
 const DECISIONS = ["answer", "cancel", "redrive", "redrive elsewhere", "discard"] as const;
 
-/** What a person says about a delivery, whatever has become of it. */
+/** Decides about a delivery as a person would, whatever its state. */
 export const decide = step(
   "decide",
   fc.record({ by: name, delivery: number, how: fc.constantFrom(...DECISIONS), to: receiver }),
@@ -138,7 +141,7 @@ export const decide = step(
   },
 );
 
-/** One that it is about, if there is any; else just one. */
+/** Returns a delivery that the decision fits, or else any. */
 async function fitting(side: Side, n: number, how: (typeof DECISIONS)[number]) {
   const state = how === "answer" ? "waiting" : "dead";
   const parked = await side.store.listParked({ workspace: WORKSPACE, state, limit: 8 });
@@ -152,7 +155,10 @@ export const pause = step(
   async (side, { who, on }) => (on ? side.hub.agents.pause(who) : side.hub.agents.unpause(who)),
 );
 
-/** Decisions of one round are made side by side: only a single one is the same on both sides. */
+/**
+ * Runs due decisions only if there is exactly one: several are made concurrently, and may differ
+ * between sides.
+ */
 export const carryOut = inParts(
   "let time pass, carry out",
   fc.constantFrom(0, 600, LIMITS.leaseMs),
@@ -165,7 +171,7 @@ export const carryOut = inParts(
   ],
 ).map((each) => ({ ...each, burst: true, past: true }));
 
-/** A question, and perhaps an answer. */
+/** Asks a question, and sometimes answers it. */
 export const clarify = inParts("ask back", fc.record({ handover, answers: fc.boolean() }), [
   async (side, { handover: chosen }) => seenSent(await handOver(side, chosen)),
   async (side, { handover: { to, task } }) => keep(side, await agentOf(side, to)?.accept({ task })),
@@ -212,7 +218,7 @@ export const offer = inParts("hand over and offer", handover, [
   (side, { to, task }) => lookInto(side, to, task),
 ]);
 
-/** Work of one task from everybody, so that it has to wait in line. */
+/** Sends work of one task from every agent, so that it has to queue. */
 export const lineUp = inParts("line up", fc.record({ to: known, task }), [
   ...NAMES.map(
     (from) => async (side: Side, chosen: { to: string; task: string }) =>
@@ -275,7 +281,7 @@ export const answer = step(
   },
 );
 
-/** Settles; work that its sender has extended since then has the new envelope. */
+/** Settles; if the sender has extended the work, returns the new envelope. */
 async function settling<Outcome>(
   held: Pick<Work | Offer, "envelope">,
   settle: () => Promise<Outcome>,

@@ -1,4 +1,6 @@
-/** Steps that claim, renew and settle with any lease, also with old fences and guessed envelopes. */
+/**
+ * Steps that claim, renew and settle with any lease, including old fences and guessed envelopes.
+ */
 import fc from "fast-check";
 import { type DeliveryState, type DeliveryStep, HELD_STATES } from "../../../src/store/rows.ts";
 import { isUncountedAttempt } from "../../../src/store/settlement.ts";
@@ -8,9 +10,9 @@ import { idle, known, name, number, pick, recordOf, write } from "./step.ts";
 
 const lease = fc.record({
   delivery: number,
-  /** Added to the fence as it is now: mostly the right one or the one before. */
+  /** Added to the current fence: usually none, sometimes -1. */
   fence: fc.constantFrom(0, 0, -1),
-  /** Which envelope the holder claims to know. */
+  /** The envelope that the holder claims to know. */
   envelope: fc.constantFrom(
     "current" as const,
     "current" as const,
@@ -21,7 +23,7 @@ const lease = fc.record({
 
 type LeaseChoice = typeof lease extends fc.Arbitrary<infer Choice> ? Choice : never;
 
-/** Mostly one that is held, else any. */
+/** Returns a delivery: usually one that is held, sometimes any. */
 async function leased(side: Side, n: number): Promise<DeliveryWithEnvelopeRow | undefined> {
   const inboxes = { workspace: WORKSPACE, receivers: [...NAMES, ...ROLES] };
   const held = await side.store.listDeliveries({ ...inboxes, states: HELD_STATES, limit: 50 });
@@ -82,7 +84,10 @@ const FROM: Readonly<Record<Settlement["kind"], readonly DeliveryState[]>> = {
   released: HELD_STATES,
 };
 
-/** After the last try there is no next one: a store does not check that, the policy decides it. */
+/**
+ * Replaces a retry after the last attempt by a dead letter: the policy decides that, and a store
+ * does not check it.
+ */
 function withinPolicy(settlement: Settlement, { delivery }: DeliveryWithEnvelopeRow): Settlement {
   const { kind } = settlement;
   const last = delivery.attempt >= delivery.maxAttempts;

@@ -1,4 +1,4 @@
-/** The step that sends a handoff directly to the store, with everything a hub might ask for. */
+/** The step that sends a handoff directly to the store, with every option that a hub may use. */
 import fc from "fast-check";
 import {
   type CheckedDraft,
@@ -30,13 +30,13 @@ const newDelivery = fc.record({
   maxAttempts: fc.constantFrom(1, 2, 3),
 });
 
-/** An idempotency key; now and then as if it had been used before. */
+/** An idempotency key, sometimes as if it had been used before. */
 const key = fc.record({
   name: fc.constantFrom("k1", "k2", "k3"),
   basedOn: fc.constantFrom(0, 0, 1),
 });
 
-/** Mostly somebody who can take it. */
+/** Usually a receiver that can accept. */
 export const reachable = fc.oneof(
   { weight: 9, arbitrary: known },
   { weight: 3, arbitrary: fc.constantFrom("role:any", "role:any", "role:coder") },
@@ -50,7 +50,7 @@ export const send = write(
     to: fc.uniqueArray(reachable, { minLength: 1, maxLength: 3 }),
     task,
     delivery: newDelivery,
-    /** On a task of its own, so that nothing extends it, and with a deadline. */
+    /** On a task of its own, so that nothing extends it, with a deadline. */
     deadlineMs: onceIn(4, fc.constantFrom(1, 500)),
     key: rarely(key),
     breaker: onceIn(5, fc.constantFrom(0, 1)),

@@ -1,7 +1,7 @@
 /**
- * One of the two hubs that are compared: a store, a hub on it, and everything it has handed out so
- * far. Before each step the ids and the jitter are seeded anew, so that both sides make the same
- * ones whatever happened before.
+ * One of the two hubs that are compared: a store, a hub on it, and everything it has returned so
+ * far. Ids and jitter are seeded again before each step, so that both sides create the same ones,
+ * whatever happened before.
  */
 import { BatonError } from "../../../src/base/errors.ts";
 import type { IdGenerator } from "../../../src/base/ids.ts";
@@ -16,32 +16,32 @@ import { openReferenceStore } from "../../../store-contract/reference/open.ts";
 export const WORKSPACE = "default";
 export const BRANCH = "main";
 export const HERE = { workspace: WORKSPACE, branch: BRANCH };
-/** Long enough that no heartbeat, which goes by real time, beats while a test runs. */
+/** The lease is long enough that no heartbeat, which uses real time, occurs during a test. */
 export const LIMITS = resolveLimits({ leaseMs: 1_000_000, attempts: 2 });
 export const NAMES = ["ada", "ben", "cyd"] as const;
 export const ROLES = ["role:any", "role:planner", "role:coder"] as const;
-/** Every kind of entry a run may leave. */
+/** Every kind of entry that a run may write. */
 export const ENTRY_KINDS = [
   ...["note", "key", "breaker", "channel", "subscription", "once", "route", "ledger"],
 ] as const;
-/** Processes that claim: the hub's own, and one past it. */
+/** Processes that claim: the hub's own, and one that bypasses the hub. */
 export const PROCESSES = ["p0", "p1"] as const;
 
-/** One of them lives in many short processes, the others in one. */
+/** Returns the session of an agent: one agent runs in many short processes, the others in one. */
 export const sessionOf = (name: string) => ({
   instance: `${name}-1`,
   lease: name === "cyd" ? ("session" as const) : ("process" as const),
 });
 
-/** How a side's store is opened, and what may be expected of it. */
+/** How to open the store of a side, and what to expect of it. */
 export interface Opening {
   open(clock: VirtualClock): Promise<Store>;
-  /** Whether it keeps what it holds when it is closed. */
+  /** Whether the store keeps its data when it is closed. */
   readonly durable: boolean;
   /**
-   * Whether writes of one turn happen in the order they were submitted in. PostgreSQL carries out
-   * a group kind by kind (all settlements, then all handoffs, then all claims), because that costs
-   * a third: an order nobody was promised. There they are submitted one after the other.
+   * Whether writes of one turn are executed in the order they were submitted. PostgreSQL executes a
+   * group kind by kind (all settlements, then all handoffs, then all claims), because that costs a
+   * third; the order is not guaranteed. There the writes are submitted one after the other.
    */
   readonly inOrder: boolean;
 }
@@ -64,10 +64,10 @@ export const postgres = (address: string): Opening => ({
   inOrder: false,
 });
 
-/** What came of a step: a value, or an error as every door would tell it. */
+/** The result of a step: a value, or an error as every interface reports it. */
 export type Outcome = { readonly value: unknown } | { readonly error: object };
 
-/** What makes two handoffs the same piece of work. */
+/** The fields that make two handoffs the same work. */
 export interface Handover {
   readonly from: string;
   readonly to: string;
@@ -78,7 +78,7 @@ export interface Handover {
 export class Side {
   readonly clock: VirtualClock;
   readonly hub: Hub;
-  /** Goes to whichever store is open now: handles outlive a reopening. */
+  /** Forwards to the store that is open now: handles stay valid when it is reopened. */
   readonly store: Store;
   readonly agents = new Map<string, Agent>();
   readonly offers: Offer[] = [];
@@ -122,7 +122,7 @@ export class Side {
     return this.#ids;
   }
 
-  /** Closes and opens again, where that means something. */
+  /** Closes and reopens the store if it is durable. */
   async reopen(): Promise<void> {
     if (!this.#opening.durable) return;
     await this.#open.close();
@@ -134,8 +134,8 @@ export class Side {
   }
 
   /**
-   * Submits all of them before the first is answered, where their order is kept then. What they leave
-   * is noted in the order of their answers, which nobody was promised: here it is put in that of ids.
+   * Submits all writes before the first is answered, if the store keeps their order. The ids they
+   * create are collected in the order of the answers, which is not guaranteed, and are sorted here.
    */
   async inOneTurn<T>(submit: readonly (() => Promise<T>)[]): Promise<T[]> {
     const noted = [this.memories, this.envelopes, this.deliveries];
@@ -152,7 +152,7 @@ export class Side {
     return answers;
   }
 
-  /** Runs one step. An error that is not ours is a bug, and ends the test. */
+  /** Runs one step. An error that is not a BatonError is a bug, and fails the test. */
   async run(seed: number, step: (side: Side) => Promise<unknown>): Promise<Outcome> {
     this.#ids = seededIds(seed, this.clock);
     this.#random = seededRandom(seed);

@@ -1,6 +1,6 @@
 /**
- * What steps are made of: how one is written, and whom and what it is about. A step picks by number
- * from what its side has seen so far; so the same step means the same on both sides.
+ * Building blocks of steps: how a step is defined, and the values it picks from. A step picks by
+ * number from what its side has seen so far, so that it means the same on both sides.
  */
 import fc from "fast-check";
 import { type Agent, generateKey } from "../../../src/index.ts";
@@ -11,11 +11,11 @@ import { LIMITS, NAMES, ROLES, type Side } from "./side.ts";
 
 export interface Step {
   readonly title: string;
-  /** True when one step may take a delivery through several states. */
+  /** True if one step may move a delivery through several states. */
   readonly burst?: boolean;
-  /** True when it goes past the hub: then it may find what is due, and nobody has decided about. */
+  /** True if it bypasses the hub: it may then find due deliveries that were not decided yet. */
   readonly past?: boolean;
-  /** Usually one; compared and watched one by one. */
+  /** Usually one; each part is compared and checked separately. */
   readonly parts: readonly ((side: Side) => Promise<unknown>)[];
 }
 
@@ -27,10 +27,10 @@ export const TASKS = ["t1", "t2"];
 export const TAGS = ["red", "blue"];
 export const TYPES = ["fact", "plan", "handoff", "decision"];
 
-// What steps are about
+// Values that steps pick from
 
 export const number = fc.nat(1_000);
-/** A value once in so many times, else nothing. */
+/** Returns a value once in this many times, else undefined. */
 export const onceIn = <T>(times: number, value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
   fc.oneof(
     { weight: times - 1, arbitrary: fc.constant(undefined) },
@@ -42,12 +42,12 @@ export const name = fc.oneof(
   { weight: 9, arbitrary: known },
   { weight: 1, arbitrary: fc.constant("dot") },
 );
-/** Mostly somebody who exists; aliases and strangers too. */
+/** Usually an existing agent; sometimes an alias or an unknown name. */
 export const receiver = fc.oneof(
   { weight: 8, arbitrary: known },
   { weight: 1, arbitrary: fc.constantFrom("dot", "x", "nobody") },
 );
-/** An agent, or whoever has a role. */
+/** An agent or a role. */
 export const addressee = fc.oneof(
   { weight: 4, arbitrary: receiver },
   { weight: 1, arbitrary: fc.constantFrom(...ROLES) },
@@ -61,7 +61,7 @@ export const words = fc.constantFrom(
   "apple banana",
 );
 
-/** One of the newest few. */
+/** Returns one of the newest items. */
 export function pick<Item>(items: readonly Item[], n: number, newest = 8): Item | undefined {
   return items.length === 0 ? undefined : items.at(-1 - (n % Math.min(items.length, newest)));
 }
@@ -84,7 +84,7 @@ export const step = <Args>(
     parts: [(side) => run(side, chosen)],
   }));
 
-/** Parts that belong together: random runs would seldom get far without them. */
+/** Combines parts that belong together: random runs would rarely get far without them. */
 export const inParts = <Args>(
   title: string,
   args: fc.Arbitrary<Args>,
@@ -95,7 +95,7 @@ export const inParts = <Args>(
     parts: parts.map((part) => (side: Side) => part(side, chosen)),
   }));
 
-/** A write in two parts: looking up what it needs, and the write itself, submitted at once. */
+/** A write in two parts: reading what it needs, and the write itself, submitted at once. */
 export interface Write {
   readonly title: string;
   prepare(side: Side): Promise<() => Promise<unknown>>;
@@ -120,7 +120,7 @@ export const alone = (arbitrary: fc.Arbitrary<Write>): fc.Arbitrary<Step> =>
 
 export const idle = async () => NOTHING;
 
-/** A record as the hub would write it: with what it does to the delivery. */
+/** Creates a record as the hub would write it, with its effect on the delivery. */
 export function recordOf(
   side: Side,
   { delivery }: DeliveryWithEnvelopeRow,

@@ -1,6 +1,6 @@
 /**
- * All steps with their weights, and many writes in one turn. What only a caller with the store in hand could do
- * is in past-the-hub.ts.
+ * All steps with their weights, and several writes in one turn. Steps that bypass the hub are in
+ * past-the-hub.ts.
  */
 import fc from "fast-check";
 import {
@@ -50,7 +50,7 @@ import {
   withoutLeases,
 } from "./time-and-query-steps.ts";
 
-/** Writes of one turn: in SQLite they share a transaction, and must not notice. */
+/** Writes of one turn: in SQLite they share a transaction, which must not be noticeable. */
 const turn = fc
   .array(fc.oneof(rememberOne(plainMemory), rememberSome(plainMemory), ...PAST_THE_HUB), {
     minLength: 2,
@@ -72,7 +72,7 @@ const turn = fc
     }),
   );
 
-/** How often each step is taken, compared with the others. */
+/** Relative frequency of each step. */
 const WEIGHTS: readonly (readonly [number, fc.Arbitrary<Step>])[] = [
   [2, register],
   [2, enable],

@@ -1,4 +1,4 @@
-/** Steps that let time pass, reopen the store, and query through the hub. */
+/** Steps that advance the clock, reopen the store, and query through the hub. */
 import fc from "fast-check";
 import type { DeliveryWithEnvelope } from "../../../src/index.ts";
 import { queryOf } from "../../../src/search/query.ts";
@@ -49,7 +49,7 @@ export const fallSilent = inParts("fall silent", number, [
 
 export const reopen = step("reopen", fc.constant(0), async (side) => side.reopen());
 
-// Looking
+// Queries
 
 export const recent = step(
   "recent",
@@ -144,7 +144,7 @@ export const ask = step(
   },
 );
 
-/** All that waits, page by page. */
+/** Returns all waiting deliveries, page by page. */
 async function pagesOf(side: Side, who: string, query: { limit: number; task?: string }) {
   const pages: (readonly DeliveryWithEnvelope[])[] = [];
   for (let after: string | undefined; ; ) {
@@ -155,6 +155,8 @@ async function pagesOf(side: Side, who: string, query: { limit: number; task?: s
   }
 }
 
-/** A call renews its session's leases beside what it does: who answers in between may not know yet. */
+/**
+ * Removes lease times: a call renews its session's leases concurrently, so that answers may differ.
+ */
 export const withoutLeases = (answer: unknown): unknown =>
   JSON.parse(JSON.stringify(answer, (key, value) => (key === "leaseUntil" ? undefined : value)));

@@ -1,7 +1,7 @@
 /**
- * What must hold after every step, whatever it was: a delivery changes only as the table of
- * transitions allows, its fence and attempt only grow, what has ended stays as it is, and nothing
- * is held before what came earlier of its receiver and task.
+ * Invariants after every step: a delivery changes only as the table of transitions allows, its
+ * fence and attempt only grow, a settled delivery does not change, and no delivery is held before
+ * an earlier one of its receiver and task.
  */
 import { expect } from "vitest";
 import { isLegal, TERMINAL_STATES, TRANSITIONS } from "../../../src/delivery/settle/transitions.ts";
@@ -16,7 +16,7 @@ import { type Side, WORKSPACE } from "./side.ts";
 
 type From = DeliveryState | undefined;
 
-/** What time does to a delivery when somebody claims, before the claim itself. */
+/** Transitions that time causes when an agent claims, before the claim itself. */
 const BY_TIME = [TRANSITIONS.mature];
 
 export class Watch {

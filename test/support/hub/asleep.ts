@@ -1,23 +1,26 @@
 /**
- * Timers that stand still, for tests in which only a wake-up, a signal or the end of a hub may end a wait;
- * and a way to know that a wait has begun.
+ * Stopped timers, for tests in which only a wake-up, a signal or closing a hub may end a wait, and
+ * a way to know that a wait has begun.
  */
 import { onTestFinished, vi } from "vitest";
 import { until } from "../until.ts";
 
-/** A wait for work polls at least once a second. Timers of connections and HTTP requests run longer. */
+/**
+ * A wait for work polls at least once a second. Timers of connections and HTTP requests run longer.
+ */
 const LONGEST_POLL_MS = 1_000;
 
 export interface StoppedTimers {
-  /** Resolves when a wait for work has found nothing and sleeps: one more than at the last call. */
+  /** Resolves when one more wait for work than at the last call has found nothing and sleeps. */
   asleep(): Promise<void>;
-  /** Lets the timers run again; happens at the end of the test in any case. */
+  /** Restarts the timers; also done at the end of the test. */
   resume(): void;
 }
 
 export function stopTimers(): StoppedTimers {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
-  // Not a spy of Vitest: it restores those once more before the next file, and with them stopped timers.
+  // Not a Vitest spy: Vitest restores spies again before the next file, and with them stopped
+  // timers.
   const stopped = globalThis.setTimeout;
   let sleeps = 0;
   let seen = 0;

@@ -1,49 +1,49 @@
 /**
- * What the behaviour tests do not ask of a hub over HTTP, by the title of the test, each with its reason.
- * Everything else runs there as on every store. test/client/not-over-http.test.ts holds that each of
- * these is a test there is.
+ * Behaviour tests that do not run over HTTP, by title, each with its reason. All others run over
+ * HTTP as on every store. test/client/not-over-http.test.ts checks that these tests exist.
  */
 import type { TestContext } from "vitest";
 
 const REASONS: Readonly<Record<string, readonly string[]>> = {
-  "an agent's key never travels: what is signed is signed where the store is": [
-    "does not lose its work to a stranger's inbox",
-    "is missing on what an agent wrote before it had a key, and that is fine",
-    "is not changed, and not written as, without its key",
-    "is not demanded of a record from the millisecond in which the key came",
-    "is on everything a keyed agent writes, and anybody can check it",
-    "is the hub's own act, or that of an agent who has shown that it is it",
-    "leaves a memory that says so, with its digest, link and signature",
-    "of one that has a key opens to nobody without it",
-    "whose profile has a flaw is told that flaw, not that a key is no text",
+  "an agent's key is never sent: records are signed where the store is": [
+    "keeps its deliveries when a session without the key opens its inbox",
+    "is not required for records written before the agent had a key",
+    "cannot be changed or impersonated without its key",
+    "is not required in the millisecond in which the key was set",
+    "is on everything an agent with a key writes, and verifies",
+    "is run by the hub or by an agent that proves its identity",
+    "keeps the digest, link and signature of a redacted memory",
+    "hides records of an agent with a key from sessions without it",
+    "reports only the invalid field of a profile that has a key object",
     "works in every session that has the key",
   ],
-  "watches or counts what the hub in this process asks of its store": [
-    "cost a handoff nothing that does not say what it touches: accepting is one operation",
-    "cost nothing where there are none",
-    "what could not be stored is told, and counted, when the store is gone",
+  "counts the store operations of the hub in this process": [
+    "cost no operation if the handoff names no files",
+    "cost no store call when there are none",
+    "reports and counts steps that could not be stored",
   ],
-  "is about a process on the hub's own machine: over HTTP a lease ends by time": [
+  "depends on a process on the hub's machine: over HTTP a lease ends by time": [
     "are bound to a process or to a session",
-    "end with the holder's process, at once",
-    "is noticed at once when its process has ended, by whoever waits in another",
-    "of a process that is gone are noticed by whoever waits, in whatever inbox",
-    "wrongly took a holder for dead: the report is taken back, and a later failure is told anew",
+    "end at once when the holder's process dies",
+    "goes to a receiver waiting in another hub when its process ends",
+    "end with their process when an agent waits on any inbox",
+    "leaves a wrong report that is settled; a later failure is reported",
   ],
-  "moves the clock of this process, by which the client and the hub both count one wait": [
-    "of a line waits no longer than it was told, however often it is handed on",
-    "waits 15 s unless told",
+  "advances the clock of this process, by which the client and the hub both count one wait": [
+    "applies one timeout to the whole line",
+    "times out after 15 s by default",
   ],
-  "has an offer in hand that cannot be read: over HTTP an offer comes with its envelope, or not at all":
-    ["an old hub refuses what it cannot read, and leaves it to others"],
-  "counts the steps of a call of which one was refused: over HTTP the call counts as refused": [
-    "builds on nothing that was quarantined, and keeps its order meanwhile",
+  "holds an offer that cannot be read: over HTTP an offer comes with its envelope, or not at all": [
+    "refuses a handoff that it cannot read and leaves it to other hubs",
   ],
-  "says numbers where names belong: in an address, 5 is a name": [
-    "answers no question about memories that means nothing",
+  "counts the steps of a call with one refused step: over HTTP the call counts as refused": [
+    "refuses references to quarantined memories, and keeps its order",
   ],
-  "sets a limit of the hub's for what waits at the client": [
-    "a full buffer refuses the newest step by its limit, and loses none of the others",
+  "passes numbers instead of names: in a URL, 5 is a name": [
+    "refuse an invalid query of memories to export",
+  ],
+  "sets a limit of the hub for a buffer of the client": [
+    "refuses the newest steps when its buffer is full, and keeps the rest",
   ],
 };
 
@@ -53,11 +53,11 @@ export const NOT_OVER_HTTP: ReadonlyMap<string, string> = new Map(
   ),
 );
 
-/** A title without the requirements it proves, and without the store it ran on. */
+/** Returns a title without its requirement ids and without the store that it ran on. */
 export const plainTitle = (title: string): string =>
   title.replace(/ \[[A-Z0-9, -]+\]$/, "").replace(/(: | on )http$/, "");
 
-/** Before each test (setup.ts): leaves out what is listed here. */
+/** Skips the tests that are listed here. Runs before each test (setup.ts). */
 export function skipOverHttp({ task, skip }: TestContext): void {
   const names = [task.name];
   for (let suite = task.suite; suite !== undefined; suite = suite.suite) names.push(suite.name);

@@ -1,7 +1,7 @@
 /**
- * A hub over HTTP as a set-up of the behaviour tests: a hub in memory with the test's options, behind the
- * real application, and a client before it. Requests go from the one to the other without a socket, so
- * that a test may have its own time; sockets are in test/client.
+ * A hub over HTTP for the behaviour tests: a hub in memory with the test's options, served by the
+ * real application, and a client of it. Requests do not use a socket, so that a test can control
+ * time; test/client tests sockets.
  */
 import { expect, onTestFinished } from "vitest";
 import { systemClock } from "../../../src/base/clock.ts";
@@ -9,7 +9,7 @@ import { httpHub } from "../../../src/http/app.ts";
 import { type Hub, type HubOptions, LocalHub, openHub, type Store } from "../../../src/index.ts";
 import { openReferenceStore } from "../../../store-contract/reference/open.ts";
 
-/** By address, what is behind it: made when it is first opened, with that hub's clock. */
+/** The stores by address, opened with the clock of the first hub at that address. */
 const stores = new Map<string, Store | undefined>();
 let last = 0;
 
@@ -25,7 +25,7 @@ export function servedAddress(): string {
 
 export const isServed = (address: string): boolean => stores.has(address);
 
-/** A hub that is served, with what is said of it to whoever opens it from elsewhere. */
+/** Serves a hub and returns a client of it. Options are those of a remote caller. */
 export async function servedBy(
   hub: LocalHub,
   { address = "http://localhost", ...options }: HubOptions & { readonly address?: string } = {},
@@ -45,7 +45,7 @@ export async function servedBy(
   return remote;
 }
 
-/** With the test's options: some are for the client as well, or for the client alone. */
+/** Opens a served hub with the test's options; some also or only apply to the client. */
 export function openServed(address: string, options: HubOptions): Promise<Hub> {
   const { clock = systemClock } = options;
   const store = stores.get(address) ?? openReferenceStore({ clock });

@@ -1,4 +1,7 @@
-/** One store that several hubs share, as if each were a process of its own; also one that dies. */
+/**
+ * One store that several hubs share as if each ran in its own process, and stores that fail as if
+ * the process had died.
+ */
 import { onTestFinished } from "vitest";
 import { systemClock } from "../../../src/base/clock.ts";
 import {
@@ -34,7 +37,7 @@ export function sharedStore(store: StoreName, { clock = systemClock }: HubOption
   };
 }
 
-/** A hub on an open store: over HTTP, one that is served. */
+/** Returns a hub on an open store; over HTTP, a served one. */
 export async function hubOn(
   store: StoreName,
   opened: Store,
@@ -46,7 +49,7 @@ export async function hubOn(
   return servedBy(hub, workspace === undefined ? {} : { workspace });
 }
 
-/** Two hubs on one store. */
+/** Opens two hubs on one store. */
 export async function twoHubs(
   store: StoreName,
   options: HubOptions = {},
@@ -56,7 +59,7 @@ export async function twoHubs(
   return [new LocalHub(await reopen(), options), new LocalHub(await reopen(), options)];
 }
 
-/** The store as a process sees it that dies right after the operation of this name. */
+/** Returns the store of a process that dies right after the operation of this name. */
 export function dyingAfter(operation: keyof Store, store: Store): Store {
   let dead = false;
   return new Proxy(store, {
@@ -78,10 +81,13 @@ export function dyingAfter(operation: keyof Store, store: Store): Store {
   });
 }
 
-/** What changes nothing, or only how long a lease is good: dying after it is dying after the write before. */
+/**
+ * Operations that change nothing but the end of a lease: dying after one equals dying after the
+ * write before it.
+ */
 const READS = /^(find|list|read|recent|count|search|indexState|verify|query|renew)/;
 
-/** The same, right after so many writes. */
+/** Returns the store of a process that dies right after this many writes. */
 export function dyingAfterWrites(
   writes: number,
   store: Store,
@@ -96,7 +102,7 @@ export function dyingAfterWrites(
         if (left <= 0) throw died();
         const operation = value as (...args: unknown[]) => Promise<unknown>;
         const answer = await operation.apply(target, given);
-        if (!READS.test(name) && --left <= 0) throw died(); // Done, and it never hears of that.
+        if (!READS.test(name) && --left <= 0) throw died(); // Written, but never reported.
         return answer;
       };
     },

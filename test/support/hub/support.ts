@@ -1,4 +1,7 @@
-/** What every behaviour test needs: a hub on a fresh store, gone with the test, and its contents. */
+/**
+ * Helpers of the behaviour tests: hubs on fresh stores that are closed with the test, and their
+ * content.
+ */
 
 import { hash } from "node:crypto";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
@@ -27,15 +30,15 @@ import { isServed, openServed, servedAddress } from "./served.ts";
 export type EmbeddedStoreName = "sqlite" | "postgres" | "memory";
 export type StoreName = EmbeddedStoreName | "http";
 
-/** `BATON_STORES=sqlite` leaves the others out: `npm run test:quick`. */
+/** `BATON_STORES=sqlite` excludes the other stores: `npm run test:quick`. */
 const chosen = process.env["BATON_STORES"]?.split(",");
 const among = <Name extends string>(names: readonly Name[]): readonly Name[] =>
   chosen === undefined ? names : names.filter((name) => chosen.includes(name));
 
-/** The stores of the library: for what goes past the hub, or needs two of them on one store. */
+/** The library's own stores, for tests that bypass the hub or need two hubs on one store. */
 export const EMBEDDED_STORES = among<EmbeddedStoreName>(["sqlite", "postgres", "memory"]);
 
-/** What a hub does, it does on each store, and the same over HTTP. */
+/** Every store, and HTTP: a hub behaves the same on each. */
 export const STORES = among<StoreName>(["sqlite", "postgres", "memory", "http"]);
 
 export function tempFolder(): string {
@@ -60,7 +63,7 @@ export function freshAddress(store: StoreName = "sqlite"): string {
   }
 }
 
-/** Opens a hub that is closed with the test. */
+/** Opens a hub that is closed when the test ends. */
 export async function open(address: string, options: HubOptions = {}): Promise<Hub> {
   const hub = isServed(address)
     ? await openServed(address, options)
@@ -73,7 +76,10 @@ export function openFresh(store: StoreName = "sqlite", options: HubOptions = {})
   return open(freshAddress(store), options);
 }
 
-/** Two hubs on one store, as two processes are: what one does, the other learns from the store. */
+/**
+ * Opens two hubs on one store, as two processes would: each learns from the store what the other
+ * does.
+ */
 export async function openTwo(
   store: StoreName,
   options: HubOptions = {},
@@ -88,7 +94,9 @@ export async function openTwo(
   return [new LocalHub(shared, options), new LocalHub(shared, second)];
 }
 
-/** The error a call was refused with; fails when it was not refused, or with anything else. */
+/**
+ * Returns the error a call was refused with; throws if it was not refused, or with anything else.
+ */
 export async function refusal(attempt: Promise<unknown>): Promise<BatonError> {
   const outcome = await attempt.then(
     (value) => new Error(`was not refused but answered ${JSON.stringify(value)}`),
@@ -98,7 +106,7 @@ export async function refusal(attempt: Promise<unknown>): Promise<BatonError> {
   return outcome;
 }
 
-/** Everything a workspace holds, as far as it can be seen from outside. */
+/** Returns everything in a workspace that is visible from outside. */
 export async function contents(hub: Hub): Promise<object> {
   const [report, books, events] = await Promise.all([
     hub.verify(),
@@ -108,7 +116,7 @@ export async function contents(hub: Hub): Promise<object> {
   return { report, books, events };
 }
 
-/** Takes the oldest handoff; fails when there is none. */
+/** Accepts the next handoff; fails if there is none. */
 export async function take<T = unknown>(
   agent: Agent,
   which: Parameters<Agent["accept"]>[0] = {},
@@ -119,8 +127,8 @@ export async function take<T = unknown>(
 }
 
 /**
- * Expects that settling throws because the sender extended the work with another handoff: the lease is kept,
- * and the work has the new envelope from then on.
+ * Expects that settling throws because the sender extended the work with another handoff: the lease
+ * is kept, and the work has the new envelope from then on.
  */
 export async function refusedAsExtended(
   held: Work | Offer,
@@ -139,7 +147,9 @@ export async function refusedAsExtended(
   expect(held.envelope).toEqual(by.envelope);
 }
 
-/** RFC 8785 for what JSON.parse gives: written again here, so that it does not share our bugs. */
+/**
+ * RFC 8785 for results of JSON.parse, implemented separately so that it does not share our bugs.
+ */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
@@ -152,7 +162,7 @@ export function canonical(value: unknown): string {
 
 export const sha256 = (text: string): string => hash("sha256", text, "hex");
 
-/** The file behind a hub's back, as an intruder has it. */
+/** Opens the file of a hub directly, bypassing it, as an intruder would. */
 export function breakIn(address: string): DatabaseSync {
   const db = new DatabaseSync(address.slice("sqlite:".length), { timeout: 5_000 });
   onTestFinished(() => {

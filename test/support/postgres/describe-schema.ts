@@ -1,4 +1,7 @@
-/** What tables, columns and functions a schema has, in one short text: the same for all new stores. */
+/**
+ * Returns a digest of the tables, columns and functions of a schema, which is the same for all new
+ * stores.
+ */
 import type { TestSchema } from "./schema.ts";
 
 export async function describeSchema(query: TestSchema["query"], schema: string): Promise<string> {

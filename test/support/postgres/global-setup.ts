@@ -1,4 +1,4 @@
-/** One server for all test files of a run, and the description of a new store on it. */
+/** Starts one server for all test files of a run, and describes a new store on it. */
 import pg from "pg";
 import type { TestProject } from "vitest/node";
 import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
@@ -10,11 +10,11 @@ import { type PostgresServer, startPostgres } from "./server.ts";
 declare module "vitest" {
   interface ProvidedContext {
     readonly postgres: string;
-    /** How the names of the run's schemas begin. */
+    /** Prefix of the names of the run's schemas. */
     readonly schemas: string;
-    /** What `describeSchema` says of a store that was just created. */
+    /** The result of `describeSchema` for a new store. */
     readonly newStore: string;
-    /** How many connections a process may keep for later tests. */
+    /** Limit of connections that a process keeps for later tests. */
     readonly keptConnections: number;
   }
 }
@@ -25,7 +25,7 @@ let server: PostgresServer | undefined;
 
 export async function setup(project: TestProject): Promise<void> {
   const named = process.env["DATABASE_URL"] || undefined;
-  // No test pulls the plug: waiting for the disk at each commit would only take time.
+  // No test simulates a power failure, so waiting for the disk at each commit would only take time.
   if (named === undefined) server = await startPostgres(["fsync=off", "max_connections=400"]);
   const url = named ?? server?.url ?? "";
   const { maxWorkers } = project.config;
@@ -35,7 +35,7 @@ export async function setup(project: TestProject): Promise<void> {
   project.provide("newStore", await newStore(url));
 }
 
-/** A server of the run's own goes with everything on it; elsewhere nothing of the run stays. */
+/** Stops the run's own server with everything on it; on another server, drops the run's schemas. */
 export async function teardown(): Promise<void> {
   const named = process.env["DATABASE_URL"];
   if (server === undefined && named) {

@@ -1,10 +1,10 @@
 /**
- * Connections that outlive the store that made them. In each session the server compiles our functions and
- * plans their statements anew, which is most of what a test on PostgreSQL costs. So a connection to a schema
- * that is used again is not ended: it is reset, as a pooler does, and the next store on that schema gets it.
- * Plans are kept, as in a hub that has run for a while.
+ * Connections that outlive the store that opened them. In each session the server compiles our
+ * functions and plans their statements again, which is most of the cost of a test on PostgreSQL. So
+ * a connection to a reusable schema is not closed: it is reset, as a pooler does, and passed to the
+ * next store on that schema. Plans are kept, as in a hub that has run for a while.
  *
- * A connection that was lost, or is ended in the middle of something, is ended for good.
+ * A connection that was lost, or is closed in the middle of something, is closed for good.
  */
 import pg from "pg";
 import { inject } from "vitest";
@@ -14,7 +14,7 @@ const RESET = "reset all; unlisten *; select pg_advisory_unlock_all(); discard t
 
 type Done = (error?: Error) => void;
 
-/** The driver's client, with what its types leave out. */
+/** The driver's client, with members that its types leave out. */
 type Driver = Omit<pg.Client, "connect" | "end"> & {
   readonly processID: number;
   readonly _queryable: boolean;
@@ -31,21 +31,21 @@ type Driver = Omit<pg.Client, "connect" | "end"> & {
 const DriverClient = pg.Client as unknown as new (config: pg.ClientConfig) => Driver;
 
 const keptFor = new Set<string>();
-/** Connections that wait for a store, the oldest first. */
+/** Connections that wait for a store, oldest first. */
 const waiting: KeptClient[] = [];
 
-/** From now on, connections to this schema are kept. */
+/** Keeps connections to this schema from now on. */
 export function keepConnections(schema: string): void {
   keptFor.add(schema);
 }
 
-/** The server's processes behind the connections that wait for a store on this schema. */
+/** Returns the server processes of the connections that wait for a store on this schema. */
 export function keptProcesses(schema: string): number[] {
   return waiting.filter((client) => client.schema === schema).map((client) => client.processID);
 }
 
 class KeptClient extends DriverClient {
-  /** Undefined where the connection is ended with its store. */
+  /** Undefined if the connection is closed with its store. */
   readonly schema: string | undefined;
   readonly #configured: string;
   #isConnected = false;
@@ -56,7 +56,7 @@ class KeptClient extends DriverClient {
     this.#configured = JSON.stringify(config);
   }
 
-  /** One that waits, or a new one. */
+  /** Returns a waiting connection, or a new one. */
   static for(config: pg.ClientConfig): KeptClient {
     const configured = JSON.stringify(config);
     const at = waiting.findIndex((each) => each.#configured === configured && each.#isUsable());
@@ -67,7 +67,10 @@ class KeptClient extends DriverClient {
     return kept;
   }
 
-  /** The driver calls back at once: a pool listens for errors from then on, which may be in the same packet. */
+  /**
+   * Calls back synchronously, like the driver: a pool listens for errors from then on, which may be
+   * in the same packet.
+   */
   override connect(done?: Done): Promise<void> {
     if (this.#isConnected) return answer(Promise.resolve(), done);
     const connected = Promise.withResolvers<void>();
@@ -88,7 +91,7 @@ class KeptClient extends DriverClient {
 
   async #keep(): Promise<void> {
     this.removeAllListeners();
-    this.on("error", () => {}); // Lost: it is not handed out again.
+    this.on("error", () => {}); // A lost connection is not used again.
     try {
       await this.query(RESET);
     } catch {
@@ -105,7 +108,7 @@ class KeptClient extends DriverClient {
     return super.end();
   }
 
-  /** Connected, in no transaction, and nothing under way. */
+  /** Returns whether the client is connected, in no transaction, and idle. */
   #isUsable(): boolean {
     const isQuiet =
       !this._getActiveQuery() && this._sentQueryQueue.length + this._queryQueue.length === 0;
@@ -113,14 +116,14 @@ class KeptClient extends DriverClient {
   }
 }
 
-/** The driver's way: a promise, and a callback where there is one. */
+/** Reports the result like the driver: by a promise, and by a callback if there is one. */
 function answer(promise: Promise<void>, done: Done | undefined): Promise<void> {
   if (done !== undefined) promise.then(() => done(), done);
   return promise;
 }
 
 const DriverPool = pg.Pool;
-/** What `new pg.Client()` says from now on. */
+/** The replacement of `pg.Client` from now on. */
 const Client = new Proxy(KeptClient, { construct: (_, [config]) => KeptClient.for(config) });
 
 Object.assign(pg, {

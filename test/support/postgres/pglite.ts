@@ -1,7 +1,7 @@
 /**
- * A PostgreSQL in this process (PGlite), with pgvector: for the statements that need the extension,
- * which the server npm brings does not have. It has one connection and no socket: the modules that
- * speak SQL are given a reader on it; the store as a whole, which has several connections, is not.
+ * PostgreSQL in this process (PGlite) with pgvector, for statements that need the extension, which
+ * the server from npm does not have. It has one connection and no socket: modules that run SQL get
+ * a reader on it; the store as a whole, which needs several connections, cannot use it.
  */
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
@@ -19,20 +19,20 @@ const SCHEMA = "baton";
 export interface InProcess extends AsyncDisposable {
   readonly reader: StatementRunner;
   readonly ask: ExecuteSql;
-  /** As the store runs operations that write. */
+  /** Runs operations that write in one transaction, as the store does. */
   inOneGo<T>(act: (reader: StatementRunner) => Promise<T>): Promise<T>;
 }
 
-/** With a store's tables, and the extension at hand but not created. */
+/** Starts PGlite with a store's tables; the extension is available but not created. */
 export async function startPglite(): Promise<InProcess> {
   const db = await PGlite.create({
     extensions: { vector },
-    // As the driver answers (connection.ts).
+    // Parses values like the driver (connection.ts).
     parsers: { [INT8]: Number, [BYTEA]: (hex) => Buffer.from(hex.slice(2), "hex") },
   });
   const rowsOf = async (text: string, values: readonly unknown[]): Promise<unknown[][]> =>
     (await db.query<unknown[]>(text, [...values], { rowMode: "array" })).rows;
-  // Just what migrate() uses of a client: several statements at once, or one with values.
+  // Only what migrate() uses of a client: several statements at once, or one with values.
   const client = {
     query: async (text: string, values?: unknown[]) =>
       values === undefined ? (await db.exec(text)).at(-1) : db.query(text, values),

@@ -1,4 +1,6 @@
-/** What a workspace holds in PostgreSQL, read past Baton; without ballast and the index. */
+/**
+ * Returns the rows of a workspace in PostgreSQL, read without Baton; without ballast and the index.
+ */
 import pg from "pg";
 import { parsePostgresAddress } from "../../../src/store/postgres/address.ts";
 import type { StoreDump, StoreRow } from "../store-dump.ts";
@@ -30,7 +32,7 @@ export async function workspaceRows(
   return dump;
 }
 
-/** The same, by the store's address alone. */
+/** Returns the same, given only the store's address. */
 export async function rowsAtAddress(address: string): Promise<StoreDump> {
   const { url, schema } = parsePostgresAddress(address);
   const client = new pg.Client(url);
@@ -44,7 +46,7 @@ export async function rowsAtAddress(address: string): Promise<StoreDump> {
   }
 }
 
-/** The workspace's number is the database's own affair. */
+/** Removes the workspace's number, which differs between databases. */
 function withoutKey({ workspace: _, ...row }: StoreRow): StoreRow {
   return row;
 }

@@ -1,6 +1,7 @@
 /**
- * A schema of its own for each test. Creating Baton's tables takes fifty times as long as emptying them, so
- * most tests take a `reusableSchema`: what they leave is deleted, and a later test of the process gets it.
+ * A separate schema for each test. Creating Baton's tables takes fifty times as long as emptying
+ * them, so most tests use a `reusableSchema`: it is emptied after the test and reused by a later
+ * test of the process.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -20,14 +21,14 @@ export function postgresUrl(): string {
   return inject("postgres");
 }
 
-/** A schema that does not exist yet; dropped when it is disposed of. */
+/** Returns a schema that does not exist yet; dropped on disposal. */
 export function testSchema(url: string = postgresUrl()): TestSchema {
   const schema = `${inject("schemas")}${randomUUID().replaceAll("-", "")}`;
   const address = new URL(url);
   address.searchParams.set("schema", schema);
   address.searchParams.set("application_name", schema);
   const pool = new pg.Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
-  pool.on("error", () => {}); // The test has ended the server: the next query finds it again.
+  pool.on("error", () => {}); // The test stopped the server; the next query reconnects.
   const query: TestSchema["query"] = async (text, values = []) =>
     (await pool.query(text, values as unknown[])).rows;
   return {
@@ -44,18 +45,18 @@ export function testSchema(url: string = postgresUrl()): TestSchema {
   };
 }
 
-/** A connection that was closed ends within this time; one that stays longer was left open. */
+/** A closed connection ends within this time; one that stays longer was left open. */
 const ENDING_MS = 500;
 
-/** Schemas whose tables are as a new store's, for later tests of this process. */
+/** Schemas with the tables of a new store, for later tests of this process. */
 const unused: ReusedSchema[] = [];
 
 interface ReusedSchema extends TestSchema {
-  /** Which versions its tables and functions had when they were as a new store's. */
+  /** Versions of its tables and functions when they were those of a new store. */
   versions?: string;
 }
 
-/** A schema that is empty: it does not exist yet, or holds the tables of a new store. */
+/** Returns an empty schema: it does not exist yet, or has the tables of a new store. */
 export function reusableSchema(): TestSchema {
   const schema: ReusedSchema = unused.pop() ?? testSchema();
   keepConnections(schema.schema);
@@ -80,13 +81,13 @@ async function isDisconnected({ schema, query }: TestSchema): Promise<boolean> {
 }
 
 /**
- * Deletes what a test has stored. False where the schema cannot be used again: the test did not create the
- * tables, or changed them, or left a connection open that may write later.
+ * Deletes what a test has stored. Returns false if the schema cannot be reused: the test did not
+ * create the tables, changed them, or left a connection open that may write later.
  */
 async function isEmptied(reused: ReusedSchema): Promise<boolean> {
   const { schema, query } = reused;
   if (!(await isDisconnected(reused))) return false;
-  // Every change of a table or a function makes a new version of its row.
+  // Every change of a table or function creates a new version of its row.
   const [found] = await query(
     `select md5(string_agg(concat(oid, ' ', xmin), ',' order by oid)) as versions from (
        select oid, xmin from pg_class where relnamespace = to_regnamespace($1)

@@ -1,5 +1,5 @@
 /**
- * A real PostgreSQL for the tests: the one `DATABASE_URL` names, else one that npm has brought,
+ * A real PostgreSQL server for the tests: the one that `DATABASE_URL` names, or one from npm,
  * started on a free port with its data in a temporary folder.
  */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
@@ -9,13 +9,13 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
 export interface PostgresServer {
-  /** Of its maintenance database, as superuser. */
+  /** URL of its maintenance database, as superuser. */
   readonly url: string;
   readonly folder: string;
   /**
-   * Ends the server and starts it again, as `pg_ctl restart -m` does. Immediate is a crash: nothing
-   * is finished or flushed, and what was committed comes back from the log. Fast rolls back what is
-   * under way, tells everybody, and ends in order.
+   * Restarts the server, like `pg_ctl restart -m`. "immediate" is a crash: nothing is finished or
+   * flushed, and committed data is recovered from the log. "fast" rolls back open transactions,
+   * notifies every connection, and shuts down cleanly.
    */
   restart(how: "immediate" | "fast"): Promise<void>;
   stop(): Promise<void>;
@@ -37,14 +37,14 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       port,
       user: "postgres",
       password: "password",
-      persistent: true, // The folder is ours to remove.
+      persistent: true, // We remove the folder.
       createPostgresUser: isRoot, // The server refuses to run as root.
       initdbFlags: ["--encoding=UTF8", "--locale=C"],
       postgresFlags: [LISTEN, ...settings].flatMap((setting) => ["-c", setting]),
       onLog: (message) => said.push(String(message)),
       onError: (message) => said.push(String(message)),
     });
-  /** False if another process has the port: it may have taken it since it was found free. */
+  /** Returns false if another process has taken the port since it was found free. */
   const hasStarted = async (): Promise<boolean> => {
     said.length = 0;
     try {
@@ -71,7 +71,7 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
   }
   let running = true;
   const end = async (signal: "SIGQUIT" | "SIGINT"): Promise<void> => {
-    if (!running) return; // It would be waited for, for ever.
+    if (!running) return; // Stopping a stopped server would wait forever.
     running = false;
     process.kill(Number.parseInt(readFileSync(join(folder, "postmaster.pid"), "utf8"), 10), signal);
     await server.stop();
@@ -85,16 +85,16 @@ export async function startPostgres(settings: readonly string[] = []): Promise<P
       running = true;
     },
     async stop() {
-      await end("SIGQUIT"); // Its data goes with it: there is nothing to end in order.
+      await end("SIGQUIT"); // Its data is deleted, so a clean shutdown is not needed.
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
 /**
- * The package ends a process that has nothing left to do with exit code 0, whatever code it was to
- * end with: a run whose tests failed would pass. Its hooks for an ordinary end are taken out again:
- * whoever starts a server stops it. Those for signals stay.
+ * Loads the package without its exit hooks: they end an idle process with exit code 0, whatever its
+ * exit code was, so that a run with failed tests would pass. Servers are stopped by their callers
+ * instead. The hooks for signals stay.
  */
 async function loadEmbedded() {
   const hooks = () => ({
@@ -112,8 +112,8 @@ async function loadEmbedded() {
 }
 
 /**
- * Root's tests start the server as another user, who must get to its program: the folders above it
- * may be walked through by all, though not looked into.
+ * Makes the folders above the server's program accessible, though not readable, to all users: tests
+ * that run as root start the server as another user.
  */
 function letThrough(folder: string): void {
   const { mode } = statSync(folder);

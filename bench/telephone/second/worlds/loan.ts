@@ -1,4 +1,4 @@
-/** A loan of precious objects from one museum to another. */
+/** The loan of valuable objects from one museum to another. */
 
 import { frame, type World } from "../world.ts";
 

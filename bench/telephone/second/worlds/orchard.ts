@@ -1,4 +1,4 @@
-/** The firmware of a controller that waters an orchard. */
+/** Firmware of an orchard's irrigation controller. */
 
 import { frame, type World } from "../world.ts";
 

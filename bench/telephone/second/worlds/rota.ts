@@ -1,4 +1,4 @@
-/** The software that plans who works when on the wards of a hospital. */
+/** Shift-planning software for hospital wards. */
 
 import { frame, type World } from "../world.ts";
 

@@ -109,7 +109,9 @@ async function writeText(
   file: string,
   { text, force }: { readonly text: string | Readable; readonly force: boolean },
 ): Promise<void> {
-  const { toFileError: fileFailure, stageFile } = await import("../../../base/staged-file.ts");
+  const { toFileError: fileFailure, stageFile } = await import(
+    "../../../base/files/staged-file.ts"
+  );
   const staged = stageFile(file, { replace: force });
   try {
     await writeFile(staged.path, text);

@@ -124,7 +124,7 @@ async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (error) {
-    const { toFileError: fileFailure } = await import("../../../base/staged-file.ts");
+    const { toFileError: fileFailure } = await import("../../../base/files/staged-file.ts");
     throw fileFailure(error, file);
   }
 }

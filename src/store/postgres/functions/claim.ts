@@ -8,7 +8,7 @@ const VANISHED_MS = 3_000;
 
 /** SQL that creates `claim`, `pickable` and `pick`. */
 export const CLAIM = `
-  -- Claims for each part in order. Returns the deliveries with their envelopes, and what to keep of them in
+  -- Claims for each part in order. Returns the deliveries with their envelopes, and what to store in
   -- writers (claim, delivery, fence) in case the response is lost.
   create function claim(w bigint, t bigint, inout ev bigint, p_claims claim_part[], out claimed json,
     out kept json)
@@ -80,7 +80,7 @@ export const CLAIM = `
           and (d.deadline = 0 or d.deadline > t)
           and (c.task is null or d.task = c.task) and d.id <> all (p_seen);
     elsif c.task is not null then
-      -- Of each receiver and task, one delivery is in turn.
+      -- One delivery of each receiver and task has its turn.
       return query select u.* from (
           (select x.* from deliveries x where x.workspace = w and x.receiver = c.receiver
               and x.task = c.task and x.settled_at = 0 and x.state + 0 = 1 and x.turn = 1

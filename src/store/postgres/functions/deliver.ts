@@ -21,14 +21,14 @@ export const DELIVER = `
       from unnest(p_envelopes) as e;
     if p_posts is null then return; end if;
 
-    -- Additions and deliveries that are dead-lettered at once are rare: process them one by one.
+    -- Extensions and deliveries that are dead-lettered at once are rare: process them one by one.
     for p in select * from unnest(p_posts) as p where p.extend is not null or p.state = 7
     loop
       if p.extend is not null then
         select d.task, d.id, d.envelope, d.attempt into o from deliveries d
           where d.workspace = w and d.id = p.extend;
         if p.held then
-          -- The newest envelope counts; accepted work has only a deadline.
+          -- The newest envelope counts. Accepted work has a deadline, but no other time limit.
           update deliveries d set envelope = p.envelope, deadline = p.deadline,
               lapse_at = case when d.state <> 2 or p.lapse = 0 then p.deadline
                 when p.deadline = 0 then t + p.lapse else least(p.deadline, t + p.lapse) end
@@ -57,7 +57,7 @@ export const DELIVER = `
         sent_at, seen_at, accepted_at, settled_at, attempt, max_attempts, fence, state, turn, id,
         envelope, parent, task, sender, receiver, holder, instance, process, accepted_by, settled_by)
       select w, c.place, 0, 0, case when p.state = 0 then t + p.delay else 0 end, p.deadline,
-        -- The earlier of the deadline and the time to decide; 0 means that there is none.
+        -- The earlier of the deadline and the time of the next decision; 0 if there is neither.
         case when p.state = 7 then 0 when p.lapse = 0 then p.deadline
           when p.deadline = 0 then t + p.lapse else least(p.deadline, t + p.lapse) end,
         ats[p.ord], 0, 0, case when p.state = 7 then ats[p.ord] else 0 end, (p.state = 7)::int,

@@ -8,7 +8,7 @@ export const DUE = `
     update deliveries set state = 1 where workspace = w and state = 0 and ready_at <= t;
   end $$;
 
-  -- Returns in how many milliseconds something becomes due: 0 if it is already, null if nothing will.
+  -- Returns the milliseconds until a delivery becomes due: 0 if one is due, null if none will be.
   create function next_due(w bigint, t bigint) returns bigint
   language sql stable as $$
     select case when due is not null then greatest(0, due - t) end from (select least(

@@ -28,7 +28,7 @@ export const ENTRIES = `
     end loop;
   end $$;
 
-  -- Most workspaces have no breaker at all: one lookup for a whole group.
+  -- Returns whether there is any breaker. Most workspaces have none: one lookup for a whole group.
   create function has_breakers(w bigint) returns boolean
   language plpgsql stable as $$
   begin

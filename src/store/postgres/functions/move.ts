@@ -77,7 +77,8 @@ export const MOVE = `
     moved := every::json;
   end $$;
 
-  -- Sets the state and the position in the inbox: last if it is new there. The next in line gets its turn.
+  -- Sets the state and the position in the inbox: last if the delivery is new there. If it leaves an
+  -- inbox, the next delivery there gets its turn.
   create function line_up(w bigint, t bigint, pos bigint, at bigint, m move_part, b deliveries)
     returns text[]
   language plpgsql as $$

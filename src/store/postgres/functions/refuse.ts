@@ -78,7 +78,7 @@ const ARGUMENTS = `p_holds hold_part[], p_records record_part[], p_mentions ment
 
 /** SQL that creates the checks. `refuse` finds out whether anything is wrong, `reasons` what it is. */
 export const REFUSE = `
-  -- Returns null if nothing is wrong.
+  -- Returns the refused operations (reasons), or null if nothing is wrong.
   create function refuse(w bigint, t bigint, p_careful boolean, ${ARGUMENTS}) returns json
   language plpgsql stable as $$
   #variable_conflict use_column
@@ -126,7 +126,7 @@ export const REFUSE = `
     return null;
   end $$;
 
-  -- Returns [operation, reason, what it refers to] of each refused operation.
+  -- Returns [operation, reason, what the reason refers to] for each refused operation.
   create function reasons(w bigint, t bigint, ${ARGUMENTS}) returns json
   language plpgsql stable as $$
   #variable_conflict use_column
@@ -196,7 +196,7 @@ export const REFUSE = `
     ) first);
   end $$;
 
-  -- Returns why an agent cannot write: unknown, disabled, or with another key.
+  -- Returns why an agent cannot write: it is unknown, disabled, or has another key.
   create function author_fault(w bigint, p_agent text, p_key text) returns text
   language plpgsql stable as $$
   declare

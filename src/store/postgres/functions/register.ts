@@ -29,7 +29,7 @@ export const REGISTER = `
     if coalesce(current.revision, 0) <> p_based_on then
       return json_build_object('kind', 'changed');
     end if;
-    -- Never before an existing record, even if the clock went back: those were written without the key.
+    -- Not before any existing record, even if the clock went back: those were written without the key.
     keyed := case when a."publicKey" = coalesce(current.public_key, '')
       then coalesce(current.keyed_at, 0)
       else greatest(here.t, (select max(stored_at) from chains where workspace = here.w)) end;

@@ -17,7 +17,7 @@ export const SETTLE = `
   begin
     update deliveries d set state = s.state, lease_until = 0, hold_until = 0,
         max_attempts = d.max_attempts + s.free::int,
-        -- The earlier of the deadline and the time to decide; 0 means that there is none.
+        -- The earlier of the deadline and the time of the next decision; 0 if there is neither.
         lapse_at = case when s.state >= 5 then 0 when s.lapse = 0 then d.deadline
           when d.deadline = 0 then t + s.lapse else least(d.deadline, t + s.lapse) end,
         ready_at = case when s.delay is null then 0 else t + s.delay end,
@@ -65,8 +65,8 @@ export const SETTLE = `
     wakes := over.senders || over.receivers || pass_turn(w, over.queues, over.tasks);
   end $$;
 
-  -- Marks the first open delivery of each receiver and task as the one in turn. Returns the receivers that
-  -- have a new one.
+  -- Gives the turn to the first open delivery of each receiver and task. Returns the receivers for which
+  -- it changed.
   create function pass_turn(w bigint, p_receivers text[], p_tasks text[]) returns text[]
   language plpgsql as $$
   #variable_conflict use_column

@@ -30,8 +30,8 @@ export const WRITE = `
     t := coalesce(p_now, (extract(epoch from clock_timestamp()) * 1000)::bigint);
   end $$;
 
-  -- A group commits without waiting for the disk, so that the next group gets the lock at once. It is
-  -- acknowledged after this function, which waits until everything up to here is on disk.
+  -- Waits until everything up to here is on disk. A group commits without waiting for the disk, so that
+  -- the next group gets the lock at once, and is acknowledged after this function returns.
   create function sync() returns void
   language plpgsql as $$
   begin
@@ -151,7 +151,7 @@ export const WRITE = `
     end if;
 
     if p_puts is not null and kept is null then
-      kept := to_json(t); -- The entry may have changed again when the hub asks when this was written.
+      kept := to_json(t); -- The entry may have changed again when the hub asks for this time.
     end if;
     if pos <> first or ev <> began or p_puts is not null then
       update workspaces x set position = pos, event = ev where x.key = w;
@@ -171,13 +171,13 @@ export const WRITE = `
       'due', due, 'wakes', (select json_agg(distinct x) from unnest(wakes) as x));
   end $$;
 
-  -- Returns whether a write was committed of which the answer was lost. If not, it is fenced off and never
-  -- will be, even if it is still on its way or waits for the workspace: the hub writes it again.
+  -- Returns whether a write whose response was lost has been committed. If not, it is fenced and never
+  -- will be, even if it is still in flight or waits for the workspace's lock: the hub writes it again.
   create function doubt(p_writer uuid, p_token bigint, out written bigint, out claimed json)
   language plpgsql as $$
   #variable_conflict use_column
   begin
-    -- The result is acknowledged next: by then it is on disk, with everything written before it.
+    -- The hub acknowledges the result next, so this commit has to wait for the disk.
     if current_setting('synchronous_commit') = 'off' then
       perform set_config('synchronous_commit', 'on', true);
     end if;

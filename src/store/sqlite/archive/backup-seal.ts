@@ -7,7 +7,7 @@ import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { appendFile, open, stat } from "node:fs/promises";
 import { BatonError } from "../../../base/errors.ts";
-import { toFileError } from "../../../base/staged-file.ts";
+import { toFileError } from "../../../base/files/staged-file.ts";
 
 /** The seal of a backup. */
 export interface Seal {
