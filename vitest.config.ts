@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
-import { BUILD_URL } from "./test/support/build/place.ts";
+import { BUILD_URL, HOME } from "./test/support/build/place.ts";
 import { chosenSeed } from "./test/support/random.ts";
 import { LongestFirst } from "./test/support/sequencer.ts";
 
@@ -10,11 +10,15 @@ const source = (file: string): string => join(import.meta.dirname, "src", file);
 // One seed for all that is random in a run, so that one number repeats it.
 process.env["BATON_SEED"] ??= String(chosenSeed());
 
+// Hubs store their tokens in the home folder: here, one of the run's own.
+for (const name of ["HOME", "USERPROFILE"]) process.env[name] = HOME;
+
 /** Threads and processes of a store start from the run's build: there is nothing to compile each time. */
 const startFromBuild: Plugin = {
   name: "threads and processes from the build",
   transform(code, id) {
-    if (!(id.startsWith(source("store")) && code.includes("import.meta.url"))) return null;
+    const starts = ["store", "memory"].some((folder) => id.startsWith(source(folder)));
+    if (!(starts && code.includes("import.meta.url"))) return null;
     const place = relative(source(""), id).replace(/\.ts$/, ".js");
     // Read when it runs: Vitest keeps what is transformed for later runs, whose build is elsewhere.
     const url = `(process.env.${BUILD_URL} + "/dist/${place}")`;

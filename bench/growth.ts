@@ -1,7 +1,7 @@
 /**
- * What delivery costs when there is much of it: claiming with a long history behind it, claiming from
- * a long inbox, publishing to many receivers. Each is compared with the same where there is little,
- * in the same run, turn by turn; the median of the rounds counts.
+ * Measures how the cost of delivery grows: claiming with a long history, claiming from a long
+ * inbox, publishing to many receivers. Each is compared with the same operation on a small store,
+ * in the same run, in alternating rounds; the median of the rounds counts.
  */
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -20,9 +20,9 @@ const HELP = `npm run bench -- --only growth [--rounds 7] [--stores sqlite,postg
 const CALLERS = 16;
 /** Claims timed in one round. */
 const CLAIMS = 1_000;
-/** Taken from an inbox and put back, so that its length hardly changes. */
-const HANDFUL = 50;
-const HANDFULS = 10;
+/** Deliveries claimed and then replaced, so that the length of the inbox hardly changes. */
+const BATCH_SIZE = 50;
+const BATCHES = 10;
 const FEW = 10;
 const MANY = 1_000;
 const PUBLICATIONS = 5;
@@ -33,10 +33,10 @@ interface Options {
   readonly inbox: number;
 }
 
-interface Compared {
+interface Comparison {
   readonly name: string;
   readonly store: string;
-  /** Milliseconds of one operation where there is little, and where there is much, by round. */
+  /** Milliseconds per operation on the small and on the large store, by round. */
   readonly little: readonly number[];
   readonly much: readonly number[];
   readonly ratio: number;
@@ -48,7 +48,7 @@ const STORES: Stores = { sqlite: startSqlite, postgres: startPostgres };
 
 const LIMITS = { inbox: 10_000_000, leaseMs: 3_600_000, receivers: MANY };
 
-/** A place of its own for each side. */
+/** Measures an operation on a small and on a large store, each in its own database. */
 async function compare(
   engine: Engine,
   options: Options,
@@ -57,10 +57,10 @@ async function compare(
     readonly store: string;
     readonly goal: number;
     prepare(hub: Hub, address: string, much: boolean): Promise<void>;
-    /** Milliseconds of one operation. */
+    /** Returns milliseconds per operation. */
     measure(hub: Hub, much: boolean): Promise<number>;
   },
-): Promise<Compared> {
+): Promise<Comparison> {
   await using littlePlace = await engine.place();
   await using muchPlace = await engine.place();
   await using little = await openHub(littlePlace.address, { limits: LIMITS });
@@ -71,7 +71,7 @@ async function compare(
   for (let round = 0; round <= options.rounds; round++) {
     const first = await of.measure(little, false);
     const second = await of.measure(much, true);
-    if (round === 0) continue; // Not counted: the compiler has to settle, and caches to fill.
+    if (round === 0) continue; // Not counted: warms up the JIT compiler and the caches.
     times.little.push(first);
     times.much.push(second);
   }
@@ -89,21 +89,21 @@ let tasks = 0;
 const send = (ada: Agent): Promise<unknown> =>
   ada.handoff({ to: "ben", task: `task-${++tasks}`, intent: "Measure", next: ["Take it"] });
 
-async function timed(run: () => Promise<void>): Promise<number> {
+async function elapsedMs(run: () => Promise<void>): Promise<number> {
   const start = performance.now();
   await run();
   return performance.now() - start;
 }
 
-/** Claims, each accepted at once, of an inbox that holds just so many; then all are completed. */
+/** Claims and accepts `count` deliveries from an inbox of that length, then completes them. */
 async function claims(hub: Hub, count: number): Promise<number> {
   const { ada, ben } = await team(hub);
   const works: { complete(): Promise<unknown> }[] = [];
   await callersLoop(CALLERS, count, () => send(ada));
-  const ms = await timed(() =>
+  const ms = await elapsedMs(() =>
     callersLoop(CALLERS, count, async () => {
       const work = await ben.accept();
-      if (work === undefined) throw new Error("there was nothing to claim");
+      if (work === undefined) throw new Error("No delivery to claim");
       works.push(work);
     }),
   );
@@ -111,27 +111,27 @@ async function claims(hub: Hub, count: number): Promise<number> {
   return ms / count;
 }
 
-/** Takes a handful and puts one back, many times; only the taking is timed. */
-async function handfuls(hub: Hub): Promise<number> {
+/** Repeatedly claims a batch and sends a new one; only the claims are timed. */
+async function batches(hub: Hub): Promise<number> {
   const { ada, ben } = await team(hub);
   let ms = 0;
-  for (let n = 0; n < HANDFULS; n++) {
+  for (let n = 0; n < BATCHES; n++) {
     const works: { complete(): Promise<unknown> }[] = [];
-    ms += await timed(() =>
-      callersLoop(CALLERS, HANDFUL, async () => {
+    ms += await elapsedMs(() =>
+      callersLoop(CALLERS, BATCH_SIZE, async () => {
         const work = await ben.accept();
         if (work !== undefined) works.push(work);
       }),
     );
     await callersLoop(CALLERS, works.length, (i) => works[i]?.complete() ?? Promise.resolve());
-    await callersLoop(CALLERS, HANDFUL, () => send(ada));
+    await callersLoop(CALLERS, BATCH_SIZE, () => send(ada));
   }
-  return ms / (HANDFULS * HANDFUL);
+  return ms / (BATCHES * BATCH_SIZE);
 }
 
 async function publications(hub: Hub, receivers: number): Promise<number> {
   const { ada } = await team(hub);
-  const ms = await timed(async () => {
+  const ms = await elapsedMs(async () => {
     for (let n = 0; n < PUBLICATIONS; n++) {
       await ada.channels.publish("news", { task: `news-${++tasks}`, intent: "Hear this" });
     }
@@ -139,7 +139,7 @@ async function publications(hub: Hub, receivers: number): Promise<number> {
   return ms / (PUBLICATIONS * receivers);
 }
 
-/** A few completed handoffs as they are, then copies of their rows: hours of work in seconds. */
+/** Completes a few handoffs and copies their rows: hours of history in seconds. */
 async function history(hub: Hub, address: string, count: number): Promise<void> {
   const seeds = 1_000;
   await claims(hub, seeds);
@@ -187,10 +187,10 @@ function copyStatements(copies: number): Record<"sqlite" | "postgres", readonly 
   };
 }
 
-async function growthOf(store: string, engine: Engine, options: Options): Promise<Compared[]> {
+async function growthOf(store: string, engine: Engine, options: Options): Promise<Comparison[]> {
   const little = 100;
-  const say = (what: string): void => void process.stderr.write(`${store}: ${what}\n`);
-  say(`claims after 0 and ${options.history} completed`);
+  const logProgress = (what: string): void => void process.stderr.write(`${store}: ${what}\n`);
+  logProgress(`claims after 0 and ${options.history} completed handoffs`);
   const claiming = await compare(engine, options, {
     name: `claim after ${options.history.toLocaleString("en")} completed`,
     store,
@@ -200,7 +200,7 @@ async function growthOf(store: string, engine: Engine, options: Options): Promis
     },
     measure: (hub) => claims(hub, CLAIMS),
   });
-  say(`claims from an inbox of ${little} and of ${options.inbox}`);
+  logProgress(`claims from inboxes of ${little} and ${options.inbox} deliveries`);
   const inboxes = await compare(engine, options, {
     name: `claim from ${options.inbox.toLocaleString("en")} ready`,
     store,
@@ -209,9 +209,9 @@ async function growthOf(store: string, engine: Engine, options: Options): Promis
       const { ada } = await team(hub);
       await callersLoop(64, much ? options.inbox : little, () => send(ada));
     },
-    measure: handfuls,
+    measure: batches,
   });
-  say(`publications to ${FEW} and to ${MANY} receivers`);
+  logProgress(`publications to ${FEW} and ${MANY} receivers`);
   const publishing = await compare(engine, options, {
     name: `publish to ${MANY.toLocaleString("en")}, per receiver`,
     store,
@@ -243,10 +243,10 @@ export async function runGrowth(args: readonly string[]): Promise<void> {
   if (values.help) return void process.stdout.write(HELP);
   const [rounds, history, inbox] = [values.rounds, values.history, values.inbox].map(Number);
   const options = { rounds: rounds ?? 7, history: history ?? 0, inbox: inbox ?? 0 };
-  const results: Compared[] = [];
+  const results: Comparison[] = [];
   for (const store of values.stores.split(",")) {
     const start = STORES[store];
-    if (start === undefined) throw new Error(`there is no store ${store}`);
+    if (start === undefined) throw new Error(`Unknown store "${store}"`);
     await using engine = await start();
     results.push(...(await growthOf(store, engine, options)));
   }
@@ -257,10 +257,10 @@ export async function runGrowth(args: readonly string[]): Promise<void> {
   writeFileSync(values.json, `${JSON.stringify({ at, machine, options, results }, null, 2)}\n`);
 }
 
-function report(results: readonly Compared[]): string {
+function report(results: readonly Comparison[]): string {
   const micro = (ms: readonly number[]): string => (median(ms) * 1000).toFixed(0);
   return [
-    "| workload | store | with little | with much | ratio (median) | goal |",
+    "| workload | store | small store | large store | ratio (median) | goal |",
     "|---|---|---|---|---|---|",
     ...results.map(
       ({ name, store, little, much, ratio, goal }) =>

@@ -26,35 +26,35 @@ const Sample = z.looseObject({
 });
 
 export interface SpokenTurn {
-  /** Of the conversation and the turn: unique in the file. */
+  /** Conversation id and turn id; unique in the file. */
   readonly key: string;
   readonly speaker: string;
   readonly session: string;
   readonly text: string;
-  /** When it was said; undefined where the file does not say. */
+  /** The time of the session; undefined if the file has none. */
   readonly at: number | undefined;
 }
 
 export interface AskedQuestion {
   readonly text: string;
   readonly category: string;
-  /** Keys of the turns that answer it. */
+  /** Keys of the turns that answer the question. */
   readonly evidence: readonly string[];
 }
 
 export interface Conversation {
   readonly id: string;
-  /** In the order they were said. */
+  /** In chronological order. */
   readonly turns: readonly SpokenTurn[];
   readonly questions: readonly AskedQuestion[];
-  /** Questions whose evidence is not in the conversation: nothing can find it. */
+  /** Number of questions that no search can answer: their evidence is not in the conversation. */
   readonly unanswerable: number;
 }
 
 export function readConversations(file: string): Conversation[] {
   const parsed = z.array(Sample).safeParse(JSON.parse(readFileSync(file, "utf8")));
   if (!parsed.success)
-    throw new Error(`${file} has another form: ${z.prettifyError(parsed.error)}`);
+    throw new Error(`Invalid conversations in ${file}: ${z.prettifyError(parsed.error)}`);
   return parsed.data.map((sample) => {
     const turns = turnsOf(sample.sample_id, sample.conversation);
     const known = new Set(turns.map((turn) => turn.key));
@@ -63,7 +63,7 @@ export function readConversations(file: string): Conversation[] {
       .map(({ question, category, evidence }) => ({
         text: question,
         category: String(category),
-        // Some files join several with a semicolon or a space.
+        // Some files join several ids with a semicolon, a comma or a space.
         evidence: evidence
           .flatMap((each) => each.split(/[;,\s]+/))
           .map((each) => `${sample.sample_id}/${each}`)
@@ -103,11 +103,11 @@ function turnsOf(id: string, conversation: Record<string, unknown>): SpokenTurn[
   });
 }
 
-/** "1:56 pm on 8 May, 2023", or anything a computer calls a date. */
-function timeOf(said: unknown): number | undefined {
-  if (typeof said !== "string") return undefined;
-  const [, hour, minute, half, day] = /^(\d+):(\d+) ([ap]m) on (.+)$/.exec(said) ?? [];
-  const time = Date.parse(day === undefined ? said : `${day.replace(",", "")} UTC`);
+/** Parses "1:56 pm on 8 May, 2023", or any date that `Date.parse` accepts. */
+function timeOf(dateText: unknown): number | undefined {
+  if (typeof dateText !== "string") return undefined;
+  const [, hour, minute, half, day] = /^(\d+):(\d+) ([ap]m) on (.+)$/.exec(dateText) ?? [];
+  const time = Date.parse(day === undefined ? dateText : `${day.replace(",", "")} UTC`);
   if (Number.isNaN(time)) return undefined;
   if (day === undefined) return time;
   return (

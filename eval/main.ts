@@ -1,7 +1,7 @@
 /**
- * `npm run eval -- <file>`: how well memories are found again, on conversations with questions whose
- * evidence is known. Prints strict figures (a turn of the evidence itself is among the first k) per
- * category, per conversation and pooled, and one line by the lenient rule others publish.
+ * `npm run eval -- <file>`: evaluates recall on conversations with questions whose evidence is
+ * known. Prints strict results (a turn of the evidence itself is among the first k) per category,
+ * per conversation and pooled, and one line by the lenient rule that some publications use.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,11 +16,11 @@ import { type Answered, ask, type Figures, figuresOf, ingest, lenient } from "./
 const HELP = `npm run eval -- <file> [--json] [--no-meaning] [--handoffs N] [--store sqlite|postgres|memory]
   [--agree]
 
-  --no-meaning   by words and connections only
-  --handoffs     so many handoffs about other matters are in each store too (0)
-  --store        which store to ask (sqlite)
-  --agree        how often PostgreSQL gives the same first ten as SQLite, in the same order or not
-  --json         figures as JSON on standard output`;
+  --no-meaning   Search by words and relations only
+  --handoffs     Unrelated handoffs added per conversation (default: 0)
+  --store        Store to evaluate (default: sqlite)
+  --agree        Compare the top ten of the store with those of PostgreSQL
+  --json         Print the results as JSON`;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -43,12 +43,12 @@ const conversations = readConversations(file);
 const meaning = !values["no-meaning"];
 const handoffs = Number(values.handoffs);
 
-interface Asked {
+interface RunResult {
   readonly separate: readonly { readonly id: string; readonly answers: readonly Answered[] }[];
   readonly pooled: readonly Answered[];
 }
 
-async function run(store: string): Promise<Asked> {
+async function run(store: string): Promise<RunResult> {
   const folder = mkdtempSync(join(tmpdir(), "baton-eval-"));
   const server = store === "postgres" ? await startPostgres() : undefined;
   const address = (name: string): string => {
@@ -57,14 +57,14 @@ async function run(store: string): Promise<Asked> {
       ? `sqlite:${join(folder, name)}.db`
       : `${server.url}?schema=${name}`;
   };
-  const asked = async (name: string, of: readonly Conversation[]): Promise<Answered[]> => {
+  const askQuestions = async (name: string, of: readonly Conversation[]): Promise<Answered[]> => {
     await using hub = await openHub(address(name), meaning ? {} : { embedder: false });
     const half = Math.floor((handoffs * of.length) / 2);
     await sendDistractors(hub, 0, half);
     const keys = await ingest(hub, of);
     await sendDistractors(hub, half, handoffs * of.length);
     if (meaning) await hub.index.embed();
-    await settled(hub);
+    await waitForIndex(hub);
     progress(`${store}: ${name}`);
     return await ask(
       hub,
@@ -75,17 +75,20 @@ async function run(store: string): Promise<Asked> {
   try {
     const separate = [];
     for (const [n, conversation] of conversations.entries()) {
-      separate.push({ id: conversation.id, answers: await asked(`eval_${n}`, [conversation]) });
+      separate.push({
+        id: conversation.id,
+        answers: await askQuestions(`eval_${n}`, [conversation]),
+      });
     }
-    return { separate, pooled: await asked("eval_pooled", conversations) };
+    return { separate, pooled: await askQuestions("eval_pooled", conversations) };
   } finally {
     await server?.stop();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Times are of an index that is filled, not of one that is being filled. */
-async function settled(hub: Awaited<ReturnType<typeof openHub>>): Promise<void> {
+/** Waits until the index is filled, so that filling it does not affect the measured times. */
+async function waitForIndex(hub: Awaited<ReturnType<typeof openHub>>): Promise<void> {
   for (let attempt = 0; attempt < 100; attempt++) {
     const { records, indexed } = await hub.index.state();
     if (records - indexed < 512) return;
@@ -125,8 +128,8 @@ function byCategory(answers: readonly Answered[]): Record<string, Figures> {
   return Object.fromEntries(sorted.map(([category, group]) => [category, figuresOf(group)]));
 }
 
-/** In percent of all questions: the first ten are the same memories; and in the same order. */
-function agreement(one: Asked, other: Asked): { same: number; sameOrder: number } {
+/** Returns the percentage of questions with the same top ten, and with the same order as well. */
+function agreement(one: RunResult, other: RunResult): { same: number; sameOrder: number } {
   const pairs = [
     ...one.separate.flatMap(({ answers }, n) =>
       answers.map((answer, i) => [answer, other.separate[n]?.answers[i]] as const),
@@ -167,15 +170,15 @@ function print(): void {
       line(`  pooled, category ${id}`, f),
     ),
     "",
-    `By the lenient rule (a turn within two of the evidence counts): ${report.lenient.any10.toFixed(1)} @10, ${report.lenient.any20.toFixed(1)} @20.`,
+    `Lenient rule (a turn within two of the evidence counts as found): ${report.lenient.any10.toFixed(1)} @10, ${report.lenient.any20.toFixed(1)} @20.`,
   ];
   if (report.unanswerable > 0) {
-    rows.push(`${report.unanswerable} questions were left out: their evidence is not in the file.`);
+    rows.push(`${report.unanswerable} questions were skipped: their evidence is not in the file.`);
   }
   if (report.agreement !== undefined) {
     const { same, sameOrder } = report.agreement;
     rows.push(
-      `PostgreSQL gives the same first ten for ${same.toFixed(1)} %, in the same order for ${sameOrder.toFixed(1)} %.`,
+      `PostgreSQL returns the same top ten for ${same.toFixed(1)} % of the questions, in the same order for ${sameOrder.toFixed(1)} %.`,
     );
   }
   process.stdout.write(`${rows.join("\n")}\n`);

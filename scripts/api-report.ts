@@ -1,13 +1,13 @@
 /**
- * `npm run docs`, its API report: every export of the package and every member of the interfaces that the SDK
- * consists of, one per line, so that a change of the public surface is seen in review.
+ * Renders docs/api-report.md (`npm run docs`): every export of the package and every member of the
+ * SDK's interfaces, one per line, so that reviews show changes of the public API.
  */
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAst } from "vitest/node";
 import { ROOT } from "./tools.ts";
 
-/** The package's entries, by what a program imports. */
+/** The package's entry points, by import specifier. */
 const ENTRIES: Readonly<Record<string, string>> = {
   batonpass: "src/index.ts",
   "batonpass/client": "src/client/index.ts",
@@ -15,7 +15,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   "batonpass/store-contract": "store-contract/index.ts",
 };
 
-/** The interfaces that a program holds, in this order; their groups follow. */
+/** The main interfaces in this order; all others follow. */
 const MAIN_INTERFACES = ["Hub", "Agent", "Work", "Offer", "Sent"];
 
 export interface Member {
@@ -25,14 +25,16 @@ export interface Member {
 
 type Statement = ReturnType<typeof parseAst>["body"][number];
 
-const parsed = (file: string): { readonly text: string; readonly body: readonly Statement[] } => {
+const parseFile = (
+  file: string,
+): { readonly text: string; readonly body: readonly Statement[] } => {
   const text = readFileSync(join(ROOT, file), "utf8");
   return { text, body: parseAst(text, { lang: "ts" }).body };
 };
 
-/** What a module exports by name: `type X`, or `X` for a value. */
+/** Returns the named exports of a module: `type X`, or `X` for a value. */
 export function exportsOf(file: string): string[] {
-  return parsed(file)
+  return parseFile(file)
     .body.flatMap((statement) => {
       if (statement.type !== "ExportNamedDeclaration") return [];
       const ofType = statement.exportKind === "type";
@@ -61,11 +63,11 @@ function declaredIn(declaration: unknown): string[] {
     : [/^TS(Interface|TypeAlias)/.test(type) ? `type ${id.name}` : id.name];
 }
 
-/** Every exported interface of the SDK, with its members as they are written. */
+/** Returns every exported interface of the SDK, with its members as they are in the source. */
 export function interfaces(): ReadonlyMap<string, readonly Member[]> {
   const found = new Map<string, readonly Member[]>();
   for (const file of globSync("src/hub/**/*.ts", { cwd: ROOT }).sort()) {
-    const { text, body } = parsed(file);
+    const { text, body } = parseFile(file);
     for (const statement of body) {
       if (statement.type !== "ExportNamedDeclaration") continue;
       const { declaration } = statement;
@@ -94,7 +96,7 @@ function membersOf(declaration: unknown, text: string): Member[] {
   return [...own, ...inherited];
 }
 
-/** Overloads are one member. */
+/** Counts members; overloads count once. */
 export const countOf = (members: readonly Member[]): number =>
   new Set(members.map(({ name }) => name)).size;
 

@@ -1,9 +1,9 @@
 /**
- * `npm run build`, its sources: compiled and put together, because a harness starts `baton hook` for every
- * call of a tool, and most of that start was finding and opening 470 small files. What is published for
- * people (the package's entries) and what is started by its path (threads, processes) stays a file where its
- * source is; the rest goes into a few chunks that all of them share, so that there is one copy of everything.
- * What is imported when it is needed still is. Nothing is minified: stack traces are read.
+ * Compiles and bundles the sources (`npm run build`). A harness starts `baton hook` for every tool
+ * call, and most of that startup time was spent finding and opening 470 small files. Public entries
+ * and files that are started by path (threads, processes) keep the path of their source; everything
+ * else goes into a few shared chunks, so that there is one copy of each module. Dynamic imports
+ * stay dynamic. Nothing is minified, to keep stack traces readable.
  */
 import { copyFileSync, mkdirSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";
@@ -13,24 +13,26 @@ import { ROOT } from "./tools.ts";
 
 const SOURCES = join(ROOT, "src");
 
-/** What package.json names, besides the store contract and the client. */
-const PUBLISHED = ["index", "testing/index", "cli/main"];
-/** Threads and processes of a store: they start without the hub, and load nothing of it. */
+/** The entries in package.json, except the store contract and the client. */
+const PUBLIC_ENTRIES = ["index", "testing/index", "cli/main"];
+/** Threads and processes, which load nothing of the hub. */
 const STANDALONE_ENTRIES = [
   "store/sql/query-process",
   "store/sql/watchdog-thread",
   "store/sqlite/file-search-process",
   "store/sqlite/search/housekeeper-thread",
   "store/sqlite/search/searcher-thread",
+  "memory/redaction/scan-thread",
 ];
-const ENTRIES = [...PUBLISHED, ...STANDALONE_ENTRIES, "cli/demo/crashing-executor"];
+const ENTRIES = [...PUBLIC_ENTRIES, ...STANDALONE_ENTRIES, "cli/demo/crashing-executor"];
 
 const sourceOf = (entry: string): string => join(SOURCES, `${entry}.ts`);
 const standaloneSources = new Set(STANDALONE_ENTRIES.map(sourceOf));
 
 /**
- * Each with all it imports, but for what an earlier one has: what starts early must not wait for what
- * starts later. `baton --version` needs the first two, a thread the first and the third.
+ * The chunks, each with everything it imports except what an earlier chunk has: code that is needed
+ * early must not load code that is needed later. `baton --version` needs the first two chunks, a
+ * thread the first and the third.
  */
 const CHUNKS = [
   { name: "base", test: /[\\/]src[\\/]base[\\/](errors|nearest|version)\.ts$/ },
@@ -40,16 +42,16 @@ const CHUNKS = [
 ];
 
 /**
- * Packages that are copied into the chunks instead of installed beside them.
+ * Packages that are bundled instead of installed as dependencies.
  *
- * - zod: every start needs it, and it is 95 files (45 ms of a hook). Only our own checks use this copy; a
- *   user's schema is called through the Standard Schema interface, whichever zod it is from. It remains a
- *   dependency, because exported types refer to it.
- * - gpt-tokenizer: 30 MB installed, of which three tables of ranks (3.4 MB) are used.
- * - smol-toml: small, and used only by `baton setup codex` and `baton doctor`.
+ * - zod: needed at every start, and consists of 95 files (45 ms of a hook). Only Baton's own checks
+ *   use this copy; schemas of users are called through the Standard Schema interface, with any
+ *   version of zod. It remains a dependency, because exported types refer to it.
+ * - gpt-tokenizer: 30 MB installed, of which three rank tables (3.4 MB) are used.
+ * - smol-toml: small, and only used by `baton setup codex` and `baton doctor`.
  * - the MCP SDK: 8.5 MB installed, half of it source maps; 0.8 MB is used.
  */
-const BUNDLED = [
+const BUNDLED_PACKAGES = [
   "zod",
   "gpt-tokenizer",
   "smol-toml",
@@ -57,9 +59,9 @@ const BUNDLED = [
   "@modelcontextprotocol/core",
 ];
 const isBundled = (id: string): boolean =>
-  BUNDLED.some((name) => id === name || id.startsWith(`${name}/`));
+  BUNDLED_PACKAGES.some((name) => id === name || id.startsWith(`${name}/`));
 
-/** The HTTP client: a build of its own, because it runs on Node 20 and in browsers and shares no chunk. */
+/** The HTTP client is a separate build: it runs on Node 20 and in browsers and shares no chunk. */
 const CLIENT = ["client/index", "client/browser"];
 const CLIENT_TARGET = "es2022";
 
@@ -72,19 +74,19 @@ function sqliteChunkOf(id: string, graph: Graph): string | null {
   return importers.some((importer) => standaloneSources.has(importer)) ? "sqlite" : null;
 }
 
-/** Stands for a place in dist/ until it is known from where it is looked for. */
+/** Marks a path in dist/ until it can be made relative to the chunk that refers to it. */
 const DIST_PLACEHOLDER = "in-dist:";
 
-/** Whatever chunk a source comes into: its `import.meta` means the place it would have had of its own. */
+/** Makes `import.meta` in a chunk refer to the path that the source file would have in dist/. */
 const preserveImportMeta: Plugin = {
-  name: "own places",
+  name: "preserve import.meta",
   transform(code, id) {
     if (!(id.startsWith(SOURCES) && code.includes("import.meta."))) return null;
     const place = toPosixPath(relative(SOURCES, id)).replace(/\.ts$/, ".js");
     const moved = code.replaceAll(/\bimport\.meta\.(\w+)/g, (_, name: string) =>
       importMetaExpression(name, place),
     );
-    return { code: moved, map: null }; // Line by line as it was.
+    return { code: moved, map: null }; // The line numbers do not change.
   },
   renderChunk(code, { fileName }) {
     if (!code.includes(`"${DIST_PLACEHOLDER}`)) return null;
@@ -97,14 +99,15 @@ const preserveImportMeta: Plugin = {
   },
 };
 
-/** The tokenizer's tables as JSON files: smaller than the array literals they are published as, and parsed faster. */
+/** Writes the tokenizer's tables as JSON: smaller and faster to parse than array literals. */
 const ranksAsJson: Plugin = {
   name: "ranks as JSON",
   load: {
     filter: { id: /gpt-tokenizer[\\/]esm[\\/]bpeRanks[\\/]\w+\.js$/ },
     async handler(id) {
       const { default: ranks } = (await import(pathToFileURL(id).href)) as { default: unknown[] };
-      const unused = [...ranks.keys()].filter((rank) => !(rank in ranks)); // JSON has no holes.
+      // JSON cannot represent holes in an array.
+      const unused = [...ranks.keys()].filter((rank) => !(rank in ranks));
       const fileName = `ranks/${basename(id, ".js")}.json`;
       this.emitFile({ type: "asset", fileName, source: JSON.stringify(ranks) });
       const url = `new URL("${DIST_PLACEHOLDER}${fileName}", import.meta.url)`;
@@ -129,7 +132,7 @@ function importMetaExpression(name: string, place: string): string {
     case "main":
       return `(process.argv[1] === ${path(url)})`;
     default:
-      throw new Error(`${place} asks for import.meta.${name}: say here what it means in a chunk`);
+      throw new Error(`${place} uses import.meta.${name}: add its value in a chunk to bundle.ts`);
   }
 }
 
@@ -138,13 +141,13 @@ function toPosixPath(path: string): string {
 }
 
 export interface BundleOptions {
-  /** The folder that gets the files. */
+  /** The output folder. */
   readonly dir: string;
-  /** Programs besides the package's own, by the place they get in the folder. */
+  /** Additional programs, by their path in the output folder. */
   readonly programs?: Readonly<Record<string, string>>;
 }
 
-/** Writes the bundle, and the licences of the packages in it. */
+/** Writes the bundle and the licenses of the bundled packages. */
 export async function bundleSources({ dir, programs = {} }: BundleOptions): Promise<void> {
   await using bundle = await rolldown({
     input: {
@@ -155,7 +158,8 @@ export async function bundleSources({ dir, programs = {} }: BundleOptions): Prom
     platform: "node",
     external: (id) => /^[\w@]/.test(id) && !isBundled(id),
     plugins: [preserveImportMeta, ranksAsJson],
-    checks: { ineffectiveDynamicImport: false }, // One part needs at once what another can wait for.
+    // Some entries import statically what others import dynamically.
+    checks: { ineffectiveDynamicImport: false },
     onLog(level, log) {
       if (level === "warn") throw new Error(log.message);
     },
@@ -169,10 +173,10 @@ export async function bundleSources({ dir, programs = {} }: BundleOptions): Prom
     minifyInternalExports: false,
   });
   await bundleClient(dir);
-  for (const name of BUNDLED) copyLicense(name, join(dir, "licenses"));
+  for (const name of BUNDLED_PACKAGES) copyLicense(name, join(dir, "licenses"));
 }
 
-/** What it loads only in Node (files, archives) are chunks beside it, and import zod as a package. */
+/** Bundles the client. Modules for Node only (files, archives) become chunks that import zod. */
 async function bundleClient(dir: string): Promise<void> {
   await using bundle = await rolldown({
     input: Object.fromEntries(CLIENT.map((entry) => [entry, sourceOf(entry)])),

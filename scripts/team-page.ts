@@ -1,6 +1,6 @@
 /**
- * docs/TEAM.md: the exercise of examples/coder-reviewer-tester, played on a hub whose clock and ids repeat,
- * and read back from its store. No message in the page is written by hand.
+ * Renders docs/TEAM.md: runs examples/coder-reviewer-tester on a hub with a deterministic clock and
+ * deterministic ids, and reads the messages back from its store. None of them is written by hand.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { messageSchemas } from "../examples/coder-reviewer-tester/messages.ts";
 import { contextJsonSchema, type Envelope, type Hub } from "../src/index.ts";
 import { memoryHub } from "../src/testing/index.ts";
 
-/** How long a turn of an agent takes; a virtual clock does not move by itself. */
+/** Time that the virtual clock advances per turn of an agent. */
 const TURN_MS = 5_000;
 const IDLE_MS = 1_000;
 const WIDTH = 110;
@@ -186,7 +186,7 @@ its task.
 ${rendered.join("\n\n")}`;
 }
 
-/** What was decided about failures of a task, as it stands in the records. */
+/** Returns the recorded decisions about failures of a task. */
 async function decisionsOf(hub: Hub, task: string): Promise<unknown[]> {
   const { items: steps } = await hub.tasks.timeline(task);
   const records = steps.filter(({ kind }) => kind === "decided").map(({ memory }) => memory ?? "");
@@ -204,7 +204,7 @@ Every message between them, every failure and every decision, in order; \`role:c
 ${block("text", [...story, "", ...ends].join("\n"))}`;
 }
 
-/** What a receiver acts on, in the order it is listed above. */
+/** The fields that a receiver acts on, in the order of the table above. */
 const ESSENTIAL = [
   ...(["task", "parents", "from", "to", "action", "payload", "failure"] as const),
   ...(["intent", "origin", "state", "done", "next", "doNotRedo"] as const),
@@ -212,9 +212,10 @@ const ESSENTIAL = [
 ] satisfies readonly (keyof Envelope)[];
 
 function essential(envelope: Envelope | undefined): Record<string, unknown> {
-  if (envelope === undefined) throw new Error("the run left out a message that the page shows");
-  const said = ESSENTIAL.map((field) => [field, envelope[field]] as const);
-  return Object.fromEntries(said.filter(([, value]) => !isEmpty(value)));
+  if (envelope === undefined)
+    throw new Error("The run did not produce a message that the page shows");
+  const selected = ESSENTIAL.map((field) => [field, envelope[field]] as const);
+  return Object.fromEntries(selected.filter(([, value]) => !isEmpty(value)));
 }
 
 const isEmpty = (value: unknown): boolean =>
@@ -223,7 +224,7 @@ const isEmpty = (value: unknown): boolean =>
 const block = (language: string, text: string): string => `\`\`\`${language}\n${text}\n\`\`\``;
 const json = (value: unknown): string => block("json", compact(value, ""));
 
-/** JSON with everything on one line that fits on one. */
+/** Renders JSON, with every value that fits into the width on one line. */
 function compact(value: unknown, indent: string): string {
   const inline = JSON.stringify(value, null, 1).replace(/\n\s*/g, " ");
   if (typeof value !== "object" || value === null || indent.length + inline.length <= WIDTH) {

@@ -1,6 +1,6 @@
 /**
- * `npm run test:long -- [--factor n] [--seed n]`: the random, model-based and kill tests in their large form.
- * `npm test` runs the same tests with counts that fit every change.
+ * `npm run test:long -- [--factor n] [--seed n]`: runs the random, model-based and kill tests with
+ * many more iterations than `npm test`.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const { values: options } = parseArgs({
   options: { factor: { type: "string", default: "20" }, seed: { type: "string" } },
 });
 const seed = String(chosenSeed(options.seed));
-console.log(`Seed of this run: ${seed}`);
+console.log(`Seed: ${seed}`);
 
 process.exitCode = await runSteps({
   "random tests": async () => {
@@ -22,12 +22,15 @@ process.exitCode = await runSteps({
     return finishTests(await runTests([...randomTests(), "--testTimeout=3600000"], { env }));
   },
   kill: script("test/faults/kill-long.ts", "--seed", seed),
+  "power loss": script("test/faults/power-loss/main.ts", "--seed", seed),
+  "bit rot": script("test/faults/bit-rot-long.ts", "--seed", seed),
   "chaos, SQLite": script("test/faults/chaos/main.ts", "--seed", seed, "--store", "sqlite"),
   "chaos, PostgreSQL": script("test/faults/chaos/main.ts", "--seed", seed, "--store", "postgres"),
   fuzz: script("test/http/fuzz/main.ts", "--seed", seed),
+  "scan cost": script("test/envelope/scan-cost/main.ts", "--seed", seed),
 });
 
-/** Those whose number of runs can be multiplied. */
+/** Returns the test files whose number of runs can be multiplied. */
 function randomTests(): string[] {
   return readdirSync(join(ROOT, "test"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.ts"))

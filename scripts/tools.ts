@@ -1,4 +1,4 @@
-/** Runs the development tools one after the other, and says how long each took. */
+/** Runs development tools in sequence and prints how long each took. */
 
 import { join } from "node:path";
 import { runChild } from "./run.mjs";
@@ -15,31 +15,31 @@ const TOOLS = {
 
 export type Step = () => Promise<number>;
 
-/** A tool of node_modules as a step. */
+/** Returns a step that runs a tool in node_modules. */
 export function tool(name: keyof typeof TOOLS, ...args: string[]): Step {
   return script(join("node_modules", TOOLS[name]), ...args);
 }
 
-/** The same, silent unless it fails. */
+/** Returns a step that runs a tool and prints its output only if it fails. */
 export function quietTool(name: keyof typeof TOOLS, ...args: string[]): Step {
   return async () => {
-    const held: Buffer[] = [];
+    const output: Buffer[] = [];
     const status = await runChild(
       process.execPath,
       [join(ROOT, "node_modules", TOOLS[name]), ...args],
-      { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"], onOutput: (chunk) => held.push(chunk) },
+      { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"], onOutput: (chunk) => output.push(chunk) },
     );
-    if (status !== 0) process.stdout.write(Buffer.concat(held));
+    if (status !== 0) process.stdout.write(Buffer.concat(output));
     return status;
   };
 }
 
-/** A script of the project as a step. */
+/** Returns a step that runs a script of the project. */
 export function script(path: string, ...args: string[]): Step {
   return () => runChild(process.execPath, [join(ROOT, path), ...args], { cwd: ROOT });
 }
 
-/** Runs the steps in order, up to the first that fails; returns its exit code, or 0. */
+/** Runs the steps in order until one fails. Returns its exit code, or 0. */
 export async function runSteps(steps: Readonly<Record<string, Step>>): Promise<number> {
   for (const [name, step] of Object.entries(steps)) {
     const started = performance.now();

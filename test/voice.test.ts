@@ -1,7 +1,7 @@
 /**
- * Baton speaks plain technical English. This test fails when a text that people read contains one of the
- * words or patterns below: error messages and hints, command-line help and output, OpenAPI and MCP texts
- * (all of them string literals in src/), and the pages of the documentation.
+ * Checks that Baton uses plain technical English: fails when a text that people read contains one
+ * of the words or patterns below. Covers error messages and hints, command-line help and output,
+ * OpenAPI and MCP texts (all of them string literals in src/), the documentation, comments and test titles.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import { parseAst } from "vitest/node";
 
 const ROOT = join(import.meta.dirname, "..");
 
-/** What to write instead, by the pattern that is not used. */
+/** Retired patterns, each with what to write instead. */
 const RETIRED: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(?:nobody|somebody|whoever|everybody|anybody)\b/i, "name the actor: no agent, the caller"],
   [/(?<!\bthere )\b(?:is|are|was|were) no (?!longer\b|more\b)\w/i, "is not a …, invalid …"],
@@ -30,14 +30,13 @@ const RETIRED: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bwhat holds\b/i, "the current value"],
 ];
 
-/** Places in which a retired word is right, with the reason. */
+/** Places where a retired word is right, each with the reason. */
 const EXCEPTIONS: readonly (readonly [place: RegExp, reason: string])[] = [
   [/^src\/search\/(irregular-forms|opposites|synonyms)\.ts/, "word lists of the search"],
   [/^src\/store\/postgres\/(functions\/claim|statements)\.ts/, "names within SQL"],
   [/^docs\/GUARANTEES\.md/, "quotes the requirements word for word"],
   [/^docs\/TEAM\.md/, "quotes the messages of a played run"],
-  [/^docs\/COORDINATION\.md.*closing: "told"/, "a stored value"],
-  [/^CHANGELOG\.md.*--told/, "a removed option"],
+  [/^CHANGELOG\.md\S* \|/, "lists removed names"],
   [/^CHANGELOG\.md\S* No longer exported/, "lists removed names"],
 ];
 
@@ -49,7 +48,7 @@ interface Text {
 const lineOf = (source: string, offset: number): number =>
   source.slice(0, offset).split("\n").length;
 
-/** Every string literal that is prose: at least two words. */
+/** Returns every string literal that is prose: at least two words. */
 function literalsIn(file: string): Text[] {
   const source = readFileSync(join(ROOT, file), "utf8");
   const found: Text[] = [];
@@ -74,6 +73,20 @@ const linesIn = (file: string): Text[] =>
     .split("\n")
     .map((text, n) => ({ place: `${file}:${n + 1}`, text }));
 
+const SOURCES = "{src,test,store-contract,bench,scripts,eval,examples}/**/*.{ts,mjs}";
+
+/** A line that is a comment, and a line that begins a test or a group of tests with its title. */
+const COMMENT = /^\s*(?:\/\/|\/\*|\*)|\s\/\/ /;
+const TITLE = /^\s*(?:it|describe)\b.*\(\s*["`]|^\s*"[^"]+",? async \(/;
+
+/** Returns comments and test titles. Text before a comment at the end of a line is not part of it. */
+const notesIn = (file: string): Text[] =>
+  linesIn(file).flatMap(({ place, text }) => {
+    if (TITLE.test(text)) return [{ place, text }];
+    if (!COMMENT.test(text)) return [];
+    return [{ place, text: text.replace(/^.*?\s(?=\/\/ )/, "") }];
+  });
+
 const offences = (texts: readonly Text[]): string[] =>
   texts
     .filter(
@@ -90,7 +103,7 @@ const filesOf = (...patterns: string[]): string[] =>
   patterns.flatMap((pattern) => globSync(pattern, { cwd: ROOT })).toSorted();
 
 describe("plain English", () => {
-  it("recognizes what is retired, and lets ordinary sentences pass", () => {
+  it("recognizes retired words and accepts ordinary sentences", () => {
     const of = (text: string) => offences([{ place: "x", text }]).length;
     expect(of("The body is no JSON.")).toBe(1);
     expect(of("Nobody was told.")).toBe(2);
@@ -98,12 +111,18 @@ describe("plain English", () => {
     expect(of("Retries: a delivery is retried, and the hub tries to wake its receiver.")).toBe(0);
   });
 
-  it("is what errors, help, OpenAPI and MCP texts are written in", () => {
+  it("is used in errors, help, OpenAPI and MCP texts", () => {
     expect(filesOf("src/**/*.ts").flatMap(literalsIn).length).toBeGreaterThan(1_000);
     expect(offences(filesOf("src/**/*.ts").flatMap(literalsIn))).toEqual([]);
   });
 
-  it("is what the documentation is written in", () => {
+  it("is used in comments and test titles", () => {
+    const notes = filesOf(SOURCES).flatMap(notesIn);
+    expect(notes.length).toBeGreaterThan(10_000);
+    expect(offences(notes)).toEqual([]);
+  });
+
+  it("is used in the documentation", () => {
     expect(offences(filesOf("*.md", "docs/*.md").flatMap(linesIn))).toEqual([]);
   });
 });

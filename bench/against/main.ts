@@ -1,9 +1,9 @@
 /**
- * These sources against another commit's: each is a process of its own, and the two take turns. A pair of
- * processes does several rounds and is then replaced, since one process can be faster than the next for
- * its whole life; the first round of each pair only warms up. What counts is the median of the ratios
- * within a round, of the time an operation takes and of the processor time it takes: the second is quiet
- * where the first is noisy.
+ * Compares this source tree with another commit: each runs in its own process, and the two take
+ * turns. A pair of processes runs several rounds and is then replaced, because one process can be
+ * faster than the next for its whole life; the first round of each pair is a warm-up. The result is
+ * the median of the ratios within a round, of wall-clock time and of CPU time per operation: CPU
+ * time is less noisy.
  */
 import { type ChildProcess, execFileSync, fork } from "node:child_process";
 import { once } from "node:events";
@@ -15,22 +15,22 @@ import { inScratch, median } from "../kit.ts";
 import { WORKLOADS } from "./workloads.ts";
 
 const HELP = `npm run bench -- --only against --commit COMMIT [--pairs 4] [--rounds 4] [--workloads append,cycle,fused,delivery]
-Compares these sources with COMMIT's. A ratio above 1 means that these sources take longer.
+Compares the working tree with COMMIT. A ratio above 1 means that the working tree is slower.
 `;
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
 type Name = keyof typeof WORKLOADS;
 
-interface Measured {
+interface Measurement {
   readonly micros: number;
   readonly cpuMicros: number;
 }
 
 interface Round {
   readonly name: Name;
-  readonly then: Measured;
-  readonly now: Measured;
+  readonly then: Measurement;
+  readonly now: Measurement;
 }
 
 export async function runAgainst(args: readonly string[]): Promise<void> {
@@ -67,11 +67,11 @@ export async function runAgainst(args: readonly string[]): Promise<void> {
 function nameOf(text: string): Name {
   if (text in WORKLOADS) return text as Name;
   throw new Error(
-    `There is no workload "${text}": choose from ${Object.keys(WORKLOADS).join(", ")}.`,
+    `Unknown workload "${text}": expected one of ${Object.keys(WORKLOADS).join(", ")}.`,
   );
 }
 
-/** The other commit's files in a folder of their own, with the packages that are installed here. */
+/** Checks out the commit into a temporary worktree that uses the packages installed here. */
 async function withSourcesOf(commit: string, run: (root: string) => Promise<void>): Promise<void> {
   await inScratch(async (folder) => {
     const root = folder.file("then");
@@ -91,8 +91,8 @@ async function pairOf(
   names: readonly Name[],
   { rounds, pair }: { readonly rounds: number; readonly pair: number },
 ): Promise<Round[]> {
-  const then = await started(root);
-  const now = await started(ROOT);
+  const then = await startChild(root);
+  const now = await startChild(ROOT);
   const measured: Round[] = [];
   try {
     for (let round = 0; round <= rounds; round++)
@@ -110,24 +110,24 @@ async function pairOf(
   return measured;
 }
 
-async function started(root: string): Promise<ChildProcess> {
+async function startChild(root: string): Promise<ChildProcess> {
   const child = fork(join(import.meta.dirname, "child.ts"), [root]);
   await answerOf(child);
   return child;
 }
 
-async function ask(child: ChildProcess, name: Name): Promise<Measured> {
+async function ask(child: ChildProcess, name: Name): Promise<Measurement> {
   child.send(name);
-  return (await answerOf(child)) as Measured;
+  return (await answerOf(child)) as Measurement;
 }
 
-/** Throws when the process ends instead: it has said why. */
+/** Returns the next message. Throws if the process exits instead; its stderr has the reason. */
 async function answerOf(child: ChildProcess): Promise<unknown> {
   const over = new AbortController();
   const [answer] = await Promise.race([
     once(child, "message", { signal: over.signal }),
     once(child, "exit", { signal: over.signal }).then(() => {
-      throw new Error("a measuring process ended without an answer");
+      throw new Error("A benchmark process exited without a result");
     }),
   ]).finally(() => over.abort());
   return answer;
@@ -135,7 +135,7 @@ async function answerOf(child: ChildProcess): Promise<unknown> {
 
 function report(names: readonly Name[], rounds: readonly Round[]): string {
   return [
-    "| workload | time then | now | ratio | from … to | processor then | now | ratio |",
+    "| workload | time before | after | ratio | min … max | CPU before | after | ratio |",
     "|---|---|---|---|---|---|---|---|",
     ...names.map((name) => {
       const own = rounds.filter((round) => round.name === name);

@@ -1,9 +1,9 @@
-/** Lines of handoffs in a filled store: what a view costs after 2 hops, and after 12. */
+/** Creates lines of handoffs in a filled store, to measure views after 2 and after 12 hops. */
 import type { Envelope } from "../../src/envelope/schema.ts";
 import type { Agent, Hub, Memory } from "../../src/index.ts";
 import type { Corpus } from "../recall/text.ts";
 
-/** Hands each of `count` tasks on through `hops` agents that all report something; returns the last envelopes. */
+/** Passes `count` tasks through `hops` agents that report progress. Returns the last envelopes. */
 export async function linesOf(
   hub: Hub,
   { text, memories }: { readonly text: Corpus; readonly memories: readonly Memory[] },
@@ -17,27 +17,27 @@ export async function linesOf(
       intent: text.question(content),
       task: `line-${hops}-${n}`,
       to: hop % 2 === 0 ? "right" : "left",
-      ...reported(text, content),
+      ...reportOf(text, content),
     });
     let envelope = (await agents[0].handoff(draft(0))).envelope as Envelope;
     for (let hop = 1; hop < hops; hop++) {
-      const work = await taken(agents[hop % 2] as Agent);
+      const work = await acceptNext(agents[hop % 2] as Agent);
       await work.note({ content: text.question(content), type: "finding" });
       envelope = (await work.handoff(draft(hop))).envelope as Envelope;
     }
     last.push(envelope);
-    await (await taken(agents[hops % 2] as Agent)).complete({ summary: "done" });
+    await (await acceptNext(agents[hops % 2] as Agent)).complete({ summary: "done" });
   }
   return last;
 }
 
-async function taken(agent: Agent) {
+async function acceptNext(agent: Agent) {
   const work = await agent.accept();
-  if (work === undefined) throw new Error(`nothing waits for ${agent.id}`);
+  if (work === undefined) throw new Error(`The inbox of ${agent.id} is empty`);
   return work;
 }
 
-const reported = (text: Corpus, content: string) => ({
+const reportOf = (text: Corpus, content: string) => ({
   done: [text.question(content), text.question(content)],
   doNotRedo: [text.question(content)],
   history: [{ agent: "left", did: text.question(content), why: text.question(content) }],

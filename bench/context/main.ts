@@ -1,7 +1,7 @@
 /**
- * What composing a view costs: from a store of 100,000 memories on SQLite to a text of 4,000 tokens,
- * for a handoff with five references, twenty recent records, five pins and a neighbourhood. Each handoff
- * once as nobody has composed it before, and once again; and where the time goes.
+ * Measures composing a view: from a SQLite store of 100,000 memories to a text of 4,000 tokens, for
+ * a handoff with five references, twenty recent records, five pins and related records. Composes
+ * every handoff twice (token counts are cached the second time) and reports where the time goes.
  */
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -28,7 +28,7 @@ const HELP = `npm run bench -- --only context [--records 100000] [--views 200] [
 
 const SEED = 7;
 const BATCH = 500;
-/** One record in so many has 4 KB; the others 400 bytes. */
+/** One record in ten has 4 KB, the others 400 bytes. */
 const LONG_EVERY = 10;
 const TASKS = 500;
 const PINS = 5;
@@ -42,10 +42,10 @@ const TYPES = ["fact", "finding", "decision", "plan", "mistake", "convention", "
 interface Measured {
   readonly p50: number;
   readonly p95: number;
-  /** Of each view: how long it keeps the event loop's thread, and the process, busy. */
+  /** CPU time per view, of the event loop's thread and of the whole process. */
   readonly threadMs: number;
   readonly processMs: number;
-  /** Of each view, in milliseconds: what runs beside something else counts for both. */
+  /** Milliseconds per view, by activity; concurrent activities each count in full. */
   readonly spent: ReturnType<Times["per"]>;
 }
 
@@ -53,13 +53,13 @@ interface Report {
   readonly records: number;
   readonly views: number;
   readonly goalP95: number;
-  /** Handoffs nobody has composed before, and the same again. */
+  /** Handoffs composed for the first time, and the same ones again. */
   readonly first: Measured;
   readonly again: Measured;
-  /** The last handoff of lines of 2 and of 12 hops, in turns. */
+  /** The last handoffs of lines with 2 and with 12 hops. */
   readonly after2: Measured;
   readonly after12: Measured;
-  /** Averages. */
+  /** Averages per view. */
   readonly tokens: number;
   readonly shown: number;
   readonly omitted: number;
@@ -83,7 +83,7 @@ export async function runContext(args: readonly string[]): Promise<void> {
   const report = await inScratch((folder) =>
     measure(folder, Number(values.records), Number(values.views)),
   );
-  say(report);
+  printReport(report);
   if (values.json !== undefined) {
     const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
     const dated = { at: new Date().toISOString(), machine, ...report };
@@ -173,7 +173,7 @@ async function composeAll(
   return { measured, views };
 }
 
-/** Each of five hundred tasks has its share; one record in four is connected with one before it. */
+/** Spreads the records over 500 tasks; one in four refers to an earlier one. Returns a sample. */
 async function fill(hub: Hub, text: Corpus, records: number): Promise<readonly Memory[]> {
   const writer = await hub.agent("writer", { role: "writer" });
   const kept: Memory[] = [];
@@ -231,7 +231,7 @@ function envelopeOf(text: Corpus, memories: readonly Memory[]): Envelope {
   });
 }
 
-function say(report: Report): void {
+function printReport(report: Report): void {
   const { records, goalP95, first, again, after2, after12, tokens, shown, omitted } = report;
   const line = (name: string, { p50, p95, threadMs, processMs }: Measured): string =>
     `${name}: p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms (goal ${goalP95}); CPU ${threadMs.toFixed(1)} ms on the event loop's thread, ${processMs.toFixed(1)} ms in all`;
@@ -240,13 +240,13 @@ function say(report: Report): void {
   );
   process.stdout.write(
     `${[
-      `${records.toLocaleString("en")} records to ${TOKENS.toLocaleString("en")} tokens (${tokens.toFixed(0)} used, ${shown.toFixed(0)} shown, ${omitted.toFixed(0)} left out)`,
+      `${records.toLocaleString("en")} records to ${TOKENS.toLocaleString("en")} tokens (${tokens.toFixed(0)} used, ${shown.toFixed(0)} shown, ${omitted.toFixed(0)} omitted)`,
       line("first", first),
       line("again", again),
       line("after 2 hops", after2),
       line("after 12 hops", after12),
       `12 hops ÷ 2 hops: p50 ${(after12.p50 / after2.p50).toFixed(2)}, p95 ${(after12.p95 / after2.p95).toFixed(2)} (goal ${GOAL_RATIO})`,
-      "where the time of the first goes (what runs beside something else counts for both)",
+      "time of the first, by activity (concurrent activities each count in full)",
       ...spent,
     ].join("\n")}\n`,
   );

@@ -1,7 +1,7 @@
 /**
- * The run itself: engines, processes, rounds. In a round every workload is run by every system, one
- * after the other, so that what disturbs the machine disturbs neighbours alike; who begins moves
- * on by one each round.
+ * Runs the benchmark: engines, processes, rounds. In each round every system runs every workload,
+ * one after the other, so that noise on the machine affects all systems alike; each round starts
+ * with the next system.
  */
 import type { Engine, Place } from "../engines/engine.ts";
 import { startPostgres } from "../engines/postgres.ts";
@@ -19,7 +19,7 @@ import { kill } from "./workloads/kill.ts";
 import { latency } from "./workloads/latency.ts";
 import { rawSqliteInserts } from "./workloads/raw-inserts.ts";
 
-/** One by one is slow for everybody. */
+/** Sending one by one is slow in every system, so it gets fewer messages. */
 const ONE_BY_ONE_SHARE = 1 / 8;
 const RAW_SQLITE_WEIGHT = 12;
 
@@ -35,7 +35,7 @@ export class Bench implements AsyncDisposable {
   readonly #options: Options;
   readonly #engines = new Map<EngineName, Engine>();
   readonly #processes = new Processes();
-  /** Systems that cannot be run here at all. */
+  /** Systems that cannot run on this machine, with the reason. */
   readonly #absent = new Map<string, string>();
 
   constructor(options: Options) {
@@ -53,12 +53,12 @@ export class Bench implements AsyncDisposable {
     if (this.#options.workloads.has("kill")) await this.#kills();
   }
 
-  /** Installs, starts, and notes who is missing. */
+  /** Installs the peers, starts the engines, and records which systems are missing. */
   async #prepare(): Promise<void> {
     const { systems } = this.#options;
     if (systems.some((system) => system.peer)) {
       await installPeers().catch((error: unknown) => {
-        const reason = `bench/peers could not be installed (${messageOf(error)})`;
+        const reason = `Installing bench/peers failed (${messageOf(error)})`;
         for (const { name, peer } of systems) if (peer) this.#absent.set(name, reason);
       });
     }
@@ -71,7 +71,7 @@ export class Bench implements AsyncDisposable {
       }
     }
     for (const [name, reason] of this.#absent) {
-      say(`${name}: not measured: ${reason}`);
+      logLine(`${name}: not measured: ${reason}`);
       for (const workload of this.#options.workloads) {
         this.samples.miss({ system: name, workload, reason, failed: false });
       }
@@ -86,7 +86,9 @@ export class Bench implements AsyncDisposable {
     if (chosen.length === 0) return;
     for (let round = 0; round <= rounds; round++) {
       for (const workload of chosen) {
-        say(round === 0 ? `warming up: ${workload}` : `round ${round} of ${rounds}: ${workload}`);
+        logLine(
+          round === 0 ? `warming up: ${workload}` : `round ${round} of ${rounds}: ${workload}`,
+        );
         for (const system of this.#inTurn(round)) await this.#rate(system, workload, round);
         if (this.#options.rawSqlite) await this.#rawSqlite(workload, round);
       }
@@ -106,7 +108,7 @@ export class Bench implements AsyncDisposable {
         const found = await this.#runRate(place, { system, workload, way, bulk, count });
         const named = bulk ? `${way}, bulk` : way;
         const sample = { round, workload, system: system.name, way: named, count, ...found };
-        say(`  ${system.name} (${named}): ${Math.round(sample.perSecond)}/s`);
+        logLine(`  ${system.name} (${named}): ${Math.round(sample.perSecond)}/s`);
         if (round > 0) this.samples.rates.push(sample);
       });
     }
@@ -142,7 +144,7 @@ export class Bench implements AsyncDisposable {
     const count = this.#countFor(RAW_SQLITE_WEIGHT, workload, round);
     const rowsPerCommit = workload === "enqueue-1" ? 1 : 64;
     const perSecond = await rawSqliteInserts(count, rowsPerCommit);
-    say(`  ${RAW_SQLITE.name}: ${Math.round(perSecond)}/s`);
+    logLine(`  ${RAW_SQLITE.name}: ${Math.round(perSecond)}/s`);
     const way = `${rowsPerCommit} a commit`;
     if (round === 0) return;
     this.samples.rates.push({ round, workload, system: RAW_SQLITE.name, way, count, perSecond });
@@ -151,14 +153,14 @@ export class Bench implements AsyncDisposable {
   async #latencies(): Promise<void> {
     const { latencyRounds, seconds, idleSeconds } = this.#options;
     for (let round = 1; round <= latencyRounds; round++) {
-      say(`round ${round} of ${latencyRounds}: latency`);
+      logLine(`round ${round} of ${latencyRounds}: latency`);
       for (const system of this.#inTurn(round)) {
         for (const way of system.ways.latency) {
           await this.#measured(system, "latency", async (place) => {
             const pair = this.#processes.of(system, 2) as [Process, Process];
             const idle = round === 1 ? idleSeconds : 0;
             const found = await latency(pair, place, { way, seconds, idleSeconds: idle });
-            say(
+            logLine(
               `  ${system.name} (${way}): p50 ${found.p50.toFixed(2)} p99 ${found.p99.toFixed(2)}`,
             );
             this.samples.latencies.push({ round, system: system.name, way, ...found });
@@ -168,10 +170,10 @@ export class Bench implements AsyncDisposable {
     }
   }
 
-  /** Baton's one after the other; then the peers together, who only wait. */
+  /** Runs Baton's kills one after the other, then all peers at once, since these only wait. */
   async #kills(): Promise<void> {
     const { systems, killPeers } = this.#options;
-    say("kill");
+    logLine("kill");
     for (const system of systems) if (!system.peer) await this.#kill(system);
     const peers = systems.filter((system) => system.peer);
     if (killPeers) await Promise.all(peers.map((system) => this.#kill(system)));
@@ -182,7 +184,7 @@ export class Bench implements AsyncDisposable {
     }
   }
 
-  /** Peers take their minute once; Baton is killed often enough to meet every phase of its wait. */
+  /** Peers are killed once, which takes a minute; Baton often, to hit every phase of its wait. */
   async #kill(system: System): Promise<void> {
     const { killCapMs: capMs, kills } = this.#options;
     const took: (number | undefined)[] = [];
@@ -191,7 +193,7 @@ export class Bench implements AsyncDisposable {
         await this.#measured(system, "kill", async (place) => {
           const pair = [new Process(system), new Process(system)] as const;
           const ms = await kill(pair, place, { way, capMs });
-          say(`  ${system.name}: ${ms === undefined ? `> ${capMs}` : Math.round(ms)} ms`);
+          logLine(`  ${system.name}: ${ms === undefined ? `> ${capMs}` : Math.round(ms)} ms`);
           took.push(ms);
         });
       }
@@ -199,7 +201,7 @@ export class Bench implements AsyncDisposable {
     if (took.length > 0) this.samples.kills.push({ system: system.name, capMs, took });
   }
 
-  /** In a place of its own. A failure is a result too: it is told, and the others go on. */
+  /** Measures in a new store. A failure is reported as a result; other systems continue. */
   async #measured(
     system: System,
     workload: string,
@@ -212,7 +214,7 @@ export class Bench implements AsyncDisposable {
       await measure(place);
     } catch (error) {
       const reason = messageOf(error);
-      say(`  ${system.name}: failed: ${reason}`);
+      logLine(`  ${system.name}: failed: ${reason}`);
       this.samples.miss({ system: system.name, workload, reason, failed: true });
       await this.#processes.renew(system);
     } finally {
@@ -234,7 +236,7 @@ interface Run {
   readonly count: number;
 }
 
-/** The configurations in which a system runs a workload. */
+/** Returns the configurations in which a system runs a workload. */
 function runsOf(
   { ways, bulk, peer }: System,
   workload: RateWorkload,
@@ -255,6 +257,6 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function say(line: string): void {
+function logLine(line: string): void {
   process.stderr.write(`${line}\n`);
 }

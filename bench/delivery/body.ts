@@ -1,10 +1,11 @@
 /**
- * What travels: 4 KB of JSON, the same for every system. Words and numbers as in a diff, because
- * PostgreSQL compresses what is longer than 2 KB, and one letter repeated would vanish.
+ * The message body: 4 KB of JSON, the same for every system. Contains words and numbers like a
+ * diff, because PostgreSQL compresses values longer than 2 KB and would shrink a repeated letter to
+ * nothing.
  */
 export interface Body {
   readonly n: number;
-  /** Just before it was sent, by `now()`. */
+  /** When it was sent, by `now()`. */
   readonly sent: number;
   readonly files: readonly string[];
   readonly diff: string;
@@ -17,7 +18,7 @@ const WORDS =
     " ",
   );
 
-/** Made beforehand: what is measured is delivering, not inventing. */
+/** Generated in advance, so that only delivery is measured. */
 const DIFFS = Array.from({ length: 256 }, (_, seed) => diffOf(seed));
 
 function diffOf(seed: number): string {
@@ -32,11 +33,11 @@ function diffOf(seed: number): string {
 
 export function bodyOf(n: number, sent = 0): Body {
   const diff = DIFFS[n % DIFFS.length] as string;
-  const room = BYTES - JSON.stringify({ n, sent, files: FILES, diff: "" }).length;
-  return { n, sent, files: FILES, diff: diff.slice(0, room) };
+  const available = BYTES - JSON.stringify({ n, sent, files: FILES, diff: "" }).length;
+  return { n, sent, files: FILES, diff: diff.slice(0, available) };
 }
 
-/** Milliseconds of the monotonic clock, which all processes of a Linux machine share. */
+/** Returns milliseconds of the monotonic clock, which all processes on Linux share. */
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

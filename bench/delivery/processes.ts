@@ -1,4 +1,4 @@
-/** The processes of the systems, as the benchmark sees them: started once, asked by name. */
+/** The child processes of the systems: started once, called by request name. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -14,18 +14,18 @@ interface Reply {
   readonly error?: string;
 }
 
-interface Asked {
+interface PendingRequest {
   readonly late: NodeJS.Timeout;
   resolve(answer: unknown): void;
   reject(error: Error): void;
 }
 
-/** Longer than any single thing takes; a system that hangs is reported, not waited for. */
-const PATIENCE_MS = 300_000;
+/** Longer than any single request takes; a system that hangs longer is reported as failed. */
+const TIMEOUT_MS = 300_000;
 
 export class Process {
   readonly #child: ChildProcess;
-  readonly #asked = new Map<number, Asked>();
+  readonly #pending = new Map<number, PendingRequest>();
   #next = 1;
 
   constructor(system: System) {
@@ -33,8 +33,8 @@ export class Process {
     this.#child = fork(script, [system.name], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
     this.#child.on("message", (reply: Reply) => this.#settle(reply));
     this.#child.on("exit", (code, signal) => {
-      const ended = `a process of ${system.title} ended (${signal ?? code})`;
-      for (const id of this.#asked.keys()) this.#settle({ id, error: ended });
+      const ended = `A process of ${system.title} exited (${signal ?? code})`;
+      for (const id of this.#pending.keys()) this.#settle({ id, error: ended });
     });
   }
 
@@ -45,12 +45,12 @@ export class Process {
   ask<V extends keyof Verbs>(verb: V, ...[given]: Given<V>): Promise<Answer<V>> {
     const id = this.#next++;
     return new Promise<Answer<V>>((resolve, reject) => {
-      if (!this.alive) return reject(new Error("the process has ended"));
+      if (!this.alive) return reject(new Error("The process has exited"));
       const late = setTimeout(
-        () => this.#settle({ id, error: `no answer to "${verb}"` }),
-        PATIENCE_MS,
+        () => this.#settle({ id, error: `No answer to "${verb}"` }),
+        TIMEOUT_MS,
       );
-      this.#asked.set(id, { late, resolve: resolve as Asked["resolve"], reject });
+      this.#pending.set(id, { late, resolve: resolve as PendingRequest["resolve"], reject });
       this.#child.send({ id, verb, given });
     });
   }
@@ -63,33 +63,33 @@ export class Process {
   }
 
   #settle({ id, answer, error }: Reply): void {
-    const asked = this.#asked.get(id);
-    this.#asked.delete(id);
-    clearTimeout(asked?.late);
-    if (error === undefined) asked?.resolve(answer);
-    else asked?.reject(new Error(error));
+    const request = this.#pending.get(id);
+    this.#pending.delete(id);
+    clearTimeout(request?.late);
+    if (error === undefined) request?.resolve(answer);
+    else request?.reject(new Error(error));
   }
 }
 
-/** Keeps the processes of every system from one measurement to the next. */
+/** Reuses the processes of each system between measurements. */
 export class Processes implements AsyncDisposable {
-  readonly #kept = new Map<string, Process[]>();
+  readonly #processes = new Map<string, Process[]>();
 
-  /** The first `count` processes of a system; those that died are replaced. */
+  /** Returns the first `count` processes of a system; replaces those that have died. */
   of(system: System, count: number): Process[] {
-    const kept = (this.#kept.get(system.name) ?? []).filter((each) => each.alive);
+    const kept = (this.#processes.get(system.name) ?? []).filter((each) => each.alive);
     while (kept.length < count) kept.push(new Process(system));
-    this.#kept.set(system.name, kept);
+    this.#processes.set(system.name, kept);
     return kept.slice(0, count);
   }
 
-  /** After a failure: what state they are in is not known. */
+  /** Replaces the processes of a system after a failure, since their state is unknown. */
   async renew(system: System): Promise<void> {
-    await Promise.all((this.#kept.get(system.name) ?? []).map((each) => each.kill()));
-    this.#kept.delete(system.name);
+    await Promise.all((this.#processes.get(system.name) ?? []).map((each) => each.kill()));
+    this.#processes.delete(system.name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([...this.#kept.values()].flat().map((each) => each.kill()));
+    await Promise.all([...this.#processes.values()].flat().map((each) => each.kill()));
   }
 }

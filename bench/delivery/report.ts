@@ -1,4 +1,4 @@
-/** The tables, in Markdown. */
+/** Renders the results as Markdown tables. */
 import { median } from "../kit.ts";
 import { RATIO_GOALS, verdicts } from "./goals.ts";
 import { medianOf, RATE_WORKLOADS, type RateWorkload, type Samples } from "./samples.ts";
@@ -26,13 +26,13 @@ export function report(samples: Samples, asked: Asked): string {
     .join("\n\n");
 }
 
-/** First, because they make figures worthless, or show a bug. */
+/** Listed first, because failures invalidate results or reveal a bug. */
 function failures({ failures }: Samples): string {
   if (failures.length === 0) return "";
   const lines = failures.map(
     ({ system, workload, reason }) => `- **${titleOf(system)}, ${workload}**: ${reason}`,
   );
-  return `Failed, and not run again:\n\n${lines.join("\n")}`;
+  return `Failed, not run again:\n\n${lines.join("\n")}`;
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -65,7 +65,7 @@ function rateCell(samples: Samples, system: string, workload: RateWorkload): str
   if (best.length > 0) {
     const rate = Math.round(medianOf(best, (each) => each.perSecond)).toLocaleString("en");
     const failed = samples.reason(system, workload) !== undefined;
-    return failed ? `${rate} (${best.length} rounds, then it failed)` : rate;
+    return failed ? `${rate} (${best.length} rounds before it failed)` : rate;
   }
   return notMeasured(samples, system, workload) ?? "–";
 }
@@ -75,28 +75,28 @@ function notMeasured(samples: Samples, system: string, workload: string): string
   return reason && `not measured: ${reason}`;
 }
 
-/** Where a system had several configurations: which won, in how many of the rounds. */
+/** Lists the results of systems with several configurations, and how often each was the best. */
 function configurations(samples: Samples, asked: Asked): string {
   const lines = asked.systems.flatMap(({ name, title }) =>
     rateWorkloads(asked).flatMap((workload) => {
       const own = samples.rates.filter(
         (each) => each.system === name && each.workload === workload,
       );
-      const tried = [...new Set(own.map((each) => each.way))];
-      if (tried.length < 2) return [];
+      const configurationNames = [...new Set(own.map((each) => each.way))];
+      if (configurationNames.length < 2) return [];
       const best = samples.best(name, workload);
-      const each = tried.map((way) => {
+      const each = configurationNames.map((way) => {
         const rate = medianOf(
           own.filter((sample) => sample.way === way),
           (sample) => sample.perSecond,
         );
         const won = best.filter((sample) => sample.way === way).length;
-        return `${way} ${Math.round(rate).toLocaleString("en")} (best in ${won})`;
+        return `${way} ${Math.round(rate).toLocaleString("en")} (best in ${won} rounds)`;
       });
       return [`- ${title}, ${RATE_WORKLOADS[workload]}: ${each.join("; ")}`];
     }),
   );
-  return lines.length === 0 ? "" : `Configurations tried:\n\n${lines.join("\n")}`;
+  return lines.length === 0 ? "" : `Configurations:\n\n${lines.join("\n")}`;
 }
 
 function ratios(samples: Samples, asked: Asked): string {
@@ -108,8 +108,16 @@ function ratios(samples: Samples, asked: Asked): string {
     ),
   );
   if (rows.length === 0) return "";
-  const head = ["workload", "Baton", "against", "ratio (median)", "of each round", "goal", "met"];
-  return `Baton divided by the other, within a round:\n\n${table(head, rows)}`;
+  const head = [
+    "workload",
+    "Baton",
+    "compared with",
+    "ratio (median)",
+    "ratio per round",
+    "goal",
+    "met",
+  ];
+  return `Rate of Baton divided by the rate of the other system in the same round:\n\n${table(head, rows)}`;
 }
 
 function ratioRow(
@@ -160,9 +168,9 @@ function fairness(samples: Samples, asked: Asked): string {
   });
   const head = [
     "system",
-    "shares of the four consumers in %, by round",
-    "a completion, ms (p99.9 / max)",
-    "wait for the lock, ms (p99.9 / max)",
+    "share of each consumer in %, by round",
+    "completion time, ms (p99.9 / max)",
+    "lock wait, ms (p99.9 / max)",
   ];
   return rows.length === 0 ? "" : `Five processes:\n\n${table(head, rows)}`;
 }
@@ -174,7 +182,7 @@ function latencies(samples: Samples, asked: Asked): string {
   );
   const head = [
     "system",
-    "waits by",
+    "receives with",
     "synced before ack",
     "p50",
     "p95",
@@ -182,7 +190,7 @@ function latencies(samples: Samples, asked: Asked): string {
     "max",
     "idle CPU %",
   ];
-  return `100 a second, milliseconds from before the send to the consumer in another process:\n\n${table(head, rows)}`;
+  return `Latency at 100 messages per second, in ms from the send call to the consumer in another process:\n\n${table(head, rows)}`;
 }
 
 function latencyRow(samples: Samples, system: System, way: string): readonly string[] {
@@ -215,8 +223,8 @@ function kills(samples: Samples, asked: Asked): string {
     );
     return [[title, each.join(" ")]];
   });
-  const head = ["system", "seconds, of each kill"];
-  return `Consumer killed → its message with another:\n\n${table(head, rows)}`;
+  const head = ["system", "seconds, per kill"];
+  return `Time from killing a consumer to the redelivery of its message:\n\n${table(head, rows)}`;
 }
 
 function goals(samples: Samples): string {

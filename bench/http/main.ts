@@ -1,7 +1,8 @@
 /**
- * `npm run bench -- --only http`: what HTTP adds to an operation, and how much of the embedded hub's rate
- * one hub keeps with many connections. Embedded, by the client and by plain requests, on a SQLite file
- * each, in turn in every round.
+ * `npm run bench -- --only http`: measures the overhead of HTTP per operation, and the throughput
+ * of a hub with many connections relative to an embedded hub. Compares the embedded hub, the client
+ * and plain requests, in turn in every round. The embedded and the served hub each have a SQLite
+ * file.
  */
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
@@ -17,7 +18,7 @@ const HELP = `npm run bench -- --only http [--rounds 5] [--calls 400] [--connect
 
 const WAYS = ["embedded", "requests", "client"] as const;
 type WayName = (typeof WAYS)[number];
-/** Requests that one of them makes. */
+/** Requests per operation. */
 const REQUESTS: Readonly<Record<OperationName, number>> = {
   remember: 1,
   read: 1,
@@ -63,7 +64,7 @@ export async function runHttp(args: readonly string[]): Promise<void> {
       await embedded.close();
     }
   });
-  say(report, size);
+  printReport(report, size);
   if (values.json !== undefined) {
     const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
     const dated = { at: new Date().toISOString(), machine, load: loadavg(), ...size, ...report };
@@ -94,9 +95,9 @@ const lineTo =
   (agent: string): Line =>
     new Line(port, { "baton-agent": agent, "baton-session": `s-${agent}` });
 
-/** One call after the other; the median of each round. */
+/** Makes one call after the other. Returns the median latency of each round. */
 async function latencies({ embedded, remote, serving }: Hubs, { rounds, calls }: Size) {
-  const client = await bySdk(remote, "one"); // Registers the agents that requests name as well.
+  const client = await bySdk(remote, "one"); // Also registers the agents of the plain requests.
   using requests = await byRequests(lineTo(serving), "one");
   const ways: Record<WayName, Way> = { embedded: await bySdk(embedded, "one"), requests, client };
   const p50 = empty<number[]>(() => []);
@@ -110,14 +111,14 @@ async function latencies({ embedded, remote, serving }: Hubs, { rounds, calls }:
           await ways[way][operation](n++);
           times.push(performance.now() - start);
         }
-        if (round >= 0) p50[operation][way].push(quantile(times, 0.5)); // The first is to warm up.
+        if (round >= 0) p50[operation][way].push(quantile(times, 0.5)); // Round -1 is a warm-up.
       }
     }
   }
   return p50;
 }
 
-/** As many at once as there are connections; operations a second of each round. */
+/** Makes as many calls at once as there are connections. Returns operations per second by round. */
 async function ratesOf(hubs: Hubs, { rounds, connections, total }: Size) {
   const names = Array.from({ length: connections }, (_, n) => `many-${n}`);
   const { embedded, remote, serving } = hubs;
@@ -134,7 +135,7 @@ async function ratesOf(hubs: Hubs, { rounds, connections, total }: Size) {
         const idle = [...ways[way]];
         const start = performance.now();
         await callersLoop(connections, count, async () => {
-          const one = idle.pop() as Way; // Each loop has one of them to itself while it calls.
+          const one = idle.pop() as Way; // No two loops use the same one at once.
           await one[operation](n++);
           idle.push(one);
         });
@@ -152,8 +153,8 @@ interface Report {
   readonly rates: Samples<number[]>;
 }
 
-function say({ latency, rates }: Report, { connections }: Size): void {
-  const lines = ["one call after the other, p50 in ms (goal: HTTP adds ≤ 1)"];
+function printReport({ latency, rates }: Report, { connections }: Size): void {
+  const lines = ["sequential calls, p50 in ms (goal: HTTP adds ≤ 1)"];
   for (const operation of OPERATIONS) {
     const of = latency[operation];
     const [own, requests, client] = WAYS.map((way) => median(of[way])) as [number, number, number];
@@ -162,7 +163,7 @@ function say({ latency, rates }: Report, { connections }: Size): void {
       `  ${operation.padEnd(10)} embedded ${own.toFixed(3)}  requests ${requests.toFixed(3)} (+${((requests - own) / each).toFixed(3)} each)  client ${client.toFixed(3)} (+${((client - own) / each).toFixed(3)} each)`,
     );
   }
-  lines.push(`${connections} connections, operations a second (goal: HTTP keeps ≥ 0.30)`);
+  lines.push(`${connections} connections, operations per second (goal: HTTP ≥ 0.30 of embedded)`);
   for (const operation of OPERATIONS) {
     const of = rates[operation];
     const ratio = (way: WayName): string =>

@@ -1,6 +1,6 @@
 /**
- * One connection, one request at a time, with as little work as can be: what is measured is the hub, and a
- * client that does more takes the other half of a small machine's time.
+ * A minimal HTTP client: one connection, one request at a time. The hub is what is measured, and a
+ * client that does more work would compete with it for the CPU of a small machine.
  */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
@@ -14,7 +14,7 @@ export class Line implements Disposable {
   readonly #port: number;
   readonly #head: string;
   #socket: Socket | undefined;
-  #said = "";
+  #buffer = "";
   #waiting: { resolve(answer: Answer): void; reject(error: Error): void } | undefined;
 
   constructor(port: number, headers: Readonly<Record<string, string>>) {
@@ -23,15 +23,15 @@ export class Line implements Disposable {
     this.#head = named.map(([name, value]) => `${name}: ${value}\r\n`).join("");
   }
 
-  /** A hub closes what was quiet for a while. */
+  /** Connects, or reconnects: the hub closes idle connections. */
   async #connected(): Promise<Socket> {
     if (this.#socket?.writable) return this.#socket;
     const socket = connect({ port: this.#port, host: "127.0.0.1" }).setNoDelay(true);
     await once(socket, "connect");
-    this.#said = "";
-    socket.setEncoding("latin1").on("data", (piece: string) => this.#hear(piece));
+    this.#buffer = "";
+    socket.setEncoding("latin1").on("data", (piece: string) => this.#receive(piece));
     socket.on("error", (error) => this.#waiting?.reject(error));
-    socket.on("close", () => this.#waiting?.reject(new Error("the hub hung up")));
+    socket.on("close", () => this.#waiting?.reject(new Error("The hub closed the connection")));
     this.#socket = socket;
     return socket;
   }
@@ -54,22 +54,22 @@ export class Line implements Disposable {
     });
   }
 
-  #hear(piece: string): void {
-    this.#said += piece;
-    const end = this.#said.indexOf("\r\n\r\n");
+  #receive(piece: string): void {
+    this.#buffer += piece;
+    const end = this.#buffer.indexOf("\r\n\r\n");
     if (end < 0) return;
-    const head = this.#said.slice(0, end);
+    const head = this.#buffer.slice(0, end);
     const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? Number.NaN);
     if (Number.isNaN(length)) {
-      this.#waiting?.reject(new Error(`an answer without a length: ${head}`));
+      this.#waiting?.reject(new Error(`Response without Content-Length: ${head}`));
       return;
     }
-    if (this.#said.length < end + 4 + length) return;
+    if (this.#buffer.length < end + 4 + length) return;
     const answer = {
-      status: Number(this.#said.slice(9, 12)),
-      body: this.#said.slice(end + 4, end + 4 + length),
+      status: Number(this.#buffer.slice(9, 12)),
+      body: this.#buffer.slice(end + 4, end + 4 + length),
     };
-    this.#said = "";
+    this.#buffer = "";
     const waiting = this.#waiting;
     this.#waiting = undefined;
     waiting?.resolve(answer);

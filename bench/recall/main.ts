@@ -1,9 +1,9 @@
 /**
- * What recalling costs, by the size of the store: on SQLite, with records of 200 bytes and of 4 KB in
- * natural text, filters and connections on. Against the engine's own ranking (`ORDER BY bm25()`) over
- * the same texts in the same run, question by question; and how much of the exhaustive first ten is
- * kept. Then the event loop while somebody searches, the process's memory, and how far the index lags
- * behind a steady stream of records.
+ * Measures recall by store size: on SQLite, with natural-language records of 200 bytes and 4 KB,
+ * with filters and relations. Compares it with the engine's own ranking (`ORDER BY bm25()`) over
+ * the same texts in the same run, question by question, and with the top ten of an exhaustive
+ * search. Also measures the event-loop delay during searches, the process's memory, and the index
+ * lag behind a steady stream of records.
  */
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -28,7 +28,7 @@ const HELP = `npm run bench -- --only recall [--sizes 10000,100000,1000000] [--q
 const SEED = 5;
 const BATCH = 500;
 const SESSION = 40;
-/** One record in so many has 4 KB; the others 200 bytes. */
+/** One record in ten has 4 KB, the others 200 bytes. */
 const LONG_EVERY = 10;
 const AGENTS = 8;
 const GOALS: Readonly<Record<number, number>> = { 10000: 5, 100000: 12, 1000000: 25 };
@@ -74,11 +74,11 @@ export async function runRecall(args: readonly string[]): Promise<void> {
       }),
     );
     rows.push(row);
-    say(row);
+    printRow(row);
   }
   const lag = await inScratch(indexLag);
   process.stdout.write(
-    `index lag at ${lag.rate.toFixed(0)} appends/s: p50 ${lag.p50.toFixed(0)} ms, p95 ${lag.p95.toFixed(0)} ms, most ${lag.most.toFixed(0)} ms (goal 1,000)\n`,
+    `index lag at ${lag.rate.toFixed(0)} appends/s: p50 ${lag.p50.toFixed(0)} ms, p95 ${lag.p95.toFixed(0)} ms, max ${lag.most.toFixed(0)} ms (goal 1,000)\n`,
   );
   if (values.json !== undefined) {
     const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.version };
@@ -87,16 +87,16 @@ export async function runRecall(args: readonly string[]): Promise<void> {
   }
 }
 
-function say(row: Row): void {
+function printRow(row: Row): void {
   const goal = row.goal === undefined ? "" : ` (goal ${row.goal})`;
   process.stdout.write(
     `${[
       `${row.records.toLocaleString("en")} records`,
       `p50 ${row.p50.toFixed(1)} ms, p95 ${row.p95.toFixed(1)} ms${goal}`,
       `filtered p95 ${row.filteredP95.toFixed(1)} ms`,
-      `bm25() p95 ${row.bm25P95.toFixed(1)} ms: ${(row.p95 / row.bm25P95).toFixed(3)} of it`,
-      `keeps ${(row.kept * 100).toFixed(1)} % of the exhaustive first ten`,
-      `event loop at most ${row.loopMaxMs.toFixed(1)} ms`,
+      `bm25() p95 ${row.bm25P95.toFixed(1)} ms (recall ÷ bm25(): ${(row.p95 / row.bm25P95).toFixed(3)})`,
+      `finds ${(row.kept * 100).toFixed(1)} % of the exhaustive top ten`,
+      `event loop blocked for at most ${row.loopMaxMs.toFixed(1)} ms`,
       `memory ${row.rssBeforeMb.toFixed(0)} → ${row.rssMb.toFixed(0)} MB`,
       `filled in ${row.fillS.toFixed(0)} s, indexed ${row.indexS.toFixed(0)} s later, embedded in ${row.embedS.toFixed(0)} s`,
     ].join("\n  ")}\n`,
@@ -133,18 +133,18 @@ async function measure(
     "select rowid from texts where texts match ? order by bm25(texts) limit 50",
   );
   for (const [n, question] of questions.entries()) {
-    own.push(await timed(() => hub.recall(question)));
+    own.push(await elapsedMs(() => hub.recall(question)));
     const filter = n % 2 === 0 ? { agent: `agent-${n % AGENTS}` } : { tag: `tag-${n % 50}` };
-    filtered.push(await timed(() => hub.recall(question, { ...filter, depth: 2 })));
-    if (n % 4 === 0) bm25.push(await timed(() => rank.all(matchOf(question))));
+    filtered.push(await elapsedMs(() => hub.recall(question, { ...filter, depth: 2 })));
+    if (n % 4 === 0) bm25.push(await elapsedMs(() => rank.all(matchOf(question))));
   }
   const loopMaxMs = await loopWhile(async () => {
     for (const question of questions.slice(0, 100)) await hub.recall(question);
   });
   const rssMb = process.memoryUsage.rss() / 2 ** 20;
-  // An exhaustive search of a million takes seconds.
+  // An exhaustive search of a million records takes seconds.
   const compared = size < 1_000_000 ? 100 : 20;
-  const kept = await keptOf(folder.file("recall.db"), questions.slice(0, compared));
+  const kept = await topTenRecall(folder.file("recall.db"), questions.slice(0, compared));
   peer.close();
   return {
     records: size,
@@ -163,7 +163,7 @@ async function measure(
   };
 }
 
-/** Some of the texts, to ask about. Each record in a hundred is connected with one before it. */
+/** Writes the records; one in a hundred refers to an earlier one. Returns texts to ask about. */
 async function fill(
   hub: Hub,
   peer: DatabaseSync,
@@ -209,7 +209,7 @@ async function indexed(hub: Hub): Promise<number> {
   }
 }
 
-/** The longest the event loop stood still meanwhile. Apart from the peer, which answers on it. */
+/** Returns the longest event-loop delay during `run`, which must not query the peer: it blocks. */
 async function loopWhile(run: () => Promise<void>): Promise<number> {
   await sleep(50);
   const loop = monitorEventLoopDelay({ resolution: 1 });
@@ -219,7 +219,7 @@ async function loopWhile(run: () => Promise<void>): Promise<number> {
   return loop.max / 1e6;
 }
 
-async function timed(run: () => unknown): Promise<number> {
+async function elapsedMs(run: () => unknown): Promise<number> {
   const start = performance.now();
   await run();
   return performance.now() - start;
@@ -230,8 +230,8 @@ const matchOf = (question: string): string =>
     .terms.map(({ word }) => `"${word}"`)
     .join(" OR ");
 
-/** How many of the first ten of an exhaustive search are among the first ten. By words alone. */
-async function keptOf(file: string, questions: readonly string[]): Promise<number> {
+/** Returns the share of an exhaustive search's top ten that is in the top ten. Words only. */
+async function topTenRecall(file: string, questions: readonly string[]): Promise<number> {
   const store = await openSqliteStore({ file, clock: systemClock, limits: resolveLimits() });
   const search = async (question: string, effort: typeof EFFORT): Promise<string[]> => {
     const found = await store.search({
@@ -270,7 +270,7 @@ async function keptOf(file: string, questions: readonly string[]): Promise<numbe
 const LAG_RATE = 5_000;
 const LAG_SECONDS = 20;
 
-/** How old the oldest record is that the index does not have, sampled while records stream in. */
+/** Samples the age of the oldest record missing from the index while records stream in. */
 async function indexLag(folder: Folder) {
   const text = corpus(SEED + 1);
   await using hub = await openHub(`sqlite:${folder.file("lag.db")}`);

@@ -1,7 +1,7 @@
 /**
- * Text with a natural distribution of words: English words in the order of their frequency, the n-th
- * about 1/n as frequent as the first, and topics, so that words come together as they do. From a seed:
- * two runs have the same records and the same questions.
+ * Generates text with a natural distribution of words: English words in order of frequency, the
+ * n-th about 1/n as frequent as the first, and topics, so that words co-occur as in real text. The
+ * same seed gives the same records and questions.
  */
 import { readFileSync } from "node:fs";
 import { readWordFile } from "../../src/search/embedding/word-file.ts";
@@ -13,9 +13,9 @@ const TOPIC_WORDS = 60;
 const ON_TOPIC = 0.45;
 
 export interface Corpus {
-  /** About so many bytes. */
+  /** Returns a record of about `bytes` bytes. */
   record(bytes: number): { readonly text: string; readonly topic: number };
-  /** Some words of a text, rare and frequent ones, as somebody would ask who half remembers it. */
+  /** Returns a question with some words of a text, rare and frequent, as if half remembered. */
   question(text: string): string;
   readonly random: () => number;
 }
@@ -37,13 +37,13 @@ export function corpus(seed: number): Corpus {
     record(bytes) {
       const topic = Math.floor(random() * TOPICS);
       const own = topics[topic] as number[];
-      const said: string[] = [];
+      const chosen: string[] = [];
       for (let length = 0; length < bytes; ) {
         const word = words[random() < ON_TOPIC ? (own[topical()] as number) : frequent()] as string;
-        said.push(word);
+        chosen.push(word);
         length += word.length + 1;
       }
-      return { text: `${said.join(" ")}.`, topic };
+      return { text: `${chosen.join(" ")}.`, topic };
     },
     question(text) {
       const all = text.replace(".", "").split(" ");
@@ -54,7 +54,7 @@ export function corpus(seed: number): Corpus {
   };
 }
 
-/** Places from 0, the first the most likely: by the inverse of the sum of 1/n. */
+/** Draws ranks from 0 by Zipf's law (rank 0 is most likely), by inverting the sum of 1/n. */
 function zipf(size: number, random: () => number): () => number {
   const sums = new Float64Array(size);
   let sum = 0;
@@ -75,7 +75,7 @@ function zipf(size: number, random: () => number): () => number {
   };
 }
 
-/** The words of the bundled table, the most frequent first. */
+/** Returns the words of the bundled table, most frequent first. */
 function vocabulary(): string[] {
   const bytes = readFileSync(new URL("../../src/search/embedding/words.bin", import.meta.url));
   const { buffer, byteOffset, length } = bytes;

@@ -1,10 +1,10 @@
 /**
- * What reading the shared context costs, for a role within 2,000 tokens: with 100,000 decisions and
- * constraints ever written, of which 200 are live, and, in turn, with 200 that were never changed. Also
- * with records quarantined, and what writing costs with that much behind it.
+ * Measures reading the shared context for a role within 2,000 tokens: with 100,000 versions of
+ * decisions and constraints, of which 200 are live, in turn with 200 that were never changed. Also
+ * measures reading with quarantined records, and writing with the long history.
  *
- * The history is written straight into the store, 200 versions a transaction: through the door each would
- * be a commit of its own, and what is measured is what they leave.
+ * The history is written directly to the store, 200 versions per transaction: through the public
+ * interface each version would be one commit, and only the resulting store matters here.
  */
 import { writeFileSync } from "node:fs";
 import { cpus } from "node:os";
@@ -38,24 +38,24 @@ const WRITES = 50;
 const MARKED = 20;
 const ROLES = ["coder", "reviewer", "tester", "planner"] as const;
 
-interface Timed {
+interface Timing {
   readonly p50: number;
   readonly p95: number;
-  /** How long one keeps the event loop's thread busy. */
+  /** CPU time of the event loop's thread per call. */
   readonly threadMs: number;
 }
 
 interface Report {
   readonly store: string;
-  /** After 200 writes, and after all of them, in turn. */
-  readonly young: Timed;
-  readonly old: Timed;
-  /** The first read of a hub that has counted nothing yet. */
+  /** After 200 writes and after all of them, measured in turn. */
+  readonly young: Timing;
+  readonly old: Timing;
+  /** The first read of a hub, before token counts are cached. */
   readonly firstMs: number;
   /** With records quarantined. */
-  readonly marked: Timed;
-  readonly setting: Timed;
-  readonly deciding: Timed;
+  readonly marked: Timing;
+  readonly setting: Timing;
+  readonly deciding: Timing;
   readonly tokens: number;
   readonly shown: number;
   readonly omitted: number;
@@ -86,7 +86,7 @@ export async function runShared(args: readonly string[]): Promise<void> {
   const reports: Report[] = [];
   for (const store of values.stores.split(",")) {
     const report = await measure(store, size);
-    say(report);
+    printReport(report);
     reports.push(report);
   }
   if (values.json !== undefined) {
@@ -107,8 +107,8 @@ async function measure(name: string, { versions, live, reads }: Size): Promise<R
   await using youngPlace = await engine.place();
   await using oldPlace = await engine.place();
   const [young, old] = [
-    await filled(name, youngPlace.address, { versions: live, live }),
-    await filled(name, oldPlace.address, { versions, live }),
+    await openFilledHub(name, youngPlace.address, { versions: live, live }),
+    await openFilledHub(name, oldPlace.address, { versions, live }),
   ];
   const start = performance.now();
   const first = await old.context.text({ role: "coder", tokens: TOKENS });
@@ -122,8 +122,8 @@ async function measure(name: string, { versions, live, reads }: Size): Promise<R
     cpu.old += await readAll(old, reads / 10, times.old);
   }
   const lead = await old.agent("lead");
-  const setting = await writing(lead, "constraints");
-  const deciding = await writing(lead, "decisions");
+  const setting = await measureWrites(lead, "constraints");
+  const deciding = await measureWrites(lead, "decisions");
   const notes = await lead.remember(Array.from({ length: MARKED }, () => ({ content: "Wrong" })));
   await lead.memories.quarantine(
     notes.map(({ id }) => id),
@@ -135,10 +135,10 @@ async function measure(name: string, { versions, live, reads }: Size): Promise<R
   await old.close();
   return {
     store: name,
-    young: timed(times.young, cpu.young),
-    old: timed(times.old, cpu.old),
+    young: timingOf(times.young, cpu.young),
+    old: timingOf(times.old, cpu.old),
     firstMs,
-    marked: timed(seen, busy),
+    marked: timingOf(seen, busy),
     setting,
     deciding,
     tokens: first.tokens,
@@ -147,13 +147,13 @@ async function measure(name: string, { versions, live, reads }: Size): Promise<R
   };
 }
 
-const timed = (times: readonly number[], threadMs: number): Timed => ({
+const timingOf = (times: readonly number[], threadMs: number): Timing => ({
   p50: quantile(times, 0.5),
   p95: quantile(times, 0.95),
   threadMs: threadMs / times.length,
 });
 
-/** By four roles in turn; answers how long the thread was busy with all of them. */
+/** Reads for four roles in turn. Returns the CPU time of the thread for all reads. */
 async function readAll(hub: Hub, reads: number, times: number[]): Promise<number> {
   const before = process.threadCpuUsage();
   for (let n = 0; n < reads; n++) {
@@ -166,23 +166,23 @@ async function readAll(hub: Hub, reads: number, times: number[]): Promise<number
   return (user + system) / 1_000;
 }
 
-/** Through the door: read, compared, committed. */
-async function writing(lead: Agent, section: "constraints" | "decisions"): Promise<Timed> {
+/** Measures writes through the public interface: read, compare, commit. */
+async function measureWrites(lead: Agent, section: "constraints" | "decisions"): Promise<Timing> {
   const times: number[] = [];
   const before = process.threadCpuUsage();
   for (let n = 0; n < WRITES; n++) {
     const now = await lead.context.item(section, `${section}-${n}`);
-    if (now === undefined) throw new Error(`${section}-${n} is not there`);
+    if (now === undefined) throw new Error(`${section}-${n} is missing`);
     const { version, memory: _memory, by: _by, at: _at, ...body } = now;
     const start = performance.now();
     await lead.context.set(body, { basedOn: version });
     times.push(performance.now() - start);
   }
   const { user, system } = process.threadCpuUsage(before);
-  return timed(times, (user + system) / 1_000);
+  return timingOf(times, (user + system) / 1_000);
 }
 
-async function filled(
+async function openFilledHub(
   name: string,
   address: string,
   { versions, live }: { readonly versions: number; readonly live: number },
@@ -199,17 +199,20 @@ async function filled(
   return hub;
 }
 
-interface Filling {
+interface FillOptions {
   readonly workspace: string;
   readonly author: Agent;
   readonly versions: number;
   readonly live: number;
 }
 
-/** Every live item anew in each transaction, as often as it takes. */
-async function fill(store: Store, { workspace, author, versions, live }: Filling): Promise<void> {
+/** Writes a new version of every live item per transaction until there are enough versions. */
+async function fill(
+  store: Store,
+  { workspace, author, versions, live }: FillOptions,
+): Promise<void> {
   const ids = randomIdGenerator(systemClock);
-  const pen = { ids, now: Date.now(), limits: resolveLimits() };
+  const recordContext = { ids, now: Date.now(), limits: resolveLimits() };
   const by = { agent: author.id, instance: author.instance };
   const text = corpus(SEED);
   const names = Array.from({ length: live }, (_, i) => bodyOf(i, text.record(120).text));
@@ -227,7 +230,7 @@ async function fill(store: Store, { workspace, author, versions, live }: Filling
           tags: [SHARED_TAG],
           ...(last && { relations: [{ kind: "supersedes", to: last }] }),
         },
-        pen,
+        recordContext,
       );
       before[i] = record.id;
       return { record, item, was, version: version + i + 1 };
@@ -249,13 +252,14 @@ async function fill(store: Store, { workspace, author, versions, live }: Filling
         putContextVersion({ version: version + live, live, revision: round }),
       ],
     });
-    if (outcome.kind !== "appended") throw new Error(`filling was refused: ${outcome.kind}`);
+    if (outcome.kind !== "appended")
+      throw new Error(`The store refused the history: ${outcome.kind}`);
   }
 }
 
 const nameIn = ({ section, key }: ContextBody) => ({ section, key });
 
-/** Half of them decisions, half constraints, one in ten of which must hold. */
+/** Returns decisions and constraints in turn; one constraint in ten is a must. */
 function bodyOf(i: number, words: string): ContextBody {
   const n = i >> 1;
   if (i % 2 === 0) {
@@ -272,17 +276,26 @@ function bodyOf(i: number, words: string): ContextBody {
   return { section: "constraints", key: `constraints-${n}`, rule: words, level };
 }
 
-function say({ store, young, old, firstMs, marked, setting, deciding, ...rest }: Report): void {
-  const row = (what: string, { p50, p95, threadMs }: Timed): string =>
+function printReport({
+  store,
+  young,
+  old,
+  firstMs,
+  marked,
+  setting,
+  deciding,
+  ...rest
+}: Report): void {
+  const row = (what: string, { p50, p95, threadMs }: Timing): string =>
     `  ${what.padEnd(34)} p50 ${p50.toFixed(2)} ms, p95 ${p95.toFixed(2)} ms, thread ${threadMs.toFixed(2)} ms`;
   process.stdout.write(
     [
-      `${store}: ${rest.shown} shown, ${rest.omitted} not, ${rest.tokens} tokens; first read ${firstMs.toFixed(1)} ms`,
-      row("read, nothing ever changed", young),
+      `${store}: ${rest.shown} shown, ${rest.omitted} omitted, ${rest.tokens} tokens; first read ${firstMs.toFixed(1)} ms`,
+      row("read, no history", young),
       row(`read (goal p95 ≤ ${GOAL_MS} ms)`, old),
-      row("read, records quarantined", marked),
+      row("read, with quarantined records", marked),
       row("set a constraint", setting),
-      row("decide, held against the others", deciding),
+      row("decide, with conflict check", deciding),
       "",
     ].join("\n"),
   );

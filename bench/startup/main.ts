@@ -1,8 +1,8 @@
 /**
- * What it takes to start: `baton --version` and the hooks that a harness waits for, from the sources and
- * from the built package, against `node -e 0` in the same rounds. Each is a process of its own, one after
- * the other, in turn; what was compiled is kept between rounds, as it is between two calls of a user. The
- * first round only fills that, and is not counted.
+ * Measures startup time: `baton --version` and the hooks that a harness waits for, from the sources
+ * and from the built package, compared with `node -e 0` in the same rounds. Each is a separate
+ * process, one after the other. The compile cache is kept between rounds, as it is between two
+ * calls by a user; the first round fills it and is not counted.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,14 +14,14 @@ import { openHub } from "../../src/index.ts";
 import { type Folder, inScratch, median } from "../kit.ts";
 
 const HELP = `npm run bench -- --only startup [--rounds 15] [--package dist/cli/main.js] [--json FILE]
-(npm run build makes the package; without one the sources alone are measured)
+(without a built package, only the sources are measured; npm run build creates it)
 `;
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const SOURCES = join(ROOT, "src/cli/main.ts");
 const VERSION_GOAL_MS = 150;
 const HOOK_GOAL_MS = 250;
-/** What the store holds: a project of some weeks. */
+/** The content of the store: a project of a few weeks. */
 const MEMORIES = 500;
 const HANDOFFS = 3;
 
@@ -32,11 +32,11 @@ interface Program {
   readonly goalMs?: number;
 }
 
-interface Started {
+interface StartupTime {
   readonly name: string;
   readonly medianMs: number;
   readonly leastMs: number;
-  /** By how much longer than `node -e 0`, in the same rounds. */
+  /** Milliseconds more than `node -e 0`, in the same rounds. */
   readonly overNodeMs: number;
   readonly goalMs?: number | undefined;
 }
@@ -62,13 +62,13 @@ export async function runStartup(args: readonly string[]): Promise<void> {
   const [load = 0] = loadavg();
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, load, node: process.version };
   for (const each of started) process.stdout.write(`${rowOf(each)}\n`);
-  process.stdout.write(`load of the machine: ${load.toFixed(1)} on ${machine.cores} cores\n`);
+  process.stdout.write(`load average: ${load.toFixed(1)} on ${machine.cores} cores\n`);
   if (values.json === undefined) return;
   const report = { at: new Date().toISOString(), rounds: Number(values.rounds), machine, started };
   writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
 }
 
-async function measure(folder: Folder, built: string, rounds: number): Promise<Started[]> {
+async function measure(folder: Folder, built: string, rounds: number): Promise<StartupTime[]> {
   const address = `sqlite:${folder.file("hub.db")}`;
   await fill(address);
   const env = { ...process.env, NODE_COMPILE_CACHE: folder.file("compiled"), BATON_STORE: address };
@@ -76,7 +76,7 @@ async function measure(folder: Folder, built: string, rounds: number): Promise<S
   const times = new Map<Program, number[]>(programs.map((program) => [program, []]));
   for (let round = 0; round <= rounds; round++) {
     for (const program of programs) {
-      const ms = await timed(program, { cwd: folder.path, env });
+      const ms = await runMs(program, { cwd: folder.path, env });
       if (round > 0) times.get(program)?.push(ms);
     }
   }
@@ -91,10 +91,10 @@ async function measure(folder: Folder, built: string, rounds: number): Promise<S
 }
 
 function programsIn(cwd: string, built: string): Program[] {
-  const said = { session_id: "bench", transcript_path: join(cwd, "none.jsonl"), cwd };
-  const start = { ...said, hook_event_name: "SessionStart", source: "startup" };
+  const eventBase = { session_id: "bench", transcript_path: join(cwd, "none.jsonl"), cwd };
+  const start = { ...eventBase, hook_event_name: "SessionStart", source: "startup" };
   const use = {
-    ...said,
+    ...eventBase,
     hook_event_name: "PostToolUse",
     tool_name: "Bash",
     tool_input: { command: "npm test" },
@@ -127,22 +127,22 @@ async function fill(address: string): Promise<void> {
   }
 }
 
-async function timed(
+async function runMs(
   { name, args, input }: Program,
   options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<number> {
-  const begun = performance.now();
+  const startedAt = performance.now();
   const child = spawn(process.execPath, args, { ...options, stdio: ["pipe", "ignore", "inherit"] });
   child.stdin.end(input);
   const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error(`${name} ended with ${code}`);
-  return performance.now() - begun;
+  if (code !== 0) throw new Error(`${name} exited with code ${code}`);
+  return performance.now() - startedAt;
 }
 
-function rowOf({ name, medianMs, leastMs, overNodeMs, goalMs }: Started): string {
+function rowOf({ name, medianMs, leastMs, overNodeMs, goalMs }: StartupTime): string {
   const over = `+${overNodeMs.toFixed(0)} over node`.padStart(16);
   const goal =
     goalMs === undefined ? "" : ` (goal ${goalMs}: ${medianMs <= goalMs ? "met" : "missed"})`;
   const least = leastMs.toFixed(0).padStart(4);
-  return `${name.padEnd(34)} ${medianMs.toFixed(0).padStart(5)} ms, at least ${least}, ${over}${goal}`;
+  return `${name.padEnd(34)} ${medianMs.toFixed(0).padStart(5)} ms, min ${least}, ${over}${goal}`;
 }

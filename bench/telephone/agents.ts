@@ -1,14 +1,14 @@
 /**
- * The stand-ins: agents that know only text in and text out. They lose what language models are
- * reported to lose when they pass on in their own words: the subtle constraint first, then what stands
- * late or in a subordinate clause, brackets, exact numbers; they shorten to a budget and put things in
- * another order. They take notes with the same eye, and redo what nobody told them is done. They know
- * nothing of any way of handing on, and nothing of what was planted.
+ * Simulated agents with text input and text output only. They lose what language models are
+ * reported to lose when they paraphrase: subtle constraints first, then content late in the text or
+ * in a subordinate clause, brackets and exact numbers; they shorten to a budget and change the
+ * order. They take notes by the same criteria, and repeat steps that are not reported as done. They
+ * know neither the way of handing off nor which items were planted.
  */
 import type { Random } from "../../test/support/random.ts";
 import { countTokens } from "./tokens.ts";
 
-/** A sentence as a reader takes it in, and how much it stands out: 0 not at all, 1 in bold. */
+/** A sentence and its salience, from 0 (inconspicuous) to 1 (emphasized). */
 export interface Sentence {
   readonly text: string;
   readonly salience: number;
@@ -24,7 +24,7 @@ const NOISE = /^(?:>|Thinking|Opened|Looked at|Waited|Read what|Copied)/;
 
 const clamp = (value: number): number => Math.min(1, Math.max(0, value));
 
-/** `late`: how far into its paragraph it stands, from 0 to 1. */
+/** Returns the salience of a sentence. `late` is its position in the paragraph, from 0 to 1. */
 export function salienceOf(text: string, late: number): number {
   const label = LABEL.test(text) ? 0.5 : 0;
   const informative = INFORMATIVE.test(text) ? 0.2 : 0;
@@ -44,16 +44,16 @@ export function sentencesOf(text: string): Sentence[] {
   });
 }
 
-/** The chance that a reader does not take a sentence up at all. About one in ten on the whole. */
-const overlooked = (salience: number): number => Math.max(0.01, 0.32 - 0.36 * salience);
+/** Returns the probability that a reader misses a sentence; about one in ten on average. */
+const missProbability = (salience: number): number => Math.max(0.01, 0.32 - 0.36 * salience);
 
 /**
- * A summary within a budget, in the agent's own words: what stands out most, in loose order. Each
- * time it is done again, something goes.
+ * Summarizes sentences in other words within a token budget: the most salient ones, in roughly that
+ * order. Every further summary of the result loses more.
  */
 export function summarise(sentences: readonly Sentence[], budget: number, random: Random): string {
   const kept = unique(sentences)
-    .filter(({ salience }) => !random.chance(overlooked(salience)))
+    .filter(({ salience }) => !random.chance(missProbability(salience)))
     .map(({ text, salience }) => ({ text: paraphrase(text, salience, random), salience }))
     .map((sentence) => ({ ...sentence, order: sentence.salience + 0.15 * random.next() }))
     .sort((a, b) => b.order - a.order);
@@ -63,16 +63,16 @@ export function summarise(sentences: readonly Sentence[], budget: number, random
   ).join(" ");
 }
 
-/** Copies entries of a list by hand: half as much is overlooked as in prose, half as much is reworded. */
+/** Copies the entries of a list: compared with prose, half as many are missed or reworded. */
 export function copyOut(entries: readonly string[], random: Random): string[] {
   return entries.flatMap((entry) => {
     const salience = salienceOf(entry, 0);
-    if (random.chance(overlooked(salience) / 2)) return [];
+    if (random.chance(missProbability(salience) / 2)) return [];
     return [random.chance(0.5) ? entry : paraphrase(entry, salience, random)];
   });
 }
 
-/** The first that fit. */
+/** Returns the first texts that fit into the budget. */
 export function within(texts: readonly string[], budget: number): string[] {
   const kept: string[] = [];
   let left = budget;
@@ -88,7 +88,7 @@ const unique = (all: readonly Sentence[]): Sentence[] => [
   ...new Map(all.map((sentence) => [sentence.text, sentence])).values(),
 ];
 
-/** Says it again: brackets go, now and then a reason, an exact number, a label. */
+/** Paraphrases: drops brackets and, at random, a reason, an exact number or a label. */
 function paraphrase(text: string, salience: number, random: Random): string {
   let said = text.replace(/ ?\([^()]*\)/g, "");
   if (random.chance(0.06 + 0.1 * (1 - salience))) {
@@ -103,16 +103,17 @@ function paraphrase(text: string, salience: number, random: Random): string {
 const HEDGED_START =
   /^(?:By the way, |Oh, and |It is probably nothing, but |Not that it should matter much, but |As far as I know |For what it is worth, |I should add that |You will see that )/;
 
-/** Something an agent wrote down because it seemed worth keeping. */
+/** A note that an agent took. */
 export interface Note {
   readonly text: string;
   readonly kind: "must" | "rule" | "decision" | "fact" | "failed" | "done" | "finding";
 }
 
 /**
- * What an attentive agent writes down: a note for each sentence it deems worth keeping. Labelled rules
- * always, other labelled things nearly always, things with a number, a name or a reason mostly; of what
- * is said in passing three in ten are missed; of small talk a few are kept for nothing.
+ * Returns the notes of an attentive agent, one per sentence it considers important: labelled rules
+ * always, other labelled sentences nearly always, sentences with a number, a name or a reason
+ * mostly. It misses three in ten of the remarks made in passing, and notes a little of the small
+ * talk.
  */
 export function notes(texts: readonly string[], random: Random): Note[] {
   return texts.flatMap((text) =>
@@ -123,7 +124,8 @@ export function notes(texts: readonly string[], random: Random): Note[] {
 }
 
 function worthNoting(text: string): number {
-  if (/^(?:What I want|The goal|In one sentence|This is about one thing): /.test(text)) return 0; // The intent travels by itself.
+  // The intent is handed off separately.
+  if (/^(?:What I want|The goal|In one sentence|This is about one thing): /.test(text)) return 0;
   if (/^(?:MUST|Hard requirement|This is a must|Non-negotiable|Done): /.test(text)) return 1;
   if (LABEL.test(text)) return 0.98;
   if (NOISE.test(text)) return 0.01;
@@ -143,6 +145,6 @@ const KIND_CUES: readonly [RegExp, Note["kind"]][] = [
   [/\b(?:not|cannot|only|never|until|off limits|rather)\b/, "rule"],
 ];
 
-/** Told by how it is said, as a reader would. */
+/** Classifies a note by its wording. */
 const noteKind = (text: string): Note["kind"] =>
   KIND_CUES.find(([cue]) => cue.test(text))?.[1] ?? "fact";

@@ -1,21 +1,21 @@
-/** What the lines come to: per way and place on the line, by kind, what was lost and why, the goals. */
+/** Aggregates the results: by way, position on the line and kind, losses by reason, and goals. */
 import { KINDS, type Kind } from "./frame.ts";
 import type { Lost, Searched, Seen } from "./measure.ts";
 import type { Item, Task } from "./tasks.ts";
 
-/** Shares are in percent; tokens and steps are means of a line. */
+/** Results at one position of the line. Shares are percentages; tokens and steps are means. */
 export interface Place {
   readonly agent: number;
-  /** Of all planted items: in front of this agent, and to be had by asking. */
+  /** Share of the planted items in this agent's context, and of those it can obtain. */
   readonly front: number;
   readonly obtainable: number;
-  /** Of the rules that are labelled as musts, and of the intents: in front. */
+  /** Share of the labelled musts, and of the intents, in this agent's context. */
   readonly musts: number;
   readonly intent: number;
-  /** What was put in front of this agent, and of all agents up to it. */
+  /** Tokens in this agent's context, and in total up to this agent. */
   readonly tokens: number;
   readonly totalTokens: number;
-  /** Steps this agent did again, and all agents up to it. */
+  /** Steps that this agent repeated, and in total up to this agent. */
   readonly again: number;
   readonly totalAgain: number;
 }
@@ -23,7 +23,7 @@ export interface Place {
 export interface WayFigures {
   readonly way: string;
   readonly places: readonly Place[];
-  /** At the end of the line, obtainable. */
+  /** Obtainable at the end of the line, by kind of item. */
   readonly kinds: Readonly<Record<Kind, number>>;
   readonly near: number;
   readonly far: number;
@@ -90,7 +90,7 @@ function placesOf(own: readonly Seen[], itemOf: (seen: Seen, n: number) => Item)
 const at = (figures: WayFigures | undefined, agent: number): Place | undefined =>
   figures?.places.find((place) => place.agent === agent);
 
-/** What Baton is held to, at the end of the line; only what a run of this length can tell. */
+/** Returns the goals for Baton at the end of the line that a line of this length can measure. */
 export function goalsOf(figures: readonly WayFigures[]): Goal[] {
   const baton = figures.find(({ way }) => way === "Baton");
   const prompt = figures.find(({ way }) => way === "prompt passing");
@@ -101,10 +101,15 @@ export function goalsOf(figures: readonly WayFigures[]): Goal[] {
   const lead = last.obtainable - obtainable(best);
   const flat = last.tokens / (at(baton, 2)?.tokens ?? Number.NaN);
   const goals = [
-    goal("labelled musts in front of the last agent, 100 %", last.musts, (x) => x === 100, "%"),
-    goal("the intent in front of the last agent, 100 %", last.intent, (x) => x === 100, "%"),
+    goal("labelled musts in the last agent's context, 100 %", last.musts, (x) => x === 100, "%"),
+    goal("the intent in the last agent's context, 100 %", last.intent, (x) => x === 100, "%"),
     goal("planted items obtainable, at least 95 %", last.obtainable, (x) => x >= 95, "%"),
-    goal(`points above the best other way (${best.way}), at least 20`, lead, (x) => x >= 20, ""),
+    goal(
+      `percentage points above the best other way (${best.way}), at least 20`,
+      lead,
+      (x) => x >= 20,
+      "",
+    ),
     goal(`tokens at agent ${last.agent} ÷ at agent 2, at most 1.1`, flat, (x) => x <= 1.1, "×"),
   ];
   for (const [agent, most] of [
@@ -114,7 +119,7 @@ export function goalsOf(figures: readonly WayFigures[]): Goal[] {
     const [own, all] = [at(baton, agent), at(prompt, agent)];
     if (own === undefined || all === undefined) continue;
     const part = (100 * own.totalTokens) / all.totalTokens;
-    const name = `total tokens of a line of ${agent}, of prompt passing's at most ${most} %`;
+    const name = `total tokens of a line of ${agent}, relative to prompt passing, at most ${most} %`;
     goals.push(goal(name, part, (x) => x <= most, "%"));
   }
   return goals;
@@ -126,7 +131,7 @@ function goal(name: string, value: number, met: (value: number) => boolean, unit
   return { goal: name, value: `${value.toFixed(3)}${unit && ` ${unit}`}`, met: met(value) };
 }
 
-/** By search alone, or by one plain recall: of all items and of those asked about in each manner. */
+/** Share found by search: of all items, and by type of question. */
 export interface SearchFigures {
   readonly all: number;
   readonly near: number;
@@ -142,11 +147,11 @@ export function searchFiguresOf(
   return { all: of("near", "far"), near: of("near"), far: of("far") };
 }
 
-/** Lost items counted by why. */
+/** Counts lost items by reason. */
 export function reasonsOf(lost: readonly Lost[]): Record<string, number> {
   const reasons = lost.map(({ noted, why }) => {
-    const kept = noted ? "noted by the first agent" : "not noted by the first agent, in the thread";
-    return `${kept}; ${why.startsWith("found") ? "recalled, but beyond what may be read" : "not recalled"}`;
+    const note = noted ? "noted by the first agent" : "not noted by the first agent, in the thread";
+    return `${note}; ${why.startsWith("found") ? "recalled, but beyond what may be read" : "not recalled"}`;
   });
   const groups = [...Map.groupBy(reasons, (reason) => reason)];
   return Object.fromEntries(

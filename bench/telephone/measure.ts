@@ -1,34 +1,34 @@
 /**
- * Plays lines and counts. A line of n agents is the first n of the longest: agents do not know how
- * many come after them, so one line of twelve is measured at each of its agents. Questions are
- * answered the same for every way: from the text in front of the agent, then from what a look gives,
- * and an answer is there when its telling words are.
+ * Runs tasks along lines of agents and measures what arrives. A line of n agents is the first n of
+ * the longest: agents do not know how many follow, so one line of twelve is measured at each of its
+ * agents. Questions are answered the same for every way: from the agent's context, then by lookup.
+ * A text answers a question if it contains the key words of the answer.
  */
 import { type Item, LONGEST, type Task, tells } from "./tasks.ts";
 import { countTokens } from "./tokens.ts";
 import { type Line, READ_TOKENS, READS, type Way } from "./way.ts";
 import { redone, type Session, sessionOf, withAgain } from "./work.ts";
 
-/** What the agent at one place of one line had. */
+/** The result of one agent on one line. */
 export interface Seen {
   readonly task: string;
   readonly way: string;
-  /** The agent's place on the line, from 2. */
+  /** The agent's position on the line, from 2. */
   readonly agent: number;
   readonly tokens: number;
   readonly intent: boolean;
-  /** One for each item of the task, in its order. */
+  /** Per item of the task: whether it is in the agent's context, and whether it was obtained. */
   readonly front: readonly boolean[];
   readonly obtained: readonly boolean[];
-  /** Steps it did again, and how many were done before it came. */
+  /** Steps it repeated, and steps that were done before it started. */
   readonly again: number;
   readonly before: number;
-  /** The most any one question took. */
+  /** The maximum for any one question. */
   readonly reads: number;
   readonly readTokens: number;
 }
 
-/** What was not to be had at the end, and why. */
+/** An item that could not be obtained at the end of the line, and why. */
 export interface Lost {
   readonly task: string;
   readonly kind: Item["kind"];
@@ -39,11 +39,11 @@ export interface Lost {
   readonly why: string;
 }
 
-/** A planted item at the end of a line that can be searched: whether search alone was enough. */
+/** Whether search alone finds a planted item at the end of a line, if the way has a search. */
 export interface Searched {
   readonly asked: Item["asked"];
   readonly obtained: boolean;
-  /** Whether one plain recall of the question shows it, whatever stands in front of the agent. */
+  /** Whether one plain recall of the question finds it, even if it is in the agent's context. */
   readonly recalled: boolean;
 }
 
@@ -79,7 +79,7 @@ async function travel(
     const given = await line.pass(session);
     const again = redone(task, agent, given.text);
     const front = task.items.map(({ key }) => tells(given.text, key));
-    const looked = await lookUp(task.items, front, line);
+    const lookups = await lookUp(task.items, front, line);
     seen.push({
       task: task.name,
       way: way.name,
@@ -89,7 +89,7 @@ async function travel(
       front,
       again: again.length,
       before: agent - 1,
-      ...looked,
+      ...lookups,
     });
     const next = sessions[agent - 1];
     if (next !== undefined) session = withAgain(next, again);
@@ -97,7 +97,7 @@ async function travel(
   return seen;
 }
 
-/** Asks what is not in front already. */
+/** Asks for every item that is not in the agent's context. */
 async function lookUp(
   items: readonly Item[],
   front: readonly boolean[],
@@ -113,7 +113,7 @@ async function lookUp(
     const reads = await line.look(probe);
     const tokens = reads.reduce((sum, text) => sum + countTokens(text), 0);
     if (reads.length > READS || tokens > READ_TOKENS) {
-      throw new Error(`a question took ${reads.length} reads and ${tokens} tokens`);
+      throw new Error(`A question took ${reads.length} reads and ${tokens} tokens`);
     }
     most = Math.max(most, reads.length);
     mostTokens = Math.max(mostTokens, tokens);

@@ -1,4 +1,4 @@
-/** One run: the tasks of a seed, along every way. */
+/** One run: generates the tasks of a seed and passes them along a line in every way. */
 import { figuresOf, goalsOf, reasonsOf, searchFiguresOf } from "./figures.ts";
 import { type Played, play } from "./measure.ts";
 import type { Report } from "./report.ts";
@@ -13,18 +13,18 @@ import { sessionOf } from "./work.ts";
 
 export interface RunOptions {
   readonly tasks: number;
-  /** On the longest line. */
+  /** Agents on the longest line. */
   readonly agents: number;
   readonly seed: number;
   readonly generator: Generator;
 }
 
-/** Who writes the tasks: the second one has worlds and sentences of its own. */
+/** The task generators; the second has different domains and sentences. */
 export const GENERATORS = { first: taskOf, second: secondTaskOf } as const;
 
 export type Generator = keyof typeof GENERATORS;
 
-/** Lines on their way at once: while one waits for the disk, another thinks. */
+/** Concurrent tasks: while one waits for the disk, another can compute. */
 const AT_ONCE = 3;
 
 export async function run(
@@ -75,13 +75,16 @@ function noted(tasks: readonly Task[]): number {
   return (100 * all.filter(Boolean).length) / all.length;
 }
 
-/** How far the questions are from what answers them: words of one that the other says, by their stems. */
+/** Returns the percentage of the questions' content words (stemmed) that are in their answers. */
 export function wordsInCommon(tasks: readonly Task[]): number {
   const counts = tasks.flatMap(({ items }) =>
     items.map(({ probe, sentence }) => {
-      const said = new Set(contentWords(sentence));
-      const asked = contentWords(probe);
-      return [asked.filter((word) => said.has(word)).length, asked.length] as const;
+      const answerWords = new Set(contentWords(sentence));
+      const questionWords = contentWords(probe);
+      return [
+        questionWords.filter((word) => answerWords.has(word)).length,
+        questionWords.length,
+      ] as const;
     }),
   );
   const sum = (n: 0 | 1): number => counts.reduce((all, each) => all + each[n], 0);

@@ -1,6 +1,6 @@
 /**
- * The values of a task: people, places, products, numbers, days. Each value is given out once per
- * task, so that a telling word tells one thing. Numbers of logs and small talk are of other sizes
+ * Draws the values of a task: people, places, products, numbers, days. Each value is used once per
+ * task, so that a key word identifies one item. Numbers in logs and small talk have other lengths
  * (tasks.ts), so that none of them answers a question by accident.
  */
 import type { Random } from "../../test/support/random.ts";
@@ -33,18 +33,18 @@ const VERBS = list(
 );
 const OBJECTS = list(`Charge Quote Mandate Receipt Balance Voucher Tariff Batch Claim Token`);
 
-/** Fills in `$slots`: the same in the texts of one call, others in the next. */
+/** Fills in `$slots`: the same values in all texts of one call, new ones in the next call. */
 export interface Slots {
   fill(texts: readonly string[]): string[];
 }
 
 export function slotsFrom(random: Random): Slots {
-  const given = new Set<string>();
+  const used = new Set<string>();
   const fresh = (make: () => string): string => {
     for (;;) {
       const value = make();
-      if (given.has(value)) continue;
-      given.add(value);
+      if (used.has(value)) continue;
+      used.add(value);
       return value;
     }
   };
@@ -71,7 +71,7 @@ export function slotsFrom(random: Random): Slots {
       const drawn = (slot: string): string => {
         const kind = slot.replace(/\d+$/, "");
         const maker = makers[kind];
-        if (maker === undefined) throw new Error(`there is no slot $${slot}`);
+        if (maker === undefined) throw new Error(`Unknown slot $${slot}`);
         const value = values.get(slot) ?? fresh(maker);
         values.set(slot, value);
         return value;
@@ -81,15 +81,15 @@ export function slotsFrom(random: Random): Slots {
   };
 }
 
-/** Chooses a wording: the innermost `{a|b}` first. */
+/** Chooses a wording for every `{a|b}`, innermost first. */
 export function worded(text: string, random: Random): string {
-  let said = text;
+  let result = text;
   for (;;) {
-    const next = said.replace(/\{([^{}]*)\}/g, (_, choices: string) => {
+    const next = result.replace(/\{([^{}]*)\}/g, (_, choices: string) => {
       const ways = choices.split("|");
       return ways[random.below(ways.length)] as string;
     });
-    if (next === said) return said;
-    said = next;
+    if (next === result) return result;
+    result = next;
   }
 }

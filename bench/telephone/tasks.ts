@@ -1,8 +1,8 @@
 /**
- * Tasks, from a seed: a thread of messages in prose (the opening, then what comes up around it) with
- * an intent and nine to fourteen things worth knowing in it, each with a question that somebody asks
- * much later, in other words, and the telling words of its answer. Some are labelled, some are said in
- * passing; most of what is said does not matter. No stand-in ever sees which is which.
+ * Generates tasks from a seed: a thread of messages in prose (the opening, then later messages)
+ * with an intent and nine to fourteen planted items, each with a question that is asked much later
+ * in other words, and the key words of its answer. Some items are labelled, some are mentioned in
+ * passing; most of the text is irrelevant. The simulated agents never see which is which.
  */
 import { type Random, randomFrom } from "../../test/support/random.ts";
 import { DOMAINS } from "./domains/all.ts";
@@ -10,21 +10,21 @@ import type { Domain, Frame, Kind } from "./frame.ts";
 import { GREETINGS, INTENT, LABELLED, SENDERS, SMALL_TALK, UNLABELLED } from "./prose.ts";
 import { type Slots, slotsFrom, worded } from "./slots.ts";
 
-/** Something planted. */
+/** A planted item. */
 export interface Item {
   readonly kind: Kind;
   readonly labelled: boolean;
-  /** As it stands in the thread. */
+  /** The sentence in the thread. */
   readonly sentence: string;
   readonly probe: string;
-  /** With the project's word for the thing in it, or without any word of the sentence. */
+  /** Whether the question contains the project's term (near) or no word of the sentence (far). */
   readonly asked: "near" | "far";
   readonly key: Key;
-  /** Which message it is in; 0 is the opening. */
+  /** Index of the message it is in; 0 is the opening. */
   readonly message: number;
 }
 
-/** Telling words that have to stand in one sentence. */
+/** Key words of an answer, which must occur in one sentence. */
 export type Key = readonly string[];
 
 export interface Step {
@@ -38,9 +38,9 @@ export interface Task {
   readonly domain: Domain;
   readonly intent: { readonly text: string; readonly key: Key };
   readonly items: readonly Item[];
-  /** One for each agent of the longest line. */
+  /** One per agent of the longest line. */
   readonly steps: readonly Step[];
-  /** The opening, then the others, each a paragraph or a few. */
+  /** The opening, then the later messages, each of one or a few paragraphs. */
   readonly thread: readonly string[];
 }
 
@@ -60,7 +60,7 @@ export function taskOf(seed: number, n: number): Task {
   return { name: `${domain.name}-${n + 1}`, seed: own, domain, intent, items, steps, thread };
 }
 
-/** A seed of its own for every choice, so that one more choice somewhere changes nothing elsewhere. */
+/** Derives a seed per purpose, so that an additional choice in one does not affect the others. */
 export function seedOf(...parts: readonly (string | number)[]): number {
   let hash = 2_166_136_261;
   for (const char of parts.join(" ")) {
@@ -78,11 +78,11 @@ const any = <Of>(all: readonly Of[], random: Random): Of => all[random.below(all
 
 function intentOf(domain: Domain, slots: Slots, random: Random): Task["intent"] {
   const { says, key } = any(domain.intents, random);
-  const [text = "", ...told] = slots.fill([worded(says, random), ...key]);
-  return { text, key: told };
+  const [text = "", ...words] = slots.fill([worded(says, random), ...key]);
+  return { text, key: words };
 }
 
-/** How many of each kind: nine to fourteen in all. */
+/** Number of items per kind, nine to fourteen in total. */
 const COUNTS: Readonly<Record<Kind, readonly [least: number, most: number]>> = {
   must: [2, 3],
   aside: [2, 3],
@@ -103,7 +103,7 @@ function itemsOf(domain: Domain, slots: Slots, random: Random): Planted[] {
   });
 }
 
-/** Half of the decisions, facts and dead ends say what they are; rules said in passing never do. */
+/** Share of decisions, facts and dead ends with a label; rules mentioned in passing have none. */
 const LABELLED_SHARE = 0.5;
 
 function itemOf(
@@ -134,7 +134,7 @@ interface Writing {
   readonly random: Random;
 }
 
-/** Of what is not a labelled rule, this share is in the opening; the rest comes up later. */
+/** Share of the items other than labelled rules that is in the opening; the rest comes later. */
 const IN_OPENING = 0.3;
 
 function threadOf({ domain, intent, planted, random }: Writing): Pick<Task, "items" | "thread"> {
@@ -145,24 +145,24 @@ function threadOf({ domain, intent, planted, random }: Writing): Pick<Task, "ite
     return { ...item, message: opening ? 0 : 1 + random.below(messages - 1) };
   });
   const thread = Array.from({ length: messages }, (_, message) => {
-    const told = items.filter((item) => item.message === message).map((item) => item.sentence);
+    const sentences = items.filter((item) => item.message === message).map((item) => item.sentence);
     const first =
       message === 0
         ? [worded(any(GREETINGS, random), random), any(INTENT, random).replace("_", intent)]
         : [any(SENDERS, random)];
-    return paragraphs([...first, deck()], told, { deck, random });
+    return paragraphs([...first, deck()], sentences, { deck, random });
   });
   return { items, thread };
 }
 
-/** What matters, with small talk before, between and after it. */
+/** Joins the items, with small talk before, between and after them, into paragraphs. */
 function paragraphs(
   first: readonly string[],
-  told: readonly string[],
+  items: readonly string[],
   { deck, random }: { deck: () => string; random: Random },
 ): string {
   const said = [...first];
-  for (const sentence of told) {
+  for (const sentence of items) {
     said.push(sentence);
     for (let n = 2 + random.below(4); n > 0; n--) said.push(deck());
   }
@@ -176,7 +176,7 @@ function paragraphs(
   return parts.map((part) => part.join(" ")).join("\n\n");
 }
 
-/** Everything once before anything comes again. */
+/** Returns small talk; no sentence repeats before all have been used. */
 function smallTalk(domain: Domain, random: Random): () => string {
   let left: string[] = [];
   return () => {
@@ -185,7 +185,7 @@ function smallTalk(domain: Domain, random: Random): () => string {
   };
 }
 
-/** Fills in things of the domain and numbers that mean nothing. */
+/** Fills in things of the domain and meaningless numbers. */
 export function about(text: string, domain: Domain, random: Random): string {
   return worded(text, random)
     .replace(/@/g, () => any(domain.things, random))
@@ -194,7 +194,7 @@ export function about(text: string, domain: Domain, random: Random): string {
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Whether a text answers: all telling words in one sentence of it. */
+/** Returns whether one sentence of the text contains all key words. */
 export function tells(text: string, key: Key): boolean {
   if (
     !key.every((word) => text.includes(word) || text.toLowerCase().includes(word.toLowerCase()))

@@ -1,7 +1,7 @@
 /**
- * A session of work: what an agent reads, does and thinks aloud, a result, now and then a finding, and
- * the step it was there for. The log is the same for every way; only what an agent does again, because
- * nobody told it that it is done, differs.
+ * A work session: what an agent reads, does and thinks, a result, sometimes a finding, and its
+ * step. The log is the same for every way; only the steps that an agent repeats, because its input
+ * does not say that they are done, differ.
  */
 import { randomFrom } from "../../test/support/random.ts";
 import { type Note, notes, type Sentence, sentencesOf } from "./agents.ts";
@@ -10,12 +10,12 @@ import { about, type Step, seedOf, type Task, tells } from "./tasks.ts";
 import { countTokens } from "./tokens.ts";
 
 /**
- * The tokens of a session. Real ones are reported with 30,000 to 50,000; here everything is a tenth of
- * that, also the window that a prompt has to fit in (ways/prompt.ts).
+ * Tokens per session. Real sessions are reported to have 30,000 to 50,000; everything here is
+ * scaled to a tenth, including the context window of a prompt (ways/prompt.ts).
  */
 export const SESSION_TOKENS = 4_000;
 
-/** Lines of the log in one message. */
+/** Log lines per message. */
 const LINES = 12;
 
 export interface Message {
@@ -25,27 +25,27 @@ export interface Message {
 
 /** What one agent of a line did. */
 export interface Session {
-  /** From 1: the first agent of the line. */
+  /** Position on the line, from 1. */
   readonly agent: number;
-  /** In order; the first agent's begin with the thread. */
+  /** In order; those of the first agent begin with the thread. */
   readonly messages: readonly Message[];
   readonly sentences: readonly Sentence[];
   readonly notes: readonly Note[];
-  /** What comes next, in its own words. */
+  /** The next step, in the agent's words. */
   readonly next: string;
-  /** Steps it did again. */
+  /** Steps that the agent repeated. */
   readonly again: readonly Step[];
 }
 
-/** Whether a text says that a step is done. */
+/** Returns whether a text says that a step is done. */
 export const toldDone = (text: string, step: Step): boolean => tells(text, ["done", ...step.key]);
 
 const done = (step: Step): string => `Done: ${step.name}.`;
 
-/** How many steps of others an agent has time to do again. */
+/** The most steps of other agents that an agent repeats. */
 const MOST_AGAIN = 2;
 
-/** Steps before the agent's own that what it was given does not say are done. */
+/** Returns the earlier steps that an agent repeats: its input does not say that they are done. */
 export function redone(task: Task, agent: number, given: string): Step[] {
   return task.steps
     .slice(0, agent - 1)
@@ -53,7 +53,7 @@ export function redone(task: Task, agent: number, given: string): Step[] {
     .slice(0, MOST_AGAIN);
 }
 
-/** The session of an agent, before anything is done again: made once, for all ways. */
+/** Returns the session of an agent without repeated steps: the same for every way. */
 export function sessionOf(task: Task, agent: number): Session {
   const random = randomFrom(seedOf(task.seed, "work", agent));
   const { domain, thread, steps } = task;
@@ -68,8 +68,8 @@ export function sessionOf(task: Task, agent: number): Session {
   }
   const next = any(NEXT);
   const findings = random.chance(0.6) ? [any(FINDINGS)] : [];
-  const told = [...findings, any(RESULTS), done(steps[agent - 1] as Step), next];
-  messages.push(messageOf(told.join("\n")));
+  const outcome = [...findings, any(RESULTS), done(steps[agent - 1] as Step), next];
+  messages.push(messageOf(outcome.join("\n")));
   const texts = messages.map(({ text }) => text);
   return {
     agent,
@@ -81,7 +81,7 @@ export function sessionOf(task: Task, agent: number): Session {
   };
 }
 
-/** The same session with steps that were done again: it says so, and notes it. */
+/** Returns the session with repeated steps in its messages and notes. */
 export function withAgain(session: Session, again: readonly Step[]): Session {
   if (again.length === 0) return session;
   const texts = again.map(done);

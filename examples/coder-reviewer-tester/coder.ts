@@ -1,6 +1,6 @@
 /**
- * The coder: writes files, hands them to the reviewer, fixes the findings and, once approved, asks for tests.
- * What it cannot do it fails at once, with a hint for the coordinator.
+ * The coder: writes files, hands them to the reviewer, fixes the findings and, once approved, asks
+ * for tests. Fails immediately, with a hint for the coordinator, if it cannot do a task.
  */
 import type { Work } from "batonpass";
 import { Action, type Change, Job, MISSING_DEPENDENCY, Review } from "./messages.ts";
@@ -68,9 +68,9 @@ async function fixFindings(
     }
     await project.write(file, edit(await project.read(file)));
   }
-  const { items: changes } = await agent.context.changes(); // Since it last looked: what was agreed on meanwhile.
+  const { items: changes } = await agent.context.changes(); // Since its last read.
   const fixed = review.findings.map(({ rule }) => rule);
-  await work.note(`Fixed ${fixed.join(" and ")}.${followed(changes)}`);
+  await work.note(`Fixed ${fixed.join(" and ")}.${changesText(changes)}`);
   await work.handoff({
     to: "role:reviewer",
     action: Action.enum.needs_review,
@@ -106,7 +106,7 @@ async function askForTests(work: Work, { say }: Desk): Promise<void> {
   });
 }
 
-/** It needs a type that another agent has to define: a retry would not help. */
+/** Fails permanently without a type that another agent has to define: a retry would not help. */
 async function writeTypes(work: Work, { project }: Desk): Promise<void> {
   if (project.has(TYPES)) {
     await project.write(DECLARATIONS, DECLARED);
@@ -139,7 +139,7 @@ async function writeExport(work: Work, { project }: Desk): Promise<void> {
   });
 }
 
-/** Begins when the tasks it waits for are done, and has their results. */
+/** Starts when the tasks it waits for are done, with their results. */
 async function writeDocs(work: Work, { project }: Desk, { route, files }: Job): Promise<void> {
   const [file = "README.md"] = files;
   const results = (work.envelope.results ?? []).map(({ task, summary }) => `- ${task}: ${summary}`);
@@ -154,8 +154,8 @@ async function filesOf(project: Project, change: "added" | "changed"): Promise<C
   );
 }
 
-/** What came into the shared context since this session began. */
-const followed = (
+/** Lists changes of the shared context for a note. */
+const changesText = (
   changes: readonly { readonly section: string; readonly key: string }[],
 ): string =>
   changes.length === 0

@@ -1,7 +1,7 @@
 /**
- * The exercise: a feature from request to tested endpoint, by agents that communicate only through Baton.
- * They have no language model, but their work is real: files are written, read and edited, tests are run.
- * One process plays all of them in turn; nothing depends on that.
+ * Runs the example: a feature from request to tested endpoint, by agents that communicate only
+ * through Baton. They use no language model, but their work is real: files are written, read and
+ * edited, and tests are run. One process runs all agents in turn, but nothing depends on that.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Agent, Hub } from "batonpass";
@@ -19,16 +19,16 @@ import { tester } from "./tester.ts";
 export { endsOf, messagesOf, storyOf } from "./tell.ts";
 
 export interface TeamOptions {
-  /** Where the project is made. It must be there, and is left as the team left it. */
+  /** The folder of the project. It must exist, and is not cleaned up. */
   readonly folder: string;
-  /** Called between two turns; `idle` if no agent had anything to do. */
+  /** Called between two turns; `idle` is true if no agent had work. */
   readonly between?: (idle: boolean) => Promise<void> | void;
 }
 
 const TASK = "users-api";
 const INTENT = "A user by id, and all users as a PDF";
 
-/** A team that has not come to an end after so many rounds never will. */
+/** A run that is not finished after this many rounds is stuck. */
 const MOST_ROUNDS = 1_000;
 const IDLE_MS = 20;
 
@@ -40,18 +40,18 @@ const TEAM: readonly (readonly [role: string, player: Player])[] = [
   ["architect", architect],
 ];
 
-/** Plays it to the end; everything that can be said of it is in the store then. */
+/** Runs the example to its end. The store then contains everything that happened. */
 export async function playTeam(hub: Hub, options: TeamOptions): Promise<{ readonly task: string }> {
-  const { folder, between = breathe } = options;
+  const { folder, between = sleepIfIdle } = options;
   const task = await freshTask(hub);
   const say = await registerMessages(hub);
   const project = new Project(folder);
   await project.begin();
-  const owner = await setTheScene(hub);
+  const owner = await prepareHub(hub);
   const desks: (readonly [Player, Desk])[] = [];
   for (const [role, player] of TEAM) {
     const agent = await hub.agent(role, { role });
-    await agent.context.text(); // Once, as its session begins: to put before a model. Later, changes.
+    await agent.context.text(); // Read in full at the start, later only the changes.
     desks.push([player, { agent, project, say }]);
   }
   const nightlyTurn = await nightly(await hub.agent("nightly", { role: "ci" }), project);
@@ -68,17 +68,17 @@ export async function playTeam(hub: Hub, options: TeamOptions): Promise<{ readon
     if ((await hub.tasks.get(task)).closed !== undefined) return { task };
     if (idle) await between(true);
   }
-  throw new Error(`${task} did not come to an end`);
+  throw new Error(`${task} did not finish`);
 }
 
-/** Played again on the same store, it is another task. */
+/** Returns an unused task name, so that the example can run again on the same store. */
 async function freshTask(hub: Hub, n = 1): Promise<string> {
   const task = n === 1 ? TASK : `${TASK}-${n}`;
   return (await hub.tasks.line(task)).length === 0 ? task : freshTask(hub, n + 1);
 }
 
 /** Registers the requester, writes the shared context and sets the failure rules. */
-async function setTheScene(hub: Hub): Promise<Agent> {
+async function prepareHub(hub: Hub): Promise<Agent> {
   await writeShared(await hub.agent("coordinator", { role: "coordinator" }));
   await hub.failures.setRule("missing-type", {
     when: { type: "missing_type" },
@@ -88,7 +88,7 @@ async function setTheScene(hub: Hub): Promise<Agent> {
   return hub.agent("owner", { role: "owner" });
 }
 
-/** Takes what waits longest, if anything does; what a player leaves unsettled goes back. */
+/** Processes the agent's next delivery, if any. Unsettled work is released. */
 async function takeTurn(player: Player, desk: Desk): Promise<boolean> {
   await using work = await desk.agent.accept();
   if (work === undefined) return false;
@@ -96,6 +96,6 @@ async function takeTurn(player: Player, desk: Desk): Promise<boolean> {
   return true;
 }
 
-async function breathe(idle: boolean): Promise<void> {
+async function sleepIfIdle(idle: boolean): Promise<void> {
   if (idle) await sleep(IDLE_MS);
 }

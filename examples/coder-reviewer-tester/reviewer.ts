@@ -1,6 +1,6 @@
 /**
- * The reviewer: reads exactly the files that were handed over (by digest) and checks them against its rules.
- * Findings go back to the coder with file, line and what to do.
+ * The reviewer: reads exactly the files that were handed off (by digest) and checks them against
+ * its rules. Sends findings back to the coder with file, line and what to do.
  */
 import type { Agent, Work } from "batonpass";
 import { Action, Change, type Review } from "./messages.ts";
@@ -11,7 +11,7 @@ import { HANDLER, TEST } from "./sources.ts";
 
 type Finding = Review["findings"][number];
 
-/** What is wrong with a file in which `finds` stands and `unless` does not. */
+/** Matches a file that contains `finds` but not `unless`. */
 interface Rule extends Omit<Finding, "line"> {
   readonly finds: RegExp;
   readonly unless: RegExp;
@@ -47,7 +47,7 @@ export const reviewer: Player = async (work, { agent, project, say }) => {
   await work.handoff({
     to: work.envelope.from.agent,
     action: Action.enum.changes_requested,
-    state: findings.map(said).join("; "),
+    state: findings.map(findingText).join("; "),
     done: [...work.envelope.done, `Reviewed ${change.files.length} files`],
     next: findings.map(({ file, line, todo }) => `${file}:${line}: ${todo}`),
     touches: [...new Set(findings.map(({ file }) => file))],
@@ -55,10 +55,10 @@ export const reviewer: Player = async (work, { agent, project, say }) => {
   });
 };
 
-const said = ({ file, line, severity, problem }: Finding): string =>
+const findingText = ({ file, line, severity, problem }: Finding): string =>
   `${severity} at ${file}:${line}: ${problem}`;
 
-/** The finding applies to every future endpoint: proposed for the shared context. */
+/** Proposes a convention for the shared context, since the finding applies to every endpoint. */
 async function proposeOnce(work: Work, agent: Agent): Promise<void> {
   const { section, key, why } = PROPOSED;
   if ((await agent.context.item(section, key)) !== undefined) return;
@@ -77,7 +77,7 @@ async function approve(work: Work, say: Desk["say"]): Promise<void> {
   });
 }
 
-/** A review of something else than what was handed over would be worth nothing. */
+/** Throws if a file has changed since the handoff: its review would be worthless. */
 async function requireSame(project: Project, { files }: Change): Promise<void> {
   for (const { path, digest } of files) {
     if ((await project.digest(path)) !== digest) throw new Error(`${path} has changed since`);

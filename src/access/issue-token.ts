@@ -63,8 +63,8 @@ export async function issueToken(
   input: TokenInput,
   by?: string,
 ): Promise<IssuedToken> {
-  const said = await redactSecrets(workspace, input);
-  const { access, agent, expiresInMs, label } = parseOrThrow(TokenSchema, said, {
+  const redacted = await redactSecrets(workspace, input);
+  const { access, agent, expiresInMs, label } = parseOrThrow(TokenSchema, redacted, {
     code: "invalid_input",
     what: "The token",
   });

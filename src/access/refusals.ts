@@ -8,11 +8,17 @@ import type { AuthenticationRefusal, Bearer } from "./authenticate.ts";
 import { type Access, hasAccess } from "./levels.ts";
 import { ANY_AGENT } from "./stored-token.ts";
 
+type WhyUnauthenticated = AuthenticationRefusal["why"] | "missing" | "forwarded";
+
 const REFUSAL_MESSAGES: Readonly<
-  Record<AuthenticationRefusal["why"] | "missing", readonly [message: string, hint: string]>
+  Record<WhyUnauthenticated, readonly [message: string, hint: string]>
 > = {
   missing: [
     "This hub requires a token, and the request has none.",
+    "Get a token from the administrator of the hub and set it as BATON_TOKEN (Authorization: Bearer …); the user who started a hub on this machine has one in ~/.baton/hubs.",
+  ],
+  forwarded: [
+    "The request came through a proxy, and this hub accepts local callers only directly.",
     "Get a token from the administrator of the hub and set it as BATON_TOKEN (Authorization: Bearer …).",
   ],
   malformed: [
@@ -32,7 +38,7 @@ const REFUSAL_MESSAGES: Readonly<
 };
 
 /** Returns the `unauthenticated` error for a request without a valid token. */
-export function unauthenticated(why: AuthenticationRefusal["why"] | "missing"): BatonError {
+export function unauthenticated(why: WhyUnauthenticated): BatonError {
   const [message, hint] = REFUSAL_MESSAGES[why];
   return new BatonError("unauthenticated", { message, path: "token", hint, details: { why } });
 }

@@ -54,6 +54,6 @@ export function tokenStateAt(now: number, { revokedAt, expiresAt }: StoredToken)
 
 /** Returns a token without its digest, with its state. */
 export function tokenInfo(id: string, kept: StoredToken, now: number): TokenInfo {
-  const { digest: _, ...told } = kept;
-  return { id, state: tokenStateAt(now, kept), ...told };
+  const { digest: _, ...info } = kept;
+  return { id, state: tokenStateAt(now, kept), ...info };
 }

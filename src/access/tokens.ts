@@ -71,7 +71,7 @@ export class LocalTokens implements Tokens {
     const why = parseOrThrow(Reason, clean, { ...invalid, prefix: "reason" });
     const revokedBy = checkedBy(by);
     const revokedAt = await storeTime(this.#workspace);
-    const said = {
+    const fields = {
       revokedAt,
       ...(why === undefined ? {} : { reason: why }),
       ...(revokedBy === undefined ? {} : { revokedBy }),
@@ -79,7 +79,7 @@ export class LocalTokens implements Tokens {
     const name = { kind: TOKEN, name: token };
     const entry = await changeEntry<StoredToken>(this.#workspace, name, (kept) => {
       if (kept === undefined) throw unknownToken(token);
-      return kept.revokedAt === undefined ? { value: { ...kept, ...said } } : undefined;
+      return kept.revokedAt === undefined ? { value: { ...kept, ...fields } } : undefined;
     });
     evictToken(this.#workspace.store, token);
     return tokenInfo(token, storedTokenOf(entry as EntryRow), revokedAt);

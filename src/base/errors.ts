@@ -186,6 +186,12 @@ export const ERROR_CODES = {
   ),
   store_read_only: facts(500, -32050, 77, "The file or folder of the store is not writable."),
   store_corrupt: facts(500, -32050, 74, "The file of the store is damaged."),
+  store_unsafe: facts(
+    500,
+    -32050,
+    77,
+    "The store is in a folder of another user, or it is tracked by git.",
+  ),
   store_foreign: facts(500, -32050, 65, "The file belongs to another program."),
   store_too_new: facts(500, -32050, 65, "The store was written by a newer version of Baton."),
   store_too_old: facts(500, -32050, 65, "The store was written by an unreleased version of Baton."),
@@ -313,6 +319,15 @@ export function isBatonError(value: unknown): value is BatonError {
 
 /** Returns a text without its final full stops, to put it into a sentence that ends with one. */
 export const trimFullStop = (text: string): string => text.replace(/(?<!\.)\.{1,2}$/, "");
+
+/** Emits a process warning for an error of a background thread that no caller waits for. */
+export function warnOfBackgroundError(error: unknown): void {
+  const { message, hint } = error as Partial<BatonError> & Error;
+  process.emitWarning(hint === undefined ? message : `${message} ${hint}`, {
+    type: "BatonWarning",
+    code: "BATON_BACKGROUND_ERROR",
+  });
+}
 
 /** Ends a switch over a tagged union; compiles only if every case is handled. */
 export function assertNever(value: never): never {

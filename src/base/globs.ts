@@ -52,6 +52,26 @@ export const globsOverlap = (a: Glob, b: Glob): boolean =>
     b.patterns.some((other) => sequencesOverlap(one, other, segmentsOverlap)),
   );
 
+/**
+ * Returns true if a text matches a pattern in which `*` stands for any text, also with slashes. Each part
+ * between two stars is taken where it first occurs: a later place leaves less for the parts after it, so there
+ * is nothing to go back for.
+ */
+export function matchesWildcards(pattern: string, text: string): boolean {
+  const [first = "", ...rest] = pattern.split("*");
+  const last = rest.pop();
+  if (last === undefined) return pattern === text;
+  const end = text.length - last.length;
+  if (first.length > end || !text.startsWith(first) || !text.endsWith(last)) return false;
+  let from = first.length;
+  for (const part of rest) {
+    const at = text.indexOf(part, from);
+    if (at === -1) return false;
+    from = at + part.length;
+  }
+  return from <= end;
+}
+
 /** The field that contains a list of globs, and the error code if one is invalid (default: invalid_input). */
 export interface GlobLocation {
   readonly path: string;

@@ -2,7 +2,9 @@
  * Options of an HTTP model server (embedder or summarizer): address, model, timeout and retries. All of them
  * are validated before the first request.
  */
+
 import { BatonError, type ErrorCode } from "./errors.ts";
+import { trimEndOf } from "./trim-end.ts";
 
 /** How to reach a model server. */
 export interface ModelServerOptions {
@@ -81,7 +83,7 @@ export function modelServerOf(
       "Remove spaces and line breaks from the key.",
     );
   }
-  const base = at.pathname.replace(/\/+$/, "");
+  const base = trimEndOf(at.pathname, "/");
   const end = `/${kind.endpoint}`;
   at.pathname = base.endsWith(end) ? base : base + end;
   return { kind, url: at, model, apiKey };

@@ -16,7 +16,7 @@ const MAX_PAUSE_MS = 30_000;
 
 interface ModelRequest {
   readonly body: object;
-  readonly patience: RequestPolicy;
+  readonly policy: RequestPolicy;
   readonly signal: AbortSignal | undefined;
   /** Called before each attempt, also a retry: a server that did not answer may still have done the work. */
   readonly paying?: () => void;
@@ -31,8 +31,8 @@ type AttemptOutcome =
  * failed.
  */
 export async function request(server: ModelServer, question: ModelRequest): Promise<unknown> {
-  const { patience, signal } = question;
-  for (let tries = 0; ; tries++) {
+  const { policy, signal } = question;
+  for (let attempt = 0; ; attempt++) {
     signal?.throwIfAborted();
     question.paying?.();
     const outcome = await attemptRequest(server, question);
@@ -40,8 +40,8 @@ export async function request(server: ModelServer, question: ModelRequest): Prom
       case "answered":
         return outcome.answer;
       case "later": {
-        if (tries >= patience.retries) throw outcome.error;
-        const backoff = patience.backoffMs * 2 ** tries * (0.75 + Math.random() / 2);
+        if (attempt >= policy.retries) throw outcome.error;
+        const backoff = policy.backoffMs * 2 ** attempt * (0.75 + Math.random() / 2);
         const wait = Math.min(Math.max(backoff, outcome.pauseMs), MAX_PAUSE_MS);
         await pause(wait, undefined, signal === undefined ? {} : { signal });
         break;
@@ -56,7 +56,7 @@ async function attemptRequest(
   server: ModelServer,
   question: ModelRequest,
 ): Promise<AttemptOutcome> {
-  const { body, patience, signal } = question;
+  const { body, policy: patience, signal } = question;
   const timeout = AbortSignal.timeout(patience.timeoutMs);
   let response: Response;
   let text: string;

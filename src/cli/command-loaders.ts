@@ -9,6 +9,7 @@ type CommandLoader = () => Promise<readonly Command[]>;
 /** Loaders by the first word of the command. */
 export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   start: async () => [(await import("./commands/hub/start.ts")).start],
+  login: async () => [(await import("./commands/hub/login.ts")).login],
   demo: async () => (await import("./commands/hub/demo.ts")).demo,
   handoff: async () => [
     (await import("./commands/handoffs/handoff-send.ts")).handoffSend,
@@ -63,6 +64,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   profile: async () => [(await import("./commands/hub/profile.ts")).profile],
   token: async () => (await import("./commands/hub/token.ts")).token,
   verify: async () => [(await import("./commands/hub/verify.ts")).verify],
+  repair: async () => [(await import("./commands/hub/repair.ts")).repair],
   export: async () => [(await import("./commands/memories/export.ts")).exportCommand],
   import: async () => [(await import("./commands/memories/import.ts")).importCommand],
   backup: async () => [(await import("./commands/hub/backup.ts")).backup],

@@ -1,5 +1,6 @@
 /** Replaces the hints of library errors, which name SDK methods, with commands and options. */
 import type { BatonError, ErrorCode } from "../base/errors.ts";
+import { withCommands } from "../operations/wire/hint-words.ts";
 import { localTime } from "./terminal.ts";
 
 type Details = Readonly<Record<string, unknown>>;
@@ -15,23 +16,9 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
     `Allow at least ${atLeast} tokens, shorten the longest items, or unpin and release what is no longer needed: baton pin <memory> --off, baton ledger release.`,
   circuit_open: ({ receiver, passesAt }) =>
     `Retry after ${localTime(Number(passesAt))}, name a --fallback, or reset the breaker: baton breaker reset ${receiver}`,
-  channel_closed: ({ channel }) => `Open the channel: baton channel open ${channel}`,
-  channel_paused: ({ channel }) => `Open the channel: baton channel open ${channel}`,
-  unknown_channel: ({ channel, near }) => {
-    if (near === undefined) {
-      return `Subscribe first (baton channel subscribe ${channel} --as <agent>), or pass --receiver.`;
-    }
-    return isNone(near) ? `Create the channel first: baton channel open ${channel}` : undefined;
-  },
-  unknown_agent: ({ name, near }) =>
-    isNone(near) ? `Register the agent first: baton agent add ${name} --role <role>` : undefined,
-  unknown_role: ({ role, near }) =>
-    isNone(near)
-      ? `Register an agent with this role: baton agent add <name> --role ${role}`
-      : undefined,
-  unknown_branch: ({ branch, near }) =>
-    isNone(near)
-      ? `Create the branch first: baton branch create ${branch} --as <agent>`
+  unknown_channel: ({ channel, near }) =>
+    near === undefined
+      ? `Subscribe first (baton channel subscribe ${channel} --as <agent>), or pass --receiver.`
       : undefined,
   context_conflict: ({ version }) =>
     version === null
@@ -45,11 +32,7 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
   not_permitted: ({ agent, delivery }, { hint }) =>
     typeof agent === "string" && typeof delivery === "string"
       ? `Give the agent the role (baton agent add ${agent} --role coordinator), or ask an agent that has it.`
-      : hint.replace("hub.settings.get()", "baton ledger releasers"),
-  id_conflict: ({ id }, { path }) =>
-    path === "branch"
-      ? `Continue on that branch (--branch ${id}), or choose another name.`
-      : undefined,
+      : withCommands(hint),
   identity_mismatch: () =>
     "The agent has a signing key, which no command accepts: use the SDK with the key.",
   invalid_input: (_, { violations }) => formHint(violations),
@@ -77,10 +60,7 @@ const HINTS: Partial<Record<ErrorCode, (details: Details, error: BatonError) => 
       ? undefined
       : `Wait for the open deliveries to end, or cancel the task: baton task cancel ${JSON.stringify(task)} --as <agent> --reason <text>`;
   },
-  unknown_payload_type: ({ near }) =>
-    isNone(near) ? "List the known types: baton payload-type list." : undefined,
   sql_failed: () => "Check the columns of a view: baton sql <view>.",
-  unknown_token: () => "List the tokens: baton token list.",
   lease_lost: () =>
     "Stop working on it; its notes are kept. Run baton inbox for the next delivery.",
   cancelled: () => "Stop working on it; its notes are kept. Run baton inbox for the next delivery.",
@@ -127,9 +107,11 @@ function formHint(violations: BatonError["violations"]): Hint {
   return others.every((hint) => hint === first) ? first : undefined;
 }
 
-const isNone = (near: unknown): boolean => Array.isArray(near) && near.length === 0;
-
-/** Returns the command-line hint for an error, or undefined if the library's hint applies. */
-export function hintFor(error: BatonError): Hint {
-  return HINTS[error.code]?.(error.details, error);
+/** Returns the hint for an error, with commands and options instead of SDK methods. */
+export function hintFor(error: BatonError): string {
+  return HINTS[error.code]?.(error.details, error) ?? withCommands(error.hint);
 }
+
+/** Returns whether the hint is about all violations of the error, and not only the first. */
+export const isSharedHint = (error: BatonError): boolean =>
+  HINTS[error.code]?.(error.details, error) !== undefined;

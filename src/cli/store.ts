@@ -74,6 +74,27 @@ export function openExisting(choice: StoreChoice): Promise<Hub> {
   return openStore(choice, { create: false });
 }
 
+/**
+ * Opens an existing store for a command that shows deliveries or tasks. A store that is opened directly may
+ * have had no open hub for a while: what is overdue is carried out first, and reported on stderr.
+ */
+export async function openUpToDate(choice: StoreChoice): Promise<Hub> {
+  const hub: Hub & Partial<Pick<LocalHub, "carryOutDue">> = await openExisting(choice);
+  try {
+    const count = (await hub.carryOutDue?.()) ?? 0;
+    if (count > 0) process.stderr.write(`${overdueText(count)}\n`);
+    return hub;
+  } catch (error) {
+    await hub.close();
+    throw error;
+  }
+}
+
+const overdueText = (count: number): string =>
+  count === 1
+    ? "Carried out 1 overdue timeout or retry."
+    : `Carried out ${count} overdue timeouts and retries.`;
+
 /** Returns the address that `openHub` would open. */
 export async function addressOf({ store }: StoreChoice): Promise<string> {
   const { resolveAddress: chosenAddress } = await import("../open/open-hub.ts");

@@ -35,10 +35,10 @@ export function printable(text: string): string {
 /** Returns the text on one line; on a terminal, truncated to the columns left after `used`. */
 export function oneLine(text: string, used = 0): string {
   const plain = printable(text).replace(/\s+/g, " ").trim();
-  const room = Math.max(20, (process.stdout.columns || Number.POSITIVE_INFINITY) - used);
-  if (plain.length <= room) return plain;
+  const width = Math.max(20, (process.stdout.columns || Number.POSITIVE_INFINITY) - used);
+  if (plain.length <= width) return plain;
   const characters = [...plain];
-  return characters.length <= room ? plain : `${characters.slice(0, room - 1).join("")}…`;
+  return characters.length <= width ? plain : `${characters.slice(0, width - 1).join("")}…`;
 }
 
 /** Formats a timestamp as sortable local time: 2026-01-31 12:00:00. */

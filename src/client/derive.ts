@@ -33,10 +33,10 @@ function methodOf(
     const { onProgress, rest } = takesOptions
       ? splitProgressListener((last === undefined ? {} : last) as { onProgress?: unknown })
       : { onProgress: last, rest: {} };
-    const said = mergeOptions(rest, Object.fromEntries(args.map((arg, i) => [arg, given[i]])));
+    const input = mergeOptions(rest, Object.fromEntries(args.map((arg, i) => [arg, given[i]])));
     const listener = onProgress as ((progress: never) => void) | undefined;
     const options = progress ? { onProgress: listener, long: true as const } : {};
-    const answer = await wire.call<Group | null>(name, said, options);
+    const answer = await wire.call<Group | null>(name, input, options);
     if (nothing) return undefined;
     return (field === undefined ? answer : answer?.[field]) ?? undefined;
   };

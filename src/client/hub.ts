@@ -123,8 +123,8 @@ export class RemoteHub implements Hub {
         ),
       async completed(id, waiting = {}) {
         const { line, ...wait } = checkCompletedOptions(waiting);
-        const said = { id: deliveryId(id), line };
-        return waitForAnswer<CompletedOutcome>(wire, "deliveries.completed", said, wait);
+        const input = { id: deliveryId(id), line };
+        return waitForAnswer<CompletedOutcome>(wire, "deliveries.completed", input, wait);
       },
     };
     const asAgent = (by: string | undefined): Wire =>

@@ -91,9 +91,9 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
 
   async decline(reason: string): Promise<SettleResult> {
     const { handle, envelope } = this.#form;
-    const said = { handle, envelope: envelope.id, reason };
+    const input = { handle, envelope: envelope.id, reason };
     try {
-      const settled = await this.#station.wire.call<SettleResult>("offer.decline", said);
+      const settled = await this.#station.wire.call<SettleResult>("offer.decline", input);
       this.#station.hands?.letGo(handle);
       return settled;
     } catch (error) {

@@ -5,7 +5,7 @@ import { PayloadTypes } from "../envelope/payload-types.ts";
 import type { WhoAmI } from "../hub/groups/agents.ts";
 import type { HubOptions } from "../hub/options.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
-import { Connection } from "./connection/connection.ts";
+import { Connection, type TokenSource } from "./connection/connection.ts";
 import { CLIENT_TIMING } from "./connection/timing.ts";
 import { Wire } from "./connection/wire.ts";
 import { RemoteHub } from "./hub.ts";
@@ -21,9 +21,10 @@ export async function openRemoteHub(
 ): Promise<RemoteHub> {
   const base = baseUrlOf(address);
   requireRemoteOptions(options);
-  const { token, workspace, fetch, patienceMs = CLIENT_TIMING.outageMs } = options;
-  const wire = new Wire(new Connection(base, { fetch, outageMs: patienceMs, node }), {
-    ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+  const { token, workspace, fetch, outageMs = CLIENT_TIMING.outageMs } = options;
+  const tokens =
+    token === undefined ? (await node?.localToken())?.localTokenSource(base) : fixedToken(token);
+  const wire = new Wire(new Connection(base, { fetch, outageMs, node, tokens }), {
     ...(workspace === undefined ? {} : { [HEADERS.workspace]: encodeURIComponent(workspace) }),
   });
   const who = await wire.call<WhoAmI>("agents.me", {});
@@ -38,3 +39,6 @@ export async function openRemoteHub(
   const kept = { wire, payloads, ids, bound, leaseMs, sessionMs, tally, known, node };
   return new RemoteHub(kept, { ...options, workspace: who.workspace });
 }
+
+/** Returns the source of a token that does not change. */
+const fixedToken = (token: string): TokenSource => ({ current: () => token, renew: () => false });

@@ -1,6 +1,7 @@
 /** Checks the address and options of a hub over HTTP before anything is sent. */
 
 import { BatonError } from "../base/errors.ts";
+import { trimEndOf } from "../base/trim-end.ts";
 import { filesOption, knownMode, sessionTimeout, workspaceName } from "../hub/option-checks.ts";
 import type { HubOptions } from "../hub/options.ts";
 import { CLIENT_TIMING } from "./connection/timing.ts";
@@ -11,7 +12,7 @@ const REMOTE_OPTIONS: readonly (keyof HubOptions)[] = [
   "fetch",
   "files",
   "known",
-  "patienceMs",
+  "outageMs",
   "sessionMs",
   "token",
   "workspace",
@@ -43,7 +44,7 @@ export function baseUrlOf(address: string): string {
       "Remove everything after ? or #.",
     );
   }
-  return url.origin + url.pathname.replace(/\/+$/, "");
+  return url.origin + trimEndOf(url.pathname, "/");
 }
 
 /** Throws invalid_input for an option that is invalid or not for a hub over HTTP. */
@@ -60,7 +61,7 @@ export function requireRemoteOptions(options: HubOptions): void {
   sessionTimeout(options);
   filesOption(options);
   knownMode(options);
-  const { token, patienceMs = CLIENT_TIMING.outageMs } = options;
+  const { token, outageMs = CLIENT_TIMING.outageMs } = options;
   if (token !== undefined && !/^[\x21-\x7e]+$/.test(token)) {
     throw invalidOption(
       "token",
@@ -68,9 +69,9 @@ export function requireRemoteOptions(options: HubOptions): void {
       "Check the token for a line break.",
     );
   }
-  if (!Number.isFinite(patienceMs) || patienceMs < 0) {
+  if (!Number.isFinite(outageMs) || outageMs < 0) {
     throw invalidOption(
-      "patienceMs",
+      "outageMs",
       "must be a number of milliseconds, 0 or more",
       "Pass 0 to disable retries.",
     );

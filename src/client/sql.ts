@@ -9,10 +9,10 @@ export async function runSql(wire: Wire, query: string, options: SqlOptions): Pr
   requireFields(options);
   const { embed, params, ...rest } = options;
   // A value that is not a list is sent as it is; the hub refuses it.
-  const said = Array.isArray(params)
+  const values = Array.isArray(params)
     ? await Promise.all(params.map((param) => encodeParameter(param, embed)))
     : params;
-  const answer = await wire.call<SqlResult>("memories.sql", { ...rest, query, params: said });
+  const answer = await wire.call<SqlResult>("memories.sql", { ...rest, query, params: values });
   const rows = answer.rows.map((row) =>
     Object.fromEntries(Object.entries(row).map(([name, cell]) => [name, decodeBytes(cell)])),
   );

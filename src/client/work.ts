@@ -337,8 +337,8 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   #say<Output>(name: string, input: object, options?: CallOptions): Promise<Output> {
     const { handle, envelope } = this.#form;
-    const said = { envelope: envelope.id, ...input, handle };
-    return this.#station.wire.call(name, said, options);
+    const fields = { envelope: envelope.id, ...input, handle };
+    return this.#station.wire.call(name, fields, options);
   }
 
   async #settle(settling: () => Promise<SettleResult>): Promise<SettleResult> {
@@ -423,7 +423,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
         const how = { signal, waitMs, waits: true, quiet: true } as const;
         const news = await this.#say<WorkUpdates>("work.on", asked, how);
         warned = news.warned;
-        await this.#hear(news);
+        await this.#apply(news);
       } catch (error) {
         if (isLeaseLost(error)) return void (this.#pending ?? this.#lose(error));
         if (!signal.aborted) await pause(OUTAGE_PAUSE_MS, { signals: [signal], quiet: true });
@@ -433,12 +433,12 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   #lookAgain(): void {
     const looking = this.#say<WorkUpdates>("work.on", { waitMs: 0 }).then((news) =>
-      this.#hear(news),
+      this.#apply(news),
     );
     looking.catch(() => {}); // Only a hint, as above.
   }
 
-  async #hear({ lost, extended, primer, warnings }: WorkUpdates): Promise<void> {
+  async #apply({ lost, extended, primer, warnings }: WorkUpdates): Promise<void> {
     if (this.#settled || this.#pending !== undefined) return;
     if (isProblem(lost)) return void this.#lose(errorOf(lost));
     if (extended !== undefined) {
@@ -451,7 +451,9 @@ export class RemoteWork<T = unknown> implements Work<T> {
   /** Loads updates after a call returned a newer envelope. The call has succeeded even if this fails. */
   async #heardOf(newest: string): Promise<void> {
     if (newest === this.#form.envelope.id || this.#listeners.extended.size === 0) return;
-    const asked = this.#say<WorkUpdates>("work.on", { waitMs: 0 }).then((news) => this.#hear(news));
+    const asked = this.#say<WorkUpdates>("work.on", { waitMs: 0 }).then((news) =>
+      this.#apply(news),
+    );
     await asked.catch(() => {}); // Only a hint, as above.
   }
 

@@ -66,7 +66,7 @@ async function openOnce(
     lines: ends.flatMap(({ line }) => line ?? []),
     results: ends.flatMap(({ result }) => result ?? []),
     inherits: [],
-    said: `Task "${task}" starts: ${after.map((each) => `"${each}"`).join(", ")} ${after.length === 1 ? "is" : "are"} done.`,
+    content: `Task "${task}" starts: ${after.map((each) => `"${each}"`).join(", ")} ${after.length === 1 ? "is" : "are"} done.`,
     // Orders a concurrent reopening of one of them before or after this.
     entries: done.map(({ put }) => put),
   });

@@ -8,11 +8,11 @@ import { formatPath } from "./violations.ts";
 
 /** Returns each use of a deprecated field, with the path of that use. */
 export function deprecationsIn(
-  said: Partial<Draft> | Partial<Envelope>,
+  fields: Partial<Draft> | Partial<Envelope>,
   { deprecated }: EnvelopeVersions,
 ): readonly DeprecatedField[] {
   return deprecated.flatMap(({ path, since, use }) =>
-    usesOf(said, path.split(".")).map((used) => ({ path: formatPath(used), since, use })),
+    usesOf(fields, path.split(".")).map((used) => ({ path: formatPath(used), since, use })),
   );
 }
 

@@ -66,8 +66,8 @@ export interface SealContext extends SealOptions {
  */
 export function seal(draft: CheckedDraft, context: SealContext): SealedEnvelope {
   const { artifacts, blocked, constraints, decisions, metadata, ...rest } = draft;
-  const { to: _to, refs: _refs, delayMs: _delay, key: _key, policy: _policy, ...said } = rest;
-  const { releases: _releases, ...body } = said;
+  const { to: _to, refs: _refs, delayMs: _delay, key: _key, policy: _policy, ...content } = rest;
+  const { releases: _releases, ...body } = content;
   return sealFields(
     {
       ...collectUnknownFields(context.passesOn),

@@ -144,8 +144,8 @@ export class EnvelopeVersions {
   write(envelope: Envelope): EnvelopeForm {
     if (this.writesOwnShape) return envelope as unknown as EnvelopeForm;
     const major = majorOf(this.writes) ?? ENVELOPE_MAJOR;
-    const { forms: _, ...said } = envelope as unknown as EnvelopeForm; // Only this method writes `forms`.
-    const own = this.#convert(said, ENVELOPE_MAJOR, major);
+    const { forms: _, ...content } = envelope as unknown as EnvelopeForm; // Only this method writes `forms`.
+    const own = this.#convert(content, ENVELOPE_MAJOR, major);
     const newest = { ...own, version: this.writes };
     const forms = this.#older.map((version): FormChange => {
       const older = this.#convert(newest, major, majorOf(version) ?? ENVELOPE_MAJOR);
@@ -214,9 +214,12 @@ function changeTo(newest: EnvelopeForm, older: EnvelopeForm): FormChange {
   };
 }
 
-function applyFormChange(newest: EnvelopeForm, { with: said, without }: FormChange): EnvelopeForm {
+function applyFormChange(
+  newest: EnvelopeForm,
+  { with: changes, without }: FormChange,
+): EnvelopeForm {
   const left = Object.entries(newest).filter(([name]) => !without.includes(name));
-  return { ...Object.fromEntries(left), ...said };
+  return { ...Object.fromEntries(left), ...changes };
 }
 
 const isObject = (value: unknown): value is EnvelopeForm =>

@@ -52,10 +52,10 @@ function steps(input: HookInput, event: CapturedEvent): TraceStep[] {
       ];
     case "subagent-ends":
     case "turn-ends": {
-      const said = event.message ?? lastMessage(event.transcript);
-      if (said === undefined) return [];
+      const message = event.message ?? lastMessage(event.transcript);
+      if (message === undefined) return [];
       const name = event.kind === "turn-ends" ? "turn" : (input.subagent?.type ?? "subagent");
-      return [{ kind: "result", name: label(name), output: truncateForTrace(said) }];
+      return [{ kind: "result", name: label(name), output: truncateForTrace(message) }];
     }
   }
 }
@@ -66,6 +66,14 @@ const label = (text: string): string =>
   text.slice(0, MAX_LABEL_LENGTH).toWellFormed().replaceAll("\0", "") || "-";
 
 const DELIVERY = /\bdlv_[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/;
+
+const isAcceptTool = (name: string): boolean => name.includes("baton") && /[_.]accept$/.test(name);
+
+/** Matches a shell command such as `baton accept`, in whichever field of the tool's input it is. */
+function isAcceptCommand(input: string): boolean {
+  const at = input.search(/\bbaton\b/);
+  return at !== -1 && /\baccept\b/.test(input.slice(at));
+}
 
 /**
  * Returns a step for the delivery that this tool call accepted, if any; later steps of the session belong
@@ -78,7 +86,7 @@ async function findAcceptedDelivery(
   { name, input, output }: Extract<HookEvent, { kind: "tool-ends" }>,
 ): Promise<TraceStep[]> {
   const [called, answered] = [JSON.stringify(input) ?? "", JSON.stringify(output) ?? ""];
-  const isAccepting = /baton\w*[_.]accept$/.test(name) || /\bbaton\b.*\baccept\b/.test(called);
+  const isAccepting = isAcceptTool(name) || isAcceptCommand(called);
   const id = isAccepting ? DELIVERY.exec(answered)?.[0] : undefined;
   if (id === undefined) return [];
   const delivery = await deliveryOf(hub, id);

@@ -56,15 +56,21 @@ async function runHook(hub: Hub, agent: Agent, hook: Hook): Promise<HookResult> 
   const { event } = input;
   switch (event.kind) {
     case "start": {
-      const [waiting, told] = await Promise.all([listWaiting(agent), readReportedEnvelopes(agent)]);
-      const news = unreportedDeliveries(waiting, told);
+      const [waiting, reported] = await Promise.all([
+        listWaiting(agent),
+        readReportedEnvelopes(agent),
+      ]);
+      const news = unreportedDeliveries(waiting, reported);
       // Fired at every model call: the session already got the start text.
-      const isAgain = event.source === undefined && told !== undefined;
+      const isAgain = event.source === undefined && reported !== undefined;
       const text = isAgain
         ? await newHandoffsText(agent, news, tokens)
         : await sessionStartText(agent, waiting, tokens);
       // An empty report is recorded too, so that it is not repeated.
-      return { text, steps: news.length > 0 || told === undefined ? [reportedStepOf(news)] : [] };
+      return {
+        text,
+        steps: news.length > 0 || reported === undefined ? [reportedStepOf(news)] : [],
+      };
     }
     case "prompt": {
       const [waiting, told, steps] = await Promise.all([

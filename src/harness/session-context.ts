@@ -31,9 +31,9 @@ export async function sessionStartText(
   const most = Math.min(tokens, DEFAULT_TOKENS) * LEDGER_SHARE;
   const musts = fitLines(await ledgerLines(agent, waiting), most, count);
   const before = [head, ...musts].join("\n");
-  const room = Math.max(1, tokens - count(before) - 2);
+  const tokensLeft = Math.max(1, tokens - count(before) - 2);
   return fitToOutputLimit(
-    room,
+    tokensLeft,
     async (most) => `${before}\n\n${await catchUpText(agent, waiting, most)}`,
   );
 }

@@ -101,9 +101,9 @@ async function readFailureDetails(
   { id, attempt, state }: DeliveryRow,
   attempts?: readonly AttemptRow[],
 ): Promise<FailureDetails> {
-  const tries = attempts ?? (await workspace.store.readAttempts(workspace.name, id));
+  const ended = attempts ?? (await workspace.store.readAttempts(workspace.name, id));
   const decision = await findDecision(workspace, { delivery: id, attempt });
-  const failure = failureOf(tries.at(-1), state === "expired");
+  const failure = failureOf(ended.at(-1), state === "expired");
   return { failure, ...(decision && { decision }) };
 }
 

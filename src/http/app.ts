@@ -22,6 +22,7 @@ import {
   SECURITY_HEADERS,
 } from "./guard.ts";
 import { IdempotencyCache, type Reply } from "./idempotency-cache.ts";
+import type { LocalAccess } from "./local-access.ts";
 import { Metrics } from "./metrics.ts";
 import { addPages } from "./pages.ts";
 import { callerErrorOf, problemOf, problemReply } from "./problem.ts";
@@ -32,11 +33,10 @@ import { bodyOf } from "./streams.ts";
 
 /** Options of `httpHub()`. */
 export interface HttpOptions extends Partial<Guard> {
-  /**
-   * Access level of callers without a token (default: none). "coordinator" for a hub that only this machine
-   * can reach (listen.ts decides).
-   */
+  /** Access level of callers without a token (default: none). For tests and hubs within a process. */
   readonly open?: AnonymousAccess;
+  /** Accepts programs and browsers of this user on this machine (listen.ts decides). Default: none. */
+  readonly local?: LocalAccess | undefined;
   /** Maximum body size of a call, in bytes (default: 16 MiB). Imports are not limited. */
   readonly bodyBytes?: number;
   /** Rate limit of each caller (default: 5,000 calls per second, 10,000 at once). */
@@ -72,6 +72,7 @@ export interface App {
   readonly sessions: SessionCache;
   readonly metrics: Metrics;
   readonly closing: AbortSignal;
+  readonly local: LocalAccess | undefined;
   /** Called with unexpected errors, which are bugs in Baton. */
   readonly report: (bug: unknown) => void;
   /** Authenticates the caller, applies its rate limit and checks its access. Throws if any of them fails. */
@@ -82,7 +83,10 @@ export interface App {
   actingFor(
     request: Request,
     caller: Caller,
-    how?: { readonly tell?: OperationContext["tell"]; readonly key?: OperationContext["key"] },
+    how?: {
+      readonly onProgress?: OperationContext["onProgress"];
+      readonly key?: OperationContext["key"];
+    },
   ): OperationContext;
   /** Runs a handler, turns errors into problem responses, and records metrics and the log entry. */
   answered(
@@ -108,6 +112,7 @@ const FAILED_AUTH_RATE_LIMIT: RateLimit = { perSecond: 10, burst: 100 };
 /** Returns the HTTP interface of a hub. */
 export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
   const guard: Guard = { hosts: options.hosts ?? [], origins: options.origins ?? [] };
+  const { open = false, local } = options;
   const closing = new AbortController();
   const limiter = new RateLimiter(options.rate ?? RATE);
   const strangers = new RateLimiter(FAILED_AUTH_RATE_LIMIT);
@@ -115,6 +120,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
   const metrics = new Metrics();
   const replies = new IdempotencyCache();
   const report = options.onBug ?? (() => {});
+  hub.coverAllWorkspaces();
 
   const app: App = {
     hono: new Hono({ strict: false }),
@@ -122,8 +128,9 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     sessions,
     metrics,
     closing: closing.signal,
+    local,
     report,
-    identify: (request) => callerOf(request, hub, options.open ?? false),
+    identify: (request) => callerOf(request, hub, { open, local }),
     async admit(request, needs) {
       const caller = await app.identify(request).catch((error: unknown) => {
         strangers.take("");
@@ -136,7 +143,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
       if (bound !== undefined && agent !== bound) await app.actingFor(request, caller).agent();
       return caller;
     },
-    actingFor(request, caller, { tell = () => {}, key } = {}) {
+    actingFor(request, caller, { onProgress = () => {}, key } = {}) {
       const branch = header(request, HEADERS.branch, "The branch");
       const instance = header(request, HEADERS.session, "The session");
       const inWorkspace = sessions.hubOf(caller.workspace);
@@ -154,7 +161,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
         get signal() {
           return AbortSignal.any([request.signal, closing.signal]);
         },
-        tell,
+        onProgress,
       };
     },
     async answered(operation, request, run) {
@@ -162,7 +169,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
       const about: RequestInfo = {};
       metrics.begin();
       const response = await run(about).catch((error: unknown) =>
-        respond(problemReply(callerErrorOf(error, report))),
+        respond(problemReply(callerErrorOf(error, report), request)),
       );
       const ms = performance.now() - began;
       metrics.end(operation, response.status, about.waits ? undefined : ms / 1_000);
@@ -203,7 +210,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
         if (CHANGES_AGENTS.has(operation.name)) sessions.forget();
         return { status: 200, headers: JSON_TYPE, body: JSON.stringify(output ?? null) };
       } catch (error) {
-        return problemReply(callerErrorOf(error, report));
+        return problemReply(callerErrorOf(error, report), request);
       }
     };
     if (key === undefined) return respond(await run());
@@ -211,7 +218,8 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     // A retry with another waitMs is still the same call.
     const meant = { ...(input as object), waitMs: undefined };
     const asked = [operation.name, meant, request.headers.get(HEADERS.branch)];
-    const same = { caller: who, key, request: JSON.stringify(asked) };
+    const account = JSON.stringify([caller.workspace, caller.id]);
+    const same = { caller: who, account, key, request: JSON.stringify(asked) };
     return respond(await replies.once(same, run));
   };
 
@@ -253,8 +261,8 @@ const JSON_TYPE = { "content-type": "application/json" } as const;
 const CHANGES_AGENTS: ReadonlySet<string> = new Set(["agent", "agents.pause", "agents.unpause"]);
 
 function sessionTimeoutOf(request: Request): number | undefined {
-  const said = request.headers.get(HEADERS.silence);
-  return said === null ? undefined : sessionTimeout({ sessionMs: Number(said) }, HEADERS.silence);
+  const said = request.headers.get(HEADERS.sessionMs);
+  return said === null ? undefined : sessionTimeout({ sessionMs: Number(said) }, HEADERS.sessionMs);
 }
 
 const keyOf = (request: Request): string | undefined =>
@@ -298,18 +306,18 @@ function streamProgress(
   caller: Caller,
   run: (acting: OperationContext) => Promise<unknown>,
 ): Response {
-  const said: string[] = [];
+  const lines: string[] = [];
   let wake = Promise.withResolvers<void>();
   const say = (line: object): void => {
-    said.push(`${JSON.stringify(line)}\n`);
+    lines.push(`${JSON.stringify(line)}\n`);
     wake.resolve();
   };
   let over = false;
-  const acting = app.actingFor(request, caller, { tell: (progress) => say({ progress }) });
+  const acting = app.actingFor(request, caller, { onProgress: (progress) => say({ progress }) });
   run(acting)
     .then(
       (answer) => say({ answer: answer ?? null }),
-      (error: unknown) => say({ problem: problemOf(callerErrorOf(error, app.report)) }),
+      (error: unknown) => say({ problem: problemOf(callerErrorOf(error, app.report), request) }),
     )
     .finally(() => {
       over = true;
@@ -317,8 +325,8 @@ function streamProgress(
     });
   async function* pieces(): AsyncGenerator<string, void, undefined> {
     for (;;) {
-      yield said.splice(0).join("");
-      if (over && said.length === 0) return;
+      yield lines.splice(0).join("");
+      if (over && lines.length === 0) return;
       await wake.promise;
       wake = Promise.withResolvers<void>();
     }

@@ -1,5 +1,6 @@
 /**
- * Authenticates the caller of a request: by its token or, if the hub is open to this machine, by its headers.
+ * Authenticates the caller of a request: by an issued token, or by what only programs and browsers of the
+ * hub's own user on this machine have (local-access.ts).
  * The agent that a call acts as comes from the connection (token, header), never from the input.
  */
 
@@ -10,10 +11,11 @@ import { Name } from "../envelope/schema.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
 import type { LocalHub } from "../hub/hub.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
+import { isLocalToken, type LocalAccess } from "./local-access.ts";
 
 /** An authenticated caller. */
 export interface Caller {
-  /** Key for rate limits and idempotency: the token's id, or "open" without a token. */
+  /** Key for rate limits and idempotency: the token's id, "local", "browser", or "open" without a token. */
   readonly id: string;
   readonly workspace: string;
   readonly access: Access;
@@ -26,18 +28,25 @@ export interface Caller {
 /** Access level of callers without a token; false: none. */
 export type AnonymousAccess = Access | false;
 
+/** How callers without an issued token are treated. */
+export interface LocalRules {
+  readonly open: AnonymousAccess;
+  /** Undefined: the hub accepts issued tokens only. */
+  readonly local: LocalAccess | undefined;
+}
+
 /** Returns the caller of a request. Throws unauthenticated if the token is missing or invalid. */
 export async function callerOf(
   request: Request,
   hub: LocalHub,
-  open: AnonymousAccess,
+  rules: LocalRules,
 ): Promise<Caller> {
   const named = header(request, HEADERS.agent, "The agent");
   const token = tokenIn(request);
-  if (token === undefined) {
-    if (open === false || isForwarded(request)) throw unauthenticated("missing");
+  if (token === undefined || isLocalToken(token)) {
+    const { id, access } = localCallerOf(request, token, rules);
     const workspace = header(request, HEADERS.workspace, "The workspace") ?? hub.workspace;
-    return { id: "open", workspace, access: open, agent: named, bound: undefined };
+    return { id, workspace, access, agent: named, bound: undefined };
   }
   const bearer = await hub.authenticate(token);
   if (bearer.kind === "refused") throw unauthenticated(bearer.why);
@@ -46,15 +55,31 @@ export async function callerOf(
   return { id, workspace, access, agent: named ?? bound, bound };
 }
 
+function localCallerOf(
+  request: Request,
+  token: string | undefined,
+  { open, local }: LocalRules,
+): Pick<Caller, "id" | "access"> {
+  const anonymous =
+    open === false || token !== undefined ? undefined : { id: "open", access: open };
+  const caller = local?.callerOf(request, token) ?? anonymous;
+  if (caller === undefined) throw unauthenticated(token === undefined ? "missing" : "unknown");
+  if (isForwarded(request)) throw unauthenticated("forwarded");
+  return caller;
+}
+
 /** Headers set by proxies: with any of them, the caller may not be on this machine. */
-const FORWARDED = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"] as const;
+const FORWARDED = [
+  ...["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"],
+  ...["cf-connecting-ip", "fly-client-ip", "true-client-ip"],
+] as const;
 
 const isForwarded = ({ headers }: Request): boolean => FORWARDED.some((name) => headers.has(name));
 
 function tokenIn(request: Request): string | undefined {
-  const said = request.headers.get("authorization");
-  if (said === null) return undefined;
-  const token = /^Bearer +(\S+)$/i.exec(said)?.[1];
+  const value = request.headers.get("authorization");
+  if (value === null) return undefined;
+  const token = /^Bearer +(\S+)$/i.exec(value)?.[1];
   if (token === undefined) throw unauthenticated("malformed");
   return token;
 }

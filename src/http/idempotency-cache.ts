@@ -23,13 +23,33 @@ export interface Reply {
 interface CacheEntry {
   readonly request: string;
   readonly at: number;
+  readonly account: string;
   readonly reply: Promise<Reply>;
   bytes: number;
 }
 
-/** Responses by caller and key. */
+/** What one account keeps: the names of its entries, oldest first, and the size of their responses. */
+interface Account {
+  readonly names: Set<string>;
+  bytes: number;
+}
+
+/** A call with an idempotency key. */
+interface KeyedCall {
+  readonly caller: string;
+  /** Who the entry is counted for: callers with the same token share their part of the cache. */
+  readonly account: string;
+  readonly key: string;
+  readonly request: string;
+}
+
+/**
+ * Responses by caller and key. If the cache is full, the account with the most entries (or bytes) loses its
+ * oldest, so that one caller cannot displace the responses of others. A call in progress is never dropped.
+ */
 export class IdempotencyCache {
-  readonly #kept = new Map<string, CacheEntry>();
+  readonly #entries = new Map<string, CacheEntry>();
+  readonly #accounts = new Map<string, Account>();
   readonly #now: () => number;
   #bytes = 0;
 
@@ -42,36 +62,29 @@ export class IdempotencyCache {
    * if the key was used for a different call.
    */
   async once(
-    {
-      caller,
-      key,
-      request,
-    }: { readonly caller: string; readonly key: string; readonly request: string },
+    { caller, account, key, request }: KeyedCall,
     run: () => Promise<Reply>,
   ): Promise<Reply> {
     if (key.length > KEY_LENGTH || !/^[\x21-\x7e]+$/.test(key)) throw malformed();
-    this.#forgetOld();
+    this.#dropExpired();
     const name = digest(`${caller}\0${key}`);
-    const asked = digest(request);
-    const before = this.#kept.get(name);
+    const requestDigest = digest(request);
+    const before = this.#entries.get(name);
     if (before !== undefined) {
-      if (before.request !== asked) throw conflict();
+      if (before.request !== requestDigest) throw conflict();
       const reply = await before.reply;
       return { ...reply, headers: { ...reply.headers, [HEADERS.replayed]: "true" } };
     }
-    const kept: CacheEntry = { request: asked, at: this.#now(), reply: run(), bytes: 0 };
-    this.#kept.set(name, kept);
-    return this.#keep(name, kept);
+    const entry = { request: requestDigest, at: this.#now(), account, reply: run(), bytes: 0 };
+    this.#entries.set(name, entry);
+    return this.#keep(name, entry);
   }
 
-  async #keep(name: string, kept: CacheEntry): Promise<Reply> {
+  async #keep(name: string, entry: CacheEntry): Promise<Reply> {
     try {
-      const reply = await kept.reply;
+      const reply = await entry.reply;
       if (isTransient(reply)) this.#drop(name);
-      else if (this.#kept.get(name) === kept) {
-        kept.bytes = reply.body.length;
-        this.#bytes += kept.bytes;
-      }
+      else if (this.#entries.get(name) === entry) this.#count(name, entry, reply.body.length);
       return reply;
     } catch (error) {
       this.#drop(name);
@@ -79,18 +92,42 @@ export class IdempotencyCache {
     }
   }
 
-  #forgetOld(): void {
+  #count(name: string, entry: CacheEntry, bytes: number): void {
+    const account = this.#accounts.get(entry.account) ?? { names: new Set(), bytes: 0 };
+    this.#accounts.set(entry.account, account);
+    account.names.add(name);
+    account.bytes += bytes;
+    this.#bytes += bytes;
+    entry.bytes = bytes;
+    while (this.#entries.size > MAX_ENTRIES || this.#bytes > MAX_BYTES) {
+      const [oldest] = this.#largestAccount().names;
+      if (oldest === undefined) return; // Everything left is in progress.
+      this.#drop(oldest);
+    }
+  }
+
+  #largestAccount(): Account {
+    const size = ({ names, bytes }: Account) => (this.#bytes > MAX_BYTES ? bytes : names.size);
+    return this.#accounts.values().reduce((most, each) => (size(each) > size(most) ? each : most));
+  }
+
+  #dropExpired(): void {
     const since = this.#now() - ENTRY_TTL_MS;
-    for (const [name, { at }] of this.#kept) {
-      const isFull = this.#kept.size >= MAX_ENTRIES || this.#bytes > MAX_BYTES;
-      if (at >= since && !isFull) return;
+    for (const [name, { at }] of this.#entries) {
+      if (at >= since) return;
       this.#drop(name);
     }
   }
 
   #drop(name: string): void {
-    this.#bytes -= this.#kept.get(name)?.bytes ?? 0;
-    this.#kept.delete(name);
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return;
+    this.#entries.delete(name);
+    const account = this.#accounts.get(entry.account);
+    if (!account?.names.delete(name)) return; // It was still in progress, and not counted.
+    account.bytes -= entry.bytes;
+    this.#bytes -= entry.bytes;
+    if (account.names.size === 0) this.#accounts.delete(entry.account);
   }
 }
 

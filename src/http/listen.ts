@@ -1,15 +1,22 @@
 /**
- * Serves the hub on a port: a thin Node listener around `fetch`. Listens on loopback by default; any other
- * address requires tokens. Closing answers calls in progress, ends waiting calls, then closes the hub.
+ * Serves the hub on a port: a thin Node listener around `fetch`. Listens on loopback by default, where programs
+ * of the same user find a token by themselves (local-access.ts) and a Unix socket beside it; any other address
+ * requires issued tokens. Closing answers calls in progress, ends waiting calls, then closes the hub.
  */
+import { chmodSync } from "node:fs";
 import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, ListenOptions as NetListenOptions } from "node:net";
 import { isIPv6, type Socket } from "node:net";
 import { hostname } from "node:os";
 import { createAdaptorServer } from "@hono/node-server";
-import { BatonError } from "../base/errors.ts";
+import { BatonError, isBatonError } from "../base/errors.ts";
+import { PRIVATE_FILE } from "../base/files/private-file.ts";
+import { isLoopback } from "../base/local-hubs.ts";
 import type { LocalHub } from "../hub/hub.ts";
-import { type HttpOptions, httpHub } from "./app.ts";
+import { type HttpHub, type HttpOptions, httpHub } from "./app.ts";
+import type { AnonymousAccess } from "./caller.ts";
+import { LocalAccess, loginCode } from "./local-access.ts";
+import { publishToken } from "./local-files.ts";
 
 export const DEFAULT_PORT = 4747;
 export const DEFAULT_HOST = "127.0.0.1";
@@ -34,13 +41,25 @@ const KEEP_ALIVE_MS = 65_000;
 const BACKLOG = 4_096;
 
 /** Options of `listen()`. */
-export interface ListenOptions extends Omit<HttpOptions, "open"> {
+export interface ListenOptions extends Omit<HttpOptions, "local"> {
   /** Port (default: 4747); 0 chooses a free one. */
   readonly port?: number;
   /** Address to listen on (default: 127.0.0.1). */
   readonly host?: string;
-  /** True: callers on this machine need a token, too (default: false). */
+  /** True: callers on this machine need an issued token, too (default: false). */
   readonly requireTokens?: boolean;
+  /** Access level of callers on this machine without a token (default: none). For tests. */
+  readonly open?: AnonymousAccess;
+}
+
+/** What programs and browsers of this user on this machine need. */
+export interface LocalEntry {
+  /** The file with the token of this start. */
+  readonly tokenFile: string;
+  /** A Unix socket whose callers need no token; undefined if the system has none. */
+  readonly socket: string | undefined;
+  /** A URL that signs in one browser, once. */
+  readonly login: string;
 }
 
 /** A hub that listens on a port. */
@@ -48,61 +67,125 @@ export interface HubServer {
   /** The URL of the hub, such as `http://127.0.0.1:4747`. */
   readonly address: string;
   readonly port: number;
-  /** True if callers without a token are accepted. */
-  readonly isOpen: boolean;
+  /** How callers of this user on this machine authenticate; undefined: by issued tokens only. */
+  readonly local: LocalEntry | undefined;
   /** Stops listening, answers calls in progress, then closes the hub. */
   close(): Promise<void>;
 }
 
-/** Serves the hub on a port. Throws cannot_listen if the port is taken or not allowed. */
+/**
+ * Serves the hub on a port. Throws cannot_listen if the port is taken or not allowed, and file_unusable if
+ * the token for this machine cannot be stored.
+ */
 export async function listen(hub: LocalHub, options: ListenOptions = {}): Promise<HubServer> {
-  const { port = DEFAULT_PORT, host = DEFAULT_HOST, requireTokens = false, ...rest } = options;
-  const isOpen = isLoopback(host) && !requireTokens;
+  const {
+    port = DEFAULT_PORT,
+    host = DEFAULT_HOST,
+    requireTokens = false,
+    open,
+    ...rest
+  } = options;
+  const isLocal = isLoopback(host) && !requireTokens;
   const hosts = [...(rest.hosts ?? []), host, ...(isLoopback(host) ? [] : [hostname()])];
+  const local = isLocal ? new LocalAccess() : undefined;
   const app = httpHub(hub, {
     ...rest,
     hosts: hosts.map((name) => inAddress(name).toLowerCase()),
-    open: isOpen ? "coordinator" : false,
+    open: isLocal ? (open ?? false) : false,
+    local,
   });
-  const { promise: bound, resolve, reject } = Promise.withResolvers<number>();
-  const refuse = (error: unknown) => cannotListen(error as NodeJS.ErrnoException, host, port);
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    hostname: host,
+  const server = createServer(app.fetch, host);
+  // The token is stored before the first connection is accepted, so that no client reads an old one.
+  const { boundTo, published } = await bind(server, { port, host, backlog: BACKLOG }, () => {
+    const { port: boundTo } = server.address() as AddressInfo;
+    return { boundTo, published: local && publishToken(local.token, host, boundTo) };
+  }).catch((error: unknown) => {
+    server.close();
+    throw isBatonError(error) ? error : cannotListen(error as NodeJS.ErrnoException, host, port);
+  });
+  const socket = local && (await listenOnSocket(app, local, published?.socket));
+  const servers = [server, ...(socket === undefined ? [] : [socket])];
+  const closers = servers.map(idleCloser);
+  const stopWaiting = (): void => {
+    published?.remove();
+    app.close();
+    for (const closeIdle of closers) closeIdle();
+  };
+  const address = `http://${inAddress(host)}:${boundTo}`;
+  let closed: Promise<void> | undefined;
+  return {
+    address,
+    port: boundTo,
+    local: published && {
+      tokenFile: published.file,
+      socket: socket && published.socket,
+      login: loginAddress(address, (local as LocalAccess).token),
+    },
+    close: () => (closed ??= closeServers(servers, stopWaiting, hub)),
+  };
+}
+
+/** Returns a URL that signs in one browser, once. */
+export const loginAddress = (address: string, token: string): string =>
+  `${address}/login?code=${loginCode(token)}`;
+
+const createServer = (fetch: HttpHub["fetch"], hostname: string): Server =>
+  createAdaptorServer({
+    fetch,
+    hostname,
     serverOptions: {
       requestTimeout: REQUEST_MS,
       headersTimeout: HEADERS_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     },
   }) as Server;
-  try {
-    server.listen({ port, host, backlog: BACKLOG }, () =>
-      resolve((server.address() as AddressInfo).port),
-    );
-  } catch (error) {
-    throw refuse(error); // An invalid port number.
-  }
-  const closeIdle = idleCloser(server);
-  server.once("error", (error) => reject(refuse(error)));
-  const boundTo = await bound;
-  const stopWaiting = (): void => {
-    app.close();
-    closeIdle();
-  };
-  let closed: Promise<void> | undefined;
-  return {
-    address: `http://${inAddress(host)}:${boundTo}`,
-    port: boundTo,
-    isOpen,
-    close: () => (closed ??= closeServer(server, stopWaiting, hub)),
-  };
+
+/** Resolves to the result of `onBound`, which runs before the first connection is accepted. */
+function bind<T>(server: Server, where: NetListenOptions, onBound: () => T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    // Throws for an invalid port number.
+    server.listen(where, () => {
+      try {
+        resolve(onBound());
+      } catch (error) {
+        reject(error);
+      }
+    });
+  });
 }
 
-async function closeServer(server: Server, stopWaiting: () => void, hub: LocalHub): Promise<void> {
-  const ended = new Promise<void>((done) => server.close(() => done()));
+/**
+ * Listens on a Unix socket that only this user can open; its callers have the token. Returns undefined where
+ * the file system has no sockets: clients use the port then.
+ */
+async function listenOnSocket(
+  app: HttpHub,
+  local: LocalAccess,
+  path: string | undefined,
+): Promise<Server | undefined> {
+  if (path === undefined) return undefined;
+  const server = createServer((request) => app.fetch(local.authorize(request)), "localhost");
+  try {
+    await bind(server, { path, backlog: BACKLOG }, () => chmodSync(path, PRIVATE_FILE));
+    return server;
+  } catch {
+    server.close();
+    return undefined;
+  }
+}
+
+async function closeServers(
+  servers: readonly Server[],
+  stopWaiting: () => void,
+  hub: LocalHub,
+): Promise<void> {
+  const ended = servers.map((server) => new Promise<void>((done) => server.close(() => done())));
   stopWaiting();
-  const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
-  await ended;
+  const late = setTimeout(() => {
+    for (const server of servers) server.closeAllConnections();
+  }, GRACE_MS);
+  await Promise.all(ended);
   clearTimeout(late);
   await hub.close();
 }
@@ -134,10 +217,6 @@ function idleCloser(server: Server): () => void {
 
 /** Returns a host as URLs and the Host header write it: IPv6 in brackets. */
 const inAddress = (host: string): string => (isIPv6(host) ? `[${host}]` : host);
-
-/** Returns whether a host is a loopback address. */
-export const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 
 function cannotListen(error: NodeJS.ErrnoException, host: string, port: number): BatonError {
   const isTaken = error.code === "EADDRINUSE";

@@ -1,4 +1,4 @@
-/** Routes other than operations: start page, health, metrics, OpenAPI, reference, schemas and MCP. */
+/** Routes other than operations: start page, login, health, metrics, OpenAPI, reference, schemas and MCP. */
 import { type Access, hasAccess } from "../access/levels.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
@@ -7,7 +7,7 @@ import { HEADERS } from "../operations/wire/headers.ts";
 import type { App } from "./app.ts";
 import type { Caller } from "./caller.ts";
 import { bodyIn } from "./decode.ts";
-import { frontPage } from "./front-page.ts";
+import { frontPage, loginFailedPage } from "./front-page.ts";
 import { openApi } from "./openapi.ts";
 import { SCHEMA_NAMES, schemaOf } from "./published-schemas.ts";
 import { referencePage } from "./reference-page.ts";
@@ -18,20 +18,22 @@ const HTML = {
   "content-security-policy":
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'",
 };
+const JSON_TYPE = { "content-type": "application/json" };
 const PLAIN = { "content-type": "text/plain; version=0.0.4; charset=utf-8" };
 
 /** Maximum body of the first call of an unregistered agent, which is an MCP initialize request. */
 const FIRST_CALL_BYTES = 64 * 1024;
 
-/** The access that each page requires; pages that show no data of the store need no token ("anybody"). */
-export const PAGES: Readonly<Record<string, Access | "anybody">> = {
-  "/": "anybody",
-  "/healthz": "anybody",
-  "/readyz": "anybody",
-  "/openapi.json": "anybody",
-  "/reference": "anybody",
-  "/schemas": "anybody",
-  "/schemas/:name": "anybody",
+/** The access that each page requires; pages that show no data of the store need no token ("public"). */
+export const PAGES: Readonly<Record<string, Access | "public">> = {
+  "/": "public",
+  "/login": "public",
+  "/healthz": "public",
+  "/readyz": "public",
+  "/openapi.json": "public",
+  "/reference": "public",
+  "/schemas": "public",
+  "/schemas/:name": "public",
   "/metrics": "reader",
 };
 
@@ -42,25 +44,42 @@ export function addPages(app: App): void {
     app.hono.get(path, (c) =>
       app.answered(path, c.req.raw, async (about) => {
         const access = PAGES[path];
-        if (access !== undefined && access !== "anybody") {
+        if (access !== undefined && access !== "public") {
           about.caller = await app.admit(c.req.raw, access);
         }
         return run(c.req.raw, c.req.param("name") ?? "");
       }),
     );
   page("/", async (request) => html(frontPage(new URL(request.url).origin)));
+  page("/login", async (request) => login(app, request));
   page("/healthz", async () => Response.json({ status: "ok", version: batonVersion() }));
   page("/readyz", async () => {
     await app.hub.settings.get(); // Reads one row of the store; throws if the store is not available.
     if (app.closing.aborted) throw closing();
     return Response.json({ status: "ready" });
   });
-  page("/openapi.json", async () => Response.json(openApi()));
+  page("/openapi.json", async () => new Response(openApiText(), { headers: JSON_TYPE }));
   page("/reference", async (request) => html(referencePage(new URL(request.url).origin)));
   page("/schemas", async () => Response.json({ schemas: SCHEMA_NAMES }));
   page("/schemas/:name", async (_, name) => Response.json(schemaNamed(name)));
   page("/metrics", async () => new Response(app.metrics.text(), { headers: PLAIN }));
   mcpRoutes(app);
+}
+
+let cachedDescription: string | undefined;
+
+/** The OpenAPI description as JSON: built once, because that takes up to 20 ms. */
+const openApiText = (): string => (cachedDescription ??= JSON.stringify(openApi()));
+
+/** Exchanges the code of a printed address for a cookie; a browser that has one goes on to the start page. */
+function login({ local }: App, request: Request): Response {
+  const code = new URL(request.url).searchParams.get("code") ?? "";
+  const cookie = local?.redeem(request, code);
+  if (cookie === undefined && local?.hasCookie(request) !== true) {
+    return new Response(loginFailedPage(), { status: 410, headers: HTML });
+  }
+  const headers = { location: "/", ...(cookie === undefined ? {} : { "set-cookie": cookie }) };
+  return new Response(null, { status: 303, headers });
 }
 
 function schemaNamed(name: string): object {
@@ -114,7 +133,8 @@ const mayRegister = (error: unknown, { method }: Request, caller: Caller): boole
 function withAgentHeaders(request: Request, agent: string | undefined): Request {
   const headers = new Headers(request.headers);
   if (agent !== undefined) headers.set(HEADERS.agent, encodeURIComponent(agent));
-  if (!headers.has(HEADERS.silence)) headers.set(HEADERS.silence, String(INTERACTIVE_SESSION_MS));
+  if (!headers.has(HEADERS.sessionMs))
+    headers.set(HEADERS.sessionMs, String(INTERACTIVE_SESSION_MS));
   return new Request(request, { headers });
 }
 

@@ -85,9 +85,9 @@ export class SessionCache {
   ): Promise<LocalAgent> {
     const { workspace, bound } = caller;
     // A caller without a session is a person or a model, which pauses between calls.
-    const patience = silentMs ?? (instance === undefined ? INTERACTIVE_SESSION_MS : undefined);
+    const sessionMs = silentMs ?? (instance === undefined ? INTERACTIVE_SESSION_MS : undefined);
     const session = sessionNameFor(bound, instance ?? DEFAULT_SESSION);
-    const agent = await this.hubOf(workspace).local(name, session, patience);
+    const agent = await this.hubOf(workspace).local(name, session, sessionMs);
     // Checked by canonical id: no caller acts as the hub, not even through an alias.
     requireActAs({ agent: bound ?? ANY_AGENT }, agent.id);
     return branch === undefined ? agent : agent.onBranchOf(branch);

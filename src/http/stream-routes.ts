@@ -80,9 +80,9 @@ const isAccessError = (error: unknown): boolean =>
 
 /** Returns the number of the last event the reader has: from Last-Event-ID, or `after` (default: 0). */
 function lastSeen(request: Request): number {
-  const said =
+  const fields =
     request.headers.get("last-event-id") ?? new URL(request.url).searchParams.get("after") ?? "0";
-  return parseOrThrow(EventNumber, said, {
+  return parseOrThrow(EventNumber, fields, {
     code: "invalid_input",
     what: "The event number",
     prefix: "after",

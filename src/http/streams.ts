@@ -53,7 +53,7 @@ export async function* inboxOf(
 ): AsyncGenerator<Message | undefined, void, undefined> {
   let wake = Promise.withResolvers<void>();
   const stop = agent.onWake(() => wake.resolve());
-  let told = new Map<string, string>();
+  let reported = new Map<string, string>();
   try {
     while (!signal.aborted) {
       const now = new Map<string, string>();
@@ -61,9 +61,9 @@ export async function* inboxOf(
         const { id, state, envelope, attempt } = waiting.delivery;
         const seen = JSON.stringify([state, envelope, attempt]);
         now.set(id, seen);
-        if (told.get(id) !== seen) yield { id, event: "waiting", data: waiting };
+        if (reported.get(id) !== seen) yield { id, event: "waiting", data: waiting };
       }
-      told = now;
+      reported = now;
       yield undefined;
       await pause(INBOX_POLL_MS, signal, wake.promise);
       wake = Promise.withResolvers<void>();

@@ -10,6 +10,8 @@ import { systemClock } from "../base/clock.ts";
 import { randomIdGenerator } from "../base/ids.ts";
 import { resolveLimits } from "../base/limits.ts";
 import { createFollowUpHandlers } from "../coordination/follow-up-handlers.ts";
+import { processDue } from "../delivery/due/process-due.ts";
+import { DueTimers } from "../delivery/due/timers.ts";
 import { systemProcesses } from "../delivery/receive/process-identity.ts";
 import type { LeaseKind } from "../delivery/receive/worker.ts";
 import { checkPolicy } from "../delivery/settings/policy.ts";
@@ -130,6 +132,8 @@ export class LocalHub implements Hub {
   #owner: LocalHub | undefined;
   /** Hubs of other workspaces on the same store, closed before it is. */
   readonly #others = new Set<LocalHub>();
+  /** Carries out what is due; undefined with an injected clock, because timers use the system's. */
+  #timers: DueTimers | undefined;
   readonly agents: HubAgents;
   readonly memories: HubMemories;
   readonly branches: HubBranches;
@@ -177,6 +181,8 @@ export class LocalHub implements Hub {
       summarizer: options.summarizer,
     };
     this.#workspace = workspace;
+    if (options.clock === undefined) this.#timers = new DueTimers(store);
+    this.#timers?.cover(workspace);
     this.agents = hubAgents(workspace);
     this.memories = hubMemories(workspace);
     this.branches = hubBranches(workspace);
@@ -204,9 +210,28 @@ export class LocalHub implements Hub {
   beside(workspace: string): LocalHub {
     const owner = this.#owner ?? this;
     const hub = new LocalHub(this.#workspace.store, { ...this.#options, workspace });
+    void hub.#timers?.close();
+    hub.#timers = undefined;
     hub.#owner = owner;
+    owner.#timers?.cover(hub.#workspace);
     owner.#others.add(hub);
     return hub;
+  }
+
+  /** Carries out what is due now, and returns how many timeouts and retries that were. */
+  carryOutDue(): Promise<number> {
+    return processDue(this.#workspace);
+  }
+
+  /** Carries out what is due in all workspaces of the store, for a server of all of them. */
+  coverAllWorkspaces(): void {
+    const workspace = this.#workspace;
+    this.#timers?.coverAll((name) => ({
+      ...workspace,
+      name,
+      root: { workspace: name },
+      payloads: new PayloadTypes(),
+    }));
   }
 
   /**
@@ -266,11 +291,13 @@ export class LocalHub implements Hub {
   }
 
   async close(): Promise<void> {
+    await this.#timers?.close();
     await Promise.all([...this.#others].map((each) => each.close()));
     await this.#meaning.close();
     await drainTraces(this.#workspace);
-    if (this.#owner === undefined) await this.#workspace.store.close();
-    else this.#owner.#others.delete(this);
+    if (this.#owner === undefined) return this.#workspace.store.close();
+    this.#owner.#timers?.uncover(this.#workspace);
+    this.#owner.#others.delete(this);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -81,7 +81,7 @@ export interface HubOptions {
   /** HTTP only: the access token. Default: the environment variable BATON_TOKEN. */
   readonly token?: string;
   /** HTTP only: how long to retry while the hub is unreachable, in milliseconds. Default: 30,000. */
-  readonly patienceMs?: number;
+  readonly outageMs?: number;
   /** HTTP only: a function that sends requests in place of the network, for tests. */
   readonly fetch?: (request: Request) => Response | Promise<Response>;
   /** Time source, for tests and replays. Default: the system clock. */

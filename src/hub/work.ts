@@ -596,10 +596,10 @@ export class LocalWork<T = unknown> implements Work<T> {
     if (this.#settled || this.#unlisten !== undefined) return;
     const whom = { workspace: this.#workspace.name, agent: this.#holder.agent };
     const unlisten = this.#workspace.store.onWake(whom, () => this.#lookAgain());
-    const looks = setInterval(() => this.#lookAgain(), FALLBACK_POLL_MS).unref();
+    const poll = setInterval(() => this.#lookAgain(), FALLBACK_POLL_MS).unref();
     this.#unlisten = () => {
       unlisten();
-      clearInterval(looks);
+      clearInterval(poll);
     };
     this.#lookAgain(); // The change may have happened before listening began.
   }
@@ -683,10 +683,10 @@ export class LocalWork<T = unknown> implements Work<T> {
 
   /** Checks after a wake-up whether this work was changed. */
   #lookAgain(): void {
-    this.#look().catch(() => {}); // A wake-up is a hint: settling reports the same.
+    this.#poll().catch(() => {}); // A wake-up is a hint: settling reports the same.
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     if (this.#settled || this.#pending !== undefined) return;
     const found = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     const { state, fence } = found?.delivery ?? this.#delivery;

@@ -48,10 +48,10 @@ export async function storeLongIntent(
     known.find(({ content }) => content === draft.intent) ??
     (await findStoredBrief(workspace, task, draft.intent)) ??
     (await store(workspace, sender, { task, run: draft.run, content: draft.intent }));
-  const said = intents.find(({ brief }) => brief === whole.id)?.intent;
+  const stated = intents.find(({ brief }) => brief === whole.id)?.intent;
   const others = known.filter(({ id }) => id !== whole.id);
   return {
-    intent: said ?? beginningOf(draft.intent, whole.id),
+    intent: stated ?? beginningOf(draft.intent, whole.id),
     brief: whole.id,
     refs: refsOf([whole, ...others]),
   };
@@ -100,12 +100,12 @@ const MIN_CUT_SHARE = 0.6;
 export function beginningOf(text: string, record: string): string {
   const mark = `\n[The first part of ${text.length} characters; the full brief is ${record}.]`;
   const most = FORMAT_LIMITS.intentLength - mark.length;
-  const room = text.slice(0, most);
+  const fitting = text.slice(0, most);
   const end =
-    lastEnd(room, SENTENCE_END, most * MIN_CUT_SHARE) ??
-    lastEnd(room, WORD_END, most * MIN_CUT_SHARE) ??
-    (isHighSurrogate(room.charCodeAt(most - 1)) ? most - 1 : most);
-  return `${room.slice(0, end).trimEnd()}${mark}`;
+    lastEnd(fitting, SENTENCE_END, most * MIN_CUT_SHARE) ??
+    lastEnd(fitting, WORD_END, most * MIN_CUT_SHARE) ??
+    (isHighSurrogate(fitting.charCodeAt(most - 1)) ? most - 1 : most);
+  return `${fitting.slice(0, end).trimEnd()}${mark}`;
 }
 
 function lastEnd(text: string, ends: RegExp, least: number): number | undefined {

@@ -156,8 +156,8 @@ const DECISIONS: Kind<Decision, CheckedDraft["decisions"][number]> = {
   },
 };
 
-const rewordedNote = (said: string): string =>
-  clip(`the ledger keeps the original wording; here it reads: ${said}`, FORMAT_LIMITS.lineLength);
+const rewordedNote = (text: string): string =>
+  clip(`the ledger keeps the original wording; here it reads: ${text}`, FORMAT_LIMITS.lineLength);
 
 interface MergeInput<Item, Given> {
   /** The items on the ledger. */

@@ -44,13 +44,15 @@ export function flagsOf(
   own: HopTexts,
   before: Envelope | undefined,
 ): Flag[] {
-  const said = newStatementsIn(own, family, before).slice(0, MAX_STATEMENTS);
+  const statements = newStatementsIn(own, family, before).slice(0, MAX_STATEMENTS);
   const isCarried = ({ id }: { readonly id: string }): boolean =>
     carried.decisions.some((each) => each.id === id);
   const flags = [
     ...carried.flags,
-    ...(said.length === 0 ? [] : contradictions(said, bindingStatementsIn(family, carried))),
-    ...undecided(said, family.decisions.filter(isCarried)),
+    ...(statements.length === 0
+      ? []
+      : contradictions(statements, bindingStatementsIn(family, carried))),
+    ...undecided(statements, family.decisions.filter(isCarried)),
   ];
   return flags.filter(isFirst).slice(0, MAX_FLAGS);
 }
@@ -80,8 +82,8 @@ const orderOf = (said: readonly HopStatement[], path: string): number =>
   said.findIndex((each) => each.path === path);
 
 /** Returns the share of the binding statement's words that the other statement mentions, from 0 to 1. */
-const shareOf = ({ keys }: BindingStatement, said: ReadonlySet<string>): number =>
-  keys.size === 0 ? 0 : [...keys].filter((key) => said.has(key)).length / keys.size;
+const shareOf = ({ keys }: BindingStatement, statedKeys: ReadonlySet<string>): number =>
+  keys.size === 0 ? 0 : [...keys].filter((key) => statedKeys.has(key)).length / keys.size;
 
 /** Flags statements that present an option of an open decision as decided. */
 function undecided(said: readonly HopStatement[], open: ResolvedLedger["decisions"]): Flag[] {
@@ -132,12 +134,12 @@ function newStatementsIn(
   family: ResolvedLedger,
   before: Envelope | undefined,
 ): HopStatement[] {
-  const heard = new Set([
+  const knownTexts = new Set([
     ...family.constraints.map(({ rule }) => rule),
     ...family.released.map(({ said }) => said),
     ...(before === undefined ? [] : hopStatementsOf(before).map(({ text }) => text)),
   ]);
-  return hopStatementsOf(own).filter(({ text }) => !heard.has(text));
+  return hopStatementsOf(own).filter(({ text }) => !knownTexts.has(text));
 }
 
 type HopTexts = Pick<CheckedDraft, "constraints" | "decisions" | "history" | "next" | "state">;
@@ -183,9 +185,9 @@ function contradictionOf({ text: holds }: BindingStatement, text: string): strin
 
 /** Matches whole words only: "Go" is not in "Going". */
 function mentions(text: string, option: string): boolean {
-  const [said, wanted] = [text.toLowerCase(), option.toLowerCase()];
-  for (let at = said.indexOf(wanted); at >= 0; at = said.indexOf(wanted, at + 1)) {
-    const around = [said[at - 1], said[at + wanted.length]];
+  const [stated, wanted] = [text.toLowerCase(), option.toLowerCase()];
+  for (let at = stated.indexOf(wanted); at >= 0; at = stated.indexOf(wanted, at + 1)) {
+    const around = [stated[at - 1], stated[at + wanted.length]];
     if (around.every((letter) => letter === undefined || !/[\p{L}\p{N}]/u.test(letter)))
       return true;
   }

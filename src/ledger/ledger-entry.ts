@@ -41,11 +41,11 @@ export function originOf(intents: readonly LedgerIntent[], said: string): string
   const texts = others.map(({ intent }) => intent);
   const whole = texts.join("\n\n");
   if (texts.length === 0 || whole.length <= FORMAT_LIMITS.textLength) return whole || undefined;
-  const room = FORMAT_LIMITS.textLength - MORE_ORIGINS_NOTE.length;
+  const mostLength = FORMAT_LIMITS.textLength - MORE_ORIGINS_NOTE.length;
   let fits = texts.length;
-  while (fits > 1 && texts.slice(0, fits).join("\n\n").length > room) fits--;
+  while (fits > 1 && texts.slice(0, fits).join("\n\n").length > mostLength) fits--;
   const first = texts.slice(0, fits).join("\n\n");
-  return first.length > room ? first : `${first}${MORE_ORIGINS_NOTE}`;
+  return first.length > mostLength ? first : `${first}${MORE_ORIGINS_NOTE}`;
 }
 
 /** Appended when not all original intents fit. */

@@ -61,9 +61,9 @@ async function releaseOnce(
   const releaser = { ...by, isOnLine: false, pathOf: () => "release" };
   const releases = await checkReleases(workspace, releaser, family, [asked]);
   const record = workspace.ids.mint("memory");
-  const said = { at: workspace.clock.now(), by: by.agent, envelope: "", record };
+  const provenance = { at: workspace.clock.now(), by: by.agent, envelope: "", record };
   const keeping = { family, beginning: kept, carried: NOTHING_CARRIED, releases };
-  const entry = ledgerEntry(keeping, said);
+  const entry = ledgerEntry(keeping, provenance);
   const { id, reason, decided } = asked;
   const settled = decided === undefined ? "" : ` Decided: ${decided}`;
   const input = {

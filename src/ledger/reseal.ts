@@ -55,8 +55,8 @@ function omissionFlags(
   path: "constraints" | "decisions",
 ): NonNullable<Envelope["flags"]> {
   if (carried.length <= FORMAT_LIMITS.listItems) return [];
-  const said = new Set(envelope[path].map(({ id }) => id));
-  const missing = carried.filter(({ id }) => !said.has(id));
+  const statedIds = new Set(envelope[path].map(({ id }) => id));
+  const missing = carried.filter(({ id }) => !statedIds.has(id));
   const why = `${missing.length} more on the ledger of "${envelope.task}" exceed the limit of the list`;
   return missing.slice(0, 1).map(({ id: about }) => ({ about, path, why }));
 }

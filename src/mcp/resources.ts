@@ -161,9 +161,9 @@ const NOT_FOUND = 404;
 
 function protocolErrorOf(error: BatonError, uri: URL): ProtocolError {
   const { http, jsonRpc } = ERROR_CODES[error.code];
-  const told = toolErrorOf(error);
+  const shown = toolErrorOf(error);
   if (http === NOT_FOUND || error.code === "invalid_input") {
-    return new ResourceNotFoundError(uri.href, told.message);
+    return new ResourceNotFoundError(uri.href, shown.message);
   }
-  return new ProtocolError(jsonRpc, told.message, told);
+  return new ProtocolError(jsonRpc, shown.message, shown);
 }

@@ -51,12 +51,12 @@ export function fitItems(
     return { text: all, shown: items.map(({ id }) => id), omitted: [] };
   }
   const footFor = (left: number): string => `(${left} did not fit. ${more})`;
-  let room = meter.usable(tokens) - meter.count(footFor(items.length));
+  let tokensLeft = meter.usable(tokens) - meter.count(footFor(items.length));
   const shown: Item[] = [];
   for (const item of items) {
     const takes = meter.count(`${item.text}\n`);
-    if (takes > room) continue;
-    room -= takes;
+    if (takes > tokensLeft) continue;
+    tokensLeft -= takes;
     shown.push(item);
   }
   const kept = new Set(shown);

@@ -4,6 +4,7 @@
  */
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { BatonError, ErrorCode, Violation } from "../base/errors.ts";
+import { rewriteCalls, withCommands } from "../operations/wire/hint-words.ts";
 import { fenceLine, fenceText } from "../text/fence.ts";
 import { argumentPath } from "./argument-names.ts";
 
@@ -49,6 +50,18 @@ const isEmpty = (near: unknown): boolean => !Array.isArray(near) || near.length 
 const receiverHint = (near: unknown): string | undefined =>
   isEmpty(near) ? "Call agents to list agents, roles and channels." : undefined;
 
+/** The tool for an SDK call, for calls that a tool makes. Other calls are named as commands. */
+const TOOLS: Readonly<Record<string, string>> = {
+  "deliveries.waiting": "catch_up",
+  handoff: "hand_off",
+  "questions.list": "catch_up",
+  "tasks.board": "catch_up",
+};
+
+/** Returns a text with tools instead of SDK calls, and commands for calls that no tool makes. */
+const withTools = (text: string): string =>
+  withCommands(rewriteCalls(text, ({ name }) => TOOLS[name]));
+
 /** Errors that can quote text stored by others: their text is fenced as data. */
 const CODES_WITH_STORED_TEXT: readonly ErrorCode[] = [
   "already_known",
@@ -83,7 +96,7 @@ export function toolErrorOf(error: BatonError): ToolError {
   const { code, retryable } = error;
   const isQuoting = CODES_WITH_STORED_TEXT.includes(code);
   const shown = (text: string): string => {
-    const spelt = withArgumentNames(text, error);
+    const spelt = withTools(withArgumentNames(text, error));
     return isQuoting ? fenceText(spelt) : spelt;
   };
   const hint = HINTS[code]?.(error.details, error) ?? shown(error.hint);

@@ -38,6 +38,6 @@ export async function describeExtension(
   { handoff, envelope }: UnseenExtension,
 ): Promise<{ readonly text: string; readonly task: string }> {
   const { delivery } = await hub.deliveries.get(handoff);
-  const told = `Nothing was done: the sender has extended this handoff. Read the new version below, then repeat the call with seen: "${envelope}".`;
-  return { text: `${told}\n${await hub.deliveries.primer(handoff)}`, task: delivery.task };
+  const notice = `Nothing was done: the sender has extended this handoff. Read the new version below, then repeat the call with seen: "${envelope}".`;
+  return { text: `${notice}\n${await hub.deliveries.primer(handoff)}`, task: delivery.task };
 }

@@ -189,8 +189,8 @@ async function redactProfile(workspace: Workspace, agent: string, profile: Agent
   const isDescribed = typeof profile === "object" && profile !== null && !Array.isArray(profile);
   if (!isDescribed) return { agent, profile };
   const { key, ...described } = profile;
-  const said = await redactSecrets(workspace, { agent, profile: described });
-  return { ...said, profile: { ...said.profile, ...(key === undefined ? {} : { key }) } };
+  const redacted = await redactSecrets(workspace, { agent, profile: described });
+  return { ...redacted, profile: { ...redacted.profile, ...(key === undefined ? {} : { key }) } };
 }
 
 /** The reserved agent id of the hub, the author of what policy decides. */

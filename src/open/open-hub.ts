@@ -1,10 +1,11 @@
 /** `openHub()`: opens a hub by address. The only place of the library that chooses a store. */
 import { existsSync } from "node:fs";
+import { delimiter } from "node:path";
 import { systemClock } from "../base/clock.ts";
 import { BatonError } from "../base/errors.ts";
+import { defaultStoreFile, fileOf, storeMissing } from "../base/files/store-file.ts";
 import { resolveLimits } from "../base/limits.ts";
 import { loadOptional } from "../base/optional-package.ts";
-import { defaultStoreFile, fileOf, storeMissing } from "../base/store-file.ts";
 import { type Hub, LocalHub } from "../hub/hub.ts";
 import { knownMode, sessionTimeout, workspaceName } from "../hub/option-checks.ts";
 import { filesFolder, type HubOptions, secretMode } from "../hub/options.ts";
@@ -70,8 +71,13 @@ export async function openLocalHub(chosen: string, options: HubOptions = {}): Pr
   const file = fileOf(chosen);
   if (file === undefined) throw unsupported(chosen);
   if (options.create === false && !existsSync(file)) throw storeMissing(file);
-  return new LocalHub(await openSqliteStore({ file, clock, limits }), options);
+  const store = await openSqliteStore({ file, clock, limits, safeFolders: safeFolders() });
+  return new LocalHub(store, options);
 }
+
+/** Returns the folders in which a store of another user, or one that git tracks, is accepted. */
+export const safeFolders = (): readonly string[] =>
+  (process.env["BATON_SAFE_FOLDERS"] ?? "").split(delimiter).filter((folder) => folder !== "");
 
 /**
  * Returns the error for an unsupported address. Shows only the scheme or a bare word, because an address may

@@ -9,13 +9,13 @@ import { type ImportReport, readHeader } from "../archive/import.ts";
 import { checkedFile, checkedOptions, progressListener } from "../archive/input-checks.ts";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { BatonError } from "../base/errors.ts";
+import { toFileError } from "../base/files/staged-file.ts";
+import { fileOf } from "../base/files/store-file.ts";
+import { refuseStoreInUse } from "../base/files/store-in-use.ts";
 import { type Limits, resolveLimits } from "../base/limits.ts";
-import { toFileError } from "../base/staged-file.ts";
-import { fileOf } from "../base/store-file.ts";
-import { refuseStoreInUse } from "../base/store-in-use.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
 import type { CopiedWorkspace } from "../store/archive.ts";
-import { openHub } from "./open-hub.ts";
+import { openHub, safeFolders } from "./open-hub.ts";
 
 const RestoreSchema = z.strictObject({
   clock: z
@@ -72,7 +72,10 @@ export async function restore(
   const file = fileOf(address);
   if (file === undefined) throw sqliteTargetRequired();
   const { restoreFile } = await import("../store/sqlite/archive/restore.ts");
-  const { kept, ...restored } = await restoreFile({ backup, file, force, clock, onProgress });
+  const { kept, ...restored } = await restoreFile({
+    ...{ backup, file, force, clock, onProgress },
+    safeFolders: safeFolders(),
+  });
   return { kind: "store", ...restored, ...(kept === "" ? {} : { kept }) };
 }
 

@@ -18,6 +18,7 @@ import {
 import { RecentSchema, RelationsSchema } from "../memory/read.ts";
 import { RecallSchema } from "../memory/recall/recall.ts";
 import { RememberSchema } from "../memory/recall/remember-checked.ts";
+import { AllowTextSchema } from "../memory/redaction/allowed-texts.ts";
 import { RedactSchema, RedactTargetSchema } from "../memory/redaction/redact.ts";
 import { SecretsQuerySchema } from "../memory/redaction/secrets-report.ts";
 import { type SqlOptions, SqlSchema } from "../memory/sql.ts";
@@ -259,6 +260,15 @@ export const memoriesOperations = {
     output: PruneReportForm,
     rest: true,
     progress: true,
+  }),
+  "memories.allowText": operation({
+    summary: "Declares a text harmless that was redacted for the word beside it.",
+    route: "POST /v1/allowed-texts",
+    access: "agent",
+    on: "agent",
+    args: ["text", "reason"],
+    input: AllowTextSchema,
+    output: Done,
   }),
   "memories.secretsFound": operation({
     summary: "Lists where secrets were removed before storing, newest first.",

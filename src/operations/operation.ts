@@ -31,7 +31,7 @@ export interface OperationContext {
   /** Aborted when the caller disconnects or the hub closes. */
   readonly signal: AbortSignal;
   /** Reports progress to a caller that asked for it. */
-  readonly tell: (progress: object) => void;
+  readonly onProgress: (progress: object) => void;
 }
 
 /** Everything about an operation except its name. */

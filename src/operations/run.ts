@@ -18,7 +18,7 @@ export async function runOperation(
   if (operation.run !== undefined) return operation.run(acting, input as never);
   const result = await callMethod(operation, await targetOf(operation, acting, input), {
     input,
-    tell: acting.tell,
+    tell: acting.onProgress,
   });
   if (operation.field !== undefined) return { [operation.field]: result ?? null };
   return operation.output === Done ? DONE : result;
@@ -57,7 +57,7 @@ export const methodPath = ({ name, on }: Pick<Operation, "name" | "on">): readon
 async function callMethod(
   operation: Operation,
   target: Target,
-  { input, tell }: { readonly input: Input; readonly tell: OperationContext["tell"] },
+  { input, tell }: { readonly input: Input; readonly tell: OperationContext["onProgress"] },
 ): Promise<unknown> {
   const { args = [], on, progress } = operation;
   const found = on === "work" || on === "offer" ? LOOKUP_FIELDS : [];

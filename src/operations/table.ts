@@ -84,6 +84,12 @@ export const OPERATION_TABLE: Readonly<Record<string, OperationShape>> = {
   },
   catchUp: { route: "POST /v1/catch-up", on: "agent", options: true },
   "memories.prune": { route: "POST /v1/prune", on: "reader", progress: true, options: true },
+  "memories.allowText": {
+    route: "POST /v1/allowed-texts",
+    on: "agent",
+    args: ["text", "reason"],
+    nothing: true,
+  },
   "memories.secretsFound": { route: "GET /v1/secrets-found", on: "hub", options: true },
   trace: { route: "POST /v1/traces", on: "agent", args: ["steps"] },
   "traces.list": { route: "GET /v1/traces", on: "reader", options: true },

@@ -40,10 +40,10 @@ export async function readWorkUpdates(
 ): Promise<WorkUpdates> {
   try {
     const work = await agent.held(known.handle, known.envelope);
-    const told = { ...known, envelope: work.envelope.id };
-    const now = await pollUpdates(agent, told);
-    if (!wait || hasUpdates(now, told)) return now;
-    return await waitForUpdates(agent, work, told, signal);
+    const seen = { ...known, envelope: work.envelope.id };
+    const now = await pollUpdates(agent, seen);
+    if (!wait || hasUpdates(now, seen)) return now;
+    return await waitForUpdates(agent, work, seen, signal);
   } catch (error) {
     if (!isLost(error)) throw error;
     return { lost: error.toJSON(), warnings: [], warned: digestOf([]) };

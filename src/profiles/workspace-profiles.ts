@@ -39,16 +39,19 @@ export async function setProfile(
   role: string,
   profile: RoleProfile | undefined,
 ): Promise<void> {
-  const said = await redactSecrets(workspace, { role, profile });
-  const name = parseOrThrow(Name, said.role, {
+  const redacted = await redactSecrets(workspace, { role, profile });
+  const name = parseOrThrow(Name, redacted.role, {
     code: "invalid_input",
     what: "The role",
     prefix: "role",
   });
   const value =
-    said.profile === undefined
+    redacted.profile === undefined
       ? undefined
-      : parseOrThrow(ProfileSchema, said.profile, { code: "invalid_input", what: "The profile" });
+      : parseOrThrow(ProfileSchema, redacted.profile, {
+          code: "invalid_input",
+          what: "The profile",
+        });
   if (value !== undefined) requireFreeWindow(name, value);
   await changeEntry(workspace, { kind: PROFILE, name }, () => ({ value }));
 }
@@ -67,14 +70,14 @@ export function requireFreeWindow(role: string, profile: CheckedProfile): void {
 
 /** Returns the profile of every built-in or changed role, sorted by name. */
 export async function listProfiles(workspace: Workspace): Promise<RoleProfileInfo[]> {
-  const said = new Map<string, CheckedProfile>();
+  const set = new Map<string, CheckedProfile>();
   for await (const entry of entriesOf(workspace, PROFILE)) {
     const value = entryValue<CheckedProfile>(entry);
-    if (value !== undefined) said.set(entry.name, value);
+    if (value !== undefined) set.set(entry.name, value);
   }
-  return [...new Set([...Object.keys(ROLE_PROFILES), ...said.keys()])]
+  return [...new Set([...Object.keys(ROLE_PROFILES), ...set.keys()])]
     .sort()
-    .map((role) => ({ role, changed: said.has(role), ...profileOf(role, said.get(role)) }));
+    .map((role) => ({ role, changed: set.has(role), ...profileOf(role, set.get(role)) }));
 }
 
 /** Returns the profile that applies to a role; the neutral one without a role. */
@@ -88,11 +91,11 @@ export async function roleProfile(
 }
 
 /** Merges the neutral profile, the built-in one and the changes of the team; later ones take precedence. */
-export function profileOf(role: string, said: CheckedProfile = {}): FullProfile {
+export function profileOf(role: string, changes: CheckedProfile = {}): FullProfile {
   const name = role.toLowerCase();
   const known = Object.hasOwn(ROLE_ALIASES, name) ? ROLE_ALIASES[name] : name;
   const own = Object.hasOwn(ROLE_PROFILES, known ?? "") ? ROLE_PROFILES[known ?? ""] : undefined;
-  return mergeProfiles(mergeProfiles(NEUTRAL_PROFILE, own ?? {}), said);
+  return mergeProfiles(mergeProfiles(NEUTRAL_PROFILE, own ?? {}), changes);
 }
 
 function mergeProfiles(base: FullProfile, { reserve, ...more }: RoleProfile): FullProfile {

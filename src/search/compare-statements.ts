@@ -102,7 +102,7 @@ export interface StatementComparison {
   readonly coverA: number;
   readonly coverB: number;
   /** Share of the weight of both statements that is paired, from 0 to 1. */
-  readonly likeness: number;
+  readonly similarity: number;
 }
 
 /** Aligns two statements and measures how much they share. */
@@ -127,7 +127,7 @@ export function compareStatements(
     onlyB: freeB.filter((token) => token.weight > LIGHT_WEIGHT && !stemsA.has(token.stem)),
     coverA: allA === 0 ? 0 : 1 - weigh(freeA) / allA,
     coverB: allB === 0 ? 0 : 1 - weigh(freeB) / allB,
-    likeness: allA + allB === 0 ? 0 : shared / (allA + allB),
+    similarity: allA + allB === 0 ? 0 : shared / (allA + allB),
   };
 }
 

@@ -28,7 +28,7 @@ export type Verdict = "same" | "contradicts" | "other";
 export interface Judgement {
   readonly verdict: Verdict;
   /** How much of both notes is in both, from 0 to 1. */
-  readonly likeness: number;
+  readonly similarity: number;
   /** The reason, for people. */
   readonly why: string;
 }
@@ -36,11 +36,11 @@ export interface Judgement {
 const UNKNOWN: WordSimilarity = () => 0;
 
 /** Compares a known note with a new one. */
-export function judge(known: string, said: string, near: WordSimilarity = UNKNOWN): Judgement {
-  const whole = compare(statementOf(known), statementOf(said), near);
+export function judge(known: string, added: string, near: WordSimilarity = UNKNOWN): Judgement {
+  const whole = compare(statementOf(known), statementOf(added), near);
   if (whole.verdict !== "other") return whole;
   const [sentences, others] = [
-    statementsOf(said).filter(isAssertion),
+    statementsOf(added).filter(isAssertion),
     statementsOf(known).filter(isAssertion),
   ];
   if (sentences.length < 2 && others.length < 2) return whole;
@@ -94,9 +94,9 @@ function compare(a: Statement, b: Statement, near: WordSimilarity): Judgement {
   return findReversal(both) ?? findSubstitution(both) ?? findRepetition(both) ?? other(both);
 }
 
-const other = ({ likeness }: StatementComparison): Judgement => ({
+const other = ({ similarity }: StatementComparison): Judgement => ({
   verdict: "other",
-  likeness,
+  similarity,
   why: "different statements",
 });
 
@@ -105,13 +105,13 @@ const quoted = (tokens: readonly Token[]): string =>
 
 // Reversals ----------------------------------------------------------------------------------------
 
-/** Minimum likeness for a negation on one side to be about the same thing. */
+/** Minimum similarity for a negation on one side to be about the same thing. */
 const DENIED_LIKENESS = 0.66;
 /** Lower than for negations, because opposites already share a subject. */
 const OPPOSED_LIKENESS = 0.65;
 
 function findReversal(both: StatementComparison): Judgement | undefined {
-  const { a, b, pairing, likeness, onlyA, onlyB } = both;
+  const { a, b, pairing, similarity, onlyA, onlyB } = both;
   const denials = countNegations(both);
   const small = oppositeRelationWords(a, b).filter(
     // "speeds up" and "slows down" differ in one reversal, not two.
@@ -122,7 +122,7 @@ function findReversal(both: StatementComparison): Judgement | undefined {
   if (turns % 2 === 0) return undefined;
   const least = denials % 2 === 1 ? DENIED_LIKENESS : OPPOSED_LIKENESS;
   // If both sides have words left over, they are about different things.
-  if (likeness < least || (onlyA.length > 0 && onlyB.length > 0 && likeness < 0.85)) {
+  if (similarity < least || (onlyA.length > 0 && onlyB.length > 0 && similarity < 0.85)) {
     return other(both);
   }
   const [opposed] = pairing.opposed;
@@ -134,7 +134,7 @@ function findReversal(both: StatementComparison): Judgement | undefined {
         : swapped
           ? "the same in reverse order"
           : "one affirms it, the other denies it";
-  return { verdict: "contradicts", likeness, why };
+  return { verdict: "contradicts", similarity, why };
 }
 
 /** Counts negations of words that both contain; words of only one statement may be negated freely. */
@@ -168,11 +168,11 @@ function isSwapped({ a, b, pairing }: StatementComparison): boolean {
 
 /** If both sides have words left over, the statements contradict each other or are about different things. */
 function findSubstitution(both: StatementComparison): Judgement | undefined {
-  const { onlyA, onlyB, likeness } = both;
+  const { onlyA, onlyB, similarity } = both;
   if (onlyA.length === 0 || onlyB.length === 0) return undefined;
   if (!isSubstituted(both)) return other(both);
   const why = `${quoted(onlyA)} before, ${quoted(onlyB)} now`;
-  return { verdict: "contradicts", likeness, why };
+  return { verdict: "contradicts", similarity, why };
 }
 
 // Repetitions --------------------------------------------------------------------------------------
@@ -189,12 +189,12 @@ const FEW = 3;
 const FEW_COVER = 0.75;
 
 function findRepetition(both: StatementComparison): Judgement | undefined {
-  const { b, coverA, coverB, likeness, onlyB, pairing } = both;
+  const { b, coverA, coverB, similarity, onlyB, pairing } = both;
   const isNew = onlyB.some(({ kind }) => kind !== "word") || coverB < NEW_COVER;
   const shared = b.tokens.filter(
     ({ weight }, j) => weight > LIGHT_WEIGHT && pairing.back[j] !== -1,
   );
   if (isNew || coverA < (shared.length < FEW ? FEW_COVER : KNOWN_COVER)) return undefined;
-  const why = likeness > 0.97 ? "states the same" : "states the same in other words";
-  return { verdict: "same", likeness, why };
+  const why = similarity > 0.97 ? "states the same" : "states the same in other words";
+  return { verdict: "same", similarity, why };
 }

@@ -14,7 +14,7 @@ export interface Match {
   /** The same for the content alone. Only this counts for neighbouring records, because a body is long. */
   readonly contentTerms: Float64Array;
   /** Indexes of the terms in the best passage. */
-  readonly said: readonly number[];
+  readonly matchedTerms: readonly number[];
   /** A key that identifies the best passage if it is in the body; 0 if it is in the content. */
   readonly bodyPassage: number;
   /** True if the record has a body. */
@@ -99,14 +99,24 @@ export class Matcher {
       at += 1 + length;
     }
     // A question is seldom the answer, so its words count less for itself; for its neighbours they count in full.
-    const { at, inBody, said } = best;
+    const { at, inBody, said: matchedTerms } = best;
     const part = record.isQuestion && !inBody ? this.#weights.question : 1;
     const words = best.words * part;
     const pairs = best.pairs * part;
     const bodyPassage = inBody ? passageKey(packed, at) : 0;
     const around = this.#around(record, words + pairs, part);
     const hasBody = terms !== contentTerms;
-    return { record, terms, contentTerms, said, bodyPassage, hasBody, words, pairs, ...around };
+    return {
+      record,
+      terms,
+      contentTerms,
+      matchedTerms: matchedTerms,
+      bodyPassage,
+      hasBody,
+      words,
+      pairs,
+      ...around,
+    };
   }
 
   /** Counts how often each term occurs in a passage; returns the score of the pairs in it. */
@@ -176,14 +186,14 @@ export class Matcher {
         date += part * weights.date * (rarities.dates.get(each) ?? 0);
       }
     }
-    const said = spoken + date;
+    const score = spoken + date;
     let author = 0;
     for (const name of new Set(record.names)) {
       const rare = rarities.names.get(name);
       if (rare === undefined) continue;
-      author += part * weights.author * nameWeight(rare) * (said > 0 ? 1 : 0.5);
+      author += part * weights.author * nameWeight(rare) * (score > 0 ? 1 : 0.5);
     }
-    const sum = said + author;
+    const sum = score + author;
     const time = this.#query.asksWhen && record.tellsTime && sum > 0 ? weights.time : 0;
     return { author, date, time, own: sum + time };
   }

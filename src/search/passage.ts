@@ -53,7 +53,9 @@ const shownOf = ({ field, text }: PassageLine): string => `${field}: ${text}`;
 function piecesOf(lines: readonly PassageLine[], wanted: ReadonlySet<string>): Piece[] {
   const pieces: Piece[] = [];
   for (const { field, text } of lines) {
-    for (const [part] of text.split(SENTENCE_END).flatMap((said) => [...said.matchAll(PART)])) {
+    for (const [part] of text
+      .split(SENTENCE_END)
+      .flatMap((sentence) => [...sentence.matchAll(PART)])) {
       const terms = new Set(termsOf(part).filter((term) => wanted.has(term)));
       if (terms.size > 0) pieces.push({ field, text: part.trim(), at: pieces.length, terms });
     }

@@ -62,10 +62,10 @@ export function queryOf(
     places.set(term, terms.length);
     return terms.push({ term, hash: hashOf(term), word, weight, of }) - 1;
   };
-  const said = selectRarestWords(words.filter((word) => !STOP_WORDS.has(word)));
-  const order = said.map((word) => add(word, 1));
+  const rarest = selectRarestWords(words.filter((word) => !STOP_WORDS.has(word)));
+  const order = rarest.map((word) => add(word, 1));
   const asked = terms.length;
-  for (const [n, word] of said.entries()) {
+  for (const [n, word] of rarest.entries()) {
     for (const { word: other, similarity } of nearest(word).slice(0, EXPANSIONS_PER_WORD)) {
       if (terms.length - asked === MAX_EXPANSIONS) break;
       if (!STOP_WORDS.has(other)) add(other, similarity, order[n]);
@@ -75,7 +75,7 @@ export function queryOf(
     terms,
     pairs: pairsOf(order),
     dates: datesIn(text),
-    names: [...new Set(said)],
+    names: [...new Set(rarest)],
     asksWhen: WHEN.test(text),
   };
 }

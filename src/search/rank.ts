@@ -71,8 +71,8 @@ export interface RankedRecord {
   readonly score: number;
   readonly parts: ScoreParts;
   /** Indexes of the query's terms in the record, and of those in its neighbours. */
-  readonly said: readonly number[];
-  readonly heard: readonly number[];
+  readonly matchedTerms: readonly number[];
+  readonly neighbourTerms: readonly number[];
   /** Positions of the record that the neighbouring words, or the relation, come from. */
   readonly nearest: number | undefined;
   readonly connected: { readonly pos: number; readonly kind: string } | undefined;
@@ -97,7 +97,7 @@ const EDGES = 2_000;
 interface Candidate {
   readonly match: Match;
   near: number;
-  heard: readonly number[];
+  neighbourTerms: readonly number[];
   nearest: number | undefined;
   session: number;
   graph: number;
@@ -117,7 +117,7 @@ export async function rank(
   const gathered = await gatherCandidates(sources, { query, weights, postings: effort.postings });
   const matcher = new Matcher(query, weights, gathered);
   const standings = new Map<number, Candidate>();
-  const look = async (positions: readonly number[]): Promise<void> => {
+  const load = async (positions: readonly number[]): Promise<void> => {
     const unknown = [...new Set(positions)].filter((pos) => !standings.has(pos));
     if (unknown.length === 0) return;
     const found = await sources.records(unknown);
@@ -127,15 +127,15 @@ export async function rank(
     }
   };
   await loadBestCandidates(gathered, {
-    look,
+    look: load,
     standings,
     want: Math.max(effort.candidates, want * 3),
   });
   const meant = await sources.nearest(MAX_VECTOR_CANDIDATES);
-  await look(meant.map(({ pos }) => pos));
+  await load(meant.map(({ pos }) => pos));
   await addNeighbourScores(sources, {
     standings,
-    look,
+    look: load,
     weights,
     most: Math.max(MIN_SPREAD_SOURCES, want),
   });
@@ -147,7 +147,7 @@ export async function rank(
     want,
     asked,
   });
-  await addGraphScores(sources, { standings, look, ranking });
+  await addGraphScores(sources, { standings, look: load, ranking });
   return sortCandidates(standings, ranking);
 }
 
@@ -169,7 +169,7 @@ function newCandidate(match: Match): Candidate {
   return {
     match,
     near: 0,
-    heard: [],
+    neighbourTerms: [],
     nearest: undefined,
     session: 0,
     graph: 0,
@@ -238,10 +238,10 @@ function addNeighbourTerms(
       : [{ other, weight, terms: speaker.match.contentTerms, gain: 0 }];
   });
   const own = here.match.terms;
-  const heard: number[] = [];
+  const fromNeighbours: number[] = [];
   for (let place = 0; place < own.length; place++) {
-    const said = own[place] as number;
-    let best = said;
+    const ownWeight = own[place] as number;
+    let best = ownWeight;
     let loudest: (typeof speakers)[number] | undefined;
     for (const speaker of speakers) {
       const weight = (speaker.terms[place] as number) * speaker.weight;
@@ -251,11 +251,11 @@ function addNeighbourTerms(
       }
     }
     if (loudest === undefined) continue;
-    here.near += best - said;
-    loudest.gain += best - said;
-    heard.push(place);
+    here.near += best - ownWeight;
+    loudest.gain += best - ownWeight;
+    fromNeighbours.push(place);
   }
-  here.heard = heard;
+  here.neighbourTerms = fromNeighbours;
   here.nearest = speakers
     .filter(({ gain }) => gain > 0)
     .toSorted((a, b) => b.gain - a.gain)[0]?.other;
@@ -477,8 +477,8 @@ function resultOf(each: Candidate, score: number, factor: number): RankedRecord 
     pos: match.record.pos,
     score,
     parts: { words, pairs, author, date, time, near, session, graph, meaning, factor },
-    said: match.said,
-    heard: rest.heard,
+    matchedTerms: match.matchedTerms,
+    neighbourTerms: rest.neighbourTerms,
     nearest: rest.nearest,
     connected: rest.connected,
     inBody: match.bodyPassage !== 0,

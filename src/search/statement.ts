@@ -3,6 +3,7 @@
  * family; numbers and identifiers as they are; negated words; and the end of its subject. Grammar is guessed
  * from function words only.
  */
+import { trimEndOf } from "../base/trim-end.ts";
 import { NEGATIONS } from "./opposites.ts";
 import { STOP_WORDS } from "./stop-words.ts";
 import { familyOf } from "./synonyms.ts";
@@ -120,7 +121,7 @@ function wordsIn(text: string): Raw[] {
   const plain = text.normalize("NFKC").replace(/[’]/g, "'");
   const found: Raw[] = [];
   for (const match of plain.match(WORD) ?? []) {
-    const raw = match.replace(/'s$/, "").replace(/[.:/'-]+$/, "");
+    const raw = trimEndOf(match.replace(/'s$/, ""), ".:/'-");
     if (raw.endsWith("%"))
       found.push({ word: raw.slice(0, -1), raw }, { word: "percent", raw: "" });
     else if (isIdentifier(raw)) found.push({ word: raw.toLowerCase(), raw });

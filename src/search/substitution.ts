@@ -29,10 +29,10 @@ const RELATIVE_TIMES = keysOf("next last today tomorrow yesterday noon");
 
 /** Returns true if the statements are equal except for one place, where the values exclude each other. */
 export function isSubstituted(compared: StatementComparison): boolean {
-  const { onlyA, onlyB, likeness } = compared;
+  const { onlyA, onlyB, similarity } = compared;
   if (onlyA.length > SLOT_WORDS || onlyB.length > SLOT_WORDS) return false;
   const least = hasSameFrame(compared) ? FRAME_LIKENESS : SLOT_LIKENESS;
-  return likeness >= least && isOneSlot(compared) && isExclusive(compared);
+  return similarity >= least && isOneSlot(compared) && isExclusive(compared);
 }
 
 /**

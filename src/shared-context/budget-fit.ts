@@ -63,9 +63,9 @@ export function fitToBudget({ head, gone, lines, tokenizer, budget, margin }: Fi
   const needed = page.taken + frame(musts.length);
   if (needed > budget) throw tooSmall(musts, { needed, budget, margin });
   const all = lines.reduce((sum, { tokens }) => sum + tokens, page.headings(lines));
-  const room =
+  const tokensLeft =
     all + frame(lines.length) <= budget ? all : budget - Math.max(frame(0), frame(musts.length));
-  for (const each of lines) if (page.taken + page.costOf(each) <= room) page.take(each);
+  for (const each of lines) if (page.taken + page.costOf(each) <= tokensLeft) page.take(each);
   // A footer with another number in it can take one token more.
   while (page.taken + frame(page.size) > budget && page.size > musts.length) page.drop();
   const left = lines.filter((each) => !page.has(each));

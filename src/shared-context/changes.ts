@@ -119,8 +119,8 @@ export async function itemHistory(
     const own = change.key === item.key && change.section === item.section;
     const { was, retired = 0 } = own ? change : { was: change.replaced?.was ?? 0 };
     // The item was retired because another decision superseded it.
-    const said = own ? {} : { kind: "retired" as const, key: item.key, was };
-    kept.push({ ...change, ...said, version: at });
+    const fields = own ? {} : { kind: "retired" as const, key: item.key, was };
+    kept.push({ ...change, ...fields, version: at });
     at = was === 0 ? retired : was;
   }
   const items = await describeChanges(workspace, kept);

@@ -3,7 +3,9 @@
  * chooses what the other rejected, rejects what the other chose, or states the opposite. Only words count,
  * so this can be wrong either way: the writer gets the conflicts before the write and can accept them.
  */
+
 import { GenerationalCache } from "../base/generational-cache.ts";
+import { trimEndOf } from "../base/trim-end.ts";
 import { judgeRecords, nearness } from "../memory/recall/similar-memories.ts";
 import { compareStatements, type StatementComparison } from "../search/compare-statements.ts";
 import { LIGHT_WEIGHT, type Statement, statementOf } from "../search/statement.ts";
@@ -65,11 +67,7 @@ export function contradictionReasonOf(
 
 /** Normalizes case, white space and final punctuation. */
 const normalizeText = (text: string): string =>
-  text
-    .normalize("NFKC")
-    .toLowerCase()
-    .replace(/\s+/gu, " ")
-    .replace(/[\s.!?]+$/u, "");
+  trimEndOf(text.normalize("NFKC").toLowerCase().replace(/\s+/gu, " "), " .!?");
 
 /** Returns whether two texts differ only in signs: C# is not C++, though the words are the same. */
 function differInSigns(a: string, b: string): boolean {

@@ -20,14 +20,14 @@ export async function contextConflict(
   const live = await liveItem(workspace, item);
   const there = live?.kind === "item" ? live.item : live;
   const by = live?.kind === "item" ? ` (by ${live.item.by})` : "";
-  const said =
+  const statement =
     basedOn === undefined
       ? `${name} already exists at version ${now}${by}.`
       : now === undefined
         ? `${name} was retired; the change is based on version ${basedOn}.`
         : `${name} is at version ${now}${by}; the change is based on version ${basedOn}.`;
   return new BatonError("context_conflict", {
-    message: said,
+    message: statement,
     path: "basedOn",
     hint:
       now === undefined

@@ -51,8 +51,8 @@ const item = (key: string, content: string, data: Record<string, unknown>): Proj
 
 function branchItem(name: string, head: string): ProjectItem {
   const at = head === "" ? "nothing is committed yet" : `at ${head}`;
-  const said = name === "" ? `no branch, ${at}` : `${name}, ${at}`;
-  return item("branch", said, { name, head });
+  const text = name === "" ? `no branch, ${at}` : `${name}, ${at}`;
+  return item("branch", text, { name, head });
 }
 
 function filesItem(files: readonly string[]): ProjectItem {

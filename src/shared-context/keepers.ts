@@ -67,7 +67,7 @@ export async function keeperRole(workspace: Workspace): Promise<string> {
   throw new BatonError("unknown_role", {
     message: `No agent in workspace "${workspace.name}" can change the shared context; it requires the role ${roles.join(" or ")}.`,
     path: "to",
-    hint: `Register one: hub.agent("…", { role: "${roles[0]}" }), or baton agent add … --role ${roles[0]}.`,
+    hint: `Register one: hub.agent("…", { role: "${roles[0]}" }).`,
     details: { roles },
   });
 }

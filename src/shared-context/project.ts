@@ -54,10 +54,10 @@ async function update(
 
 function isUnchanged(now: ContextItem, { content, data, roles }: ProjectItem): boolean {
   if (now.section !== "project") return false;
-  const said = (...values: unknown[]): string =>
+  const joined = (...values: unknown[]): string =>
     canonicalJson(
       values.map((value) => value ?? null),
       "invalid_input",
     );
-  return said(now.content, now.data, now.roles) === said(content, data, roles);
+  return joined(now.content, now.data, now.roles) === joined(content, data, roles);
 }

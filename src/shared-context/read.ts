@@ -93,9 +93,9 @@ export async function readContext(
   // Without a model the budget counts o200k tokens, and no margin is needed.
   const margin = model === undefined ? 0 : tokenizer.margin;
   const budget = Math.floor(asked.tokens * (1 - margin));
-  const { told, weightless, others, gone } = partitionItems(live, { role, profile });
+  const { told: shown, weightless, others, gone } = partitionItems(live, { role, profile });
   const head = headOf(version, role);
-  const lines = rankItems(told, profile).map((item) => pricedLine(item, tokenizer));
+  const lines = rankItems(shown, profile).map((item) => pricedLine(item, tokenizer));
   const fitted = fitToBudget({
     head,
     gone: gone.length,

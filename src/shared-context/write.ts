@@ -91,7 +91,7 @@ export async function writeItemChange(
   return retryWrite({ what: "The shared context was changed", attempts: 200 }, async () => {
     const looked = await readContextSnapshot(trunk, by, change, writing);
     if ("written" in looked) return looked.written;
-    const written = await append(trunk, by, { change, writing, look: looked });
+    const written = await append(trunk, by, { change, writing, snapshot: looked });
     return written ?? RETRY;
   });
 }
@@ -188,19 +188,19 @@ async function findEarlierWrite(
 interface Writes {
   readonly change: ItemChange;
   readonly writing: WriteOptions;
-  readonly look: ContextSnapshot;
+  readonly snapshot: ContextSnapshot;
 }
 
 /** Writes memory and entries; returns undefined, with nothing written, if another writer was first. */
 async function append(
   workspace: Workspace,
   by: Author,
-  { change, writing, look: looked }: Writes,
+  { change, writing, snapshot: looked }: Writes,
 ): Promise<WriteResult | undefined> {
   const { store, name, branch, ids, clock, limits } = workspace;
   const version = looked.whole.version + 1;
   const id = ids.mint("memory");
-  const input = { id, ...recordOf(by, change, version, { writing, look: looked }) };
+  const input = { id, ...recordOf(by, change, version, { writing, snapshot: looked }) };
   const { record, authored } = writeRecord(by, input, { ids, now: clock.now(), limits });
   const outcome = await store.appendMemories({
     workspace: name,
@@ -260,7 +260,7 @@ function recordOf(
   { agent }: Author,
   change: ItemChange,
   version: number,
-  { writing, look: looked }: Pick<Writes, "writing" | "look">,
+  { writing, snapshot: looked }: Pick<Writes, "writing" | "snapshot">,
 ): MemoryInput {
   const { seen, replaced, despite } = looked;
   const before = [seen.live.kept?.memory, replaced?.seen.live.kept?.memory];
@@ -268,7 +268,7 @@ function recordOf(
     ...before.flatMap((to) => (to === undefined ? [] : [{ kind: "supersedes" as const, to }])),
     ...despite.map(({ memory: to }) => ({ kind: "contradicts" as const, to })),
   ];
-  const said = {
+  const fields = {
     version,
     was: seen.live.kept?.version ?? 0,
     ...(despite.length > 0 && { despite: despite.map(({ key }) => key) }),
@@ -281,7 +281,7 @@ function recordOf(
       ...common,
       type: "action",
       content: `${agent} retired ${nameOf(change.item)} from the shared context: ${change.reason}`,
-      data: { ...said, retired: { section, key }, reason: change.reason },
+      data: { ...fields, retired: { section, key }, reason: change.reason },
     };
   }
   const { item } = change;
@@ -289,7 +289,7 @@ function recordOf(
     ...common,
     type: MEMORY_TYPE[item.section],
     content: clip(itemTextOf(item), FORMAT_LIMITS.contentLength),
-    data: { ...said, item },
+    data: { ...fields, item },
     ...(item.section === "decisions" && item.task !== undefined && { task: item.task }),
   };
 }

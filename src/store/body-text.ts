@@ -120,8 +120,8 @@ function fieldsOf(record: BodySource, envelope: string | undefined): [string, un
 /** Leaves out the creation time, which the hub writes and which is not searched by words. */
 function metadataOf({ metadata }: Record<string, unknown>): unknown {
   if (!isObject(metadata)) return undefined;
-  const { createdAt: _createdAt, ...said } = metadata;
-  return { data: said };
+  const { createdAt: _createdAt, ...content } = metadata;
+  return { data: content };
 }
 
 /** Returns data that the hub wrote. The data of other memories is not searched: it need not be text. */

@@ -59,11 +59,12 @@ function parseNames(aliases: string): string[] | undefined {
   }
 }
 
-function damaged(record: string, what: string): BatonError {
+/** Returns the error for a row that is not as it was written. */
+export function damaged(record: string, what: string): BatonError {
   return new BatonError("store_corrupt", {
     message: `${record} is damaged: ${what}.`,
     path: record,
-    hint: "Run baton verify (SDK: hub.verify()) to see what else is affected, then restore a backup.",
+    hint: "Run hub.verify() to see what else is affected, then restore a backup.",
   });
 }
 

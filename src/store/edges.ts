@@ -23,18 +23,18 @@ export interface RecordReferences {
 /** Returns the edges of a record, relations first. An edge without `from` or `until` gets 0 there. */
 export function edgesOf(naming: RecordReferences): Omit<RelationEdge, "source">[] {
   const refs = listed(naming.refs);
-  const said = listed(naming.relations).map(({ kind, to, from, until }) => ({
+  const stated = listed(naming.relations).map(({ kind, to, from, until }) => ({
     kind,
     target: to,
     validFrom: from ?? 0,
     validUntil: until ?? 0,
   }));
-  if (refs.length === 0) return said;
-  const open = said.filter((edge) => edge.validFrom === 0 && edge.validUntil === 0);
+  if (refs.length === 0) return stated;
+  const open = stated.filter((edge) => edge.validFrom === 0 && edge.validUntil === 0);
   const known = new Set(open.filter((edge) => edge.kind === REFERENCES).map((edge) => edge.target));
   const referred = [...new Set(refs)].filter((ref) => !known.has(ref));
   return [
-    ...said,
+    ...stated,
     ...referred.map((target) => ({ kind: REFERENCES, target, validFrom: 0, validUntil: 0 })),
   ];
 }

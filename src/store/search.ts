@@ -147,9 +147,9 @@ export interface SearchHit {
   readonly score: number;
   readonly parts: ScoreParts;
   /** Indexes of the query terms that the record contains. */
-  readonly said: readonly number[];
+  readonly matchedTerms: readonly number[];
   /** Indexes of the query terms that records beside it contain. */
-  readonly heard: readonly number[];
+  readonly neighbourTerms: readonly number[];
   /** The part of its body that matches, if that is more than its content. */
   readonly passage: string | undefined;
   /** Cosine similarity to the query; undefined without vectors. */
@@ -399,7 +399,7 @@ export function hitsOf(
   return ranked.flatMap((each): SearchHit[] => {
     const row = rowAt(each.pos);
     if (row === undefined) return [];
-    const { score, parts, said, heard, similarity } = each;
+    const { score, parts, matchedTerms, neighbourTerms, similarity } = each;
     const envelope = each.inBody ? envelopeAt(each.pos) : undefined;
     const connected = idAt(each.connected?.pos);
     return [
@@ -408,9 +408,9 @@ export function hitsOf(
         row,
         score,
         parts,
-        said,
-        heard,
-        passage: each.inBody ? passageIn(row, envelope, { query, said }) : undefined,
+        matchedTerms: matchedTerms,
+        neighbourTerms: neighbourTerms,
+        passage: each.inBody ? passageIn(row, envelope, { query, said: matchedTerms }) : undefined,
         similarity,
         nearest: idAt(each.nearest),
         connected:

@@ -439,6 +439,15 @@ export interface DueDeliveries {
    * Each once: those past their time (longest overdue first), then past their lease, then of ended processes.
    */
   readonly due: readonly DeliveryWithEnvelopeRow[];
+  /** How many retries are due, counted up to `limit`: `makeRetriesReady` makes them ready, and so does a claim. */
+  readonly retries: number;
+}
+
+/** When something in a workspace falls due: a retry, the end of a lease, or a decision. */
+export interface NextDue {
+  readonly workspace: string;
+  /** Milliseconds of store time. 0: now. A duration, because clocks differ. */
+  readonly dueMs: number;
 }
 
 /**
@@ -773,6 +782,13 @@ export interface Store {
   settleDelivery(operation: SettleDelivery): Promise<SettleOutcome>;
   moveDeliveries(operation: MoveDeliveries): Promise<MoveOutcome>;
   listDue(operation: ListDue): Promise<DueDeliveries>;
+  /**
+   * Returns when something falls due next, in each of these workspaces. Leaves out workspaces in which nothing
+   * will. Default: all workspaces of the store.
+   */
+  nextDue(workspaces?: readonly string[]): Promise<readonly NextDue[]>;
+  /** Makes retries ready that are due. */
+  makeRetriesReady(workspace: string): Promise<void>;
   /** Renews a lease, at most until the longest hold. */
   renewLease(workspace: string, lease: Lease): Promise<RenewOutcome>;
   /** Renews every current lease of a session to its full time, except those bound to a process. */
@@ -840,8 +856,8 @@ export interface Store {
   backup(file: string, onProgress?: (progress: BackupProgress) => void): Promise<BackupOutcome>;
 
   /**
-   * Calls the listener after a commit that concerns an agent. A hint: it carries no data and may be lost.
-   * Returns a function that stops it.
+   * Calls the listener after a commit that concerns an agent, or for `DUE_TIMES` (due-announcer.ts) after one
+   * that sets a due time. A hint: it carries no data and may be lost. Returns a function that stops it.
    */
   onWake(whom: WakeTarget, listener: () => void): () => void;
   /** Finishes submitted operations, then closes. Can be called more than once. */

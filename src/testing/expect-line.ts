@@ -134,9 +134,9 @@ export class LineAssertions {
    * after a handoff listed it in `doNotRedo`. A string matches as a substring.
    */
   neverRedid(what: string | RegExp): this {
-    const { told, again } = repeatsOf(this.#facts, what);
-    if (told && again.length === 0) return this;
-    const was = told ? `done again: ${again.join("; ")}` : "it was never mentioned";
+    const { isMentioned, again } = repeatsOf(this.#facts, what);
+    if (isMentioned && again.length === 0) return this;
+    const was = isMentioned ? `done again: ${again.join("; ")}` : "it was never mentioned";
     throw this.#broken("neverRedid", "repeated work", `${what} once`, was);
   }
 

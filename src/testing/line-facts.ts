@@ -70,7 +70,7 @@ export const holderOrReceiverOf = ({ delivery }: DeliveryDetails): string =>
   delivery.holder ?? delivery.receiver;
 
 /** The agent shown for an attempt that no agent accepted. */
-const NOBODY = "no agent";
+const NO_AGENT = "no agent";
 
 /** One attempt of a delivery: its number, agent and outcome. */
 export interface AttemptSummary {
@@ -88,12 +88,12 @@ export function attemptsOf({ delivery, attempts }: DeliveryDetails): AttemptSumm
     .filter(({ outcome }) => outcome !== "stopped")
     .map(({ attempt, holder, outcome }) => ({
       attempt,
-      agent: holder ?? NOBODY,
+      agent: holder ?? NO_AGENT,
       outcome: outcome as string,
     }));
   const { attempt, state } = delivery;
   if (attempt === 0 || ended.some((each) => each.attempt === attempt)) return ended;
-  return [...ended, { attempt, agent: delivery.holder ?? NOBODY, outcome: state }];
+  return [...ended, { attempt, agent: delivery.holder ?? NO_AGENT, outcome: state }];
 }
 
 /** Returns the deliveries at the end of the line: those that were not handed on. */

@@ -35,9 +35,9 @@ export function formatLine(facts: LineFacts): string {
 }
 
 const endOf = (shown: DeliveryDetails): string => {
-  const tries = attemptsOf(shown).length;
+  const attempts = attemptsOf(shown).length;
   const { state } = shown.delivery;
-  return `${state} by ${holderOrReceiverOf(shown)}${tries > 1 ? ` at attempt ${tries}` : ""}`;
+  return `${state} by ${holderOrReceiverOf(shown)}${attempts > 1 ? ` at attempt ${attempts}` : ""}`;
 };
 
 const whoOf = ({ agent, to }: TimelineStep): string =>

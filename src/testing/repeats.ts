@@ -5,7 +5,7 @@ import type { LineFacts } from "./line-facts.ts";
 /** What was repeated on a line. */
 export interface Repeats {
   /** True if an agent did it, or a handoff stated not to redo it. */
-  readonly told: boolean;
+  readonly isMentioned: boolean;
   /** Each repetition, as "agent: text". */
   readonly again: readonly string[];
 }
@@ -25,7 +25,7 @@ export function repeatsOf({ timeline, steps }: LineFacts, what: string | RegExp)
   const before = done.filter((step) => settled === undefined || timeline.indexOf(step) < from);
   const after = done.filter((step) => !before.includes(step));
   const again = [...before.slice(1), ...after].map(({ agent, text }) => `${agent}: ${text}`);
-  return { told: settled !== undefined || done.length > 0, again };
+  return { isMentioned: settled !== undefined || done.length > 0, again };
 }
 
 /** Returns the position of a handoff record in the timeline; -1 if it is not part of it. */

@@ -17,8 +17,8 @@ export const completes = (result: Result | string = {}): WorkStep => {
 
 /** Fails the attempt. A string is the message of a retryable failure. */
 export const fails = (failure: Failure | string): WorkStep => {
-  const told = typeof failure === "string" ? { message: failure } : failure;
-  return (work) => retryWhenExtended(() => work.fail(told));
+  const details = typeof failure === "string" ? { message: failure } : failure;
+  return (work) => retryWhenExtended(() => work.fail(details));
 };
 
 /** Declines the work permanently. */

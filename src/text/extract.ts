@@ -41,28 +41,28 @@ export function extract(text: string, most: number): string {
 function selectSentences([first, ...others]: readonly Sentence[], most: number): Sentence[] {
   if (first === undefined) return [];
   const chosen = new Map([[first.text, first]]);
-  let room = most - ELLIPSIS.length - first.text.length;
+  let charactersLeft = most - ELLIPSIS.length - first.text.length;
   for (const each of others.toSorted((a, b) => b.worth - a.worth || a.at - b.at)) {
     const takes = each.text.length + GAP.length;
-    if (takes > room || chosen.has(each.text)) continue;
+    if (takes > charactersLeft || chosen.has(each.text)) continue;
     chosen.set(each.text, each);
-    room -= takes;
+    charactersLeft -= takes;
   }
   return [...chosen.values()].sort((a, b) => a.at - b.at);
 }
 
 function sentencesOf(text: string): string[] {
   return text
-    .split(/\n+|(?<=[.!?…]["')\]]*)\s+|(?<=[。！？])/u, MAX_SENTENCES)
+    .split(/\n+|(?<=[.!?…]["')\]]{0,4})\s+|(?<=[。！？])/u, MAX_SENTENCES)
     .map((each) => each.trim())
     .filter((each) => /[\p{L}\p{N}]/u.test(each));
 }
 
 function scoreSentences(texts: readonly string[]): Sentence[] {
   const terms = texts.map((each) => new Set(termsOf(each)));
-  const said = new Map<string, number>();
-  for (const each of terms) for (const term of each) said.set(term, (said.get(term) ?? 0) + 1);
-  return texts.map((each, at) => ({ text: each, at, worth: scoreOf(each, terms[at], said) }));
+  const counts = new Map<string, number>();
+  for (const each of terms) for (const term of each) counts.set(term, (counts.get(term) ?? 0) + 1);
+  return texts.map((each, at) => ({ text: each, at, worth: scoreOf(each, terms[at], counts) }));
 }
 
 /**
@@ -90,9 +90,16 @@ export function firstWords(text: string, most: number): string {
   if (text.length <= most) return text;
   const room = most - ELLIPSIS.length;
   const head = text.slice(0, room + 1);
-  const space = head.search(/\s+\S*$/u);
+  const space = lastGapIn(head);
   if (space > 0) return `${text.slice(0, space)}${ELLIPSIS}`;
   return `${cutAtWordBoundary(head.slice(0, room))}${ELLIPSIS}`;
+}
+
+/** Returns where the last white space begins; 0 if there is none after the first character. */
+function lastGapIn(head: string): number {
+  let at = head.length;
+  while (at > 0 && head.charAt(at - 1).trim() !== "") at--;
+  return head.slice(0, at).trimEnd().length;
 }
 
 /** For a script without spaces, or a single word longer than the limit. */

@@ -5,7 +5,7 @@
 
 /** The speaker at the beginning of a line, in the forms that chat logs use. */
 const TURN =
-  /^\s*(?:[[(]?\d[\d:.,/ TZ-]{3,24}[\])]?\s*)?(?:[*_#>[<"-]+\s*)?(user|human|assistant|ai|system|tool|function|model|developer|bot|claude|chatgpt|agent)(?:\s*\([^)\n]{0,40}\))?\s*(?:[*_\]>"]+)?\s*[:>]/iu;
+  /^\s*(?:[[(]?\d[\d:.,/ TZ-]{3,24}[\])]?\s{0,4})?(?:[*_#>[<"-]{1,8}\s{0,4})?(user|human|assistant|ai|system|tool|function|model|developer|bot|claude|chatgpt|agent)(?:\s*\([^)\n]{0,40}\))?[\s*_\]"]*[:>]/iu;
 /** Characters that may follow the name of a speaker: a remark in brackets, marks, a colon. */
 const MAX_TURN_PREFIX = 64;
 /**

@@ -15,6 +15,11 @@ export async function runFollowUp(what: string, run: () => Promise<void>): Promi
     await run();
   } catch (error) {
     if (!isBatonError(error)) throw error;
-    unfinishedChannel.publish({ what, error });
+    reportUnfinished(what, error);
   }
+}
+
+/** Publishes an error of work that has no caller. */
+export function reportUnfinished(what: string, error: unknown): void {
+  unfinishedChannel.publish({ what, error });
 }

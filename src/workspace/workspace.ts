@@ -20,6 +20,8 @@ export interface Processes {
   readonly self: string;
   /** Returns true only if the process has certainly ended. Never throws. */
   isGone(process: string): boolean;
+  /** Returns true only if the process is certainly running. Default: never. */
+  isRunning?(process: string): boolean;
 }
 
 /** What is known about a handoff without a receiver, to find a route. */

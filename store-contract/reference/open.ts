@@ -1,10 +1,10 @@
 /**
- * The reference store: everything in arrays, every operation read top to bottom. It is what the
- * other stores are compared with in the model-based tests, so it is written to be obviously right,
- * not fast: nothing is indexed, every look-up is a search, every change makes a new row.
+ * The reference store, which keeps everything in arrays. The model-based tests compare the other
+ * stores with it, so it is written to be obviously correct, not fast: there are no indexes, every
+ * lookup is a linear search, and every change creates a new row.
  *
- * An operation runs to its end without waiting, so it is atomic; one that throws changes nothing,
- * because it works on a copy of the lists that replaces the old ones at the end.
+ * An operation runs to completion without awaiting, so it is atomic. An operation that throws
+ * changes nothing, because it works on a copy of the lists that replaces them at the end.
  */
 import type { Clock } from "../../src/base/clock.ts";
 import {
@@ -29,7 +29,8 @@ import type { DeliveryTotals, Store } from "../../src/store/store.ts";
 import { storeClosed } from "../../src/store/store-closed.ts";
 import { verifyWorkspace } from "../../src/store/verify/workspace.ts";
 import { isEdgeVisible, isRowVisible } from "../../src/store/visibility.ts";
-import { WakeNotifier } from "../../src/store/wake-notifier.ts";
+import { DUE_TIMES, DueAnnouncer, type TimedOutcome } from "../../src/store/wake/due-announcer.ts";
+import { WakeNotifier } from "../../src/store/wake/wake-notifier.ts";
 import { collectRows, exportRows, occupiedOutcome, summaryOf } from "./archive.ts";
 import { Models } from "./models.ts";
 import {
@@ -70,7 +71,8 @@ export function openReferenceStore(options: { readonly clock: Clock }): Store {
 class ReferenceStore implements Store {
   readonly name = "memory";
   readonly #clock: Clock;
-  readonly #bell = new WakeNotifier();
+  readonly #notifier = new WakeNotifier();
+  readonly #dueTimes = new DueAnnouncer(() => this.#notifier.ring([DUE_TIMES]));
   readonly #processes = new QueryProcessPool("memory");
   readonly #models = new Models();
   #closed = false;
@@ -101,19 +103,19 @@ class ReferenceStore implements Store {
     this.#write(workspace, (write) => putEntry(write, entry, event));
 
   sendHandoff: Store["sendHandoff"] = (operation) =>
-    this.#write(operation.workspace, (write) => sendHandoff(write, operation));
+    this.#writeTimed(operation.workspace, (write) => sendHandoff(write, operation));
 
   claimDeliveries: Store["claimDeliveries"] = (operation) =>
-    this.#write(operation.workspace, (write) => claimDeliveries(write, operation));
+    this.#writeTimed(operation.workspace, (write) => claimDeliveries(write, operation));
 
   moveDeliveries: Store["moveDeliveries"] = (operation) =>
-    this.#write(operation.workspace, (write) => moveDeliveries(write, operation));
+    this.#writeTimed(operation.workspace, (write) => moveDeliveries(write, operation));
 
   acceptDelivery: Store["acceptDelivery"] = (operation) =>
-    this.#write(operation.workspace, (write) => acceptDelivery(write, operation));
+    this.#writeTimed(operation.workspace, (write) => acceptDelivery(write, operation));
 
   settleDelivery: Store["settleDelivery"] = (operation) =>
-    this.#write(operation.workspace, (write) => settleDelivery(write, operation));
+    this.#writeTimed(operation.workspace, (write) => settleDelivery(write, operation));
 
   renewLease: Store["renewLease"] = (workspace, lease) =>
     this.#write(workspace, (write) => renewLease(write, lease));
@@ -143,8 +145,27 @@ class ReferenceStore implements Store {
       return {
         now,
         due: due.map((delivery) => ({ delivery, envelope: envelopeIn(all, delivery) })),
+        retries: Math.min(
+          limit,
+          all.deliveries.filter((row) => row.state === "scheduled" && row.readyAt <= now).length,
+        ),
       };
     });
+
+  nextDue: Store["nextDue"] = async (workspaces) => {
+    this.#refuseClosed();
+    const now = this.#clock.now();
+    const names = workspaces ?? [...new Set(this.#shelf.deliveries.map((row) => row.workspace))];
+    return names
+      .map((workspace) => {
+        const write = new Write(workspace, now, this.#shelf);
+        return { workspace, dueMs: write.nextDue() };
+      })
+      .filter(({ dueMs }) => Number.isFinite(dueMs));
+  };
+
+  makeRetriesReady: Store["makeRetriesReady"] = (workspace) =>
+    this.#write(workspace, (write) => write.mature());
 
   findEntry: Store["findEntry"] = (workspace, kind, name) =>
     this.#read(workspace, (all) =>
@@ -353,7 +374,7 @@ class ReferenceStore implements Store {
   seekText: Store["seekText"] = (operation) =>
     this.#read(operation.workspace, (all) => seekBodies(all, operation));
 
-  /** Nothing is kept anywhere else. */
+  /** Has nothing to remove: the lists are the only copy. */
   scrub: Store["scrub"] = async () => {
     this.#refuseClosed();
     return { beyond: [] };
@@ -432,7 +453,7 @@ class ReferenceStore implements Store {
     for await (const row of archive.rows) rows.push(row);
     const { lists, problem } = collectRows(rows);
     if (problem !== undefined) return { kind: "unsound", problems: [problem] };
-    // In a store of its own, which nobody sees.
+    // Verifies the rows in a separate store before they become visible.
     const scratch = new ReferenceStore(this.#clock);
     scratch.#shelf = withImportedRows(scratch.#shelf, workspace, { lists, archive });
     const { heads } = await scratch.#read(workspace, (all) => ({ heads: headsOf(all, workspace) }));
@@ -463,10 +484,10 @@ class ReferenceStore implements Store {
     return { kind: "no_file" };
   };
 
-  onWake: Store["onWake"] = (whom, listener) => this.#bell.listen(whom, listener);
+  onWake: Store["onWake"] = (whom, listener) => this.#notifier.listen(whom, listener);
 
   async close(): Promise<void> {
-    if (!this.#closed) this.#bell.ringAll();
+    if (!this.#closed) this.#notifier.ringAll();
     this.#processes.close();
     this.#closed = true;
   }
@@ -476,12 +497,22 @@ class ReferenceStore implements Store {
     const write = new Write(workspace, this.#clock.now(), copy(this.#shelf));
     const outcome = run(write);
     if (!write.takenBack) this.#shelf = write.shelf;
-    // As with a real store, nobody is woken before the write was acknowledged.
-    queueMicrotask(() => this.#bell.ring([...write.woken].map((agent) => ({ workspace, agent }))));
+    // As in a real store, listeners are called only after the write is acknowledged.
+    queueMicrotask(() =>
+      this.#notifier.ring([...write.woken].map((agent) => ({ workspace, agent }))),
+    );
     return outcome;
   }
 
-  /** Shows only one workspace. */
+  /** Runs a write that can change due times, and announces the change. */
+  async #writeTimed<Outcome extends TimedOutcome>(
+    workspace: string,
+    run: (write: Write) => Outcome,
+  ): Promise<Outcome> {
+    return this.#dueTimes.announce(await this.#write(workspace, run));
+  }
+
+  /** Runs a read on the rows of one workspace. */
   async #read<T>(workspace: string, run: (all: Tables) => T): Promise<T> {
     this.#refuseClosed();
     return run(rowsOf(this.#shelf, workspace));

@@ -1,4 +1,4 @@
-/** The operations that write, each read top to bottom: first every reason to refuse, then the changes. */
+/** The write operations. Each first checks every reason to refuse, then makes its changes. */
 import { isOpenWorkUnchanged } from "../../src/store/extension.ts";
 import { type AgentRow, agentDigest, BREAKER } from "../../src/store/rows.ts";
 import {
@@ -110,8 +110,8 @@ export function sendHandoff(write: Write, operation: SendHandoff): SendOutcome {
     };
   }
   const breaker = single && write.entry(BREAKER, single.receiver);
-  const minded = single !== undefined && !open && operation.breaker !== IGNORE_BREAKER;
-  if (minded && (breaker?.revision ?? 0) !== operation.breaker) {
+  const checksBreaker = single !== undefined && !open && operation.breaker !== IGNORE_BREAKER;
+  if (checksBreaker && (breaker?.revision ?? 0) !== operation.breaker) {
     return { kind: "breaker_changed", entry: breaker };
   }
   const taken = write.takenId(operation);

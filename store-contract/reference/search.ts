@@ -1,4 +1,4 @@
-/** Ranked search over records in memory: everything is taken apart for every question. */
+/** Ranked search over records in memory. Indexes every record again for each query. */
 import { cosine, quantise } from "../../src/search/embedding/quantise.ts";
 import { InMemorySources } from "../../src/search/in-memory-sources.ts";
 import { rank } from "../../src/search/rank.ts";
@@ -25,23 +25,20 @@ import {
 import { isRowVisible } from "../../src/store/visibility.ts";
 
 export interface SearchData {
-  /** Oldest first; the place of each is its position. */
+  /** Oldest first; the first one has position 1. */
   readonly memories: readonly MemoryRow[];
   readonly relations: readonly RelationEdge[];
   readonly envelopes: readonly EnvelopeRow[];
-  /** The vectors of the model that is asked for, by memory. */
+  /** The vectors of the model that is searched, by memory. */
   readonly vectors: ReadonlyMap<string, Float32Array> | undefined;
 }
 
-export async function search(
-  library: SearchData,
-  operation: SearchMemories,
-): Promise<SearchResult> {
-  const { memories, vectors } = library;
+export async function search(data: SearchData, operation: SearchMemories): Promise<SearchResult> {
+  const { memories, vectors } = data;
   const { limit, shown = [] } = operation;
-  const texts = textsOf(library);
+  const texts = textsOf(data);
   const upTo = operation.upTo ?? memories.length;
-  const ranked = await rank(sourcesOf(library, { ...operation, upTo }), {
+  const ranked = await rank(sourcesOf(data, { ...operation, upTo }), {
     ...operation.ranking,
     want: limit + 1,
     shown: new Set(shown),
@@ -58,17 +55,17 @@ export async function search(
   };
 }
 
-/** The texts of envelopes by the memories that vouch for them. */
+/** Returns the texts of envelopes by the memories that vouch for them. */
 const textsOf = ({ envelopes }: SearchData): ReadonlyMap<string, string> =>
   new Map(envelopes.map(({ memory, text }) => [memory, text]));
 
-function sourcesOf(library: SearchData, operation: SearchMemories): RankingSources {
+function sourcesOf(data: SearchData, operation: SearchMemories): RankingSources {
   const { sight, filter, upTo = 0 } = operation;
-  const texts = textsOf(library);
+  const texts = textsOf(data);
   const known = new InMemorySources();
   const visible = new Map<number, RecordFeatures>();
   const positions = new Map<string, number>();
-  for (const [n, row] of library.memories.entries()) {
+  for (const [n, row] of data.memories.entries()) {
     const pos = n + 1;
     positions.set(row.id, pos);
     const homed: IndexableRow = { ...row, pos, workspace: 0, envelope: texts.get(row.id) };
@@ -77,7 +74,7 @@ function sourcesOf(library: SearchData, operation: SearchMemories): RankingSourc
     known.add(indexed);
     if (pos <= upTo && isShown(indexed, operation)) visible.set(pos, indexed.found);
   }
-  const similar = (of: readonly number[]): SimilarRecord[] => similarities(library, operation, of);
+  const similar = (of: readonly number[]): SimilarRecord[] => similarities(data, operation, of);
   return {
     census: async () => known.census(),
     postings: async (requests) =>
@@ -85,14 +82,14 @@ function sourcesOf(library: SearchData, operation: SearchMemories): RankingSourc
         const before = Math.min(request.before, upTo + 1);
         const list = known.posting({ ...request, before });
         if (list.length < request.limit) return list;
-        // Of more than are read, those that can be an answer.
+        // There are more than the limit: return only those that can be hits.
         const all = known.posting({ ...request, before, limit: Number.MAX_SAFE_INTEGER });
         return all.filter((pos) => visible.has(pos)).slice(0, request.limit);
       }),
     records: async (wanted) => wanted.flatMap((pos) => visible.get(pos) ?? []),
     beside: async (records, reach) => records.map((record) => known.beside(record, reach)),
-    edges: async (wanted) => edgesAround(library, { wanted, positions, at: operation.ranking.now }),
-    replaced: async (wanted) => replacedAmong(library, { wanted, positions, operation }),
+    edges: async (wanted) => edgesAround(data, { wanted, positions, at: operation.ranking.now }),
+    replaced: async (wanted) => replacedAmong(data, { wanted, positions, operation }),
     nearest: async (limit) =>
       similar([...visible.keys()])
         .sort((a, b) => b.similarity - a.similarity || b.pos - a.pos)

@@ -1,4 +1,4 @@
-/** One write operation on a copy of the rows, and the small steps that operations are made of. */
+/** The steps that the write operations of the reference store are composed of. */
 import { nextLink } from "../../src/store/chain.ts";
 import {
   type AgentRow,
@@ -43,10 +43,11 @@ import type {
 } from "../../src/store/store.ts";
 import { CLOSED_BRANCH } from "../../src/store/store.ts";
 import { MAIN_BRANCH } from "../../src/store/visibility.ts";
+import { dueAt } from "../../src/store/wake/due-announcer.ts";
 import { nextSteps } from "./prune.ts";
 import { bytesOf, compareByPlace, headOf, headsOf, type InWorkspace, type Tables } from "./rows.ts";
 
-/** One operation's view of the lists, and the small steps operations are made of. */
+/** One write operation on its own copy of the rows. */
 export class Write {
   readonly workspace: string;
   readonly now: number;
@@ -60,7 +61,7 @@ export class Write {
     this.shelf = shelf;
   }
 
-  /** The operation refuses after it has written: nothing of it is kept. */
+  /** Discards the writes of an operation that is refused, and returns its outcome. */
   takeBack<Outcome>(outcome: Outcome): Outcome {
     this.takenBack = true;
     return outcome;
@@ -127,7 +128,10 @@ export class Write {
     this.shelf.agents.push({ ...agent, workspace });
   }
 
-  /** Not before any record, also when the clock went back: those were written without the key. */
+  /**
+   * Returns the time from which a key counts: not before any stored record, even if the clock went
+   * back, because those records were written without the key.
+   */
   keyTime(): number {
     const stored = headsOf(this.#chains(), this.workspace).map((head) => head.storedAt);
     return stored.reduce((newest, at) => Math.max(newest, at), this.now);
@@ -194,7 +198,7 @@ export class Write {
     return this.envelope(envelope.id)?.id ?? taken?.id;
   }
 
-  /** Who can take it: the agent, or somebody who has the role. */
+  /** Refuses a receiver that is neither an enabled agent nor the role of one. */
   refuseReceiver(receiver: string): ReceiverRefusal | undefined {
     const able = this.#own(this.shelf.agents).filter(
       (agent) => agent.id === receiver || (agent.role !== "" && roleInbox(agent.role) === receiver),
@@ -243,7 +247,7 @@ export class Write {
     return changed;
   }
 
-  /** What is open of a receiver and task, in the order it can be claimed. */
+  /** Returns the open deliveries of a receiver and task, in the order they can be claimed. */
   #queue({ receiver, task }: Pick<DeliveryRow, "receiver" | "task">): DeliveryRow[] {
     return this.#own(this.shelf.deliveries)
       .filter((row) => isOpen(row.state) && row.receiver === receiver && row.task === task)
@@ -251,7 +255,7 @@ export class Write {
       .map((row) => this.delivery(row.id) as DeliveryRow);
   }
 
-  /** A delivery has ended: the next of its receiver and task can be claimed now. */
+  /** Puts the next delivery of the same receiver and task in turn after one has ended. */
   #passTurn(ended: DeliveryRow): void {
     const [next] = this.#queue(ended);
     if (next === undefined || next.inTurn) return;
@@ -286,10 +290,10 @@ export class Write {
     delivery: NewDelivery,
   ): DeliveryRow | undefined {
     const found = this.#own(this.shelf.deliveries)
-      .filter((row) => row.id !== settles?.delivery) // What ends here is not open any more.
+      .filter((row) => row.id !== settles?.delivery) // The delivery that this settles has ended.
       .filter((row) => isOpen(row.state) && row.task === envelope.task)
       .filter((row) => row.receiver === delivery.receiver && row.sender === envelope.sender)
-      .sort(compareByPlace) // There can be two, after one was sent on to this receiver.
+      .sort(compareByPlace) // Two are possible after one was rerouted here.
       .find((row) => row.parent === parent);
     return found && this.delivery(found.id);
   }
@@ -302,7 +306,7 @@ export class Write {
     if (open !== undefined && operation.extend?.held) {
       const held = this.delivery(open.id) as DeliveryRow;
       const { deadline = 0, lapseMs = 0 } = operation.deliveries[0] ?? {};
-      // What the newest envelope says counts; what is accepted has only a deadline.
+      // The newest envelope counts; accepted work has only a deadline.
       const soon = held.state === "claimed" && lapseMs > 0 ? this.now + lapseMs : 0;
       const delivery = this.#change(held, {
         envelope: operation.envelope.id,
@@ -326,7 +330,7 @@ export class Write {
       this.wake(added.receiver);
       return added;
     });
-    // What was parked at once takes nobody's turn.
+    // A delivery that was dead-lettered at once does not take the turn.
     if (open !== undefined) this.#passTurn(open);
     return { deliveries, superseded: open?.id ?? "" };
   }
@@ -373,7 +377,7 @@ export class Write {
     return row;
   }
 
-  /** The last in line, or ahead of others; but behind what is open of its task, in any case. */
+  /** Returns the last place, or one ahead of it, but always behind open work of the same task. */
   #placeBehind(queue: readonly DeliveryRow[], ahead: number): number {
     const newest = this.shelf.memories.length + this.shelf.gone.memories;
     const last = queue.at(-1);
@@ -390,7 +394,7 @@ export class Write {
     return good ? undefined : { kind: "lease_lost", delivery };
   }
 
-  /** Also refused when the holder does not know the newest envelope. */
+  /** Also refuses a holder that does not know the newest envelope. */
   refuseLease(lease: Lease): LeaseRefusal | undefined {
     const lost = this.leaseLost(lease);
     if (lost !== undefined) return lost;
@@ -528,9 +532,13 @@ export class Write {
     const lapseAt = soonest(named.deadline, move.lapseMs ? this.now + move.lapseMs : 0);
     const stays = to === before.state && move.receiver === undefined;
     const readyAt = to === "scheduled" ? this.now + (move.delayMs ?? 0) : 0;
-    // A try that nobody claimed counts all the same.
-    const tries = ends !== undefined && !isHeld(before.state) ? 1 : 0;
-    const tried = { ...before, attempt: before.attempt + tries, fence: before.fence + tries };
+    // An attempt without a claim counts as well.
+    const unclaimed = ends !== undefined && !isHeld(before.state) ? 1 : 0;
+    const tried = {
+      ...before,
+      attempt: before.attempt + unclaimed,
+      fence: before.fence + unclaimed,
+    };
     if (ends !== undefined) this.#endAttempt(tried, ends, place?.storedAt);
     const moved = this.#change(tried, {
       ...named,
@@ -553,7 +561,10 @@ export class Write {
     return stays ? moved : this.#line(before, moved);
   }
 
-  /** Its place in line after a move: the last where it is new, and whoever was behind it is next. */
+  /**
+   * Updates the queues after a move: a delivery that joins one goes last, and the next delivery of
+   * the queue it left is in turn.
+   */
   #line(before: DeliveryRow, moved: DeliveryRow): DeliveryRow {
     const joins = moved.receiver !== before.receiver || !isOpen(before.state);
     let row = moved;
@@ -567,7 +578,7 @@ export class Write {
     return row;
   }
 
-  /** Retries whose time has come. */
+  /** Makes scheduled deliveries ready whose time has come. */
   mature(): void {
     for (const row of this.#own(this.shelf.deliveries)) {
       if (row.state !== "scheduled" || row.readyAt > this.now) continue;
@@ -575,15 +586,8 @@ export class Write {
     }
   }
 
-  /** In how many milliseconds something falls due: 0 when it has, Infinity when nothing will. */
+  /** Returns the milliseconds until something falls due: 0 if overdue, Infinity if nothing will. */
   nextDue(): number {
-    const due = this.#own(this.shelf.deliveries)
-      .filter((row) => isOpen(row.state))
-      .flatMap((row) => [
-        ...(row.state === "scheduled" ? [row.readyAt] : []),
-        ...(isHeld(row.state) ? [row.leaseUntil] : []),
-        ...(row.lapseAt === 0 ? [] : [row.lapseAt]),
-      ]);
-    return Math.max(0, Math.min(...due) - this.now);
+    return Math.max(0, Math.min(...this.#own(this.shelf.deliveries).map(dueAt)) - this.now);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A fresh store with a clock that stands still and ids that repeat, and the shortest way to say
- * what a test is about: records and handoffs as Baton itself makes them, leases, and the outcome a
- * test expects. When a scene ends, everything in it must still verify.
+ * A test fixture: a fresh store with a virtual clock and seeded ids, and short helpers for memories
+ * and handoffs as Baton writes them, for leases and for expected outcomes. When a scene ends,
+ * everything in it must still verify.
  */
 import { expect, it } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
@@ -71,12 +71,12 @@ import {
 } from "./handoff-input.ts";
 import { authorOf, verifyByReading } from "./verify-by-reading.ts";
 
-/** A store to put to the test. */
+/** A store under test. */
 export interface OpenedStore {
   readonly store: Store;
-  /** Opens what was closed again, with all it held. Leave it out where nothing is kept. */
+  /** Reopens the closed store with all its data. Omit it if the store keeps nothing. */
   reopen?(): Promise<Store>;
-  /** Called last, after the store was closed: removes files, drops databases. */
+  /** Called last, after the store was closed: deletes files, drops databases. */
   dispose?(): Promise<void>;
 }
 
@@ -84,7 +84,7 @@ export type OpenStore = (options: { readonly clock: Clock }) => Promise<OpenedSt
 
 type PublishResult = Extract<SendOutcome, { kind: "sent" }>;
 
-/** With the one delivery of a handoff to one receiver. */
+/** A sent handoff with its only delivery. */
 type SendResult = PublishResult & { readonly delivery: DeliveryRow };
 
 type MoveResult = Extract<MoveOutcome, { kind: "moved" }>;
@@ -93,9 +93,9 @@ type ClaimResult = Extract<ClaimOutcome, { kind: "claimed" }>;
 
 type SettleResult = Extract<SettleOutcome, { kind: "settled" }>;
 
-/** `it`, with a scene for each test; when the test is over, all that it stored must verify. */
+/** Returns `it` with a scene for each test. After the test, everything it stored must verify. */
 export function sceneTest(open: OpenStore) {
-  // biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern that nothing is used.
+  // biome-ignore lint/correctness/noEmptyPattern: Vitest parses the pattern to find used fixtures.
   return it.extend("scene", async ({}, { onCleanup }) => {
     const scene = await Scene.open(open);
     onCleanup(() => scene.end());
@@ -123,7 +123,7 @@ export class Scene {
     this.ids = seededIds(1, clock);
   }
 
-  /** With the agents every test has: ada hands over, ben and cyd receive. */
+  /** Opens a scene with the agents that every test has: ada sends, ben and cyd receive. */
   static async open(open: OpenStore): Promise<Scene> {
     const clock = new VirtualClock();
     const scene = new Scene(await open({ clock }), clock);
@@ -147,14 +147,17 @@ export class Scene {
     return this.clock.now();
   }
 
-  /** Another process opens what this one has closed; a store that keeps nothing just goes on. */
+  /**
+   * Closes the store and reopens it as another process would. Does nothing if the store keeps no
+   * data.
+   */
   async reopen(): Promise<void> {
     if (this.#opened.reopen === undefined) return;
     await this.#store.close();
     this.#store = await this.#opened.reopen();
   }
 
-  /** Closes the store for good, for tests of what happens then. */
+  /** Closes the store for good, for tests of a closed store. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#store.close();
@@ -194,7 +197,7 @@ export class Scene {
     };
   }
 
-  /** Registers an agent, or changes it. */
+  /** Registers or changes an agent. */
   async register(
     id: string,
     change: Partial<RegisterAgent["agent"]> = {},
@@ -213,15 +216,15 @@ export class Scene {
 
   // Memories
 
-  /** A record ready to be stored. */
+  /** Returns a memory that is ready to be stored. */
   record(author: string, input: MemoryInput | string = "a fact", signer?: Signer): NewMemory {
     return this.#write({ agent: author, instance: `${author}-1`, owner: "olga", signer }, input);
   }
 
   #write(author: Author, input: MemoryInput | string, hallmark: HubFields = {}): NewMemory {
     const described = typeof input === "string" ? { content: input } : input;
-    const pen = { ids: this.ids, now: this.now, limits: LIMITS, hallmark };
-    const { record } = writeRecord(author, described, pen);
+    const context = { ids: this.ids, now: this.now, limits: LIMITS, hallmark };
+    const { record } = writeRecord(author, described, context);
     const reader = authorOf(record);
     if (described.scope !== undefined) this.#readers.set(JSON.stringify(reader), reader);
     return record;
@@ -237,7 +240,7 @@ export class Scene {
     return this.#store.appendMemories({ ...DEFAULT_LOCATION, ...where, memories: list });
   }
 
-  /** Appends, and expects that to work. */
+  /** Appends memories and expects success. */
   async remember(
     memories: readonly NewMemory[],
     where: Partial<BranchLocation> = {},
@@ -245,7 +248,7 @@ export class Scene {
     return [...expectOutcome(await this.append(memories, where), "appended").places];
   }
 
-  /** Every record of a branch, newest first. */
+  /** Returns every public memory of a branch, newest first. */
   everything(where: Partial<BranchLocation> = {}) {
     const { workspace, branch } = { ...DEFAULT_LOCATION, ...where };
     const sight = publicVisibility(branch);
@@ -254,7 +257,7 @@ export class Scene {
 
   // Handoffs
 
-  /** A handoff ready to be sent. */
+  /** Returns a handoff that is ready to be sent. */
   handoff(handover: HandoffInput = {}): SendHandoff {
     const { from = "ada", to = "ben", task = "task", settles, extend } = handover;
     const where = { ...DEFAULT_LOCATION, ...handover.where };
@@ -276,7 +279,7 @@ export class Scene {
     };
   }
 
-  /** A handoff to many, ready to be sent; what is said of one delivery comes with its receiver. */
+  /** Returns a handoff to several receivers. Each can come with changes to its delivery. */
   publication(
     receivers: readonly (string | readonly [string, Partial<NewDelivery>])[],
     handover: Omit<HandoffInput, "to" | "extend" | "parents"> = {},
@@ -324,18 +327,18 @@ export class Scene {
     );
   }
 
-  /** Sends, and expects that to work. */
+  /** Sends a handoff and expects success. */
   async send(handover: HandoffInput = {}): Promise<SendResult> {
     const sent = expectOutcome(await this.#store.sendHandoff(this.handoff(handover)), "sent");
     return { ...sent, delivery: expectSingle(sent.deliveries) };
   }
 
-  /** Sends to many, and expects that to work. */
+  /** Sends a handoff to several receivers and expects success. */
   async publish(...about: Parameters<Scene["publication"]>): Promise<PublishResult> {
     return expectOutcome(await this.#store.sendHandoff(this.publication(...about)), "sent");
   }
 
-  /** What another handoff of the same work has to name. */
+  /** Returns the `extend` field of a handoff that extends this delivery. */
   extending({ delivery }: Pick<SendResult, "delivery">): NonNullable<SendHandoff["extend"]> {
     return {
       delivery: delivery.id,
@@ -350,13 +353,13 @@ export class Scene {
     return { ...DEFAULT_LOCATION, ...as, limit: 1, leaseMs: LEASE_MS, holdMs: HOLD_MS, ...change };
   }
 
-  /** Claims, and expects an answer, perhaps an empty one. */
+  /** Claims deliveries and expects success; the result can be empty. */
   async claim(receiver: string, change: Partial<ClaimDeliveries> = {}): Promise<ClaimResult> {
     const outcome = await this.#store.claimDeliveries(this.claimOf(receiver, change));
     return expectOutcome(outcome, "claimed");
   }
 
-  /** Claims exactly one. */
+  /** Claims exactly one delivery. */
   async claimOne(
     receiver: string,
     change: Partial<ClaimDeliveries> = {},
@@ -364,7 +367,7 @@ export class Scene {
     return expectSingle((await this.claim(receiver, change)).claimed);
   }
 
-  /** The receiver's first record: it continues from the handoff. */
+  /** Returns the receiver's first memory, which continues from the handoff. */
   continuing({ delivery, envelope }: DeliveryWithEnvelopeRow): NewMemory {
     const { holder: agent, instance } = delivery;
     return this.#write(
@@ -379,7 +382,7 @@ export class Scene {
     );
   }
 
-  /** Claims exactly one and accepts it, in one step. */
+  /** Claims and accepts exactly one delivery in one operation. */
   acceptOne(
     receiver: string,
     change: Partial<ClaimDeliveries> = {},
@@ -387,7 +390,7 @@ export class Scene {
     return this.claimOne(receiver, { accept: (claimed) => this.continuing(claimed), ...change });
   }
 
-  /** Sends and accepts: work under way. */
+  /** Sends a handoff and accepts it. */
   async underWay(handover: HandoffInput = {}): Promise<DeliveryWithEnvelopeRow> {
     const { delivery } = await this.send(handover);
     return this.acceptOne(delivery.receiver, { delivery: delivery.id });
@@ -421,7 +424,7 @@ export class Scene {
     return { ...operation, memory, ...change, reason };
   }
 
-  /** Settles, and expects that to work. */
+  /** Settles work and expects success. */
   async settle(
     held: DeliveryWithEnvelopeRow,
     settlement: Settlement,
@@ -431,9 +434,9 @@ export class Scene {
     return expectOutcome(await this.#store.settleDelivery(operation), "settled");
   }
 
-  // What policy and people decide
+  // Moves
 
-  /** What there is to decide about, as a hub would ask. */
+  /** Lists the due deliveries as a hub would. */
   due(change: Partial<ListDue> = {}): Promise<DueDeliveries> {
     return this.#store.listDue({
       workspace: DEFAULT_LOCATION.workspace,
@@ -443,7 +446,7 @@ export class Scene {
     });
   }
 
-  /** One change of a delivery as it stands. */
+  /** Returns a move of one delivery, guarded by its state as given here. */
   moveOf(delivery: DeliveryRow, change: Omit<Move, "delivery" | "seen"> & Partial<Move>): Move {
     const { id, state, fence, envelope } = delivery;
     return { delivery: id, seen: { state, fence, envelope }, ...change };
@@ -453,13 +456,13 @@ export class Scene {
     return { ...DEFAULT_LOCATION, agent: "ada", moves, ...change };
   }
 
-  /** Moves, and expects that to work. */
+  /** Moves deliveries and expects success. */
   async move(moves: readonly Move[], change: Partial<MoveDeliveries> = {}): Promise<MoveResult> {
     const outcome = await this.#store.moveDeliveries(this.moving(moves, change));
     return expectOutcome(outcome, "moved");
   }
 
-  /** The record of a decision about deliveries, and perhaps whom they go to from now on. */
+  /** Returns the memory of a decision about deliveries; `to` is their new receiver. */
   decision(
     verb: DeliveryStep["verb"],
     deliveries: readonly DeliveryRow[],
@@ -481,7 +484,7 @@ export class Scene {
     }));
   }
 
-  /** Another envelope for a delivery, and the record that vouches for it. */
+  /** Returns a new envelope for a delivery, and the memory that vouches for it. */
   rewriting(
     verb: DeliveryStep["verb"],
     delivery: DeliveryRow,
@@ -509,8 +512,8 @@ export class Scene {
   }
 
   /**
-   * Does about everything that is held and due what a hub would: another try, or the end after the
-   * last one.
+   * Moves every held delivery that is due, as a hub would: to another attempt, or to the dead
+   * letters after the last one.
    */
   async takeBack(change: Partial<ListDue> & { readonly reason?: string } = {}): Promise<void> {
     const { reason = "", ...which } = change;
@@ -529,7 +532,7 @@ export class Scene {
 
   // Entries
 
-  /** Puts an entry, whatever there was, and expects that to work. */
+  /** Puts an entry at its current revision and expects success. */
   async put(kind: string, name: string, value: string | undefined): Promise<EntryRow | undefined> {
     const { workspace } = DEFAULT_LOCATION;
     const basedOn = (await this.#store.findEntry(workspace, kind, name))?.revision ?? 0;
@@ -538,9 +541,9 @@ export class Scene {
     return expectOutcome(outcome, "put").entry;
   }
 
-  // Looking
+  // Reads
 
-  /** Where a delivery stands now. */
+  /** Returns the current row of a delivery. */
   async deliveryNow(
     id: string,
     workspace: string = DEFAULT_LOCATION.workspace,
@@ -550,13 +553,13 @@ export class Scene {
     return (found as DeliveryWithEnvelopeRow).delivery;
   }
 
-  /** What happened, in order. */
+  /** Returns the kinds of all events, in order. */
   async history(workspace: string = DEFAULT_LOCATION.workspace): Promise<string[]> {
     const events = await this.#store.readEvents(workspace, 0, 1_000_000);
     return events.map((event) => event.kind);
   }
 
-  /** How many deliveries are in each state that has any. */
+  /** Returns the number of deliveries in each state that has any. */
   async books(
     workspace: string = DEFAULT_LOCATION.workspace,
   ): Promise<Partial<Record<DeliveryState, number>>> {
@@ -564,7 +567,7 @@ export class Scene {
     return Object.fromEntries(Object.entries(byState).filter(([, count]) => count > 0));
   }
 
-  /** Everything that can be seen, to compare before and after. */
+  /** Returns a snapshot of the workspace, to compare before and after. */
   async picture(workspace: string = DEFAULT_LOCATION.workspace) {
     const events = await this.#store.readEvents(workspace, 0, 1_000_000);
     const deliveries = new Set(events.map((event) => event.delivery).filter(Boolean));
@@ -585,7 +588,9 @@ export class Scene {
     };
   }
 
-  /** Runs something that is refused, and expects that it left everything as it was. */
+  /**
+   * Runs an operation that is refused, and expects that it changed nothing. Returns the outcome.
+   */
   async unchanged<Outcome>(run: () => Promise<Outcome>): Promise<Outcome> {
     const before = await this.picture();
     const outcome = await run();

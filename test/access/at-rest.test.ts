@@ -1,4 +1,4 @@
-/** What is kept of a token, where it travels with exports and backups, and where it opens then. */
+/** Tokens at rest: what the store contains of them, and what exports and backups restore. */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -12,12 +12,12 @@ import {
 } from "../support/hub/support.ts";
 import { local, openLocal, secretOf } from "./support.ts";
 
-/** Every way a secret could be written down. */
+/** Returns every form in which a secret could be written. */
 function writings(token: string): Buffer[] {
   const secret = secretOf(token);
   const encodings = ["hex", "base64", "base64url"] as const;
   const texts = encodings.map((encoding) => secret.toString(encoding).replace(/=+$/, ""));
-  // Inside the whole text the secret begins at another third of a byte.
+  // In the token's text the secret is not aligned to a base64 group.
   const inText = token.slice(40, 60);
   return [
     secret,
@@ -25,7 +25,7 @@ function writings(token: string): Buffer[] {
   ];
 }
 
-/** None of a journal that went after it was listed. */
+/** Returns the bytes of a file; none if it is a journal that was deleted after the listing. */
 function bytesOf(path: string): Buffer {
   try {
     return readFileSync(path);
@@ -35,8 +35,8 @@ function bytesOf(path: string): Buffer {
   }
 }
 
-describe("what is kept of a token", () => {
-  it("has nothing of the secret, in no file of the store, export or backup [OPS-5]", async () => {
+describe("a stored token", () => {
+  it("leaves no trace of its secret in any file of the store, export or backup [OPS-5]", async () => {
     const address = freshAddress("sqlite");
     const folder = dirname(address.slice("sqlite:".length));
     const hub = local(await open(address));
@@ -61,12 +61,12 @@ describe("what is kept of a token", () => {
     expect(search()).toEqual([]);
     await hub.close();
     expect(search()).toEqual([]);
-    // The search would find it: what is kept, is there to be found.
+    // Proves that the search works: the token's id is in the file.
     expect(readFileSync(join(folder, "hub.db")).includes(info.id)).toBe(true);
     expect(writings(token).some((writing) => events.includes(writing.toString()))).toBe(false);
   });
 
-  it("is not what somebody says of it, also when they say it whole [OPS-5]", async () => {
+  it("is redacted where a caller writes it into a label, an agent name or a reason [OPS-5]", async () => {
     const hub = await openLocal("memory");
     await hub.agent("ada", { role: "coder" });
     const { token, info } = await hub.tokens.add({ agent: "ada", access: "admin" });
@@ -74,12 +74,12 @@ describe("what is kept of a token", () => {
     await hub.tokens.add(labelled);
     const agent = await refusal(hub.tokens.add({ agent: token, access: "agent" }));
     await hub.tokens.revoke(info.id, `Leaked: ${token}`);
-    const told = JSON.stringify([agent, await hub.tokens.list()]);
-    expect(told).toContain("[redacted:");
-    expect(told).not.toContain(token.slice(10, 40));
+    const shown = JSON.stringify([agent, await hub.tokens.list()]);
+    expect(shown).toContain("[redacted:");
+    expect(shown).not.toContain(token.slice(10, 40));
   });
 
-  it("is no row that SQL can see [OPS-5]", async () => {
+  it("cannot be read with SQL [OPS-5]", async () => {
     const hub = await openLocal("sqlite");
     await hub.tokens.add({ agent: "*", access: "admin" });
     const refused = await refusal(hub.memories.sql("select * from entries"));
@@ -87,8 +87,8 @@ describe("what is kept of a token", () => {
   });
 });
 
-describe.each(EMBEDDED_STORES)("a token of a workspace that was moved to %s", (store) => {
-  it("opens it there, too, until it is revoked; under another name nothing arrives [OPS-5]", async () => {
+describe.each(EMBEDDED_STORES)("a token of a workspace that was imported into %s", (store) => {
+  it("is valid there until it is revoked, and cannot be imported into another workspace [OPS-5]", async () => {
     const hub = await openLocal("sqlite", { workspace: "alpha" });
     await hub.agent("ada", { role: "coder" });
     const good = await hub.tokens.add({ agent: "ada", access: "agent" });
@@ -110,8 +110,8 @@ describe.each(EMBEDDED_STORES)("a token of a workspace that was moved to %s", (s
   });
 });
 
-describe("a backup", () => {
-  it("brings back tokens as they were when it was made [OPS-5]", async () => {
+describe("a restored backup", () => {
+  it("contains the tokens as they were when it was made [OPS-5]", async () => {
     const folder = tempFolder();
     const hub = await openLocal("sqlite");
     await hub.agent("ada", { role: "coder" });

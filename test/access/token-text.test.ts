@@ -1,4 +1,6 @@
-/** The text of a token: one form, and everything else is refused without a look into the store. */
+/**
+ * The text of a token: it has one form, and any other text is refused without a query of the store.
+ */
 import { describe, expect, it } from "vitest";
 import { generateToken, parseToken } from "../../src/access/token-text.ts";
 import { openCounted, textOf } from "./support.ts";
@@ -7,7 +9,7 @@ const ID = "tok_01900000-0000-7000-8000-0123456789ab";
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 describe("a token's text", () => {
-  it("carries workspace and id, for every name a workspace can have [OPS-5]", () => {
+  it("contains workspace and id, for every valid workspace name [OPS-5]", () => {
     for (const workspace of [
       "d",
       "default",
@@ -22,12 +24,12 @@ describe("a token's text", () => {
     }
   });
 
-  it("is never the same twice [OPS-5]", () => {
+  it("is unique [OPS-5]", () => {
     const texts = Array.from({ length: 1_000 }, () => generateToken("default", ID).text);
     expect(new Set(texts).size).toBe(1_000);
   });
 
-  it("with any letter wrong, missing, doubled or swapped is refused [OPS-5]", () => {
+  it("is refused with any character wrong, missing, doubled or swapped [OPS-5]", () => {
     const { text } = generateToken("default", ID);
     const wrong: string[] = [];
     for (let at = 0; at < text.length; at++) {
@@ -41,7 +43,7 @@ describe("a token's text", () => {
     expect(others.filter((each) => parseToken(each) !== undefined)).toEqual([]);
   });
 
-  it("has no second way of writing it [OPS-5]", () => {
+  it("has only one valid spelling [OPS-5]", () => {
     const { text } = generateToken("default", ID);
     const again = [
       `${text}=`,
@@ -56,7 +58,7 @@ describe("a token's text", () => {
     expect(again.filter((each) => parseToken(each) !== undefined)).toEqual([]);
   });
 
-  it("that somebody made up, checksum and all, is refused for its form [OPS-5]", async () => {
+  it("is refused as malformed without a query when it is forged with a valid checksum [OPS-5]", async () => {
     const id = Buffer.alloc(16);
     const secret = Buffer.alloc(32);
     const { hub, lookUps } = openCounted();
@@ -81,8 +83,8 @@ describe("a token's text", () => {
       textOf({ id, secret, workspace: Buffer.of(0xed, 0xa0, 0x80) }),
       textOf({ id, secret, workspace: Buffer.of(0xef, 0xbb, 0xbf, 0x61) }),
     ] as string[]) {
-      const told = await hub.authenticate(text);
-      expect(told, String(text).slice(0, 60)).toEqual({ kind: "refused", why: "malformed" });
+      const result = await hub.authenticate(text);
+      expect(result, String(text).slice(0, 60)).toEqual({ kind: "refused", why: "malformed" });
     }
     expect(lookUps()).toBe(before);
   });

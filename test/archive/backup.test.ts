@@ -1,4 +1,4 @@
-/** Backups: taken while everybody works, verified, and restored whole or not at all. */
+/** Backups: taken during writes, verified, and restored whole or not at all. */
 import {
   copyFileSync,
   existsSync,
@@ -30,7 +30,7 @@ const fileOf = (address: string): string => address.slice("sqlite:".length);
 const exported = async (hub: Hub): Promise<string> =>
   (await Array.fromAsync(hub.archive.export())).slice(1, -1).join("");
 
-/** A store with two workspaces, its backup, and where it could be restored to. */
+/** Creates a store with two workspaces and its backup. Returns them with a path to restore to. */
 async function backedUp() {
   const clock = new VirtualClock();
   const address = freshAddress("sqlite");
@@ -53,7 +53,7 @@ async function backedUp() {
   };
 }
 
-/** What is in a store, as text; it is opened and closed. */
+/** Opens and verifies a store, and returns its content as text. */
 async function contentsOf(file: string, workspace = "default"): Promise<string> {
   const hub = await open(`sqlite:${file}`, { workspace });
   expect((await hub.verify()).problems).toEqual([]);
@@ -63,7 +63,7 @@ async function contentsOf(file: string, workspace = "default"): Promise<string> 
 }
 
 describe("a backup", () => {
-  it("is the whole store, with every workspace, and says what it verified [MEM-17]", async () => {
+  it("contains every workspace of the store and reports what it verified [MEM-17]", async () => {
     const { hub, other, backup, report, folder, target } = await backedUp();
     expect(report).toMatchObject({
       ...{ kind: "store", file: backup, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
@@ -84,7 +84,7 @@ describe("a backup", () => {
     expect(await contentsOf(target, "other")).toBe(await exported(other));
   });
 
-  it("taken while others write is of one moment, and holds them up nowhere [MEM-17]", async () => {
+  it("is a consistent snapshot when taken during writes, and does not block them [MEM-17]", async () => {
     const address = freshAddress("sqlite");
     const [hub, writing] = [await open(address), await open(address)];
     const agents = await Promise.all(["ada", "ben"].map((name) => writing.agent(name, {})));
@@ -106,7 +106,7 @@ describe("a backup", () => {
     });
     const folder = tempFolder();
     let copies = 0;
-    // A disk that stalls can hold up the writers for as long as one backup takes, but not for every one.
+    // A stalling disk can block the writers during one backup, but not during every one.
     const backup = await until("a backup during which others wrote", async () => {
       const file = join(folder, `${++copies}.backup`);
       const phases = new Set<string>();
@@ -129,7 +129,7 @@ describe("a backup", () => {
     );
   });
 
-  it("never replaces a file, and of a damaged store none is made [MEM-17]", async () => {
+  it("does not replace a file, and is not made of a damaged store [MEM-17]", async () => {
     const { hub, address, backup, folder } = await backedUp();
     const before = readFileSync(backup);
     expect(await refusal(hub.archive.backup(backup))).toMatchObject({ code: "already_exists" });
@@ -144,7 +144,7 @@ describe("a backup", () => {
     });
   });
 
-  it("is an ordinary SQLite file, which its seal does not disturb [MEM-17]", async () => {
+  it("is an ordinary SQLite file in spite of its seal [MEM-17]", async () => {
     const { backup } = await backedUp();
     const db = new DatabaseSync(backup);
     expect(db.prepare("pragma integrity_check").get()).toEqual({ integrity_check: "ok" });
@@ -152,7 +152,7 @@ describe("a backup", () => {
   });
 
   it.each(["postgres", "memory"] as const)(
-    "of %s is its export, and restores [MEM-17]",
+    "of %s is an export that can be restored [MEM-17]",
     async (store) => {
       const hub = await openFresh(store);
       await (await hub.agent("ada", {})).remember({ content: "kept" });
@@ -171,7 +171,7 @@ describe("a backup", () => {
 });
 
 describe("restoring", () => {
-  it("leaves a store that is there alone, unless it is to be replaced [MEM-17]", async () => {
+  it("leaves an existing store alone unless it is forced to replace it [MEM-17]", async () => {
     const { backup, folder, hub } = await backedUp();
     const target = join(folder, "hub.db");
     const there = await open(`sqlite:${target}`);
@@ -187,12 +187,12 @@ describe("restoring", () => {
     expect(kept).toContain(`${target}.before-`);
     expect(await contentsOf(kept)).toBe(before);
     expect(await contentsOf(target)).toBe(await exported(hub));
-    // The index of the old store is not taken for that of the new one.
+    // The index of the old store is not used for the new one.
     const found = (await (await open(`sqlite:${target}`)).memories.recent({ limit: 1_000 })).items;
     expect(found.map(({ content }) => content)).not.toContain("was here before");
   });
 
-  it("does not replace a store that somebody has open [MEM-17]", async () => {
+  it("does not replace a store that is open [MEM-17]", async () => {
     const { backup, folder } = await backedUp();
     const target = join(folder, "hub.db");
     const there = await open(`sqlite:${target}`);
@@ -205,7 +205,7 @@ describe("restoring", () => {
     expect(readdirSync(folder).filter((name) => name.includes("partial"))).toEqual([]);
   });
 
-  it("replaces a store that cannot be read any more, and keeps what there is of it [MEM-17]", async () => {
+  it("replaces an unreadable store and keeps its files [MEM-17]", async () => {
     const { backup, folder, hub } = await backedUp();
     const target = join(folder, "hub.db");
     writeFileSync(target, "no longer a database".repeat(100));
@@ -217,7 +217,25 @@ describe("restoring", () => {
     expect(await contentsOf(target)).toBe(await exported(hub));
   });
 
-  it("refuses a backup in which any byte was changed, and touches nothing [MEM-17]", async () => {
+  it.each([false, true])(
+    "moves the log of a store that is gone out of the way, with force %s [MEM-17]",
+    async (force) => {
+      const { backup, folder, hub } = await backedUp();
+      const target = join(folder, "hub.db");
+      const gone = await open(`sqlite:${join(folder, "gone.db")}`);
+      await fillWorkspace(gone, randomFrom(4), 40);
+      copyFileSync(join(folder, "gone.db-wal"), `${target}-wal`);
+      const log = readFileSync(`${target}-wal`);
+      const restored = await restore(backup, `sqlite:${target}`, { force });
+      expect(restored).not.toHaveProperty("kept");
+      expect(await contentsOf(target)).toBe(await exported(hub));
+      const moved = readdirSync(folder).filter((name) => name.startsWith("hub.db.before-"));
+      expect(moved).toEqual([expect.stringMatching(/-wal$/)]);
+      expect(readFileSync(join(folder, moved[0] ?? ""))).toEqual(log);
+    },
+  );
+
+  it("refuses a backup with any byte changed or missing, and changes nothing [MEM-17]", async () => {
     const { backup, folder } = await backedUp();
     const target = join(folder, "hub.db");
     const there = await open(`sqlite:${target}`);
@@ -247,7 +265,7 @@ describe("restoring", () => {
     );
   });
 
-  it("refuses what is no backup, and what is not there [MEM-17]", async () => {
+  it("refuses a file that is not a backup, a missing file and an unsupported target [MEM-17]", async () => {
     const { address, folder, hub } = await backedUp();
     const target = `sqlite:${join(folder, "hub.db")}`;
     await hub.close();
@@ -263,6 +281,6 @@ describe("restoring", () => {
   });
 });
 
-/** What a store leaves beside its file. */
+/** Returns the files that a store creates next to its own. */
 const extras = (folder: string): string[] =>
-  readdirSync(folder).filter((name) => /^hub\.db[.-](index|bells)/.test(name));
+  readdirSync(folder).filter((name) => /^hub\.db[.-](index|bells|head)/.test(name));

@@ -1,4 +1,4 @@
-/** Export and import: a workspace leaves one store and enters another as it was, or not at all. */
+/** Export and import: a workspace moves from one store to another unchanged, or not at all. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ const exported = async (hub: Hub): Promise<string> =>
 
 const linesOf = (text: string): string[] => text.split("\n").slice(0, -1);
 
-/** A hub with a little of everything, and its export. */
+/** Returns a hub with records of every kind, and its export. */
 async function sample(clock = new VirtualClock()) {
   const hub = await openFresh("memory", { clock });
   await fillWorkspace(hub, randomFrom(7), 40);
@@ -33,35 +33,36 @@ const isEmpty = async (hub: Hub): Promise<boolean> =>
 
 const PAIRS = STORES.flatMap((from) => STORES.map((to) => ({ from, to })));
 
-describe.each(PAIRS)("from $from to $to", ({ from, to }) => {
-  it("everything arrives byte for byte, verifies, and leaves again the same [MEM-17]", async () => {
+describe.each(PAIRS)("moving a workspace from $from to $to", ({ from, to }) => {
+  it("copies every byte, verifies, and exports the same text again [MEM-17]", async () => {
     const seed = chosenSeed();
-    const told = `BATON_SEED=${seed}`;
+    const seeded = `BATON_SEED=${seed}`;
     const clock = new VirtualClock();
-    // By chance one receiver may fail again and again: nobody is to be refused for that here.
+    // Random failures may hit one receiver repeatedly; the circuit breaker must not refuse handoffs
+    // here.
     const source = await openFresh(from, { clock, limits: { breakerStrikes: 100 } });
     await fillWorkspace(source, randomFrom(seed), 60);
     const text = await exported(source);
-    expect((await source.verify()).problems, told).toEqual([]);
+    expect((await source.verify()).problems, seeded).toEqual([]);
     const target = await openFresh(to, { clock });
     const report = await target.archive.import([text]);
-    expect(report, told).toMatchObject({ kind: "imported", eventsMovedBy: 0 });
-    expect((await target.verify()).problems, told).toEqual([]);
-    expect((await exported(target)) === text, told).toBe(true);
+    expect(report, seeded).toMatchObject({ kind: "imported", eventsMovedBy: 0 });
+    expect((await target.verify()).problems, seeded).toEqual([]);
+    expect((await exported(target)) === text, seeded).toBe(true);
     expect(await target.deliveries.totals()).toEqual(await source.deliveries.totals());
     expect((await target.events.list({ after: 0, limit: 1_000 })).items).toEqual(
       (await source.events.list({ after: 0, limit: 1_000 })).items,
     );
-    // Work goes on there: numbers and places are beyond those that came.
+    // New numbers and positions follow the imported ones.
     const agent = await target.agent("newcomer", {});
     await agent.handoff({ to: "newcomer", task: "after the move", intent: "Go on" });
     expect((await take(agent)).delivery.task).toBe("after the move");
-    expect((await target.verify()).problems, told).toEqual([]);
+    expect((await target.verify()).problems, seeded).toEqual([]);
   });
 });
 
 describe("an export", () => {
-  it("has a header, a line for every row, and a footer anybody can check [MEM-17]", async () => {
+  it("has a header, a line for every row, and a footer with a checksum [MEM-17]", async () => {
     const { text } = await sample();
     const lines = linesOf(text);
     const header = JSON.parse(lines[0] ?? "");
@@ -75,7 +76,7 @@ describe("an export", () => {
     expect(footer).toMatchObject({ kind: "footer", lines: lines.length, sha256: sha256(before) });
   });
 
-  it("of the same state differs in its time alone [MEM-17]", async () => {
+  it("of the same state differs only in its time [MEM-17]", async () => {
     const { hub, clock, text } = await sample();
     clock.advance(60_000);
     const later = linesOf(await exported(hub));
@@ -83,7 +84,7 @@ describe("an export", () => {
     expect(later[0]).not.toBe(linesOf(text)[0]);
   });
 
-  it("brings held work along: its holder goes on with the handle it has [MEM-17]", async () => {
+  it("includes held work, which its holder can resume with its handle [MEM-17]", async () => {
     const clock = new VirtualClock();
     const source = await openFresh("sqlite", { clock });
     const ada = await source.agent("ada", {});
@@ -97,7 +98,7 @@ describe("an export", () => {
     expect((await target.deliveries.totals()).byState.completed).toBe(1);
   });
 
-  it("brings held work along: when the lease runs out, the next one gets it [MEM-17]", async () => {
+  it("includes held work, which is redelivered when the lease expires [MEM-17]", async () => {
     const clock = new VirtualClock();
     const source = await openFresh("sqlite", { clock });
     const ada = await source.agent("ada", {});
@@ -114,7 +115,7 @@ describe("an export", () => {
   });
 
   it.each(STORES)(
-    "lines up what is sent later on %s behind what was waiting [MEM-17]",
+    "keeps waiting deliveries ahead of those sent later on %s [MEM-17]",
     async (store) => {
       const clock = new VirtualClock();
       const address = `sqlite:${join(tempFolder(), "hub.db")}`;
@@ -137,7 +138,7 @@ describe("an export", () => {
   );
 
   it.each(STORES)(
-    "while others write on %s is of one moment, and verifies [MEM-17]",
+    "on %s is a consistent snapshot when taken during writes [MEM-17]",
     async (store) => {
       const source = await openFresh(store);
       const agents = await Promise.all(
@@ -168,7 +169,7 @@ describe("an export", () => {
     },
   );
 
-  it("appears in its file when it is complete, and never replaces one unasked [MEM-17]", async () => {
+  it("is written to a file, and replaces an existing one only when forced [MEM-17]", async () => {
     const { hub, text } = await sample();
     const file = join(tempFolder(), "team.jsonl");
     const seen: number[] = [];
@@ -184,7 +185,7 @@ describe("an export", () => {
 
 describe("an import", () => {
   it.each(STORES)(
-    "on %s of the same file again finds it there, also later [MEM-17]",
+    "on %s recognizes a file that was already imported, also after later writes [MEM-17]",
     async (store) => {
       const { text } = await sample();
       const target = await openFresh(store);
@@ -197,7 +198,7 @@ describe("an import", () => {
     },
   );
 
-  it("never merges histories: who has another one is told so [MEM-17]", async () => {
+  it("is refused for a workspace with a history of its own [MEM-17]", async () => {
     const { text } = await sample();
     const target = await openFresh("memory");
     await (await target.agent("eve", {})).remember({ content: "own" });
@@ -207,7 +208,7 @@ describe("an import", () => {
     });
   });
 
-  it("under another name is refused, and told which one [MEM-17]", async () => {
+  it("is refused under another workspace name, with the right name as a hint [MEM-17]", async () => {
     const { text } = await sample();
     const target = await openFresh("memory", { workspace: "team" });
     expect(await refusal(target.archive.import([text]))).toMatchObject({
@@ -217,7 +218,7 @@ describe("an import", () => {
     expect(await isEmpty(target)).toBe(true);
   });
 
-  it("beside other workspaces of a file moves numbers of events up, and says so [MEM-17]", async () => {
+  it("next to other workspaces shifts event numbers and reports it [MEM-17]", async () => {
     const source = await openFresh("memory");
     const eve = await source.agent("eve", {});
     await eve.handoff({ to: "eve", task: "t", intent: "Come later" });
@@ -234,32 +235,29 @@ describe("an import", () => {
     expect((await other.events.list()).items.map(({ number }) => number)).toEqual([1]);
   });
 
-  it.each(STORES)(
-    "of a file that was cut off anywhere leaves nothing on %s [MEM-17]",
-    async (store) => {
-      const { text } = await sample();
-      const bytes = Buffer.from(text);
-      const seed = chosenSeed();
-      const random = randomFrom(seed);
-      const target = await openFresh(store);
-      const footer = bytes.lastIndexOf("\n", bytes.length - 2) + 1;
-      const cuts = [
-        ...[0, 1, bytes.indexOf("\n") + 1, footer, bytes.length - 1],
-        ...Array.from({ length: 10 }, () => random.below(bytes.length)),
-      ];
-      for (const cut of cuts) {
-        const error = await refusal(target.archive.import([bytes.subarray(0, cut)]));
-        expect(error, `BATON_SEED=${seed}, cut at ${cut}`).toMatchObject({
-          code: "invalid_export",
-        });
-        expect(error.path).toMatch(/^line \d+$/);
-        expect(await isEmpty(target)).toBe(true);
-      }
-      expect((await target.archive.import([text])).kind).toBe("imported");
-    },
-  );
+  it.each(STORES)("of a truncated file stores nothing on %s [MEM-17]", async (store) => {
+    const { text } = await sample();
+    const bytes = Buffer.from(text);
+    const seed = chosenSeed();
+    const random = randomFrom(seed);
+    const target = await openFresh(store);
+    const footer = bytes.lastIndexOf("\n", bytes.length - 2) + 1;
+    const cuts = [
+      ...[0, 1, bytes.indexOf("\n") + 1, footer, bytes.length - 1],
+      ...Array.from({ length: 10 }, () => random.below(bytes.length)),
+    ];
+    for (const cut of cuts) {
+      const error = await refusal(target.archive.import([bytes.subarray(0, cut)]));
+      expect(error, `BATON_SEED=${seed}, cut at ${cut}`).toMatchObject({
+        code: "invalid_export",
+      });
+      expect(error.path).toMatch(/^line \d+$/);
+      expect(await isEmpty(target)).toBe(true);
+    }
+    expect((await target.archive.import([text])).kind).toBe("imported");
+  });
 
-  it("of a file in which any byte was changed leaves nothing, and names the line [MEM-17]", async () => {
+  it("of a file with a changed byte stores nothing, and names the line [MEM-17]", async () => {
     const { text } = await sample();
     const seed = chosenSeed();
     const random = randomFrom(seed);
@@ -270,11 +268,11 @@ describe("an import", () => {
       bytes[at] = (bytes[at] as number) ^ (1 << random.below(8));
       const line = bytes.subarray(0, at).filter((byte) => byte === 0x0a).length + 1;
       const error = await refusal(target.archive.import([bytes]));
-      const told = `BATON_SEED=${seed}, byte ${at} in line ${line}: ${error.message}`;
-      expect(error, told).toMatchObject({ code: "invalid_export" });
-      // A line's end that became something else makes one line of two, or two of one.
+      const where = `BATON_SEED=${seed}, byte ${at} in line ${line}: ${error.message}`;
+      expect(error, where).toMatchObject({ code: "invalid_export" });
+      // A changed line break joins or splits lines, so the number may be off by one.
       const named = Number(error.path.slice("line ".length));
-      expect(line === 1 || Math.abs(named - line) <= 1, told).toBe(true);
+      expect(line === 1 || Math.abs(named - line) <= 1, where).toBe(true);
       expect(await isEmpty(target)).toBe(true);
     }
   });
@@ -282,7 +280,7 @@ describe("an import", () => {
   it.each([
     ["swapped", (lines: string[]) => lines.toSpliced(3, 2, lines[4] ?? "", lines[3] ?? ""), 4],
     ["left out", (lines: string[]) => lines.toSpliced(5, 1), 6],
-    ["there twice", (lines: string[]) => lines.toSpliced(5, 0, lines[5] ?? ""), 7],
+    ["duplicated", (lines: string[]) => lines.toSpliced(5, 0, lines[5] ?? ""), 7],
     ["added after the footer", (lines: string[]) => [...lines, lines.at(-1) ?? ""], undefined],
   ])("names the first line that was %s [MEM-17]", async (_, change, line) => {
     const { text } = await sample();
@@ -293,7 +291,7 @@ describe("an import", () => {
     expect(await isEmpty(target)).toBe(true);
   });
 
-  it("of an unknown version says that Baton is too old [MEM-17]", async () => {
+  it("of an unknown version reports that Baton is too old [MEM-17]", async () => {
     const { text } = await sample();
     const target = await openFresh("memory");
     const newer = text.replace('"version":1', '"version":2');
@@ -305,14 +303,14 @@ describe("an import", () => {
 
   it.each([
     ["an empty file", ""],
-    ["something else", "hello\nworld\n"],
+    ["plain text", "hello\nworld\n"],
     ["other JSON", '{"kind":"header"}\n'],
   ])("of %s is refused [MEM-17]", async (_, text) => {
     const target = await openFresh("memory");
     expect(await refusal(target.archive.import([text]))).toMatchObject({ code: "invalid_export" });
   });
 
-  it("of rows that were made up, with all sums right, is refused by their hashes [MEM-17]", async () => {
+  it("of forged rows with valid checksums is refused by their hashes [MEM-17]", async () => {
     const clock = new VirtualClock();
     const source = await openFresh("sqlite", { clock });
     const ada = await source.agent("ada", {});
@@ -331,7 +329,7 @@ describe("an import", () => {
     }
   });
 
-  it("of a path reads the file before it touches the store, and tells how far it is [MEM-17]", async () => {
+  it("of a path reads the file, and refuses a missing one [MEM-17]", async () => {
     const { text } = await sample();
     const file = join(tempFolder(), "team.jsonl");
     const target = await openFresh("sqlite");
@@ -340,7 +338,7 @@ describe("an import", () => {
     expect((await target.archive.import(file)).kind).toBe("imported");
   });
 
-  it("of a line without end stops at the limit [MEM-17]", async () => {
+  it("of an endless line stops at the limit [MEM-17]", async () => {
     const target = await openFresh("memory", { limits: { exportLineBytes: 1_000 } });
     const endless = (function* () {
       for (;;) yield "x".repeat(100);
@@ -351,7 +349,7 @@ describe("an import", () => {
   });
 });
 
-/** The file as somebody would write it who knows how sums and hashes are made. */
+/** Returns the export with changed rows and recomputed checksums, as a forger would write it. */
 function forge(
   text: string,
   change: (row: Record<string, unknown>) => Record<string, unknown>,
@@ -374,8 +372,8 @@ function forge(
   return written;
 }
 
-describe("memories alone", () => {
-  it("are what their reader may see, say that they are not all, and cannot be imported [MEM-17]", async () => {
+describe("an export of memories", () => {
+  it("contains what its reader may see, is marked as lossy, and cannot be imported [MEM-17]", async () => {
     const hub = await openFresh("sqlite");
     const ada = await hub.agent("ada", {});
     const ben = await hub.agent("ben", {});
@@ -397,7 +395,7 @@ describe("memories alone", () => {
   });
 
   it.each(STORES)(
-    "and a document are of a branch there is, and never of a trace, on %s [MEM-10 MEM-17]",
+    "requires an existing branch that is not a trace, as Markdown does, on %s [MEM-10 MEM-17]",
     async (store) => {
       const hub = await openFresh(store);
       const ada = await hub.agent("ada", {}, { instance: "monday" });

@@ -1,4 +1,7 @@
-/** Nonsense for everything that moves work: refused with code, place and hint, and nothing changed. */
+/**
+ * Invalid input to channels, routes, handoffs, joins, dead letters and effects: each call is
+ * refused with a code, a path and a hint, and the store does not change.
+ */
 import { describe, expect, it } from "vitest";
 import type { Agent, Hub, Sent, Work } from "../../src/index.ts";
 import { openHub } from "../../src/index.ts";
@@ -6,12 +9,32 @@ import { type ExpectedRefusal, refused } from "../support/refusal.ts";
 import { openTeam, refusedWithoutTrace } from "../support/team.ts";
 
 const NO_DELIVERY = "dlv_01900000-0000-7000-8000-000000000000";
-/** What is no name at all. */
-const NO_NAMES = [undefined, null, 42, true, {}, [], "", " x ", "a\0b", "\ud800", "x".repeat(129)];
-/** What is no text that says something. */
-const NO_TEXTS = [undefined, null, 42, {}, [], "", "a\0b", "\ud800", "x".repeat(16_001)];
-/** What is no delivery's id. */
-const NO_IDS = [undefined, null, 42, {}, "", "dlv_1", "mem_01900000-0000-7000-8000-000000000000"];
+/** Values that are not valid names. */
+const INVALID_NAMES = [
+  undefined,
+  null,
+  42,
+  true,
+  {},
+  [],
+  "",
+  " x ",
+  "a\0b",
+  "\ud800",
+  "x".repeat(129),
+];
+/** Values that are not valid texts. */
+const INVALID_TEXTS = [undefined, null, 42, {}, [], "", "a\0b", "\ud800", "x".repeat(16_001)];
+/** Values that are not delivery ids. */
+const INVALID_IDS = [
+  undefined,
+  null,
+  42,
+  {},
+  "",
+  "dlv_1",
+  "mem_01900000-0000-7000-8000-000000000000",
+];
 
 interface Scene {
   readonly file: string;
@@ -20,7 +43,7 @@ interface Scene {
   readonly coder: Agent;
   readonly sent: Sent<object>;
   readonly work: Work;
-  /** Refused, and not a row is more, less or other than before. */
+  /** Expects `act` to be refused and every row of the store to stay the same. */
   refuses(what: string, act: () => unknown, expected: ExpectedRefusal): Promise<void>;
 }
 
@@ -42,10 +65,10 @@ async function scene(): Promise<Scene> {
 const shown = (value: unknown): string =>
   typeof value === "string" ? JSON.stringify(value.slice(0, 20)) : `${JSON.stringify(value)}`;
 
-describe("a channel", () => {
-  it("cannot be made, opened or asked about by what is no name", async () => {
+describe("channels", () => {
+  it("refuses an invalid name in set, subscribers, subscribe and unsubscribe", async () => {
     const { hub, coder, refuses } = await scene();
-    for (const name of NO_NAMES as never[]) {
+    for (const name of INVALID_NAMES as never[]) {
       const expected = { code: "invalid_input", path: "channel" } as const;
       await refuses(`channels.set(${shown(name)})`, () => hub.channels.set(name), expected);
       await refuses(
@@ -66,7 +89,7 @@ describe("a channel", () => {
     }
   });
 
-  it("cannot be in a state that is none", async () => {
+  it("refuses an invalid state", async () => {
     const { hub, refuses } = await scene();
     for (const state of [null, "opened", "", 42, {}] as never[]) {
       const expected = { code: "invalid_input", path: "state" } as const;
@@ -74,7 +97,7 @@ describe("a channel", () => {
     }
   });
 
-  it("cannot be subscribed to from nowhere", async () => {
+  it("refuses to subscribe from an invalid position or with invalid options", async () => {
     const { coder, refuses } = await scene();
     for (const from of [null, "beginning", -1, 1.5, Number.NaN, {}] as never[]) {
       const act = () => coder.channels.subscribe("news", { from });
@@ -86,9 +109,9 @@ describe("a channel", () => {
     }
   });
 
-  it("cannot be published on with a bad draft, or for receivers that are none", async () => {
+  it("refuses to publish with an invalid name, draft or option, or without receivers", async () => {
     const { planner, refuses } = await scene();
-    for (const name of NO_NAMES as never[]) {
+    for (const name of INVALID_NAMES as never[]) {
       const act = () => planner.channels.publish(name, { intent: "Hear this" });
       await refuses(`publish(${shown(name)})`, act, { code: "invalid_envelope", path: /^to/ });
     }
@@ -123,10 +146,10 @@ describe("a channel", () => {
   });
 });
 
-describe("a route", () => {
-  it("cannot have what is no name, lead nowhere or ask for what there is not", async () => {
+describe("routes", () => {
+  it("refuses an invalid name, target or condition", async () => {
     const { hub, refuses } = await scene();
-    for (const name of NO_NAMES as never[]) {
+    for (const name of INVALID_NAMES as never[]) {
       const expected = { code: "invalid_input", path: "name" } as const;
       await refuses(
         `routes.set(${shown(name)})`,
@@ -158,7 +181,7 @@ describe("a route", () => {
     expect(await hub.routes.list()).toEqual([]);
   });
 
-  it("computed by a function to what is no address is refused, and so is what that throws", async () => {
+  it("refuses a handoff whose route function returns an invalid address or throws", async () => {
     for (const answer of [42, "", "no spaces allowed", "robot:x", {}]) {
       const hub = await openHub("memory:", { route: () => answer as never });
       const agent = await hub.agent("agent", {});
@@ -177,8 +200,8 @@ describe("a route", () => {
   });
 });
 
-describe("a handoff", () => {
-  it("with nonsense about how it is sent is refused at that field", async () => {
+describe("handoffs", () => {
+  it("refuses an invalid or unknown delivery field and names it", async () => {
     const { planner, refuses } = await scene();
     for (const [path, more] of [
       ["delayMs", { delayMs: 0 }],
@@ -203,10 +226,10 @@ describe("a handoff", () => {
   });
 });
 
-describe("a join", () => {
+describe("joins", () => {
   const DRAFT = { to: "coder", task: "merge", intent: "Merge" };
 
-  it("of what are no handoffs, or of too few or too many, is refused", async () => {
+  it("refuses invalid, unknown, too few or too many handoffs, an invalid `need` and an invalid draft", async () => {
     const { planner, sent, refuses } = await scene();
     for (const [path, of] of [
       ["of", []],
@@ -234,14 +257,14 @@ describe("a join", () => {
   });
 });
 
-describe("a cancellation", () => {
-  it("of what is nothing, or without a reason, is refused", async () => {
+describe("cancellation", () => {
+  it("refuses an invalid or unknown delivery, an invalid task and an invalid reason", async () => {
     const { planner, sent, refuses } = await scene();
-    for (const id of NO_IDS as never[]) {
+    for (const id of INVALID_IDS as never[]) {
       const act = () => planner.deliveries.cancel(id, "x");
       await refuses(`delivery ${shown(id)}`, act, { code: "invalid_input", path: "delivery" });
     }
-    for (const task of NO_NAMES as never[]) {
+    for (const task of INVALID_NAMES as never[]) {
       const act = () => planner.tasks.cancelHandoffs(task, "x");
       await refuses(`task ${shown(task)}`, act, { code: "invalid_input", path: "task" });
     }
@@ -249,7 +272,7 @@ describe("a cancellation", () => {
       code: "unknown_delivery",
       path: "delivery",
     });
-    for (const reason of NO_TEXTS as never[]) {
+    for (const reason of INVALID_TEXTS as never[]) {
       const expected = { code: "invalid_input", path: "reason" } as const;
       await refuses(`reason ${shown(reason)}`, () => sent.cancel(reason), expected);
       const byId = () => planner.deliveries.cancel(sent.id, reason);
@@ -262,19 +285,19 @@ describe("a cancellation", () => {
   });
 });
 
-describe("a question and its answer", () => {
-  it("cannot be nonsense, and the work is still held", async () => {
+describe("questions and answers", () => {
+  it("refuses an invalid question; the work can still be settled", async () => {
     const { work, refuses } = await scene();
-    for (const question of NO_TEXTS as never[]) {
+    for (const question of INVALID_TEXTS as never[]) {
       const expected = { code: "invalid_input", path: /^question/ } as const;
       await refuses(`clarify(${shown(question)})`, () => work.clarify(question), expected);
     }
     expect(await work.clarify("Which one?")).toMatchObject({ kind: "settled" });
   });
 
-  it("cannot be about what is nothing, or say nothing", async () => {
+  it("refuses an invalid answer, or one to a delivery that is invalid, unknown or has no question", async () => {
     const { planner, sent, work, refuses } = await scene();
-    for (const id of NO_IDS as never[]) {
+    for (const id of INVALID_IDS as never[]) {
       const expected = { code: "invalid_input", path: "delivery" } as const;
       await refuses(
         `questions.answer(${shown(id)})`,
@@ -287,7 +310,7 @@ describe("a question and its answer", () => {
     const notAsked = { code: "not_open", path: "delivery" } as const;
     await refuses("not asked", () => planner.questions.answer(sent.id, "x"), notAsked);
     await work.clarify("Which one?");
-    for (const text of NO_TEXTS as never[]) {
+    for (const text of INVALID_TEXTS as never[]) {
       const expected = { code: "invalid_input", path: /^answer/ } as const;
       await refuses(
         `questions.answer(…, ${shown(text)})`,
@@ -299,11 +322,11 @@ describe("a question and its answer", () => {
   });
 });
 
-describe("a dead letter", () => {
-  it("cannot be tried again or dropped when it is none, or with nonsense", async () => {
+describe("dead letters", () => {
+  it("refuses to redrive or discard an invalid, unknown or open delivery, or with invalid arguments", async () => {
     const { planner, sent, work, refuses } = await scene();
     const wrong = { code: "invalid_input", path: "delivery" } as const;
-    for (const id of NO_IDS as never[]) {
+    for (const id of INVALID_IDS as never[]) {
       await refuses(
         `deadLetters.redrive(${shown(id)})`,
         () => planner.deadLetters.redrive(id),
@@ -322,7 +345,7 @@ describe("a dead letter", () => {
     await refuses("redrive alive", () => planner.deadLetters.redrive(sent.id), alive);
     await refuses("discard alive", () => planner.deadLetters.discard(sent.id, "x"), alive);
     await work.fail({ message: "no", class: "permanent" });
-    for (const reason of NO_TEXTS as never[]) {
+    for (const reason of INVALID_TEXTS as never[]) {
       const expected = { code: "invalid_input", path: /^reason/ } as const;
       await refuses(
         `deadLetters.discard(…, ${shown(reason)})`,
@@ -355,7 +378,7 @@ describe("a dead letter", () => {
     expect(await planner.deadLetters.redrive(sent.id)).toMatchObject({ state: "ready" });
   });
 
-  it("cannot be asked for with nonsense", async () => {
+  it("refuses an invalid query", async () => {
     const { hub, refuses } = await scene();
     for (const query of [
       null,
@@ -378,10 +401,10 @@ describe("a dead letter", () => {
   });
 });
 
-describe("an effect", () => {
-  it("cannot have a key that is none, be no function, or be resolved to what cannot be kept", async () => {
+describe("effects", () => {
+  it("refuses an invalid key, an effect that is not a function, and a result that cannot be stored", async () => {
     const { planner, work, refuses } = await scene();
-    for (const key of NO_NAMES as never[]) {
+    for (const key of INVALID_NAMES as never[]) {
       const expected = { code: "invalid_input", path: "key" } as const;
       const run = () => expect.fail("ran");
       await refuses(`effects.run(${shown(key)})`, () => planner.effects.run(key, run), expected);
@@ -406,7 +429,7 @@ describe("an effect", () => {
     expect(await planner.effects.run("k", () => 1)).toMatchObject({ kind: "done", again: false });
   });
 
-  it("whose result cannot be kept says so, and is uncertain from then on", async () => {
+  it("refuses a result that cannot be stored and reports the effect as uncertain afterwards", async () => {
     const { planner } = await openTeam();
     const expected = { code: "invalid_input", path: /^result/ } as const;
     await refused(() => planner.effects.run("k", () => 10n), expected);
@@ -414,8 +437,8 @@ describe("an effect", () => {
   });
 });
 
-describe("waiting for what comes of a handoff", () => {
-  it("cannot be asked for with nonsense", async () => {
+describe("waiting for a handoff", () => {
+  it("refuses invalid options", async () => {
     const { sent, refuses } = await scene();
     for (const options of [
       null,
@@ -437,8 +460,8 @@ describe("waiting for what comes of a handoff", () => {
   });
 });
 
-describe("handing on", () => {
-  it("with nonsense about how it is sent is refused, and the work is still held", async () => {
+describe("settling work", () => {
+  it("refuses to hand on with invalid options; the work can still be handed on", async () => {
     const { work, refuses } = await scene();
     for (const sending of [
       null,
@@ -454,7 +477,7 @@ describe("handing on", () => {
     expect(await work.handoff({ to: "planner" })).toMatchObject({ kind: "sent" });
   });
 
-  it("with an outcome that is no word, or criteria that are none, is refused", async () => {
+  it("refuses an invalid outcome or invalid criteria; the work can still be completed", async () => {
     const { work, refuses } = await scene();
     for (const [path, result] of [
       ["result.outcome", { outcome: "Not A Slug" }],
@@ -472,9 +495,9 @@ describe("handing on", () => {
   });
 });
 
-describe("a receipt", () => {
+describe("receipts", () => {
   it.each([[null], [42], ["yes"], [[]], [{}], [{ goal: "x" }], [() => 42], [() => ({})]])(
-    "cannot be %s",
+    "refuses %s as a receipt",
     async (receipt) => {
       const { file, planner, coder } = await openTeam();
       await planner.handoff({ to: "coder", task: "t", intent: "Go", receipt: true });
@@ -487,8 +510,8 @@ describe("a receipt", () => {
   );
 });
 
-describe("an offer", () => {
-  it("cannot be accepted with nonsense, and is still there", async () => {
+describe("offers", () => {
+  it("refuses to accept with invalid options; the offer stays open", async () => {
     const { file, planner, coder } = await openTeam();
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const { value: offer } = await coder.inbox({ wait: false }).next();
@@ -500,10 +523,10 @@ describe("an offer", () => {
   });
 });
 
-describe("an agent", () => {
-  it("that is none cannot be paused or resumed, nor have a breaker that is reset", async () => {
+describe("agents", () => {
+  it("refuses an invalid name in pause, unpause and resetBreaker, and suggests a known one for a typo", async () => {
     const { hub, refuses } = await scene();
-    for (const name of NO_NAMES as never[]) {
+    for (const name of INVALID_NAMES as never[]) {
       const expected = { code: "invalid_input", path: "agent" } as const;
       await refuses(`agents.pause(${shown(name)})`, () => hub.agents.pause(name), expected);
       await refuses(`agents.unpause(${shown(name)})`, () => hub.agents.unpause(name), expected);

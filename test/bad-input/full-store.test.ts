@@ -1,6 +1,6 @@
 /**
- * No room left: the write that does not fit is refused as a whole and may be tried again; all that
- * was acknowledged stays, and writing goes on once there is room.
+ * Running out of space: a write that does not fit is refused as a whole and can be retried,
+ * acknowledged writes stay, and writing continues once there is space.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const LIMIT = 300_000;
 const FILLING = "x".repeat(8_000);
 
-/** Writes until it is refused. Returns what was acknowledged, and the refusal. */
+/** Writes memories until one is refused. Returns the acknowledged ids and the error. */
 async function fill(agent: Agent): Promise<{ ids: string[]; refusal: unknown }> {
   const ids: string[] = [];
   for (;;) {
@@ -38,8 +38,8 @@ async function expectWhole(hub: Hub, ids: readonly string[]): Promise<void> {
   for (const id of ids) expect((await agent.memories.read(id)).id).toBe(id);
 }
 
-describe("a store that has reached its size limit", () => {
-  it("refuses what does not fit, keeps all it acknowledged, and goes on with a larger limit [DLV-1]", async () => {
+describe("a store at its size limit", () => {
+  it("refuses writes that do not fit, keeps acknowledged ones and continues with a larger limit [DLV-1]", async () => {
     using folder = temporaryFolder();
     const file = folder.file("hub.db");
     const limited = await openHub(`sqlite:${file}`, { limits: { storeBytes: LIMIT } });
@@ -61,7 +61,7 @@ describe("a store that has reached its size limit", () => {
     await expectWhole(larger, ids);
   });
 
-  it("refuses every kind of write that does not fit, and leaves nothing of it behind [DLV-1]", async () => {
+  it("refuses every kind of write that does not fit and stores nothing of it [DLV-1]", async () => {
     using folder = temporaryFolder();
     const file = folder.file("hub.db");
     await using hub = await openHub(`sqlite:${file}`, { limits: { storeBytes: LIMIT } });
@@ -96,7 +96,7 @@ describe("a store that has reached its size limit", () => {
     });
   });
 
-  it("takes the small ones of a group of which a large one did not fit, or says so [DLV-1]", async () => {
+  it("stores exactly the acknowledged writes of a group in which one did not fit [DLV-1]", async () => {
     using folder = temporaryFolder();
     await using hub = await openHub(`sqlite:${folder.file("hub.db")}`, {
       limits: { storeBytes: LIMIT },
@@ -109,18 +109,18 @@ describe("a store that has reached its size limit", () => {
     ]);
     expect(written[1]?.status).toBe("rejected");
     const kept = (await writer.memories.recent()).items.map(({ content }) => content).sort();
-    const told = written.flatMap((each) =>
+    const acknowledged = written.flatMap((each) =>
       each.status === "fulfilled" && !Array.isArray(each.value) ? [each.value.content] : [],
     );
-    expect(kept).toEqual(told.sort());
+    expect(kept).toEqual(acknowledged.sort());
     expect((await hub.verify()).problems).toEqual([]);
     await writer.remember({ content: "and on" });
   });
 });
 
-describe("a disk that is full", () => {
+describe("a full disk", () => {
   it.skipIf(!canMount())(
-    "refuses what does not fit, keeps all it acknowledged, and goes on when there is room",
+    "refuses writes that do not fit, keeps acknowledged ones and continues once there is space",
     async () => {
       using folder = temporaryFolder();
       using disk = smallDisk(folder.file("disk"));
@@ -144,22 +144,25 @@ describe("a disk that is full", () => {
     },
   );
 
-  it.skipIf(!canMount())("refuses a new store it has no room for, and opens it later", async () => {
-    using folder = temporaryFolder();
-    using disk = smallDisk(folder.file("disk"));
-    const { bsize, bfree } = statfsSync(disk.path);
-    writeFileSync(disk.file("ballast"), Buffer.alloc(bsize * (bfree - 3)));
-    // Which file the room ran out for decides between the two; both say that trying again may help.
-    const error = await openHub(`sqlite:${disk.file("hub.db")}`).catch((each: unknown) => each);
-    expect(error).toBeInstanceOf(BatonError);
-    expect(["store_full", "store_unavailable"]).toContain((error as BatonError).code);
-    rmSync(disk.file("ballast"));
-    await using hub = await openHub(`sqlite:${disk.file("hub.db")}`);
-    expect((await hub.verify()).problems).toEqual([]);
-  });
+  it.skipIf(!canMount())(
+    "refuses to create a store that does not fit, and creates it later",
+    async () => {
+      using folder = temporaryFolder();
+      using disk = smallDisk(folder.file("disk"));
+      const { bsize, bfree } = statfsSync(disk.path);
+      writeFileSync(disk.file("ballast"), Buffer.alloc(bsize * (bfree - 3)));
+      // The code depends on which file ran out of space; both errors are retryable.
+      const error = await openHub(`sqlite:${disk.file("hub.db")}`).catch((each: unknown) => each);
+      expect(error).toBeInstanceOf(BatonError);
+      expect(["store_full", "store_unavailable"]).toContain((error as BatonError).code);
+      rmSync(disk.file("ballast"));
+      await using hub = await openHub(`sqlite:${disk.file("hub.db")}`);
+      expect((await hub.verify()).problems).toEqual([]);
+    },
+  );
 });
 
-/** A disk of 3 MB, in memory. */
+/** Mounts a 3 MB disk in memory. */
 function smallDisk(path: string): Disposable & { path: string; file(name: string): string } {
   mkdirSync(path);
   execFileSync("/bin/mount", ["-t", "tmpfs", "-o", "size=3m", "tmpfs", path], { stdio: "ignore" });
@@ -170,7 +173,7 @@ function smallDisk(path: string): Disposable & { path: string; file(name: string
   };
 }
 
-/** Only root can mount, and not in every container. */
+/** Returns whether this process can mount a disk: only root can, and not in every container. */
 function canMount(): boolean {
   if (process.platform !== "linux" || process.geteuid?.() !== 0) return false;
   using folder = temporaryFolder();

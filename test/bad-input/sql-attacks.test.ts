@@ -1,7 +1,7 @@
 /**
- * Queries that want more than to read the views: each is refused, however it is written, and the store
- * is afterwards what it was. What an engine does not know at all it may also fail to make sense of;
- * what it must never do is answer.
+ * SQL queries that attempt more than reading the views: each is refused, however it is written, and
+ * the store does not change. An engine may also fail to parse a query that it does not support; it
+ * must never answer it.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Hub, type HubOptions, isBatonError, openHub } from "../../src/index.ts";
@@ -10,7 +10,7 @@ import { testSchema } from "../support/postgres/schema.ts";
 import { chosenSeed } from "../support/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** Everywhere. */
+/** Attacks on every store. */
 const WRITES = [
   "insert into memories (id) values ('x')",
   "update memories set content = 'x'",
@@ -310,9 +310,21 @@ const POSTGRES = [
   "select concat(variadic array['a'])",
   "select make_interval(days => 1)",
   "select $0",
+  // `alias.name` calls the function `name` if the alias has no such column.
+  "select f.ts_stat from unnest(array['select 1']) as f, (select 1 as ts_stat) z",
+  "select f.pg_sleep from unnest(array[0]) as f, (values (1)) as z(pg_sleep)",
+  "with pg_sleep(pg_sleep) as (select 1) select f.pg_sleep from unnest(array[0]) as f, pg_sleep",
+  "select f.lower from unnest(array['A']) as f",
+  "select f.id from unnest(array['A']) as f",
+  "select f.f from unnest(array['A']) as f(x)",
+  "select (select f.ts_stat from (select 1 as ts_stat) as f) from unnest(array['select 1']) as f",
+  "select * from (select 1 as ts_stat) as f, (select f.ts_stat from unnest(array['x']) as f) g",
+  "select j.x, f.pg_sleep from unnest(array[0]) as f, ((select 1 as pg_sleep) as f join (select 2) as b on true) as j(x)",
+  "select m.row_to_json from memories m",
+  "select unnest.ts_stat from unnest(array['select 1']), (select 1 as ts_stat) z",
 ];
 
-/** Too large on the way, or in the answer. */
+/** Queries whose intermediate or final result is too large. */
 const SQLITE_LARGE = [
   "select printf('%1000000000d', 1)",
   "select format('%.*c', 900000000, 'x')",
@@ -326,9 +338,9 @@ const SQLITE_LARGE = [
   "with recursive t(n) as (select 1 union select n + 1 from t) select count(*) from t",
 ];
 
-/** The same words in other clothes. */
+/** Returns the query in random case, with other whitespace and comments between its words. */
 function disguised(query: string, random: () => number): string {
-  const commented = query.includes("--"); // Where it ends matters: its spaces stay.
+  const commented = query.includes("--"); // A line comment ends at its newline: keep spaces.
   return query.replace(/\s+|[a-z]/gi, (part) => {
     if (commented && /\s/.test(part)) return part;
     if (/\S/.test(part)) return random() < 0.5 ? part.toUpperCase() : part.toLowerCase();
@@ -364,10 +376,13 @@ async function targetOn(
   return { hub, schema: named, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-/** As long as a refusal may take on a busy machine: what is refused before it runs is not timed out. */
+/**
+ * Long enough for a refusal on a busy machine: a query that is refused before it runs must not time
+ * out.
+ */
 const PATIENT = { limits: { sqlMs: 120_000 } } as const;
 
-/** The code it was refused with; fails when it was answered. */
+/** Returns the code of the refusal, or what was answered. */
 async function refusedWith(hub: Hub, query: string, options: object = {}): Promise<string> {
   try {
     const answer = await hub.memories.sql(query, options);
@@ -384,14 +399,14 @@ const state = async (hub: Hub): Promise<unknown> => [
   (await hub.events.list()).items,
 ];
 
-/** Refused before it runs; what the engine cannot read or find at all is no answer either. */
+/** Codes of queries that were refused, or that the engine could not parse or resolve. */
 const REFUSED = ["sql_refused", "sql_failed", "invalid_input"];
 
 describe.each([
   ["sqlite", [...WRITES, ...FOREIGN, ...SQLITE]],
   ["memory", [...WRITES, ...FOREIGN, ...SQLITE]],
   ["postgres", [...WRITES, ...FOREIGN, ...POSTGRES]],
-] as const)("attacks on %s", (store, attacks) => {
+] as const)("SQL attacks on %s", (store, attacks) => {
   let target: Target & AsyncDisposable;
   let before: unknown;
   beforeAll(async () => {
@@ -404,7 +419,7 @@ describe.each([
 
   const written = (attack: string): string => attack.replaceAll("SCHEMA", target.schema);
 
-  it("none is answered, as it is written [MEM-14]", async () => {
+  it("are refused as written [MEM-14]", async () => {
     const outcomes: Record<string, string> = {};
     for (const attack of attacks) outcomes[attack] = await refusedWith(target.hub, written(attack));
     const got = Object.entries(outcomes).filter(([, code]) => !REFUSED.includes(code));
@@ -412,7 +427,7 @@ describe.each([
     expect(await state(target.hub)).toEqual(before);
   });
 
-  it("none is answered in other clothes: case, space, comments [MEM-14]", async () => {
+  it("are refused in random case, whitespace and comments [MEM-14]", async () => {
     const seed = chosenSeed();
     const random = seededRandom(seed);
     const got: Record<string, string> = {};
@@ -427,7 +442,7 @@ describe.each([
     expect(await state(target.hub)).toEqual(before);
   });
 
-  it("the views can be read afterwards [MEM-14]", async () => {
+  it("leave the views readable [MEM-14]", async () => {
     const { rows } = await target.hub.memories.sql(
       "select content from memories where type = 'fact'",
     );
@@ -435,7 +450,7 @@ describe.each([
   });
 });
 
-/** What must be told before anything is run: not by an error on the way. */
+/** Queries that must be refused before they run, not by an error while they run. */
 describe.each([
   [
     "sqlite",
@@ -463,7 +478,7 @@ describe.each([
       "explain select 1",
     ],
   ],
-] as const)("the refusals of %s", (store, attacks) => {
+] as const)("SQL refusals on %s", (store, attacks) => {
   it("say what is wrong and what to do [MEM-14]", async () => {
     await using target = await targetOn(store);
     for (const attack of attacks) {
@@ -478,8 +493,8 @@ describe.each([
   });
 });
 
-describe.each(["sqlite", "memory"] as const)("exhausting %s", (store) => {
-  it("neither memory nor time run out, and the next query is answered [MEM-14]", async () => {
+describe.each(["sqlite", "memory"] as const)("queries that exhaust resources on %s", (store) => {
+  it("are ended, and the next query is answered [MEM-14]", async () => {
     await using target = await targetOn(store);
     const ENDED = ["limit_exceeded", "sql_timeout"];
     const got: Record<string, string> = {};
@@ -492,8 +507,8 @@ describe.each(["sqlite", "memory"] as const)("exhausting %s", (store) => {
   });
 });
 
-describe("memory on sqlite", () => {
-  it("a query that needs too much is ended before it has it all [MEM-14]", async () => {
+describe("the memory limit of SQL on sqlite", () => {
+  it("ends a query that needs too much memory [MEM-14]", async () => {
     await using target = await targetOn("sqlite", { limits: { sqlMs: 60_000 } });
     const sorted = `with recursive t(n) as (select 1 union all select n + 1 from t where n < 800000)
       select n from t order by printf('%1000d', n % 7), n limit 1 offset 799999`;
@@ -503,18 +518,18 @@ describe("memory on sqlite", () => {
   });
 });
 
-describe("what the door is told that makes no sense", () => {
+describe("arguments of memories.sql", () => {
   it.each([
-    ["a query that is no text", [1, {}]],
-    ["a zero character", ["select 1\0", {}]],
-    ["a query beyond all measure", [`select '${"x".repeat(70_000)}'`, {}]],
+    ["a query that is not a string", [1, {}]],
+    ["a NUL character", ["select 1\0", {}]],
+    ["a query over the length limit", [`select '${"x".repeat(70_000)}'`, {}]],
     ["an unknown option", ["select 1", { workspace: "other" }]],
-    ["a limit of nothing", ["select 1", { limit: 0 }]],
-    ["a time of nothing", ["select 1", { timeoutMs: -1 }]],
-    ["a parameter that is no value", ["select ?", { params: [{ a: 1 }] }]],
+    ["a limit of zero", ["select 1", { limit: 0 }]],
+    ["a negative timeout", ["select 1", { timeoutMs: -1 }]],
+    ["a parameter that is an object", ["select ?", { params: [{ a: 1 }] }]],
     ["an empty vector", ["select ?", { params: [[]] }]],
-    ["an embedder that is no function", ["select 1", { embed: "x" }]],
-  ])("%s is refused with what is wrong [MEM-14]", async (_case, [query, options]) => {
+    ["an embedder that is not a function", ["select 1", { embed: "x" }]],
+  ])("are refused: %s [MEM-14]", async (_case, [query, options]) => {
     await using target = await targetOn("memory");
     const error = await target.hub.memories
       .sql(query as string, options as object)

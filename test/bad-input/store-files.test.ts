@@ -1,9 +1,10 @@
 /**
- * Files that are not what they should be: each is refused with a code that says what to do, and is
- * left as it was, to the byte.
+ * Files that are not usable stores: each is refused with a code that says what to do, and no byte
+ * of it changes.
  */
 import {
   chmodSync,
+  chownSync,
   copyFileSync,
   mkdirSync,
   readdirSync,
@@ -23,7 +24,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const seed = chosenSeed();
 const random = randomFrom(seed);
 const folder = temporaryFolder();
-/** A good store of some size, closed, to make bad copies of. */
+/** A valid closed store; the tests damage copies of it. */
 const good = folder.file("good.db");
 
 beforeAll(async () => {
@@ -38,7 +39,7 @@ beforeAll(async () => {
 
 afterAll(() => folder[Symbol.dispose]());
 
-/** Opening it is refused, and no byte of it has changed. */
+/** Expects opening to be refused and the file to keep every byte. */
 async function refusedUntouched(
   file: string,
   expected: { code: ErrorCode; path?: string | RegExp },
@@ -49,22 +50,22 @@ async function refusedUntouched(
   expect(readFileSync(file).equals(before), "the file was changed").toBe(true);
 }
 
-describe("a file that is no store", () => {
+describe("a file that is not a store", () => {
   it.each([
     ["one byte", Buffer.from("x")],
     ["some text", Buffer.from("Dear diary,\n".repeat(500))],
     ["zeros", Buffer.alloc(8_192)],
     ["a PNG", Buffer.from("89504e470d0a1a0a0000000d49484452", "hex")],
-    ["almost SQLite", Buffer.from("SQLite format 2\0".padEnd(4_096, "x"))],
-    ["a header and nothing else", Buffer.from("SQLite format 3\0")],
-  ])("but %s is refused as damaged and left alone", async (_, bytes) => {
+    ["an unknown SQLite format", Buffer.from("SQLite format 2\0".padEnd(4_096, "x"))],
+    ["a SQLite header and nothing else", Buffer.from("SQLite format 3\0")],
+  ])("is refused as store_corrupt and not changed: %s", async (_, bytes) => {
     using scratch = temporaryFolder();
     const file = scratch.file("hub.db");
     writeFileSync(file, bytes);
     await refusedUntouched(file, { code: "store_corrupt" });
   });
 
-  it("but another program's database is refused as foreign and left alone", async () => {
+  it("is refused as store_foreign and gets no tables when it is another program's database", async () => {
     using scratch = temporaryFolder();
     for (const [name, sql] of [
       ["plain.db", "create table songs (title text); insert into songs values ('x')"],
@@ -83,7 +84,7 @@ describe("a file that is no store", () => {
     }
   });
 
-  it("but another program's database is not changed by a byte", async () => {
+  it("keeps every byte when it is another program's database", async () => {
     using scratch = temporaryFolder();
     const file = scratch.file("songs.db");
     const db = new DatabaseSync(file);
@@ -92,7 +93,7 @@ describe("a file that is no store", () => {
     await refusedUntouched(file, { code: "store_foreign" });
   });
 
-  it("but a directory is refused, and stays one", async () => {
+  it("is refused and not changed when it is a directory", async () => {
     using scratch = temporaryFolder();
     const file = scratch.file("hub.db");
     mkdirSync(file);
@@ -101,7 +102,7 @@ describe("a file that is no store", () => {
     expect(readdirSync(file)).toEqual(["kept"]);
   });
 
-  it("below something that is a file is refused", async () => {
+  it("is refused when its parent is a file", async () => {
     using scratch = temporaryFolder();
     writeFileSync(scratch.file("file"), "x");
     const file = scratch.file("file/below/hub.db");
@@ -109,7 +110,7 @@ describe("a file that is no store", () => {
     expect(readFileSync(scratch.file("file"), "utf8")).toBe("x");
   });
 
-  it("but empty becomes one: it holds nothing that could be lost", async () => {
+  it("becomes a store when it is empty", async () => {
     using scratch = temporaryFolder();
     const file = scratch.file("hub.db");
     writeFileSync(file, "");
@@ -119,7 +120,7 @@ describe("a file that is no store", () => {
 });
 
 describe("a store of a newer Baton", () => {
-  it("is refused, naming both versions, and left alone", async () => {
+  it("is refused with its version and a hint, and not changed", async () => {
     using scratch = temporaryFolder();
     const file = scratch.file("hub.db");
     copyFileSync(good, file);
@@ -137,30 +138,29 @@ describe("a store of a newer Baton", () => {
 });
 
 describe("a store of a development version before the first release", () => {
-  it.each([1, 2, 6])(
-    "of %i schema steps is refused, says what to do, and is left alone",
-    async (version) => {
-      using scratch = temporaryFolder();
-      const file = scratch.file("hub.db");
-      copyFileSync(good, file);
-      const db = new DatabaseSync(file);
-      db.exec("update migrations set name = 'memories, envelopes, deliveries, events'");
-      const step = db.prepare("insert into migrations (version, name, at) values (?, 'later', 1)");
-      for (let next = 2; next <= version; next++) step.run(next);
-      db.exec("pragma wal_checkpoint(truncate)");
-      db.close();
-      await refusedUntouched(file, { code: "store_too_old" });
-      const error = await refused(() => openHub(`sqlite:${file}`), {
-        code: "store_too_old",
-        hint: /baton export.*baton import/,
-      });
-      expect(error.details).toMatchObject({ version: 1, expected: "initial schema" });
-    },
-  );
+  it.each([1, 2, 6])("is refused with a hint and not changed: %i schema steps", async (version) => {
+    using scratch = temporaryFolder();
+    const file = scratch.file("hub.db");
+    copyFileSync(good, file);
+    const db = new DatabaseSync(file);
+    db.exec("update migrations set name = 'memories, envelopes, deliveries, events'");
+    const step = db.prepare(
+      "insert or replace into migrations (version, name, at) values (?, 'later', 1)",
+    );
+    for (let next = 2; next <= version; next++) step.run(next);
+    db.exec("pragma wal_checkpoint(truncate)");
+    db.close();
+    await refusedUntouched(file, { code: "store_too_old" });
+    const error = await refused(() => openHub(`sqlite:${file}`), {
+      code: "store_too_old",
+      hint: /baton export.*baton import/,
+    });
+    expect(error.details).toMatchObject({ version: 1, expected: "initial schema" });
+  });
 });
 
 describe(`a damaged store (BATON_SEED=${seed})`, () => {
-  it("that was cut anywhere is refused and left alone", async () => {
+  it("is refused and not changed when it was truncated at any point", async () => {
     const { length } = readFileSync(good);
     const cuts = [1, 15, 16, 99, 100, 512, 4_095, 4_096, 4_097, length - 4_096, length - 1];
     for (let i = 0; i < 10; i++) cuts.push(1 + random.below(length - 1));
@@ -175,7 +175,7 @@ describe(`a damaged store (BATON_SEED=${seed})`, () => {
     }
   });
 
-  it("with garbage in it is never read as if nothing had happened: refused, or verify finds it [MEM-1]", async () => {
+  it("is refused or reported by verify when rows are overwritten with garbage [MEM-1]", async () => {
     const bytes = readFileSync(good);
     for (let i = 0; i < 15; i++) {
       using scratch = temporaryFolder();
@@ -189,24 +189,29 @@ describe(`a damaged store (BATON_SEED=${seed})`, () => {
     }
   });
 
-  it("tells so with a code when verify comes across the damage", async () => {
+  it("is reported by verify, which reads as far as it can", async () => {
     using scratch = temporaryFolder();
     const file = scratch.file("hub.db");
     const bytes = readFileSync(good);
     bytes.fill(0xff, bytes.length >> 1, (bytes.length >> 1) + 8_192);
     writeFileSync(file, bytes);
     await using hub = await openHub(`sqlite:${file}`);
-    await refused(() => hub.verify(), { code: "store_corrupt", path: file });
+    expect((await hub.verify()).problems).toContainEqual(
+      expect.objectContaining({ record: "file", field: "pages" }),
+    );
   });
 
-  /** How the damage shows: an error on opening or verifying, a problem, or in no row at all. */
+  /**
+   * Returns how the damage shows: as an error, as a problem, not in any row, or not at all
+   * ("nothing").
+   */
   async function findings(file: string): Promise<string> {
     try {
       await using hub = await openHub(`sqlite:${file}`);
       const { problems } = await hub.verify();
       if (problems.length > 0) return "problems";
     } catch (error) {
-      // SQLite has many words for it; none of them may be a slip of ours.
+      // SQLite reports damage in many ways; an error in our own code is not one of them.
       expect(`${error}`).not.toMatch(/TypeError|SyntaxError|RangeError|unreachable/);
       return "an error";
     }
@@ -225,8 +230,10 @@ describe(`a damaged store (BATON_SEED=${seed})`, () => {
   }
 });
 
-describe("a folder that may not be written", () => {
-  it("is refused as read-only, for a new store and for one that is there", async () => {
+describe("a folder without write permission", () => {
+  const OTHER_USER = 65_534;
+
+  it("is refused as store_read_only, for a new store and for an existing one", async () => {
     using scratch = temporaryFolder();
     const locked = scratch.file("locked");
     const there = scratch.file("locked/hub.db");
@@ -247,13 +254,19 @@ describe("a folder that may not be written", () => {
     expect(readdirSync(locked)).toEqual(["hub.db"]);
   });
 
-  /** Root may write anything, so it becomes nobody for a moment; others lock themselves out. */
+  /**
+   * Runs `act` without write permission: root switches to an unprivileged user, because file modes
+   * do not stop it.
+   */
   async function withoutRights<T>(outer: string, file: string, act: () => Promise<T>): Promise<T> {
     const isRoot = process.geteuid?.() === 0;
     chmodSync(outer, 0o755);
     chmodSync(file, 0o444);
     chmodSync(dirname(file), 0o555);
-    if (isRoot) process.seteuid?.(65_534);
+    if (isRoot) {
+      for (const path of [dirname(file), file]) chownSync(path, OTHER_USER, OTHER_USER);
+      process.seteuid?.(OTHER_USER);
+    }
     try {
       return await act();
     } finally {
@@ -263,7 +276,7 @@ describe("a folder that may not be written", () => {
   }
 });
 
-describe("an address no store serves", () => {
+describe("an unsupported store address", () => {
   it.each([
     "ftp://hub.example.com",
     "ftp://planner:s3cret@hub.example.com/x",
@@ -282,7 +295,7 @@ describe("an address no store serves", () => {
     "127.0.0.1:5432/x",
     "hub.example.com",
     "~/team.db",
-  ])("is refused, and no password shown: %s", async (address) => {
+  ])("is refused without showing its password: %s", async (address) => {
     const error = await refused(() => openHub(address), {
       code: "store_unsupported",
       path: "address",
@@ -291,7 +304,7 @@ describe("an address no store serves", () => {
     expect(JSON.stringify(error) + error.stack).not.toContain("s3cret");
   });
 
-  it("of a hub holds no password: a token is said elsewhere", async () => {
+  it("is refused with a hint to use a token when a hub's URL contains a password", async () => {
     const error = await refused(() => openHub("https://planner:s3cret@hub.example.com/x"), {
       code: "invalid_input",
       path: "address",
@@ -301,7 +314,7 @@ describe("an address no store serves", () => {
   });
 
   it.each([[42], [{}], [Symbol("s")], ["sqlite:a\0b"]])(
-    "is refused when it is no address at all: %s",
+    "is refused when it is not an address at all: %s",
     async (address) => {
       const expected = { code: "store_unsupported", path: "address" } as const;
       await refused(() => openHub(address as never), expected);
@@ -310,53 +323,50 @@ describe("an address no store serves", () => {
 });
 
 describe("a closed hub", () => {
-  it.each(["sqlite", "memory"])(
-    "refuses everything, and closing it again is fine (%s)",
-    async (kind) => {
-      using scratch = temporaryFolder();
-      const address = kind === "memory" ? "memory:" : `sqlite:${scratch.file("hub.db")}`;
-      const hub = await openHub(address);
-      const agent = await hub.agent("a", { role: "a" });
-      const { id } = await agent.remember({ content: "x" });
-      const sent = await agent.handoff({ to: "a", task: "t", intent: "Go" });
-      const work = await agent.accept();
-      await hub.close();
-      await hub.close();
-      const acts: Record<string, () => unknown> = {
-        agent: () => hub.agent("a"),
-        register: () => hub.agent("b", { role: "b" }),
-        "agents.list": () => hub.agents.list(),
-        "tasks.line": () => hub.tasks.line("t"),
-        "deliveries.attempts": () => hub.deliveries.attempts(sent.id),
-        "events.list": () => hub.events.list(),
-        "deliveries.totals": () => hub.deliveries.totals(),
-        verify: () => hub.verify(),
-        "index.state": () => hub.index.state(),
-        remember: () => agent.remember({ content: "y" }),
-        "memories.read": () => agent.memories.read(id),
-        "memories.recent": () => agent.memories.recent(),
-        "memories.relations": () => agent.memories.relations(id),
-        "memories.pin": () => agent.memories.pin(id),
-        "memories.pins": () => agent.memories.pins(),
-        catchUp: () => agent.catchUp(),
-        handoff: () => agent.handoff({ to: "a", intent: "Go" }),
-        accept: () => agent.accept(),
-        inbox: () => agent.inbox().next(),
-        "deliveries.waiting": () => agent.deliveries.waiting(),
-        status: () => sent.status(),
-        note: () => work?.note("x"),
-        renew: () => work?.renew(),
-        complete: () => work?.complete(),
-      };
-      for (const [name, act] of Object.entries(acts)) {
-        await refused(act, { code: "store_closed", hint: /openHub/ }).catch((error: Error) =>
-          expect.fail(`${name}: ${error.message}`),
-        );
-      }
-    },
-  );
+  it.each(["sqlite", "memory"])("refuses every call and can be closed again (%s)", async (kind) => {
+    using scratch = temporaryFolder();
+    const address = kind === "memory" ? "memory:" : `sqlite:${scratch.file("hub.db")}`;
+    const hub = await openHub(address);
+    const agent = await hub.agent("a", { role: "a" });
+    const { id } = await agent.remember({ content: "x" });
+    const sent = await agent.handoff({ to: "a", task: "t", intent: "Go" });
+    const work = await agent.accept();
+    await hub.close();
+    await hub.close();
+    const acts: Record<string, () => unknown> = {
+      agent: () => hub.agent("a"),
+      register: () => hub.agent("b", { role: "b" }),
+      "agents.list": () => hub.agents.list(),
+      "tasks.line": () => hub.tasks.line("t"),
+      "deliveries.attempts": () => hub.deliveries.attempts(sent.id),
+      "events.list": () => hub.events.list(),
+      "deliveries.totals": () => hub.deliveries.totals(),
+      verify: () => hub.verify(),
+      "index.state": () => hub.index.state(),
+      remember: () => agent.remember({ content: "y" }),
+      "memories.read": () => agent.memories.read(id),
+      "memories.recent": () => agent.memories.recent(),
+      "memories.relations": () => agent.memories.relations(id),
+      "memories.pin": () => agent.memories.pin(id),
+      "memories.pins": () => agent.memories.pins(),
+      catchUp: () => agent.catchUp(),
+      handoff: () => agent.handoff({ to: "a", intent: "Go" }),
+      accept: () => agent.accept(),
+      inbox: () => agent.inbox().next(),
+      "deliveries.waiting": () => agent.deliveries.waiting(),
+      status: () => sent.status(),
+      note: () => work?.note("x"),
+      renew: () => work?.renew(),
+      complete: () => work?.complete(),
+    };
+    for (const [name, act] of Object.entries(acts)) {
+      await refused(act, { code: "store_closed", hint: /openHub/ }).catch((error: Error) =>
+        expect.fail(`${name}: ${error.message}`),
+      );
+    }
+  });
 
-  it("finishes what was submitted before it was closed", async () => {
+  it("finishes writes that were submitted before it was closed", async () => {
     using scratch = temporaryFolder();
     const file = scratch.file("hub.db");
     const hub = await openHub(`sqlite:${file}`);
@@ -370,13 +380,13 @@ describe("a closed hub", () => {
     );
   });
 
-  it("leaves one file behind, and opens again after its folder was copied", async () => {
+  it("leaves one file that can be copied and opened elsewhere, and its head", async () => {
     using scratch = temporaryFolder();
     const file = scratch.file("one/hub.db");
     const hub = await openHub(`sqlite:${file}`);
     await (await hub.agent("a", { role: "a" })).remember({ content: "x" });
     await hub.close();
-    expect(readdirSync(dirname(file))).toEqual(["hub.db"]);
+    expect(readdirSync(dirname(file)).sort()).toEqual(["hub.db", "hub.db.head"]);
     mkdirSync(scratch.file("two"));
     copyFileSync(file, scratch.file("two/hub.db"));
     rmSync(dirname(file), { recursive: true });

@@ -1,16 +1,19 @@
-/** Whether two globs can mean the same path: against every path there is, by the matcher of Node.js. */
+/** Overlap of globs, compared with the matcher of Node.js on every path of a small set. */
 import { matchesGlob } from "node:path";
 import { describe, expect, it } from "vitest";
-import { globTextsOverlap, parseGlobs } from "../../src/base/globs.ts";
+import { globTextsOverlap, matchesWildcards, parseGlobs } from "../../src/base/globs.ts";
 import { BatonError } from "../../src/index.ts";
 import { chosenSeed, type Random, randomFrom } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
 
-/** Each glob of a pool is compared with each other: matching one against every path (about 20 ms) is what costs. */
+/**
+ * Each glob of a pool is compared with every other. Matching one against every path is the
+ * expensive part (about 20 ms).
+ */
 const POOL_SIZE = 60;
 const POOLS = runs(1);
 
-/** Every list of these, from one to so many of them. */
+/** Returns every sequence of one to `most` of these items. */
 function listsOf(items: readonly string[], most: number, joint: string): string[] {
   let last: readonly string[] = items;
   const all = [...items];
@@ -24,12 +27,12 @@ function listsOf(items: readonly string[], most: number, joint: string): string[
 const listOf = (random: Random, most: number, one: () => string): string[] =>
   Array.from({ length: 1 + random.below(most) }, one);
 
-/** A glob, and what it stands for with its braces written out. */
+/** A glob, and the patterns it stands for with its braces expanded. */
 type Written = readonly [glob: string, ...patterns: string[]];
 
 interface World {
   readonly name: string;
-  /** Large enough to hold a path that two globs share, if there is any. */
+  /** Large enough to contain a path that two globs share, if there is any. */
   readonly paths: readonly string[];
   readonly glob: (random: Random) => Written;
 }
@@ -69,7 +72,7 @@ const WORLDS: readonly World[] = [
 
 describe("globs", () => {
   it.each(WORLDS)(
-    "overlap exactly where a path matches both: $name [CRD-7]",
+    "overlap exactly when a path matches both: $name [CRD-7]",
     { timeout: runs(120_000) },
     ({ paths, glob }) => {
       const seed = chosenSeed();
@@ -82,7 +85,7 @@ describe("globs", () => {
         known.set(pattern, found);
         return found;
       };
-      // One by one: given {**/bb,bb/*} at once, that matcher misses bb/a.
+      // One by one: given {**/bb,bb/*} at once, the matcher of Node.js misses bb/a.
       const areShared = ([, ...some]: Written, [, ...others]: Written): boolean =>
         some.some((one) => others.some((other) => !matched(one).isDisjointFrom(matched(other))));
       let shared = 0;
@@ -139,7 +142,7 @@ describe("globs", () => {
     ["./", "anything", true],
     ["/", "/etc/hosts", true],
     ["/", "etc/hosts", false],
-  ])("%s and %s: %s [CRD-7]", (a, b, expected) => {
+  ])("%s and %s overlap: %s [CRD-7]", (a, b, expected) => {
     expect([globTextsOverlap(a, b), globTextsOverlap(b, a)]).toEqual([expected, expected]);
   });
 
@@ -159,14 +162,14 @@ describe("globs", () => {
     ["", "matches nothing"],
     ["a{,b}/{,c}/{", "unbalanced braces"],
     ["{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}", "more than 200"],
-  ])("%j is refused: %s [CRD-7]", (glob, why) => {
+  ])("are refused when invalid: %j, %s [CRD-7]", (glob, why) => {
     const parse = () => parseGlobs(["fine.ts", glob], { path: "touches" });
     expect(parse).toThrow(BatonError);
     expect(parse).toThrow(expect.objectContaining({ code: "invalid_input", path: "touches[1]" }));
     expect(parse).toThrow(why);
   });
 
-  it("are bounded as a list, braces written out, and so is holding two lists against each other [CRD-7]", () => {
+  it("are limited in number and length after brace expansion, and compared in bounded time [CRD-7]", () => {
     const many = (globs: readonly string[]) => () => parseGlobs(globs, { path: "globs" });
     expect(many(Array(21).fill("src/{0,1,2,3,4,5,6,7,8,9}"))).toThrow("210 patterns");
     expect(many(Array(9).fill("x".repeat(2_000)))).toThrow(
@@ -176,5 +179,27 @@ describe("globs", () => {
     const worst = `${"a*".repeat(999)}a`;
     expect(globTextsOverlap(worst, `${worst}b`)).toBe(false);
     expect(globTextsOverlap(worst, `b${worst}`)).toBe(false);
+  });
+});
+
+describe("wildcards in a text", () => {
+  it.each([
+    ["t*", "t", true],
+    ["t*", "task", true],
+    ["*t", "ab", false],
+    ["a*a", "a", false],
+    ["a*a", "aa", true],
+    ["a*b*c", "a.b.b.c", true],
+    ["*ab*ab*", "aab", false],
+    ["**", "", true],
+    ["a.c", "abc", false],
+    ["a*", "a/b\nc", true],
+  ])("%j matches %j: %s [CRD-4]", (pattern, text, matches) => {
+    expect(matchesWildcards(pattern, text)).toBe(matches);
+  });
+
+  it("match in linear time, however many there are [CRD-4]", () => {
+    expect(matchesWildcards(`${"a*".repeat(63)}b`, "a".repeat(128))).toBe(false);
+    expect(matchesWildcards(`${"*a".repeat(5_000)}*b`, "a".repeat(20_000))).toBe(false);
   });
 });

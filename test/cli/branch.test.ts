@@ -1,22 +1,25 @@
-/** Branches on the command line: begun, written on, looked at, merged or given up. */
+/**
+ * Branches on the command line: create, write, diff, merge and abandon; reads of private and past
+ * memories.
+ */
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../src/index.ts";
 import { batonInProcess, type TestStore, team, testStore } from "./baton.ts";
 
-/** The id a command answered with. */
+/** Returns the memory id in a command's output. */
 const idIn = (stdout: string): string => /mem_[0-9a-f-]+/.exec(stdout)?.[0] ?? "";
 
 const remember = async (store: TestStore, text: string, ...more: string[]): Promise<string> =>
   idIn((await store.baton("remember", text, "--agent", "ada", ...more)).stdout);
 
-/** A branch of ada's. */
-async function branched(store: TestStore, name: string): Promise<void> {
+/** Creates a branch as ada. */
+async function createBranch(store: TestStore, name: string): Promise<void> {
   await using hub = await store.open();
   await (await hub.agent("ada")).branches.create(name);
 }
 
 describe("baton branch", () => {
-  it("keeps what is written on it apart until it is merged [MEM-10]", async () => {
+  it("isolates what is written to a branch until it is merged [MEM-10]", async () => {
     using store = testStore();
     await team(store);
     const created = await store.baton("branch", "create", "run-42/ada", "--as", "ada");
@@ -40,7 +43,7 @@ describe("baton branch", () => {
     expect(late.stderr).toContain("was merged or abandoned");
   });
 
-  it("shows conflicts, changes nothing, and takes what holds [MEM-10]", async () => {
+  it("reports conflicts without merging, and merges with --keep [MEM-10]", async () => {
     using store = testStore();
     await team(store);
     let known = "";
@@ -74,7 +77,7 @@ describe("baton branch", () => {
     expect(merged.code).toBe(0);
   });
 
-  it("says how many conflicts are of private records, and who has to merge [MEM-10]", async () => {
+  it("counts conflicts between private records, and refers to their author [MEM-10]", async () => {
     using store = testStore();
     await team(store);
     let secret = "";
@@ -98,10 +101,10 @@ describe("baton branch", () => {
     expect((await store.baton("branch", "diff", "try", "--as", "ada")).stdout).toContain(secret);
   });
 
-  it("is given up with a reason, and names the one that may have been meant [MEM-10]", async () => {
+  it("abandons a branch with a reason, and suggests a name for a typo [MEM-10]", async () => {
     using store = testStore();
     await team(store);
-    await branched(store, "try");
+    await createBranch(store, "try");
     const wrong = await store.baton("branch", "abandon", "tri", "--as", "ada", "--reason", "No.");
     expect(wrong.code).toBe(ERROR_CODES.unknown_branch.exit);
     expect(wrong.stderr).toContain('Did you mean "try"?');
@@ -114,17 +117,14 @@ describe("baton branch", () => {
   });
 });
 
-describe("what to do about a mistake", () => {
-  it("is said in the words of the command line [MEM-10]", async () => {
+describe("hints and help texts", () => {
+  it("name commands, not functions of the library [MEM-10]", async () => {
     using store = testStore();
     await team(store);
-    await branched(store, "try");
+    await createBranch(store, "try");
     for (const [words, hint] of [
-      [
-        ["branch", "diff", "other"],
-        "Create the branch first: baton branch create other --as <agent>",
-      ],
-      [["branch", "create", "try", "--as", "ada"], "Continue on that branch (--branch try)"],
+      [["branch", "diff", "other"], "Create it first: baton branch create other --as <agent>"],
+      [["branch", "create", "try", "--as", "ada"], "Use it (--branch try)"],
       [["branch", "create", "a b", "--as", "ada"], "run-42/planner"],
       [["read", "nope"], "baton recent"],
       [["recent", "--after", "nope"], "baton recent"],
@@ -138,25 +138,22 @@ describe("what to do about a mistake", () => {
     }
   });
 
-  it.each(["branch", "trace"])(
-    "baton %s --help shows the commands of that word alone",
-    async (word) => {
-      for (const words of [[word], [word, "--help"], ["help", word]]) {
-        const { code, stdout } = await batonInProcess(words);
-        expect(code).toBe(0);
-        expect(stdout).toContain(`baton ${word} list`);
-        expect(stdout).toContain(`baton help ${word} <command>`);
-        expect(stdout).not.toMatch(/Baton hands|baton handoff/);
-      }
-    },
-  );
+  it.each(["branch", "trace"])("list only the commands of the group: baton %s", async (word) => {
+    for (const words of [[word], [word, "--help"], ["help", word]]) {
+      const { code, stdout } = await batonInProcess(words);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`baton ${word} list`);
+      expect(stdout).toContain(`baton help ${word} <command>`);
+      expect(stdout).not.toMatch(/Baton hands|baton handoff/);
+    }
+  });
 });
 
 describe("work on a branch", () => {
-  it("is merged when it is completed, and says so [MEM-10]", async () => {
+  it("merges the branch when it is completed with --merge-on-complete [MEM-10]", async () => {
     using store = testStore();
     await team(store);
-    await branched(store, "run-1");
+    await createBranch(store, "run-1");
     const send = ["handoff", "send", "Try it", "--as", "ada", "--to", "ben"];
     await store.baton(...send, "--branch", "run-1", "--merge-on-complete");
     const accepted = await store.baton("accept", "--as", "ben", "--json");
@@ -167,8 +164,8 @@ describe("work on a branch", () => {
   });
 });
 
-describe("baton read and recent", () => {
-  it("show what is private only to who may see it [MEM-11]", async () => {
+describe("baton read and baton recent", () => {
+  it("show a private memory only to its agent [MEM-11]", async () => {
     using store = testStore();
     await team(store);
     const id = await remember(store, "Mine.", "--scope", "agent");
@@ -183,7 +180,7 @@ describe("baton read and recent", () => {
     expect((await store.baton("recent", "--as", "ada")).stdout).toContain("Mine.");
   });
 
-  it("show what was known at a time, and when a handoff was accepted [MEM-15]", async () => {
+  it("read memories as of a time or as of the acceptance of a handoff [MEM-15]", async () => {
     using store = testStore();
     await team(store);
     const id = await remember(store, "Early.");

@@ -1,34 +1,35 @@
-/** The command line itself: what it understands, how it fails, what it costs to start. */
+/** The command line itself: commands and help, errors, output, and the modules loaded at start. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.ts";
 import { ERROR_CODES } from "../../src/index.ts";
 import { BATON } from "../support/build/place.ts";
 import { ROOT } from "../support/run-script.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { baton, batonFromSources, batonInProcess, testStore, withHandoff } from "./baton.ts";
 
 const MISTAKE = ERROR_CODES.invalid_input.exit;
 
-/** A module for `node --import`. */
+/** Returns the source as a module for `node --import`. */
 const preload = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`;
 
-/** Tells on stderr what is loaded. */
+/** Prints the URL of every loaded module to stderr. */
 const LISTING = preload(
   `import { registerHooks } from "node:module";
    registerHooks({ load(url, context, next) { console.error(url); return next(url, context); } });`,
 );
 
 describe("baton", () => {
-  it.each([[], ["help"], ["--help"], ["-h"]])("shows every command: %s", async (...words) => {
+  it.each([[], ["help"], ["--help"], ["-h"]])("lists every command: %s", async (...words) => {
     const { code, stdout, stderr } = await batonInProcess(words);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     for (const { name } of COMMANDS) expect(stdout).toContain(`baton ${name}`);
   });
 
-  it("shows the commands of a word, and loads no others", async () => {
+  it("lists the commands of a group, and loads only the module it needs", async () => {
     const { code, stdout } = await baton(["dead"]);
     expect(code).toBe(0);
     for (const verb of ["list", "show", "redrive", "discard"]) {
@@ -43,7 +44,7 @@ describe("baton", () => {
   });
 
   it.each(["context", "failure", "ledger", "demo"])(
-    "shows what else begins with a word that is a command itself: %s",
+    "lists the subcommands of a command in its help: %s",
     async (word) => {
       const { code, stdout } = await batonInProcess([word, "--help"]);
       expect(code).toBe(0);
@@ -54,13 +55,13 @@ describe("baton", () => {
     },
   );
 
-  it("has its list of commands on lines that fit a wide terminal", async () => {
+  it("lists the commands in lines of at most 150 characters", async () => {
     const { stdout } = await baton(["help"]);
     const wide = stdout.split("\n").filter((line) => line.length > 150);
     expect(wide).toEqual([]);
   });
 
-  it("says its version without loading the library", async () => {
+  it("prints its version without loading the library", async () => {
     const { code, stdout, stderr } = await batonFromSources(["--version"], {
       node: ["--import", LISTING],
     });
@@ -70,7 +71,7 @@ describe("baton", () => {
     expect(stderr).not.toMatch(/node_modules|open-hub|commands/);
   });
 
-  it("says in one line that Node is too old, and imports nothing before", async () => {
+  it("reports an outdated Node.js version in one line before it imports anything", async () => {
     const older = preload(`Object.defineProperty(process.versions, "node", { value: "20.11.1" });`);
     const { code, stdout, stderr } = await baton(["demo"], { node: ["--import", older] });
     expect({ code, stdout }).toEqual({ code: ERROR_CODES.runtime_too_old.exit, stdout: "" });
@@ -79,7 +80,7 @@ describe("baton", () => {
   });
 });
 
-describe("a mistake on the command line", () => {
+describe("a usage error", () => {
   it.each([
     [["verfy"], "verfy", "Did you mean verify?"],
     [["demmo"], "demmo", "Did you mean demo?"],
@@ -105,15 +106,17 @@ describe("a mistake on the command line", () => {
     [["ledger", "relase", "auth", "--reason", "x"], "relase", "Did you mean baton ledger release?"],
     [["demo", "tem"], "tem", "Did you mean baton demo team?"],
     [["handoff", "send", "ben", "Fix it"], "Fix it", "Usage: baton handoff send [<intent>]"],
-  ])("is told with the word that was meant: %s", async (words, place, hint) => {
+  ])("names the argument and gives a hint: %s", async (words, place, hint) => {
     const { code, stdout, stderr } = await batonInProcess(words);
     expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });
-    const { path, hint: told } = words.includes("--json") ? JSON.parse(stderr) : readError(stderr);
+    const { path, hint: printedHint } = words.includes("--json")
+      ? JSON.parse(stderr)
+      : readError(stderr);
     expect(path).toBe(place);
-    expect(told).toContain(hint);
+    expect(printedHint).toContain(hint);
   });
 
-  it("is the error's wire form with --json, on stderr", async () => {
+  it("is printed as JSON to stderr with --json", async () => {
     const { code, stdout, stderr } = await baton(["verfy", "--json"]);
     expect({ code, stdout }).toEqual({ code: MISTAKE, stdout: "" });
     expect(JSON.parse(stderr)).toEqual({
@@ -129,16 +132,18 @@ describe("a mistake on the command line", () => {
 });
 
 describe("an error of the library", () => {
-  it("exits with its code of the table", async () => {
+  it("exits with the code of the error table", async () => {
+    using folder = temporaryFolder();
+    writeFileSync(folder.file("package.json"), "{}\n".repeat(500));
     const [unsupported, foreign] = await Promise.all([
       baton(["agents", "--store", "carrier-pigeon:"]),
-      baton(["agents", "--store", `sqlite:${join(ROOT, "package.json")}`]),
+      baton(["agents", "--store", `sqlite:${folder.file("package.json")}`]),
     ]);
     expect(unsupported.code).toBe(ERROR_CODES.store_unsupported.exit);
     expect(foreign.code).toBe(ERROR_CODES.store_corrupt.exit);
   });
 
-  it("shows every violation", async () => {
+  it("lists every violation", async () => {
     using store = testStore();
     await withHandoff(store);
     const { code, stderr } = await store.baton("recent", "--task=", "--limit=0");
@@ -148,7 +153,7 @@ describe("an error of the library", () => {
 });
 
 describe("output", () => {
-  it("has colours only where they are wanted", async () => {
+  it("has colours in a pipe only with FORCE_COLOR", async () => {
     const env = async (extra: Record<string, string>) =>
       (await baton(["nope"], { env: extra })).stderr;
     const [piped, forced, without] = await Promise.all([
@@ -161,7 +166,7 @@ describe("output", () => {
     expect(without).not.toContain("\u001b");
   });
 
-  it("may be closed early by its reader", async () => {
+  it("ends without an error when its reader closes the pipe early", async () => {
     using store = testStore();
     await using hub = await store.open();
     const writer = await hub.agent("writer", { role: "writer" });

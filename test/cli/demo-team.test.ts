@@ -1,4 +1,6 @@
-/** The team's demo, run as a newcomer runs it; what it says is looked up in the store it leaves. */
+/**
+ * `baton demo team`, run as a new user runs it; its output is checked against the store it leaves.
+ */
 import { afterAll, describe, expect, it } from "vitest";
 import { Project } from "../../examples/coder-reviewer-tester/project.ts";
 import { type Envelope, openHub } from "../../src/index.ts";
@@ -6,13 +8,13 @@ import type { Run } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { baton, batonFromSources } from "./baton.ts";
 
-/** Each run starts several processes, on a machine that may be busy. */
+/** Each run starts several processes, and the machine may be busy. */
 const SLOW = 240_000;
 
-/** A folder for everything a run leaves, also what it puts where temporary files go. */
+/** Returns a folder for everything that a run writes, including its temporary files. */
 function stage(): Disposable & { address: string; demo(...args: string[]): Promise<Run> } {
   const folder = temporaryFolder();
-  const env = { TMPDIR: folder.path, BATON_STORE: "nowhere:" }; // Somebody's real one is not touched.
+  const env = { TMPDIR: folder.path, BATON_STORE: "nowhere:" }; // Never the user's own store.
   return {
     address: `sqlite:${folder.file("hub.db")}`,
     demo: (...args) => batonFromSources(["demo", "team", ...args], { env }),
@@ -24,7 +26,7 @@ const played = stage();
 afterAll(() => played[Symbol.dispose]());
 let plain: Promise<Run> | undefined;
 
-/** The demo on a store of its own: run once, by the first test that needs it. */
+/** Runs the demo without --store, once for all tests that need it. */
 function plainRun(): Promise<Run> {
   plain ??= played.demo();
   return plain;
@@ -32,7 +34,7 @@ function plainRun(): Promise<Run> {
 
 describe("baton demo team", () => {
   it(
-    "plays it on a store of its own, says where that is, and names commands that work [CRD-5]",
+    "runs on its own store, prints where it is, and suggests commands that work [CRD-5]",
     async () => {
       const { code, stdout, stderr } = await plainRun();
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -67,13 +69,14 @@ describe("baton demo team", () => {
   );
 
   it(
-    "tells it in fewer than 70 plain lines of 100 columns: failures, decisions, reasons [CRD-5]",
+    "prints failures, decisions and reasons in fewer than 70 lines of 100 columns [CRD-5]",
     async () => {
       const { stdout } = await plainRun();
       const lines = stdout.trimEnd().split("\n");
       expect(lines.length).toBeLessThan(70);
-      const told = lines.filter((line) => !/sqlite|the project/.test(line)); // Paths are as long as they are.
-      expect(Math.max(...told.map((line) => line.length))).toBeLessThanOrEqual(100);
+      // Paths can have any length.
+      const prose = lines.filter((line) => !/sqlite|the project/.test(line));
+      expect(Math.max(...prose.map((line) => line.length))).toBeLessThanOrEqual(100);
       expect(stdout).not.toContain("\u001b");
       expect(stdout.match(/: FAILED, /g)).toHaveLength(3);
       expect(stdout).toMatch(/coordinator: DECIDED to reroute to role:architect\n +because: /);
@@ -86,7 +89,7 @@ describe("baton demo team", () => {
   );
 
   it(
-    "gives the messages with --json; on a named store it plays apart from what others do there [CRD-5]",
+    "prints the messages with --json, and uses its own workspace on a named store [CRD-5]",
     async () => {
       using place = stage();
       for (const task of ["users-api", "users-api-2"]) {
@@ -105,7 +108,7 @@ describe("baton demo team", () => {
     SLOW,
   );
 
-  it("says its first line before it opens a store [CRD-5]", async () => {
+  it("prints its first line before it opens a store [CRD-5]", async () => {
     using place = stage();
     const { code, stdout } = await place.demo("--store", "nowhere:");
     expect(code).not.toBe(0);

@@ -1,6 +1,6 @@
 /**
- * `--json` on every command that shows data: each is run once, on one store, in an order in which each
- * finds what it needs; what it prints is one JSON document and nothing else.
+ * `--json` on every command that shows data. All commands run on one store, in an order that gives
+ * each the data it needs; each must print one JSON document and nothing else.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,22 +9,23 @@ import { COMMANDS } from "../../src/cli/commands.ts";
 import { tempFolder } from "../support/hub/support.ts";
 import { batonInProcess, baton as batonProcess } from "./baton.ts";
 
-/** Commands that show no data of their own, and why. */
+/** Commands without --json, with the reason. */
 const WITHOUT: Readonly<Record<string, string>> = {
   demo: "tells a story",
   hook: "answers in the form that its harness asks for",
   mcp: "speaks MCP, which is JSON already",
 };
 
-/** Commands that are run elsewhere: they serve, write into the user's home, or look at the machine. */
+/** Commands tested elsewhere: they serve, write to the user's home, or inspect the machine. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   start: "test/http",
+  login: "test/cli/start.test.ts",
   setup: "test/harness/setup.test.ts",
   doctor: "test/harness/doctor.test.ts",
   "demo team": "test/cli/demo-team.test.ts",
 };
 
-it("every command that shows data knows --json [OPS-7]", () => {
+it("every command that shows data accepts --json [OPS-7]", () => {
   const silent = COMMANDS.filter(({ options }) => options["json"] === undefined);
   expect(silent.map(({ name }) => name).sort()).toEqual(Object.keys(WITHOUT).sort());
   for (const { options } of COMMANDS) expect(options["json"]?.type ?? "flag").toBe("flag");
@@ -33,17 +34,17 @@ it("every command that shows data knows --json [OPS-7]", () => {
   }
 });
 
-// biome-ignore lint/suspicious/noExplicitAny: what a command prints is looked into where it is needed.
+// biome-ignore lint/suspicious/noExplicitAny: the shape of the output is checked where it is used.
 type Printed = any;
 
-it("with --json each prints one JSON document, and nothing else [OPS-7]", {
+it("every command prints one JSON document and nothing else with --json [OPS-7]", {
   timeout: 900_000,
 }, async () => {
   const folder = tempFolder();
   const store = `sqlite:${join(folder, "hub.db")}`;
   const run = new Set<string>();
 
-  /** The command's name, then its words: the first time it is run as a process, then in this one. */
+  /** Runs a command by name: the first time as a child process, after that in this process. */
   async function baton(name: string, ...words: readonly string[]): Promise<Printed> {
     const command = COMMANDS.find((each) => each.name === name);
     if (command === undefined) throw new Error(`there is no command ${name}`);
@@ -57,13 +58,13 @@ it("with --json each prints one JSON document, and nothing else [OPS-7]", {
     return JSON.parse(stdout);
   }
 
-  /** Hands a task over: the delivery. */
+  /** Hands a task over. Returns the delivery id. */
   async function handed(to: string, task: string, ...words: readonly string[]): Promise<string> {
     const draft = ["--as", "ada", "--to", to, "--task", task, ...words];
     return (await baton("handoff send", "Do it", ...draft)).deliveries[0].id;
   }
 
-  /** Hands a task to the coder, who accepts it: the handle. */
+  /** Hands a task to the coder, who accepts it. Returns the handle. */
   async function held(task: string, ...words: readonly string[]): Promise<string> {
     await handed("ben", task, ...words);
     return (await baton("accept", "--as", "ben")).handle;
@@ -209,6 +210,7 @@ it("with --json each prints one JSON document, and nothing else [OPS-7]", {
   await baton("token revoke", token.id);
   await baton("secrets");
   await baton("verify");
+  await baton("repair", "--dry-run");
   await baton("schema", "envelope");
 
   const [out, copy] = [join(folder, "out.jsonl"), join(folder, "copy.db")];

@@ -1,9 +1,12 @@
-/** `baton remember` looks first: it says what was known, refuses to repeat it, or does not look. */
+/**
+ * `baton remember` searches first: it reports similar memories, refuses to repeat one, or skips the
+ * search.
+ */
 import { describe, expect, it } from "vitest";
 import { ERROR_CODES } from "../../src/index.ts";
 import { type TestStore, testStore } from "./baton.ts";
 
-/** What ben has written down. */
+/** Registers ada and ben, and writes a memory as ben. Returns its id. */
 async function withNote(store: TestStore, content: string): Promise<string> {
   await using hub = await store.open();
   await hub.agent("ada", {});
@@ -13,8 +16,8 @@ async function withNote(store: TestStore, content: string): Promise<string> {
 
 const idIn = (stdout: string): string => /^mem_\S+/.exec(stdout)?.[0] ?? "";
 
-describe("baton remember, search first", { timeout: 240_000 }, () => {
-  it("says what was known, and how to put it right [MEM-9]", async () => {
+describe("baton remember with search-first", { timeout: 240_000 }, () => {
+  it("reports a memory that the new one contradicts, and how to replace it [MEM-9]", async () => {
     using store = testStore();
     const old = await withNote(store, "The pool has 20 connections.");
     const say = (text: string, ...more: string[]) =>
@@ -27,7 +30,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     expect(stdout).toContain(`run the command again with --supersedes ${written} and\n`);
     expect(stdout).toContain(`  --supersedes ${old}  replace it\n`);
     expect(stdout).toContain(`  --continues ${old} `);
-    // Doing as told leaves one record, and nothing more to say.
+    // Following the advice leaves one record and nothing to report.
     const options = ["--supersedes", written, "--supersedes", old];
     const again = await say("The pool has 30 connections.", ...options);
     expect(again.stdout).toMatch(/^mem_\S+ {2}fact \d+ of main\n$/);
@@ -36,7 +39,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     expect(hits.map(({ memory }) => memory.id)).toEqual([idIn(again.stdout)]);
   });
 
-  it("writes nothing with --strict, and exits as the error table says [MEM-9]", async () => {
+  it("refuses a known memory with --strict, and writes nothing [MEM-9]", async () => {
     using store = testStore();
     const old = await withNote(store, "Lines end with LF.");
     const strict = ["remember", "Lines end with LF.", "--agent", "ada", "--strict"];
@@ -45,8 +48,8 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     expect(refused.stdout).toBe("");
     expect(refused.stderr).toContain(`${old} states the same; nothing was written.`);
     expect(refused.stderr).toContain(`--continues ${old} (or --supersedes, --corrects)`);
-    const told = await store.baton(...strict, "--json");
-    expect(JSON.parse(told.stderr)).toMatchObject({
+    const refusal = await store.baton(...strict, "--json");
+    expect(JSON.parse(refusal.stderr)).toMatchObject({
       code: "already_known",
       details: { known: [{ id: old, verdict: "same" }] },
     });
@@ -54,15 +57,15 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     expect((await hub.memories.recent()).items).toHaveLength(1);
   });
 
-  it("does not look with --force, and gives data with --json [MEM-9]", async () => {
+  it("skips the search with --force, and lists known memories with --json [MEM-9]", async () => {
     using store = testStore();
     const old = await withNote(store, "Lines end with LF.");
     const say = (...more: string[]) =>
       store.baton("remember", "Lines end with LF.", "--agent", "ada", ...more);
     expect((await say("--force")).stdout).toMatch(/^mem_\S+ {2}fact 2 of main\n$/);
-    const told = JSON.parse((await say("--json", "--scope", "agent")).stdout);
-    expect(told).toMatchObject({ scope: "agent", content: "Lines end with LF." });
-    const known = told.known as { memory: { id: string }; offers: { relation: string }[] }[];
+    const written = JSON.parse((await say("--json", "--scope", "agent")).stdout);
+    expect(written).toMatchObject({ scope: "agent", content: "Lines end with LF." });
+    const known = written.known as { memory: { id: string }; offers: { relation: string }[] }[];
     expect(known.map(({ memory }) => memory.id)).toContain(old);
     expect(known[0]?.offers[0]?.relation).toBe("continues-from");
     const both = await say("--force", "--strict");
@@ -70,7 +73,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     expect(both.stderr).toContain("cannot be combined");
   });
 
-  it("only says what is known with --dry-run [MEM-9]", async () => {
+  it("only reports similar memories with --dry-run [MEM-9]", async () => {
     using store = testStore();
     const old = await withNote(store, "Lines end with LF.");
     const ask = (text: string, ...more: string[]) =>
@@ -87,7 +90,7 @@ describe("baton remember, search first", { timeout: 240_000 }, () => {
     expect((await hub.memories.recent()).items).toHaveLength(1);
   });
 
-  it("takes everything that can be said of a memory [MEM-9]", async () => {
+  it("stores the type, tags, relations and other fields given as options [MEM-9]", async () => {
     using store = testStore();
     const old = await withNote(store, "Lines end with LF.");
     const { stdout } = await store.baton(

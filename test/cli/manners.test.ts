@@ -1,4 +1,6 @@
-/** Manners that hold for all of the command line: the word that was meant, exit codes, colours, progress. */
+/**
+ * Conventions of the whole command line: suggestions for typos, exit codes, colours and progress.
+ */
 import { describe, expect, it, vi } from "vitest";
 import type { Command } from "../../src/cli/command.ts";
 import { COMMANDS } from "../../src/cli/commands.ts";
@@ -10,29 +12,29 @@ import { BatonError, ERROR_CODES, type ErrorCode } from "../../src/index.ts";
 import { refusal } from "../support/hub/support.ts";
 import { baton, batonFromSources, testStore } from "./baton.ts";
 
-/** The word with two neighbours changed round: the commonest slip there is. */
+/** Swaps two adjacent letters, which is the most common typo. */
 function mistyped(word: string): string {
   const at = [...word].findIndex((letter, i) => i > 0 && letter !== word[i + 1]);
   return `${word.slice(0, at)}${word[at + 1] ?? ""}${word[at]}${word.slice(at + 2)}`;
 }
 
-/** Shorter ones are near to too many others. */
+/** Returns whether a word is long enough to test: shorter ones are close to too many others. */
 const isLong = (word: string): boolean => word.length > 4;
 
-/** Reads a call of which one thing is wrong. */
+/** Parses an invalid call. Rejects with its error, or with a plain Error if the call was valid. */
 const parse = (command: Command, words: readonly string[]): Promise<never> =>
   Promise.resolve().then(() => {
     throw new Error(`was understood: ${JSON.stringify(parseCall(command, words))}`);
   });
 
-describe("a slip", () => {
-  it("in any command is told with the command that was meant [OPS-7]", async () => {
+describe("a typo", () => {
+  it("in a command suggests the command [OPS-7]", async () => {
     for (const { name } of COMMANDS) {
       const words = name.split(" ");
       const last = words.at(-1) ?? "";
       if (!isLong(last)) continue;
       const slip = [...words.slice(0, -1), mistyped(last)];
-      // Where the first word is a command itself, a second that it does not know may be an argument.
+      // If the first word is a command itself, an unknown second word may be an argument.
       if (words.length === 2 && COMMANDS.some((each) => each.name === words[0])) continue;
       const { code, hint } = await refusal(dispatch(slip));
       expect({ slip, code }).toEqual({ slip, code: "invalid_input" });
@@ -40,7 +42,7 @@ describe("a slip", () => {
     }
   });
 
-  it("in any option is told with the option that was meant [OPS-7]", async () => {
+  it("in an option suggests the option [OPS-7]", async () => {
     for (const command of COMMANDS) {
       for (const option of Object.keys(command.options).filter(isLong)) {
         const slip = `--${mistyped(option)}`;
@@ -53,7 +55,7 @@ describe("a slip", () => {
     }
   });
 
-  it("in any word that is one of several is told with the one that was meant [OPS-7]", async () => {
+  it("in a value with fixed choices suggests the choice [OPS-7]", async () => {
     const inOptions = COMMANDS.flatMap((command) =>
       Object.entries(command.options).flatMap(([option, spec]) =>
         (spec.type === "text" ? (spec.choices ?? []) : []).filter(isLong).map((choice) => ({
@@ -81,9 +83,12 @@ describe("a slip", () => {
   });
 });
 
-describe("a failure", () => {
-  /** What a failure says on stderr, and exits with. */
-  function told(error: unknown, json: boolean): { readonly code: number; readonly text: string } {
+describe("an error", () => {
+  /** Prints an error. Returns its exit code and what was written to stderr. */
+  function printAndCapture(
+    error: unknown,
+    json: boolean,
+  ): { readonly code: number; readonly text: string } {
     let text = "";
     const stderr = vi.spyOn(process.stderr, "write").mockImplementation((chunk) => {
       text += String(chunk);
@@ -97,23 +102,23 @@ describe("a failure", () => {
   }
 
   it.each(Object.keys(ERROR_CODES) as ErrorCode[])(
-    "of the table exits with its code, and says message, place and hint: %s [OPS-7]",
+    "exits with the code of the error table, and prints message, path and hint: %s [OPS-7]",
     (code) => {
       const error = new BatonError(code, { message: "It broke.", path: "here", hint: "Mend it." });
       const { exit } = ERROR_CODES[code];
       expect(exit).toBeGreaterThan(0);
-      expect(exit).toBeLessThan(126); // From there on shells have meanings of their own.
-      const people = told(error, false);
+      expect(exit).toBeLessThan(126); // Shells reserve higher codes.
+      const people = printAndCapture(error, false);
       expect(people.code).toBe(exit);
       expect(people.text).toMatch(/error It broke\.\n +at here\n +hint \S/);
-      const wire = told(error, true);
+      const wire = printAndCapture(error, true);
       expect(wire.code).toBe(exit);
       expect(JSON.parse(wire.text)).toMatchObject({ code, message: "It broke.", path: "here" });
     },
   );
 
-  it("that is our own is called a bug, with its stack [OPS-7]", () => {
-    const { code, text } = told(new TypeError("x is not a function"), true);
+  it("that is not a BatonError is reported as a bug, with its stack [OPS-7]", () => {
+    const { code, text } = printAndCapture(new TypeError("x is not a function"), true);
     expect(code).toBe(BUG);
     expect(text).toMatch(
       /^Internal error; please report this bug:\nTypeError: x is not a function\n +at /,
@@ -121,7 +126,7 @@ describe("a failure", () => {
   });
 });
 
-/** Both outputs look like a terminal of 80 columns, at home unless said otherwise. */
+/** Makes both outputs look like a terminal of 80 columns, outside CI unless CI is set. */
 const TERMINAL = `data:text/javascript,${encodeURIComponent(`
   import { WriteStream } from "node:tty";
   if (process.env.CI === "") delete process.env.CI;
@@ -130,12 +135,12 @@ const TERMINAL = `data:text/javascript,${encodeURIComponent(`
     stream.getColorDepth = WriteStream.prototype.getColorDepth;
   }`)}`;
 
-describe("on a terminal", () => {
+describe("terminal output", () => {
   const TERM = { TERM: "xterm-256color" };
   const onTerminal = (words: readonly string[], env: Readonly<Record<string, string>>) =>
     baton(words, { node: ["--import", TERMINAL], env: { CI: "", ...TERM, ...env } });
 
-  it("there are colours, but where somebody wants none [OPS-7]", async () => {
+  it("has colours, except with NO_COLOR, FORCE_COLOR=0, TERM=dumb or a pipe [OPS-7]", async () => {
     const colours = async (env: Readonly<Record<string, string>>) =>
       (await onTerminal(["nope"], env)).stderr.includes("\u001b[31m");
     const piped = { CI: "true", GITHUB_ACTIONS: "true", ...TERM };
@@ -150,7 +155,7 @@ describe("on a terminal", () => {
     expect(others).toEqual([false, false, false, false]);
   });
 
-  it("long work shows how far it is; in a pipe, a build or a plain terminal it does not [OPS-7]", async () => {
+  it("shows progress, except in a pipe, in CI or on a dumb terminal [OPS-7]", async () => {
     using store = testStore();
     {
       await using hub = await store.open();
@@ -174,7 +179,7 @@ describe("on a terminal", () => {
   });
 });
 
-it("what is asked for most loads least: the version nothing but itself [OPS-7]", async () => {
+it("baton --version loads only five modules [OPS-7]", async () => {
   const listing = `data:text/javascript,${encodeURIComponent(`
     import { registerHooks } from "node:module";
     registerHooks({ load(url, context, next) { console.error(url); return next(url, context); } });`)}`;

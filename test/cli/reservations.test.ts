@@ -1,9 +1,9 @@
-/** Reservations on the command line: who works on what, said and told. */
+/** `baton reserve`: reserving files for accepted work, and reporting conflicts. */
 import { describe, expect, it } from "vitest";
 import { team, testStore } from "./baton.ts";
 
 describe("baton reserve", () => {
-  it("says what work is on; whoever accepts work on the same is told, also as data [CRD-7]", {
+  it("reserves globs, and reports conflicts when overlapping work is accepted [CRD-7]", {
     timeout: 240_000,
   }, async () => {
     using store = testStore();
@@ -23,8 +23,8 @@ describe("baton reserve", () => {
     const first = await store.baton("accept", "--as", "ben", "--json");
     const { handle, delivery, conflicts } = JSON.parse(first.stdout);
     expect(conflicts).toEqual([]);
-    const told = await store.baton("accept", "--as", "cyd", "--task", "login");
-    expect(told.stdout).toContain(
+    const overlapping = await store.baton("accept", "--as", "cyd", "--task", "login");
+    expect(overlapping.stdout).toContain(
       'Conflict on src/*/login.ts: ben works on src/auth/** for "auth"',
     );
 
@@ -54,7 +54,7 @@ describe("baton reserve", () => {
     expect(lost.code).toBe(75);
   });
 
-  it("refuses a glob that is none, and says what to write [CRD-7]", async () => {
+  it("refuses an invalid glob, and says how to fix it [CRD-7]", async () => {
     using store = testStore();
     await team(store);
     const said = ["Go", "--as", "ada", "--to", "ben", "--touches", "src/{a,b"];

@@ -1,12 +1,12 @@
-/** `baton secrets`: what is done about secrets, and where some were taken out. */
+/** `baton secrets`: the policy on secrets, and where secrets were redacted. */
 import { describe, expect, it } from "vitest";
 import { team, testStore } from "./baton.ts";
 
-/** Nobody's; put together here, so that no key stands in this file. */
+/** Not a real token; assembled here, so that this file does not contain a key. */
 const TOKEN = `gh${"p_"}Zq7mX2vK9rT4wB6nL1cD8hF3jS5gP0yAeR3u`;
 
 describe("baton secrets", () => {
-  it("tells where some were redacted, of which kind and by whom, never what they were [OPS-6]", async () => {
+  it("redacts secrets without printing them; lists place, kind and author [OPS-6]", async () => {
     using store = testStore();
     await team(store);
     expect((await store.baton("secrets")).stdout).toContain("No secrets were found.");
@@ -29,7 +29,20 @@ describe("baton secrets", () => {
     }
   });
 
-  it("sets the rule of the workspace, and what it refuses leaves with the code for it [OPS-6]", async () => {
+  it("declares a redacted text harmless, with the agent and the reason [OPS-6]", async () => {
+    using store = testStore();
+    await team(store);
+    const said = ["remember", "The token: Rel4821x77Qb90Zeu3", "--agent", "ada"];
+    expect((await store.baton(...said)).stdout).toContain("possible secret (token)");
+    const allow = ["secrets", "--allow-text", "Rel4821x77Qb90Zeu3"];
+    expect((await store.baton(...allow)).code).toBe(64);
+    expect((await store.baton(...allow, "--as", "ada")).stderr).toContain("--reason");
+    const allowed = await store.baton(...allow, "--as", "ada", "--reason", "A build number");
+    expect(allowed.code).toBe(0);
+    expect((await store.baton(...said)).stdout).not.toContain("possible secret");
+  });
+
+  it("sets the policy of the workspace; the policy refuse rejects secrets [OPS-6]", async () => {
     using store = testStore();
     await team(store);
     expect((await store.baton("secrets", "--policy", "refuse")).stdout).toMatch(/^refuse /);

@@ -1,4 +1,4 @@
-/** The shared context on the command line: shown, written, proposed and adopted. */
+/** `baton context`: showing, writing, proposing and adopting items of the shared context. */
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ async function teamIn(store: TestStore): Promise<void> {
 const AS_LEAD = ["--as", "lead"];
 
 describe("baton context", () => {
-  it("writes by compare-and-set, shows it for a role, and tells what changed [CRD-1]", async () => {
+  it("writes by compare-and-set, shows items for a role, and lists changes [CRD-1]", async () => {
     using store = testStore();
     await teamIn(store);
     expect((await store.baton("context")).stdout).toContain("The shared context of workspace");
@@ -47,7 +47,7 @@ describe("baton context", () => {
     });
   }, 240_000);
 
-  it("tells whoever accepts work what the team must keep to [CRD-1]", async () => {
+  it("shows the team's must constraints when work is accepted [CRD-1]", async () => {
     using store = testStore();
     await teamIn(store);
     const may = ["constraints", "tabs", "Tabs are fine", "--level", "may"];
@@ -66,7 +66,7 @@ describe("baton context", () => {
     expect(data.musts).toEqual([{ key: "no-deps", rule: "No packages" }]);
   }, 240_000);
 
-  it("refuses a decision that contradicts, unless it is told to [CRD-1]", async () => {
+  it("refuses a conflicting decision, unless --despite names the other one [CRD-1]", async () => {
     using store = testStore();
     await teamIn(store);
     const first = ["database", "PostgreSQL", "--question", "Which database do we use?"];
@@ -97,7 +97,7 @@ describe("baton context", () => {
     expect(slip.stderr).toContain("the reason is missing");
   }, 240_000);
 
-  it("hands proposals to who may write, who adopts them [CRD-1]", async () => {
+  it("sends a proposal to an agent that may write, which adopts it [CRD-1]", async () => {
     using store = testStore();
     await teamIn(store);
     const change = ["conventions", "names", "Named after verbs"];
@@ -121,15 +121,15 @@ describe("baton context", () => {
     expect(await hub.context.item("conventions", "names")).toMatchObject({ by: "lead" });
   }, 240_000);
 
-  it("reads the project from git, and says what is missing [CRD-1]", async () => {
+  it("reads project facts from git, and reports what is missing [CRD-1]", async () => {
     using store = testStore();
     using folder = temporaryFolder();
     await teamIn(store);
     const root = folder.file("repository");
     execFileSync("git", ["init", "--quiet", "--initial-branch=trunk", root]);
     writeFileSync(join(root, "a.ts"), "x");
-    const nobody = await store.baton("context", "project", root, "--from-git");
-    expect(nobody.stderr).toContain("needs --as");
+    const withoutAgent = await store.baton("context", "project", root, "--from-git");
+    expect(withoutAgent.stderr).toContain("needs --as");
     const written = await store.baton("context", "project", root, "--from-git", ...AS_LEAD);
     expect(written).toMatchObject({ code: 0, stderr: "" });
     expect(written.stdout).toContain("project/branch  version 1");
@@ -146,7 +146,7 @@ describe("baton context", () => {
     expect(none.stderr).toContain("not a git repository");
   }, 240_000);
 
-  it("names the word that may have been meant [CRD-1]", async () => {
+  it("suggests a word for a typo, and refuses options of another section [CRD-1]", async () => {
     using store = testStore();
     await teamIn(store);
     const verb = await store.baton("context", "histroy");

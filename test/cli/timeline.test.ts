@@ -1,9 +1,9 @@
-/** A task's timeline on the command line: readable by whoever was not there. */
+/** `baton timeline`: what happened to a task, readable without having been involved. */
 import { describe, expect, it } from "vitest";
 import { testStore } from "./baton.ts";
 
 describe("baton timeline", () => {
-  it("tells the story of a task; a failure stands out, with who decided about it and why [CRD-5]", {
+  it("shows the steps of a task, with each failure, the decision and its reason [CRD-5]", {
     timeout: 240_000,
   }, async () => {
     using store = testStore();
@@ -33,7 +33,7 @@ describe("baton timeline", () => {
     const lines = stdout.trimEnd().split("\n");
     expect(lines[0]).toMatch(/^endpoint, \d+ steps from \d{4}-/);
     const at = "\\+\\d+\\.\\d s";
-    for (const told of [
+    for (const pattern of [
       `${at}  planner → coder +handed over +Build the endpoint`,
       `${at}  coder +accepted$`,
       `${at}  coder +noted +finding: There is .\\[2Ja router\\.`,
@@ -45,7 +45,7 @@ describe("baton timeline", () => {
       `${at}  backup +completed +Deployed\\.`,
       `${at}  backup +closed +as done: Deployed\\.`,
     ]) {
-      expect(stdout).toMatch(new RegExp(told, "m"));
+      expect(stdout).toMatch(new RegExp(pattern, "m"));
     }
     expect(stdout).not.toContain("\u001b");
     expect(lines.filter((line) => line.includes("decided by boss"))).toEqual([]);

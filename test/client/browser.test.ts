@@ -1,4 +1,7 @@
-/** `batonpass/client` in a real browser: a page of another origin hands over, accepts and completes. */
+/**
+ * `batonpass/client` in a real browser: a page of another origin sends, accepts and completes a
+ * handoff.
+ */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import chromium from "@sparticuz/chromium";
@@ -8,7 +11,7 @@ import { listen } from "../../src/http/listen.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
 import { bundledClient, programWith } from "./bundled-client.ts";
 
-/** Those of a usual browser: with a process for each page, and origins kept apart. */
+/** Arguments of a normal browser: one process for each page, and separate origins. */
 const ARGS = chromium.args.filter(
   (arg) => !/single-process|web-security|insecure|isolat/i.test(arg),
 );
@@ -26,7 +29,7 @@ async function start(): Promise<{ readonly browser?: Browser; readonly why: stri
   }
 }
 
-/** Runs the program in a page, against a hub that allows `origins`, and returns its answer. */
+/** Runs the program in a page, against a hub that allows `origins`, and returns its result. */
 async function answerOfPage(origins: (origin: string) => readonly string[]): Promise<unknown> {
   const { code } = await bundledClient("browser");
   let program = "";
@@ -43,6 +46,7 @@ async function answerOfPage(origins: (origin: string) => readonly string[]): Pro
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const listening = await listen(await openLocalHub("memory:"), {
     port: 0,
+    open: "coordinator",
     origins: origins(origin),
   });
   onTestFinished(() => listening.close());
@@ -57,7 +61,7 @@ async function answerOfPage(origins: (origin: string) => readonly string[]): Pro
 describe.skipIf(started.browser === undefined)(
   `a page in Chromium${started.why && ` (skipped: it did not start: ${started.why})`}`,
   () => {
-    it("hands over, accepts and completes", async () => {
+    it("sends, accepts and completes a handoff", async () => {
       expect(await answerOfPage((origin) => [origin])).toEqual({
         kind: "completed",
         primer: true,

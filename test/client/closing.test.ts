@@ -1,4 +1,4 @@
-/** Closing a hub over HTTP, and stopping to wait: what was waited for ends, and nothing is left held. */
+/** Closing a hub over HTTP and aborting waits: every wait ends, and nothing stays claimed. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Hub, Work } from "../../src/index.ts";
 import { startChild } from "../support/child.ts";
@@ -14,7 +14,7 @@ async function scene() {
   return { address, hub, other, planner, coder };
 }
 
-/** Waits until the hub has so many calls that it has not answered yet, besides this question. */
+/** Waits until the hub has this many unanswered requests besides the one that checks. */
 async function underWay(address: string, calls: number): Promise<void> {
   await until(`${calls} calls under way`, async () => {
     const metrics = await (await fetch(`${address}/metrics`)).text();
@@ -22,7 +22,7 @@ async function underWay(address: string, calls: number): Promise<void> {
   });
 }
 
-/** Sent when nobody waits any more, it is there for whoever asks next, untried. */
+/** Expects that a new handoff is delivered to the next claim, on its first attempt. */
 async function isFree(other: Hub): Promise<void> {
   const planner = await other.agent("planner");
   const sent = await planner.handoff({ to: "coder", task: "late", intent: "Go" });
@@ -31,7 +31,7 @@ async function isFree(other: Hub): Promise<void> {
   await work?.complete();
 }
 
-describe("a hub over HTTP that is closed", () => {
+describe("a closed hub over HTTP", () => {
   it("ends its inboxes and waits, and leaves nothing claimed [OPS-5]", async () => {
     const { address, hub, other, coder } = await scene();
     const next = coder.inbox().next();
@@ -43,7 +43,7 @@ describe("a hub over HTTP that is closed", () => {
     await isFree(other);
   });
 
-  it("tells whoever waits for a handoff's end that it was closed [OPS-5]", async () => {
+  it("rejects waits for a handoff with store_closed [OPS-5]", async () => {
     const { address, hub, coder } = await scene();
     const sent = await coder.handoff({ to: "planner", task: "t", intent: "Go" });
     const ended = refusal(sent.completed());
@@ -52,7 +52,7 @@ describe("a hub over HTTP that is closed", () => {
     expect((await ended).code).toBe("store_closed");
   });
 
-  it("lets what is under way come to its end, and refuses what comes later [OPS-5]", async () => {
+  it("finishes calls under way and refuses later ones [OPS-5]", async () => {
     const { hub, other, coder } = await scene();
     const last = coder.remember({ content: "The last." });
     await Promise.all([hub.close(), hub.close()]);
@@ -67,7 +67,7 @@ describe("a hub over HTTP that is closed", () => {
     expect((await refusal(coder.inbox().next())).code).toBe("store_closed");
   });
 
-  it("stores what was traced and not waited for [OPS-5]", async () => {
+  it("stores traces that were not awaited [OPS-5]", async () => {
     const { hub, other, coder } = await scene();
     for (let n = 0; n < 20; n++) void coder.trace({ kind: "tool", name: `t${n}` });
     await hub.close();
@@ -77,8 +77,8 @@ describe("a hub over HTTP that is closed", () => {
   });
 });
 
-describe("a hub over HTTP that is out of reach", () => {
-  it("is closed all the same: what was traced is told as not stored, without a wait for each [OPS-5]", async () => {
+describe("an unreachable hub over HTTP", () => {
+  it("can be closed, and pending traces fail after one attempt in total [OPS-5]", async () => {
     let isAway = false;
     let tried = 0;
     const network = (request: Request) => {
@@ -86,7 +86,7 @@ describe("a hub over HTTP that is out of reach", () => {
       tried++;
       throw new TypeError("away");
     };
-    const hub = await open(await serveHere(), { fetch: network, patienceMs: 0 });
+    const hub = await open(await serveHere(), { fetch: network, outageMs: 0 });
     const coder = await hub.agent("coder", { role: "coder" });
     isAway = true;
     const steps = Array.from({ length: 20 }, () => coder.trace({ kind: "tool" }));
@@ -97,8 +97,8 @@ describe("a hub over HTTP that is out of reach", () => {
   });
 });
 
-describe("whoever listens for what becomes of its work", () => {
-  it("is no reason for its process to go on [OPS-5]", async () => {
+describe("listening for changes of work", () => {
+  it("does not keep the process alive [OPS-5]", async () => {
     const address = await serveHere();
     const hub = await open(address);
     const planner = await hub.agent("planner", { role: "planner" });
@@ -113,7 +113,7 @@ describe("whoever listens for what becomes of its work", () => {
     expect(lines.map((line) => JSON.parse(line))).toEqual([{ isLost: false }]);
   });
 
-  it("asks the hub once, however often it looks [OPS-5]", async () => {
+  it("sends at most two requests, however often the signal is checked [OPS-5]", async () => {
     const asked: string[] = [];
     const network = (request: Request) => {
       asked.push(new URL(request.url).pathname);
@@ -125,19 +125,19 @@ describe("whoever listens for what becomes of its work", () => {
     const work = (await coder.accept()) as Work;
     for (let n = 0; n < 50; n++) expect(work.signal.aborted).toBe(false);
     await work.complete();
-    // One that looks, one that waits.
+    // One request that checks, one that waits.
     expect(asked.filter((path) => path.endsWith("/news")).length).toBeLessThanOrEqual(2);
   });
 });
 
-describe("whoever stops waiting", () => {
-  it("does not go on waiting for what it would put back [OPS-5]", async () => {
+describe("aborting a wait", () => {
+  it("does not wait again for work that would only be released [OPS-5]", async () => {
     const waits: unknown[] = [];
     const network = async (request: Request) => {
       if (request.url.endsWith("/v1/inbox/accept")) {
         const { waitMs } = JSON.parse(await request.clone().text());
         waits.push(waitMs);
-        if (waits.length === 1) await new Promise(() => {}); // It never gets there.
+        if (waits.length === 1) await new Promise(() => {}); // The request never reaches the hub.
       }
       return fetch(request);
     };
@@ -152,7 +152,7 @@ describe("whoever stops waiting", () => {
     expect(waits).toEqual([20_000, 0]);
   });
 
-  it("puts back what was given to it when it no longer listened [OPS-5]", async () => {
+  it("releases an offer whose response was lost [OPS-5]", async () => {
     const address = await serveHere();
     const given = Promise.withResolvers<void>();
     let isFirst = true;
@@ -162,7 +162,7 @@ describe("whoever stops waiting", () => {
       const { method, headers } = request;
       await fetch(request.url, { method, headers, body: await request.text() });
       given.resolve();
-      return new Promise<Response>(() => {}); // Said, and not heard.
+      return new Promise<Response>(() => {}); // The hub answers, but the response is lost.
     };
     const hub = await open(address, { fetch: network });
     const coder = await hub.agent("coder", { role: "coder" });
@@ -178,7 +178,7 @@ describe("whoever stops waiting", () => {
     expect((await (await other.agent("coder")).accept())?.id).toBe(sent.id);
   });
 
-  it("is given nothing any more, and holds nothing [OPS-5]", async () => {
+  it("leaves the caller without work and nothing claimed [OPS-5]", async () => {
     const { address, other, planner, coder } = await scene();
     const receiver = await other.agent("coder");
     for (const wait of [
@@ -189,7 +189,7 @@ describe("whoever stops waiting", () => {
       const waiting = wait(controller.signal);
       await underWay(address, 1);
       controller.abort();
-      // The hub may still be waiting for it, and take this one: then it is put back, not handed out.
+      // The hub may still be waiting and claim this handoff; then it is released again.
       const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
       expect(await waiting).toBeUndefined();
       const work = await receiver.accept({ wait: true });

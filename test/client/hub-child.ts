@@ -1,8 +1,13 @@
-/** A hub that is served from a process of its own: on this file, on any free port. Says where. */
+/**
+ * Serves a hub on the given file from its own process, on any free port, and prints its address.
+ */
 import { listen } from "../../src/http/listen.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
 import { sayLine } from "../support/child.ts";
 
 const [file = ""] = process.argv.slice(2);
-const { address } = await listen(await openLocalHub(`sqlite:${file}`), { port: 0 });
+const { address } = await listen(await openLocalHub(`sqlite:${file}`), {
+  port: 0,
+  open: "coordinator",
+});
 sayLine({ address });

@@ -1,4 +1,7 @@
-/** Opening a hub over HTTP: what is refused before anything is sent, and what is told when it cannot be reached. */
+/**
+ * Opening a hub over HTTP: options that are refused before a request is sent, and errors of a hub
+ * that cannot be reached.
+ */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,7 +13,7 @@ import { VirtualClock } from "../../src/testing/index.ts";
 import { refusal } from "../support/hub/support.ts";
 import { open, serveHere } from "./support.ts";
 
-/** Something that answers, and is no hub. */
+/** Starts a server that answers but is not a hub. */
 async function strange(answer: RequestListener): Promise<string> {
   const server = createServer(answer).listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -22,7 +25,7 @@ async function strange(answer: RequestListener): Promise<string> {
 }
 
 describe("a hub over HTTP", () => {
-  it("knows its address, its workspace, and who may call [OPS-5]", async () => {
+  it("has an address and a workspace, and accepts names with any characters [OPS-5]", async () => {
     const address = await serveHere({ workspace: "ours" });
     const hub = await open(`${address}/`);
     expect([hub.store, hub.workspace]).toEqual([address, "ours"]);
@@ -40,16 +43,16 @@ describe("a hub over HTTP", () => {
     ["route", { route: () => "coder" }],
     ["embedder", { embedder: false as const }],
     ["token", { token: "two words" }],
-    ["patienceMs", { patienceMs: -1 }],
+    ["outageMs", { outageMs: -1 }],
     ["workspace", { workspace: "\0" }],
     ["known", { known: "perhaps" as never }],
-  ])("refuses what is not for it: %s [OPS-5]", async (path, options) => {
+  ])("refuses an unsupported or invalid option: %s [OPS-5]", async (path, options) => {
     const fetch = () => Promise.reject(new Error("nothing may be sent"));
     const error = await refusal(openHub("http://localhost:1", { fetch, ...options }));
     expect([error.code, error.path]).toEqual(["invalid_input", path]);
   });
 
-  it("takes no name or password in its address [OPS-6]", async () => {
+  it("refuses a password or token in its address [OPS-6]", async () => {
     for (const address of ["http://me:secret@localhost:1", "http://localhost:1/?token=secret"]) {
       const error = await refusal(openHub(address));
       expect([error.code, error.path]).toEqual(["invalid_input", "address"]);
@@ -57,7 +60,7 @@ describe("a hub over HTTP", () => {
     }
   });
 
-  it("is asked with its token, which is nowhere to be seen [OPS-5 OPS-6]", async () => {
+  it("authenticates with a token, which its address does not contain [OPS-5 OPS-6]", async () => {
     const local = await openLocalHub("memory:");
     await local.agent("coder", { role: "coder" });
     const { token } = await local.tokens.add({ agent: "coder", access: "agent" });
@@ -72,34 +75,37 @@ describe("a hub over HTTP", () => {
     expect(await elsewhere).toMatchObject({ code: "invalid_input", path: "workspace" });
   });
 
-  it("never sends an agent's key [OPS-6]", async () => {
+  it("refuses to send an agent's key [OPS-6]", async () => {
     const hub = await open(await serveHere());
     const error = await refusal(hub.agent("coder", { key: generateKey() }));
     expect([error.code, error.path]).toEqual(["invalid_input", "profile.key"]);
     expect(await hub.agents.list()).toEqual([]);
   });
 
-  it("says that it cannot be reached, and that trying later may help [OPS-5]", async () => {
+  it("is reported as unreachable with a retryable error [OPS-5]", async () => {
     const address = await strange((_, response) => response.end());
     const gone = new URL(address);
     gone.port = String(Number(gone.port) === 1 ? 2 : 1);
-    const error = await refusal(openHub(gone.origin, { patienceMs: 100 }));
+    const error = await refusal(openHub(gone.origin, { outageMs: 100 }));
     expect(error).toMatchObject({ code: "hub_unreachable", retryable: true });
     expect(error.message).toContain(gone.origin);
   });
 
   it.each([
-    ["a page", 404, "text/html", "<h1>Not here</h1>"],
-    ["half an answer", 200, "application/json", '{"workspace":'],
-    ["a proxy without a hub", 502, "text/html", "Bad gateway"],
-  ])("is not what answers with %s [OPS-5]", async (_what, status, type, body) => {
-    const address = await strange((_, response) => {
-      response.writeHead(status, { "content-type": type }).end(body);
-    });
-    expect((await refusal(openHub(address, { patienceMs: 100 }))).code).toBe("hub_unreachable");
-  });
+    ["an HTML page", 404, "text/html", "<h1>Not here</h1>"],
+    ["truncated JSON", 200, "application/json", '{"workspace":'],
+    ["a proxy error", 502, "text/html", "Bad gateway"],
+  ])(
+    "is reported as unreachable when the server answers with %s [OPS-5]",
+    async (_what, status, type, body) => {
+      const address = await strange((_, response) => {
+        response.writeHead(status, { "content-type": type }).end(body);
+      });
+      expect((await refusal(openHub(address, { outageMs: 100 }))).code).toBe("hub_unreachable");
+    },
+  );
 
-  it("waits as long as it is asked to, and tries again [OPS-5]", async () => {
+  it("waits for Retry-After and retries [OPS-5]", async () => {
     const whoAmI = { version: "1", workspace: "w", access: "reader", leaseMs: 60_000 };
     const calledAt: number[] = [];
     const address = await strange((_, response) => {
@@ -112,7 +118,7 @@ describe("a hub over HTTP", () => {
     });
     expect((await open(address)).workspace).toBe("w");
     const [first = 0, second = 0, ...more] = calledAt;
-    expect(second - first).toBeGreaterThan(990); // A timer may be a moment early.
+    expect(second - first).toBeGreaterThan(990); // A timer may fire slightly early.
     expect(more).toHaveLength(1);
   });
 });

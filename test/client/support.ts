@@ -1,4 +1,7 @@
-/** Hubs on real sockets: in this process, or in one that can be killed; and a network that loses answers. */
+/**
+ * Hubs on real sockets, in this process or in one that can be killed, and a network that loses
+ * responses.
+ */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
@@ -8,9 +11,12 @@ import { openLocalHub } from "../../src/open/open-hub.ts";
 import { type Child, startChild } from "../support/child.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 
-/** A hub in memory, on a port of its own. */
+/** Serves a hub in memory on a free port and returns its address. */
 export async function serveHere(options: HubOptions = {}): Promise<string> {
-  const listening = await listen(await openLocalHub("memory:", options), { port: 0 });
+  const listening = await listen(await openLocalHub("memory:", options), {
+    port: 0,
+    open: "coordinator",
+  });
   onTestFinished(() => listening.close());
   return listening.address;
 }
@@ -21,15 +27,17 @@ export async function open(address: string, options: HubOptions = {}): Promise<H
   return hub;
 }
 
-/** Longer than a hub takes to start again on a busy machine: the default of 30 seconds may not be. */
-const PATIENT: HubOptions = { patienceMs: 150_000 };
+/**
+ * Longer than a hub takes to restart on a busy machine; the default of 30 seconds may be too short.
+ */
+const PATIENT: HubOptions = { outageMs: 150_000 };
 
 interface Served {
   readonly address: string;
   readonly child: Child;
 }
 
-/** A hub in a process of its own. */
+/** Serves a hub from its own process. */
 async function serveElsewhere(file: string): Promise<Served> {
   const said = Promise.withResolvers<string>();
   const child = startChild(new URL("hub-child.ts", import.meta.url), [file], (line) =>
@@ -40,8 +48,8 @@ async function serveElsewhere(file: string): Promise<Served> {
 }
 
 /**
- * A hub on a file, in a process that can be killed and started again at the same address. Starting a process
- * takes longer than all else: tests share one, each in a workspace of its own.
+ * A hub on a file, in a process that can be killed and restarted at the same address. Starting a
+ * process takes most of the time, so tests share one, each in its own workspace.
  */
 export class RestartableHub implements AsyncDisposable {
   readonly network: LossyNetwork;
@@ -61,14 +69,14 @@ export class RestartableHub implements AsyncDisposable {
     return new RestartableHub(folder, served, await startNetwork(served.address));
   }
 
-  /** In a workspace where nothing is yet. */
+  /** Opens the hub in a new workspace. */
   open(): Promise<Hub> {
     const workspace = `w-${this.#workspaces++}`;
     return open(this.network.address, { ...PATIENT, workspace });
   }
 
   async restart(): Promise<void> {
-    this.network.leadTo(undefined); // Once it is gone, its port may be another program's.
+    this.network.leadTo(undefined); // Another program may get its port once it is gone.
     await this.#kill();
     this.#served = await serveElsewhere(this.#folder.file("hub.db"));
     this.network.leadTo(this.#served.address);
@@ -87,17 +95,19 @@ export class RestartableHub implements AsyncDisposable {
 }
 
 export interface LossyNetwork extends Disposable {
-  /** Stays the same, whichever hub it leads to: the port is not released while a hub restarts. */
+  /** Stays the same for every hub it leads to: the port is not released while a hub restarts. */
   readonly address: string;
-  /** From now on, new connections lead to this hub; undefined: they are hung up on. */
+  /** Routes new connections to this hub; undefined: closes them. */
   leadTo(address: string | undefined): void;
-  /** The next request that says this is carried out, and its answer is lost with the connection. */
+  /**
+   * Forwards the next request that contains this text, and drops its response with the connection.
+   */
   loseAnswerTo(text: string): void;
-  /** How many answers were lost. */
+  /** Number of responses that were lost. */
   readonly lost: number;
 }
 
-/** Gone with the test. */
+/** Starts a network that is closed when the test ends. */
 export async function lossyNetwork(address: string): Promise<LossyNetwork> {
   const network = await startNetwork(address);
   onTestFinished(() => network[Symbol.dispose]());
@@ -115,7 +125,7 @@ async function startNetwork(address: string): Promise<LossyNetwork> {
     let doomed = false;
     for (const socket of [near, far]) {
       sockets.add(socket);
-      socket.on("error", () => {}); // The other end went away: that is what this is for.
+      socket.on("error", () => {}); // The other end disconnected, which is expected here.
       socket.on("close", () => {
         near.destroy();
         far.destroy();
@@ -130,7 +140,7 @@ async function startNetwork(address: string): Promise<LossyNetwork> {
     });
     far.on("data", (chunk: Buffer) => {
       if (!doomed) return void near.write(chunk);
-      if (!near.destroyed) lost++; // Once, in however many pieces it comes.
+      if (!near.destroyed) lost++; // Counted once, in however many chunks it arrives.
       near.destroy();
     });
   });

@@ -1,7 +1,7 @@
 /**
- * What was promised of any team, held against what is in the store when all is over, read through the hub
- * alone: every task ended once and says why, nobody worked on what had to wait or on what somebody else
- * had, every failure was decided about, and all of it is on the chain.
+ * Checks what must hold for any team against the store when everything is over, read through the
+ * hub only: each task ended once, with a reason; no agent worked on a waiting task or on work that
+ * another agent held; every failure was decided; and all of it is on the chain.
  */
 
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
@@ -17,7 +17,7 @@ interface Line {
   readonly memories: readonly Memory[];
 }
 
-/** Throws at the first promise that was not kept; else tells how tasks ended, and what was decided. */
+/** Throws at the first violation; otherwise returns how tasks ended and what was decided. */
 export async function auditTeam(played: Played): Promise<readonly string[]> {
   const { hub, tasks } = played;
   const lines = new Map<string, Line>();
@@ -29,19 +29,19 @@ export async function auditTeam(played: Played): Promise<readonly string[]> {
       memories,
     });
   }
-  for (const line of lines.values()) await endedOnce(hub, line);
-  for (const line of lines.values()) endedLast(line, lines);
-  for (const line of lines.values()) waitedForOthers(line, lines);
+  for (const line of lines.values()) await checkEndedOnce(hub, line);
+  for (const line of lines.values()) checkEndOrder(line, lines);
+  for (const line of lines.values()) checkDependencies(line, lines);
   const events = await eventsOf(hub);
-  heldOneByOne(events);
-  const decisions = await everyFailureDecided(hub, lines);
-  for (const line of lines.values()) endedWithOthers({ line, lines, decisions });
-  toldTheTruth(played, decisions);
-  redrivenOnce(events, decisions);
-  await holdersHeard(played);
-  const books = await hub.deliveries.totals();
+  checkSingleHolder(events);
+  const decisions = await checkDecisions(hub, lines);
+  for (const line of lines.values()) checkLostDependencies({ line, lines, decisions });
+  checkConfirmations(played, decisions);
+  checkRedrives(events, decisions);
+  await checkSignals(played);
+  const totals = await hub.deliveries.totals();
   const rows = [...lines.values()].flatMap(({ steps }) => steps.flatMap((each) => each.deliveries));
-  expect(books.deliveries, "the books count every delivery").toBe(rows.length);
+  expect(totals.deliveries, "the books count every delivery").toBe(rows.length);
   expect(rows.filter(({ state }) => isOpen(state))).toEqual([]);
   expect((await hub.verify()).problems).toEqual([]);
   return [
@@ -52,8 +52,8 @@ export async function auditTeam(played: Played): Promise<readonly string[]> {
   ];
 }
 
-/** One final state, said once, with a reason that can be read. */
-async function endedOnce(hub: Hub, { task, memories }: Line): Promise<void> {
+/** Checks that a task has one final state, written once, with a readable reason. */
+async function checkEndedOnce(hub: Hub, { task, memories }: Line): Promise<void> {
   const { closed, state, openChildren } = task;
   expect(closed, `${task.task} is closed`).toBeDefined();
   if (closed === undefined) return;
@@ -70,7 +70,7 @@ async function endedOnce(hub: Hub, { task, memories }: Line): Promise<void> {
 
 const isWork = ({ envelope }: LineStep): boolean => envelope.failure === undefined;
 
-/** The places on the chain at which work of a task was accepted. */
+/** Returns the positions on the chain where work of a task was accepted. */
 function acceptances({ steps, memories }: Line): number[] {
   const work = new Set(
     steps.filter(isWork).flatMap(({ deliveries }) => deliveries.map(({ id }) => id)),
@@ -82,12 +82,12 @@ function acceptances({ steps, memories }: Line): number[] {
     .map(({ seq }) => seq);
 }
 
-/** The place on the chain at which a task was closed. */
+/** Returns the position on the chain where a task was closed. */
 const endOf = (line: Line | undefined): number | undefined =>
   line?.memories.find(({ id }) => id === line.task.closed?.record)?.seq;
 
-/** By the chain: nobody accepted work of it after its end, and what it is part of ended after it. */
-function endedLast(line: Line, lines: ReadonlyMap<string, Line>): void {
+/** Checks that no work was accepted after the end of a task, and that its parent ended later. */
+function checkEndOrder(line: Line, lines: ReadonlyMap<string, Line>): void {
   const { task, parent } = line.task;
   const end = endOf(line);
   expect(end, `where ${task} ended`).toBeDefined();
@@ -96,8 +96,8 @@ function endedLast(line: Line, lines: ReadonlyMap<string, Line>): void {
   expect(endOf(lines.get(parent)), `${parent} after its part ${task}`).toBeGreaterThan(end ?? 0);
 }
 
-/** By the chain: everything it waits for was closed as done before anybody accepted work of it. */
-function waitedForOthers(line: Line, lines: ReadonlyMap<string, Line>): void {
+/** Checks that all dependencies were closed as done before any work was accepted. */
+function checkDependencies(line: Line, lines: ReadonlyMap<string, Line>): void {
   const began = Math.min(...acceptances(line));
   for (const name of line.task.after) {
     const before = lines.get(name);
@@ -107,19 +107,19 @@ function waitedForOthers(line: Line, lines: ReadonlyMap<string, Line>): void {
   }
 }
 
-interface Ended {
+interface TaskCheck {
   readonly line: Line;
   readonly lines: ReadonlyMap<string, Line>;
-  readonly decisions: ReadonlyMap<string, Standing>;
+  readonly decisions: ReadonlyMap<string, ValidDecision>;
 }
 
-/** What waited for a task that was not done did not begin, and failed with a report that names it. */
-function endedWithOthers({ line, lines, decisions }: Ended): void {
+/** Checks that a task with a dependency that was not done ended with a report that names it. */
+function checkLostDependencies({ line, lines, decisions }: TaskCheck): void {
   const { task, after, closed } = line.task;
   const lost = after.filter((name) => lines.get(name)?.task.closed?.as !== "done");
   if (lost.length === 0) return;
   expect(closed?.as, `${task} after ${lost.join()}`).not.toBe("done");
-  if (closed?.as !== "failed") return; // Taken back, or ended with what it is part of.
+  if (closed?.as !== "failed") return; // Cancelled, or ended with its parent.
   const aborted = [...reportsIn(line).values()].filter(
     (report) => decisions.get(nameOf(report))?.decision === "abort",
   );
@@ -143,52 +143,52 @@ async function eventsOf(hub: Hub): Promise<HubEvent[]> {
   }
 }
 
-/** Events after which nobody holds a delivery any more. */
-const LET_GO: readonly HubEvent["kind"][] = [
+/** Events after which a delivery has no holder. */
+const ENDING: readonly HubEvent["kind"][] = [
   ...(["asked", "cancelled", "completed", "dead", "declined", "expired", "failed"] as const),
-  ...(["lapsed", "released", "rerouted", "unaccepted"] as const),
+  ...(["deadline_passed", "released", "rerouted", "accept_timeout"] as const),
 ];
 
-/** Of all who wanted a delivery, one had it at a time; and nobody after it was completed. */
-function heldOneByOne(events: readonly HubEvent[]): void {
+/** Checks that a delivery had one holder at a time, and none after it was completed. */
+function checkSingleHolder(events: readonly HubEvent[]): void {
   const holder = new Map<string, string>();
   const completed = new Set<string>();
-  const tries = new Map<string, number>();
+  const attempts = new Map<string, number>();
   for (const { kind, delivery = "", agent = "", attempt = 0 } of events) {
     if (kind === "accepted") {
       expect(holder.get(delivery), `who has ${delivery} when ${agent} accepts it`).toBeUndefined();
       expect(completed.has(delivery), `${delivery} is completed before ${agent} accepts it`).toBe(
         false,
       );
-      expect(attempt, `the try of ${delivery}`).toBeGreaterThan(tries.get(delivery) ?? 0);
+      expect(attempt, `the try of ${delivery}`).toBeGreaterThan(attempts.get(delivery) ?? 0);
       holder.set(delivery, agent);
-      tries.set(delivery, attempt);
-    } else if (LET_GO.includes(kind)) holder.delete(delivery);
+      attempts.set(delivery, attempt);
+    } else if (ENDING.includes(kind)) holder.delete(delivery);
     if (kind === "completed") completed.add(delivery);
   }
 }
 
-/** A delivery that was given up, after which try. */
-interface Try {
+/** A delivery that was given up, and after which attempt. */
+interface FailedAttempt {
   readonly delivery: string;
   readonly attempt: number;
 }
 
-/** A decision about a failure that stands, with the memory that says so. */
-interface Standing extends Try {
+/** The valid decision about a failure, with its memory. */
+interface ValidDecision extends FailedAttempt {
   readonly decision: string;
   readonly memory: Memory;
 }
 
-const nameOf = ({ delivery, attempt }: Try): string => `${delivery} after try ${attempt}`;
+const nameOf = ({ delivery, attempt }: FailedAttempt): string => `${delivery} after try ${attempt}`;
 
 const GIVEN_UP: readonly DeliveryRow["state"][] = ["dead", "declined", "expired"];
 
-async function everyFailureDecided(
+async function checkDecisions(
   hub: Hub,
   lines: ReadonlyMap<string, Line>,
-): Promise<ReadonlyMap<string, Standing>> {
-  const decisions = new Map<string, Standing>();
+): Promise<ReadonlyMap<string, ValidDecision>> {
+  const decisions = new Map<string, ValidDecision>();
   for (const { task, delivery, attempt, decision } of (await hub.failures.list({})).items) {
     expect(decision, `the decision about a failure of ${task}`).toBeDefined();
     const memory = lines.get(task)?.memories.find(({ id }) => id === decision?.record);
@@ -199,7 +199,7 @@ async function everyFailureDecided(
   expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
   for (const line of lines.values()) {
     const reports = reportsIn(line);
-    for (const report of reports.values()) await decidedOnce(hub, { line, report, decisions });
+    for (const report of reports.values()) await checkReport(hub, { line, report, decisions });
     const work = line.steps.filter(isWork).flatMap(({ deliveries }) => deliveries);
     for (const { id: delivery, attempt, state } of work) {
       if (!GIVEN_UP.includes(state)) continue;
@@ -210,8 +210,8 @@ async function everyFailureDecided(
   return decisions;
 }
 
-/** All that was sent about one failure: told again, or handed to somebody else to decide. */
-interface Report extends Try {
+/** All envelopes about one failure: the report, repeated or passed on to another decider. */
+interface Report extends FailedAttempt {
   readonly steps: readonly LineStep[];
 }
 
@@ -227,14 +227,14 @@ function reportsIn({ steps }: Line): ReadonlyMap<string, Report> {
   return reports;
 }
 
-interface Reported {
+interface ReportCheck {
   readonly line: Line;
   readonly report: Report;
-  readonly decisions: ReadonlyMap<string, Standing>;
+  readonly decisions: ReadonlyMap<string, ValidDecision>;
 }
 
-/** A report was closed; one memory decides about it, names it as its cause, and is what stands. */
-async function decidedOnce(hub: Hub, { line, report, decisions }: Reported): Promise<void> {
+/** Checks that a report is closed, and decided by exactly one memory, which names it as cause. */
+async function checkReport(hub: Hub, { line, report, decisions }: ReportCheck): Promise<void> {
   const name = `${nameOf(report)} of ${line.task.task}`;
   for (const { id, state } of report.steps.flatMap(({ deliveries }) => deliveries)) {
     expect(isOpen(state), `the report ${id} of ${name} is ${state}`).toBe(false);
@@ -254,13 +254,13 @@ async function decidedOnce(hub: Hub, { line, report, decisions }: Reported): Pro
     return;
   }
   expect(deciding, `what decides about ${name}`).toEqual([]);
-  await neededNone(hub, report, name);
+  await checkSettled(hub, report, name);
 }
 
 const FINAL: readonly string[] = ["retry", "reroute", "abort"];
 
-/** Nobody decided, and rightly: what was to be given up was settled after all, and the report says so. */
-async function neededNone(hub: Hub, { delivery, attempt, steps }: Report, name: string) {
+/** Checks that a failure without a decision needed none: its delivery was settled after all. */
+async function checkSettled(hub: Hub, { delivery, attempt, steps }: Report, name: string) {
   const { delivery: now } = await hub.deliveries.get(delivery);
   const isSettled = !GIVEN_UP.includes(now.state) || now.attempt > attempt;
   expect(isSettled, `nobody decided about ${name}; it is ${now.state}, ${now.attempt}`).toBe(true);
@@ -270,8 +270,8 @@ async function neededNone(hub: Hub, { delivery, attempt, steps }: Report, name: 
   }
 }
 
-/** Whoever was told that its decision stands was told the truth. */
-function toldTheTruth({ told }: Played, decisions: ReadonlyMap<string, Standing>): void {
+/** Checks that every decision that was confirmed to an agent is the valid one. */
+function checkConfirmations({ told }: Played, decisions: ReadonlyMap<string, ValidDecision>): void {
   const all = new Set([...decisions.values()].map(({ memory }) => memory.id));
   for (const { answer, by } of told) {
     expect(all.has(answer.record), `${by}'s ${answer.decision} stands`).toBe(true);
@@ -280,8 +280,11 @@ function toldTheTruth({ told }: Played, decisions: ReadonlyMap<string, Standing>
   expect(new Set(told.map(({ answer }) => answer.record)).size).toBe(told.length);
 }
 
-/** What was decided happened once: a delivery is tried again as often as that was decided. */
-function redrivenOnce(events: readonly HubEvent[], decisions: ReadonlyMap<string, Standing>): void {
+/** Checks that each decision took effect once: as many redrives as were decided. */
+function checkRedrives(
+  events: readonly HubEvent[],
+  decisions: ReadonlyMap<string, ValidDecision>,
+): void {
   const again = [...decisions.values()].filter(({ decision }) => decision !== "abort");
   const times = (of: readonly { readonly delivery?: string }[]): Record<string, number> =>
     Object.fromEntries(
@@ -292,8 +295,8 @@ function redrivenOnce(events: readonly HubEvent[], decisions: ReadonlyMap<string
   expect(times(events.filter(({ kind }) => kind === "redriven"))).toEqual(times(again));
 }
 
-/** Whoever held what was taken back was told so by its signal. */
-async function holdersHeard({ hub, held }: Played): Promise<void> {
+/** Checks that a holder's signal was aborted when its work was cancelled. */
+async function checkSignals({ hub, held }: Played): Promise<void> {
   for (const { work, in: process, isSettled } of held) {
     if (isSettled || process.mortal.isDead) continue;
     const { attempts } = await hub.deliveries.get(work.id);

@@ -1,8 +1,8 @@
 /**
- * Plays a planned team: each step somebody random acts, in one of several processes on one store, several
- * at once now and then; processes die between any two operations; time passes, also past leases, deadlines
- * and whoever was to decide. Then everything is let run until nothing is open any more. One class, because
- * everything that somebody can do needs the same: who lives, what was accepted, what was heard.
+ * Runs a planned team: in each step a random agent acts in one of several processes on one store,
+ * sometimes several at once. Processes die between any two operations; time passes, also beyond
+ * leases, deadlines and decision timeouts. Then the team runs until nothing is open. This is one
+ * class because all actions share its state: live processes, accepted work, confirmed decisions.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import type { DecideResult, Decision } from "../../src/coordination/failures/decision.ts";
@@ -55,14 +55,14 @@ export class TeamPlay implements Played {
   readonly told: Told[] = [];
   readonly takenBack = new Set<string>();
   readonly happened: string[] = [];
-  /** What happened, for whoever looks for the cause of a failure. */
+  /** Log of what happened, to diagnose a failure. */
   readonly trail: string[] = [];
   readonly #stage: Stage;
   readonly #random: Random;
   readonly #processes: (Process | undefined)[] = [];
-  /** Not added yet, or added by a process that died before it heard so. */
+  /** Not added yet, or added by a process that died before it got the result. */
   #toAdd: readonly PlannedTask[];
-  /** What the owner began and has not heard the end of. */
+  /** Cancellations that the owner started and whose result it does not know. */
   readonly #toCancel = new Set<string>();
   #round = 0;
   #starts = 0;
@@ -101,7 +101,7 @@ export class TeamPlay implements Played {
     };
   }
 
-  /** What a hub's function says about a failure. */
+  /** Returns the decision of the hub's `coordinate` function about a failure. */
   #consulted(kind: Exclude<TeamPlan["function"], "none">): Decision | undefined {
     this.#count(`function ${kind}`);
     switch (kind) {
@@ -128,7 +128,7 @@ export class TeamPlay implements Played {
     return [...workers, ...coordinators, ...(person ? [person] : [])];
   }
 
-  /** Begins a process, in place of one that died: the same agents, in other sessions. */
+  /** Starts a process, or replaces one that died: the same agents in new sessions. */
   async #start(n: number): Promise<void> {
     const starts = ++this.#starts;
     const mortal = mortalStore(this.#stage.stores[n + 1] as Store);
@@ -141,7 +141,7 @@ export class TeamPlay implements Played {
     this.#processes[n] = { mortal, hub, agents };
   }
 
-  /** An agent in a process that lives. */
+  /** Returns an agent and its process, if that is alive. */
   #at(who: { readonly name: string; readonly process: number }): [Agent, Process] | undefined {
     const process = this.#processes[who.process];
     const agent = process?.agents.get(who.name);
@@ -169,12 +169,12 @@ export class TeamPlay implements Played {
       () => this.#takeBack(),
       () => this.#cancelTask(),
       () => this.#pause(),
-      ...(isAlone ? [() => this.#close(), () => this.#look()] : []),
+      ...(isAlone ? [() => this.#close(), () => this.#readBoard()] : []),
     ]);
     return act();
   }
 
-  /** Runs what may be refused: because its process died meanwhile, or for one of the reasons given. */
+  /** Runs an operation that may fail because its process died, or with one of the given codes. */
   async #try<T>(
     what: string,
     process: Process | undefined,
@@ -210,10 +210,10 @@ export class TeamPlay implements Played {
     const draft = { ...said, task: name, intent: `Do ${name}.`, key: `add ${name}` };
     const codes = ["task_closed", "unknown_task", ...UNREACHABLE] as const;
     const added = await this.#try(`add ${name}`, process, () => agent.tasks.add(draft), codes);
-    if ("refused" in added && added.refused === "store_closed") return; // Added with the same key later.
+    if ("refused" in added && added.refused === "store_closed") return; // Repeated later.
     this.#toAdd = this.#toAdd.filter((each) => each !== task);
     if ("refused" in added) return this.#count("task refused");
-    if (this.tasks.includes(task)) return; // Twice at the same moment: with one key it is one.
+    if (this.tasks.includes(task)) return; // Added concurrently with the same key.
     this.tasks.push(task);
     this.#count("task added");
   }
@@ -239,7 +239,7 @@ export class TeamPlay implements Played {
     return held;
   }
 
-  /** Nobody has work whose task waits: looked at the moment it is accepted. */
+  /** Throws if the work belongs to a task that still waits; checked right after accepting. */
   async #requireReady({ delivery: { task, id } }: Work): Promise<void> {
     const planned = this.plan.tasks.find(({ name }) => name === task);
     for (const dependency of planned?.after ?? []) {
@@ -254,7 +254,7 @@ export class TeamPlay implements Played {
     }
   }
 
-  /** Somebody who has work goes on with it, or is done with it one way or another. */
+  /** Lets a random holder continue or settle its work. */
   async #work(): Promise<void> {
     const mine = this.held.filter(
       (each) => !each.isSettled && !each.in.mortal.isDead && each.by.manner === undefined,
@@ -272,7 +272,7 @@ export class TeamPlay implements Played {
       note: () => work.note(`At ${work.delivery.task}.`),
       complete: () => work.complete({ summary: `${work.delivery.task} is finished.` }),
       handoff: () =>
-        work.handoff({ to: this.#somebody(), policy: this.#policyOf(work.delivery.task) }),
+        work.handoff({ to: this.#anyReceiver(), policy: this.#policyOf(work.delivery.task) }),
       retryable: () =>
         work.fail({ ...failure, type: "busy", class: "retryable", message: "Busy." }),
       permanent: () =>
@@ -292,12 +292,12 @@ export class TeamPlay implements Played {
     this.#count(`settled: ${how}`);
   }
 
-  /** Handed on it is tried as the task was; where nobody works any more, only time can end it. */
+  /** Returns the policy of a task, for work that is handed on: only timeouts end it if unheld. */
   #policyOf(task: string): PlannedTask["policy"] {
     return this.plan.tasks.find(({ name }) => name === task)?.policy ?? {};
   }
 
-  #somebody(): string {
+  #anyReceiver(): string {
     const { name, role } = this.#random.pick(this.plan.workers);
     return this.#random.chance(0.4) ? `role:${role}` : name;
   }
@@ -312,7 +312,7 @@ export class TeamPlay implements Played {
       case "retry":
         return { decision, reason, ...(this.#random.chance(0.4) && { delayMs: MINUTE }) };
       case "reroute":
-        return { decision, reason, to: this.#somebody() };
+        return { decision, reason, to: this.#anyReceiver() };
       case "ask":
         return { decision, reason, ...(this.#random.chance(0.3) && { to: "kim" }) };
       case "abort":
@@ -325,7 +325,7 @@ export class TeamPlay implements Played {
     return [...coordinators, ...(person ? [person] : [])];
   }
 
-  /** One who coordinates, or was asked, does that in its manner. */
+  /** Lets a coordinator, or the person, act in its manner. */
   async #coordinate(): Promise<void> {
     if (this.#deciders.length === 0) return;
     const who = this.#random.pick(this.#deciders as [PlannedAgent, ...PlannedAgent[]]);
@@ -348,7 +348,7 @@ export class TeamPlay implements Played {
     held?: Held,
   ): Promise<DecideResult | undefined> {
     const at = this.#at(who);
-    if (held !== undefined && at?.[1] !== held.in) held.isSettled = true; // That process has died.
+    if (held !== undefined && at?.[1] !== held.in) held.isSettled = true; // Its process died.
     if (at === undefined || held?.isSettled) return undefined;
     const [agent, process] = at;
     const decision = this.#decision(who.name);
@@ -373,7 +373,7 @@ export class TeamPlay implements Played {
     return answer;
   }
 
-  /** All who coordinate decide about the same failure at the same moment. */
+  /** Lets all coordinators decide about the same failure at the same time. */
   async #rival(): Promise<void> {
     const rivals = this.plan.coordinators.filter(({ manner }) => manner !== "absent");
     if (rivals.length === 0) return;
@@ -412,7 +412,7 @@ export class TeamPlay implements Played {
     if (owner === undefined) return;
     const asked = await this.#try("questions", owner[1], () => owner[0].questions.list());
     if ("refused" in asked) return;
-    // Who handed it on within the task is asked, and need not be there any more: anybody answers.
+    // The agent that handed it on is asked, and may be gone by now: the owner answers for it.
     const others = await Promise.all(
       this.plan.workers.map(async (who) => {
         const at = this.#at(who);
@@ -450,7 +450,7 @@ export class TeamPlay implements Played {
     }
   }
 
-  /** Somebody is given no work for a while. */
+  /** Pauses or resumes a random agent. */
   async #pause(): Promise<void> {
     const { name } = this.#random.pick(this.#people as [PlannedAgent, ...PlannedAgent[]]);
     const isBack = this.#random.chance(0.5);
@@ -458,7 +458,7 @@ export class TeamPlay implements Played {
     this.#note(`${name} is ${isBack ? "resumed" : "paused"}`);
   }
 
-  /** The owner takes back everything open of a task: then nothing but a word closes it. */
+  /** Cancels all open handoffs of a task; from then on only an explicit close ends it. */
   async #takeBack(): Promise<void> {
     const owner = this.#owner;
     const task = this.#anyTask();
@@ -493,7 +493,7 @@ export class TeamPlay implements Played {
     return this.#random.pick(this.tasks as [PlannedTask, ...PlannedTask[]]);
   }
 
-  /** Closing by a word is allowed exactly when nothing of the task is open. */
+  /** Closes a task explicitly, and checks that this works only if nothing of it is open. */
   async #close(only?: PlannedTask): Promise<void> {
     const owner = this.#owner;
     const task = only ?? this.#anyTask();
@@ -501,7 +501,7 @@ export class TeamPlay implements Played {
     const before = await this.hub.tasks.get(task.name);
     const open = before.deliveries.filter(({ state }) => isOpen(state));
     const isFree = open.length === 0 && before.openChildren === 0;
-    const isMine = task.closing === "told" || this.takenBack.has(task.name);
+    const isMine = task.closing === "manual" || this.takenBack.has(task.name);
     if (isFree && before.closed === undefined && !isMine) return;
     const [agent, process] = owner;
     const as = this.takenBack.has(task.name) ? "cancelled" : "done";
@@ -517,11 +517,11 @@ export class TeamPlay implements Played {
     this.#count(`closing: ${said}`);
   }
 
-  async #look(): Promise<void> {
+  async #readBoard(): Promise<void> {
     await this.hub.tasks.board();
   }
 
-  /** Everybody who still works does, and time passes, until nothing is open. */
+  /** Lets the remaining agents work and time pass until nothing is open. */
   async #letRun(): Promise<void> {
     for (const { name } of this.plan.workers) await this.hub.agents.unpause(name);
     for (this.#round = 1; this.#round <= ROUNDS; this.#round++) {
@@ -552,20 +552,23 @@ export class TeamPlay implements Played {
     if (this.#random.chance(0.3)) await this.#rival();
   }
 
-  /** Looking closes what is over and was left so by a process that died; the owner closes the rest. */
+  /**
+   * Returns whether everything has ended. Reading the board closes tasks that a dead process left
+   * unclosed; the owner closes the rest.
+   */
   async #isOver(): Promise<boolean> {
     const { byState } = await this.hub.deliveries.totals();
     const isQuiet = OPEN_STATES.every((state) => byState[state] === 0);
     if (!isQuiet && this.#round % 4 !== 0) return false;
     const left = (await this.hub.tasks.board()).items.map(({ task }) => task);
     for (const task of this.tasks) {
-      const isMine = task.closing === "told" || this.takenBack.has(task.name);
+      const isMine = task.closing === "manual" || this.takenBack.has(task.name);
       if (isMine && left.includes(task.name)) await this.#close(task);
     }
     return isQuiet && left.length === 0 && this.#toAdd.length === 0;
   }
 
-  /** Nothing is left that time or anybody could change. */
+  /** Checks that nothing changes any more, however much time passes. */
   async #settleDown(): Promise<void> {
     if (this.#round > 50) this.#count("over after more than 50 rounds");
     const before = await lastEvent(this.hub);

@@ -1,7 +1,7 @@
 /**
- * A team and its tasks, made from one seed: who there is, which tasks with which parents, dependencies,
- * deadlines and policies, who coordinates and how, and which rules hold. Pure: what comes of it is played
- * in play-team.ts and held against what was promised in audit-team.ts.
+ * Plans a random team and its tasks from one seed: agents, tasks with parents, dependencies,
+ * deadlines and policies, coordinators and their behaviour, and rules. Pure: play-team.ts runs the
+ * plan, and audit-team.ts checks the result.
  */
 import type { FailureRule } from "../../src/coordination/failures/rules.ts";
 import type { Priority } from "../../src/envelope/schema.ts";
@@ -23,15 +23,15 @@ export interface PlannedTask {
   readonly to: string;
   readonly priority: Priority;
   readonly deadlineMs?: number;
-  readonly closing: "itself" | "told";
+  readonly closing: "automatic" | "manual";
   readonly policy: Exclude<PolicyInput, "direct">;
-  /** Added while others are at work, not at the start. */
+  /** Added while agents work, not at the start. */
   readonly isLate: boolean;
 }
 
 /**
- * How one who coordinates does it: decides; takes its time until the hub has decided; takes a report and
- * falls silent; never looks.
+ * How a coordinator behaves: decides; decides too late; accepts a report and stops responding;
+ * never accepts one.
  */
 const MANNERS = ["present", "slow", "silent", "absent"] as const;
 type Manner = (typeof MANNERS)[number];
@@ -42,11 +42,11 @@ export interface PlannedAgent {
   readonly kind: "agent" | "person";
   /** The process it runs in. */
   readonly process: number;
-  /** Of one who decides about failures, or can be asked. */
+  /** Only for agents that decide about failures, or can be asked to. */
   readonly manner?: Manner;
 }
 
-/** What the hub asks before it decides by rules. */
+/** Behaviour of the hub's `coordinate` function, which is called before rules apply. */
 const FUNCTIONS = ["none", "decides", "passes", "throws", "nonsense"] as const;
 
 export interface TeamPlan {
@@ -59,9 +59,9 @@ export interface TeamPlan {
   readonly rules: readonly PlannedRule[];
   readonly function: (typeof FUNCTIONS)[number];
   readonly hops: number;
-  /** Steps before everything is let run. */
+  /** Number of steps before the final phase. */
   readonly steps: number;
-  /** How the workers go on then: they work off what there is, or nobody does anything any more. */
+  /** The final phase: the workers finish what is left, or no agent acts and only time passes. */
   readonly later: "diligent" | "deserted";
 }
 
@@ -76,7 +76,7 @@ export function planTeam(seed: number): TeamPlan {
   const workers = planWorkers(random, processes);
   const later = random.chance(0.65) ? "diligent" : "deserted";
   const person = random.chance(0.25)
-    ? planned(random, { name: PERSON, role: "person", kind: "person", processes })
+    ? planAgent(random, { name: PERSON, role: "person", kind: "person", processes })
     : undefined;
   return {
     seed,
@@ -104,14 +104,14 @@ function planWorkers(random: Random, processes: number): TeamPlan["workers"] {
   return [first as PlannedAgent, ...others];
 }
 
-interface Somebody {
+interface AgentDraft {
   readonly name: string;
   readonly role: string;
   readonly kind: PlannedAgent["kind"];
   readonly processes: number;
 }
 
-const planned = (random: Random, { processes, ...who }: Somebody): PlannedAgent => ({
+const planAgent = (random: Random, { processes, ...who }: AgentDraft): PlannedAgent => ({
   ...who,
   process: random.below(processes),
   manner: random.pick(MANNERS),
@@ -120,7 +120,7 @@ const planned = (random: Random, { processes, ...who }: Somebody): PlannedAgent 
 function planCoordinators(random: Random, processes: number): PlannedAgent[] {
   const names = ["kim", "leo"].slice(0, random.pick([0, 0, 1, 1, 2, 2]));
   const kind = random.chance(0.2) ? "person" : "agent";
-  return names.map((name) => planned(random, { name, role: "coordinator", kind, processes }));
+  return names.map((name) => planAgent(random, { name, role: "coordinator", kind, processes }));
 }
 
 function planTasks(
@@ -145,7 +145,7 @@ function planTasks(
       to: receiver(random, workers),
       priority: random.pick(["urgent", "high", "normal", "normal", "low"]),
       ...(deadlineMs > 0 && { deadlineMs }),
-      closing: random.chance(0.15) ? "told" : "itself",
+      closing: random.chance(0.15) ? "manual" : "automatic",
       policy: planPolicy(random, workers, later),
       isLate: n > 0 && (random.chance(0.1) || needs.some(({ isLate }) => isLate)),
     });
@@ -156,13 +156,13 @@ function planTasks(
 const named = (tasks: readonly PlannedTask[]): [string, ...string[]] =>
   tasks.map(({ name }) => name) as [string, ...string[]];
 
-/** The task and everything it is part of. */
+/** Returns a task and all of its ancestors. */
 function aboveOf(tasks: readonly PlannedTask[], task: string | undefined): string[] {
   const found = tasks.find(({ name }) => name === task);
   return found === undefined ? [] : [found.name, ...aboveOf(tasks, found.parent)];
 }
 
-/** Whether waiting for it is no circle: it needs none of what would wait for the new task. */
+/** Returns whether depending on a task creates no cycle: it needs none of the forbidden ones. */
 function isFree(
   tasks: readonly PlannedTask[],
   task: string,
@@ -191,7 +191,7 @@ function planPolicy(
   later: TeamPlan["later"],
 ): PlannedTask["policy"] {
   const fallback = random.chance(0.25) ? [receiver(random, workers)] : undefined;
-  // Where nobody works any more, only time can end what waits.
+  // If no agent acts in the final phase, only a timeout can end what waits.
   const isBounded = later === "deserted" || random.chance(0.3);
   return {
     attempts: 1 + random.below(3),

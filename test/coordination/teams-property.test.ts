@@ -1,6 +1,6 @@
 /**
- * Random teams with random tasks, failures, deaths and coordinators: whatever happens, every task ends in
- * one way and says why, and no failure is left without a decision. `BATON_SEED` plays one again.
+ * Property test with random teams, tasks, failures, crashes and coordinators: every task ends once,
+ * with a reason, and every failure is decided. `BATON_SEED` repeats a team.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -17,10 +17,10 @@ import { TeamPlay } from "./play-team.ts";
 import type { Stage } from "./team-run.ts";
 
 const TEAMS = { memory: runs(100), sqlite: runs(6), postgres: runs(2) } as const;
-/** More are played until all that must happen has; so many times more at most. */
+/** Teams are added until everything in `OFTEN` has happened, at most by this factor. */
 const MOST = 20;
 
-/** What must have happened in the teams on memory, or they prove little. */
+/** What must happen in the teams on memory; otherwise they prove little. */
 const OFTEN = [
   "accepted",
   "answer: already",
@@ -45,7 +45,7 @@ const OFTEN = [
   "task cancelled",
 ] as const;
 
-/** Opens the same store for each process, and for whoever looks. */
+/** Opens the same store for each process and for the audit. */
 async function stages(store: StoreName): Promise<(team: number) => Stage> {
   if (store === "memory") {
     return () => {
@@ -65,21 +65,21 @@ async function stages(store: StoreName): Promise<(team: number) => Stage> {
   return (team) => ({ workspace: `team-${team}`, clock, stores });
 }
 
-/** What follow-ups and policies could not do, other than for a process that died. */
-function overheard(): unknown[] {
-  const heard: unknown[] = [];
+/** Collects errors of follow-ups and policies, except those of a process that died. */
+function collectPolicyErrors(): unknown[] {
+  const errors: unknown[] = [];
   const listen = (message: unknown): void => {
     const { error } = message as { readonly error: unknown };
-    if (!isBatonError(error) || error.code !== "store_closed") heard.push(message);
+    if (!isBatonError(error) || error.code !== "store_closed") errors.push(message);
   };
   for (const channel of ["undecided", "unfinished"]) {
     subscribe(`batonpass:policy:${channel}`, listen);
     onTestFinished(() => void unsubscribe(`batonpass:policy:${channel}`, listen));
   }
-  return heard;
+  return errors;
 }
 
-/** Answers with what happened, each as often as it did. */
+/** Runs one team; returns what happened, one entry per occurrence. */
 async function playOne(seed: number, stage: Stage): Promise<readonly string[]> {
   const team = new TeamPlay(seed, stage);
   try {
@@ -94,12 +94,12 @@ async function playOne(seed: number, stage: Stage): Promise<readonly string[]> {
 }
 
 describe.each(["memory", "sqlite", "postgres"] as const)("random teams on %s", (store) => {
-  it(`end every task once and decide about every failure, ${TEAMS[store]} times [CRD-2 CRD-3 CRD-4]`, {
+  it(`end every task once and decide every failure, ${TEAMS[store]} times [CRD-2 CRD-3 CRD-4]`, {
     timeout: 300_000 + TEAMS[store] * 2_000,
   }, async () => {
     const seed = chosenSeed();
     console.log(`BATON_SEED=${seed}`);
-    const heard = overheard();
+    const errors = collectPolicyErrors();
     const stageOf = await stages(store);
     const tally = new Map<string, number>();
     const least = store === "memory" ? Math.max(1, TEAMS[store] / 100) : 0;
@@ -108,7 +108,7 @@ describe.each(["memory", "sqlite", "postgres"] as const)("random teams on %s", (
     for (let n = 0; n < TEAMS[store] || (rare().length > 0 && n < most); n++) {
       const happened = await playOne(seed + n, stageOf(n));
       for (const what of happened) tally.set(what, (tally.get(what) ?? 0) + 1);
-      expect(heard, `what could not be done in team ${seed + n}`).toEqual([]);
+      expect(errors, `what could not be done in team ${seed + n}`).toEqual([]);
     }
     console.log(JSON.stringify(Object.fromEntries([...tally].sort())));
     expect(rare(), "what hardly ever happened").toEqual([]);

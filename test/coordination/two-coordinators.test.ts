@@ -1,6 +1,6 @@
 /**
- * Two who decide about the same failure at the same moment, each in a process of its own, and the hub
- * itself: one decision stands and happens once, and everybody else is told which.
+ * Concurrent decisions about the same failure by two coordinators, each in its own process, and the
+ * hub: one decision takes effect, once, and the other calls return that decision.
  */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -15,8 +15,8 @@ import { runs } from "../support/runs.ts";
 
 const ROUNDS = { memory: runs(24), sqlite: runs(12), postgres: runs(8) } as const;
 /**
- * When the two decide, compared with the hub: before it, at the same moment, a little later, or after it.
- * The first and the last are no race: each side wins some rounds, whatever the machine does.
+ * When the coordinators decide relative to the hub: before it, at the same time, a little later, or
+ * after it. The first and the last are not races, so each side wins some rounds on any machine.
  */
 const MOMENTS = ["before", "same", "little", "after"] as const;
 const MINUTE = 60_000;
@@ -58,7 +58,7 @@ interface Failed {
   readonly report: string;
 }
 
-/** A task that failed for good, and was reported. */
+/** Adds a task that fails for good; returns its reported failure. */
 async function failOne({ owner, coder, hubs }: Scene, round: number): Promise<Failed> {
   const task = `task-${round}`;
   await owner.tasks.add({ task, to: "ada", intent: `Do ${task}.`, policy: { attempts: 1 } });
@@ -69,7 +69,7 @@ async function failOne({ owner, coder, hubs }: Scene, round: number): Promise<Fa
   return { task, delivery: work.id, report: failure?.report ?? "" };
 }
 
-/** Long enough now and then that others have begun. */
+/** Waits for a random number of turns, sometimes until the others have started. */
 async function someTurns(store: StoreName, random: Random): Promise<void> {
   const turns = random.below(store === "memory" ? 400 : 40);
   for (let n = 0; n < turns; n++) await (store === "memory" ? undefined : turn());
@@ -81,12 +81,12 @@ const DECISIONS: readonly [Decision, ...Decision[]] = [
   { decision: "abort", reason: "Enough." },
 ];
 
-/** The work of the report, its delivery, or what was given up: each names the failure. */
+/** Returns a random id of the failure: its delivery, its report, or the work of the report. */
 function named(random: Random, { delivery, report }: Failed, work: Work | undefined) {
   return random.pick<string | Work>([delivery, report, work ?? report]);
 }
 
-/** One decision stands, and it happened once. Answers with who made it. */
+/** Checks that one decision took effect, once. Returns the agent that made it. */
 async function requireOne(
   { hubs, coder }: Scene,
   { task, delivery, report }: Failed,
@@ -123,16 +123,16 @@ async function requireEffect(
   }
   expect(await closings()).toHaveLength(0);
   const again = await take(coder, { task });
-  expect([again.id, again.delivery.attempt]).toEqual([delivery, 2]); // Tried once more, and not twice.
+  expect([again.id, again.delivery.attempt]).toEqual([delivery, 2]); // Retried once.
   await again.complete({ summary: "Done after all." });
   expect(await hub.tasks.get(task)).toMatchObject({ state: "done" });
   expect((await hub.deliveries.get(delivery)).attempts).toHaveLength(1);
 }
 
-describe.each(EMBEDDED_STORES)("two who decide about one failure on %s", (store) => {
+describe.each(EMBEDDED_STORES)("concurrent decisions about one failure on %s", (store) => {
   const rounds = ROUNDS[store];
 
-  it(`one stands and the other is told which, ${rounds} times [CRD-3 CRD-4]`, {
+  it(`take effect once, and both coordinators get the result, ${rounds} times [CRD-3 CRD-4]`, {
     timeout: 120_000 + rounds * 2_000,
   }, async () => {
     const seed = chosenSeed();
@@ -155,11 +155,11 @@ describe.each(EMBEDDED_STORES)("two who decide about one failure on %s", (store)
       const by = await requireOne(scene, failed, answers);
       won.set(by, (won.get(by) ?? 0) + 1);
     }
-    console.log(JSON.stringify(Object.fromEntries(won))); // Which of them is chance.
+    console.log(JSON.stringify(Object.fromEntries(won))); // Which one wins is random.
     expect((await scene.hubs[0].verify()).problems).toEqual([]);
   });
 
-  it(`nor do they and the hub decide twice once their time is up, ${rounds} times [CRD-3 CRD-4]`, {
+  it(`take effect once if the hub decides too after the timeout, ${rounds} times [CRD-3 CRD-4]`, {
     timeout: 120_000 + rounds * 2_000,
   }, async () => {
     const seed = chosenSeed();
@@ -174,24 +174,24 @@ describe.each(EMBEDDED_STORES)("two who decide about one failure on %s", (store)
       const work = holder && (await take(holder, { delivery: failed.report }));
       clock.advance(3 * LIMITS.coordinatorMs);
       const moment = MOMENTS[round % MOMENTS.length];
-      const looked = Promise.withResolvers<void>();
+      const ran = Promise.withResolvers<void>();
       const decided = Promise.withResolvers<void>();
       let undecided = 2;
       const deciding = [kim, leo].map((agent) => async () => {
         if (moment === "little") await someTurns(store, random);
-        if (moment === "after") await looked.promise;
+        if (moment === "after") await ran.promise;
         const about = named(random, failed, agent === holder ? work : undefined);
         const answer = await agent.failures.decide(about, random.pick(DECISIONS));
         if (--undecided === 0) decided.resolve();
         return [answer];
       });
-      const look = async () => {
+      const runHubs = async () => {
         if (moment === "before") await decided.promise;
         await Promise.all(hubs.map((hub) => hub.deliveries.runDue()));
-        looked.resolve();
+        ran.resolve();
         return [];
       };
-      const all = [...deciding, look].toSorted(() => random.next() - 0.5);
+      const all = [...deciding, runHubs].toSorted(() => random.next() - 0.5);
       const answers = (await Promise.all(all.map((each) => each()))).flat();
       for (const hub of hubs) await hub.deliveries.runDue();
       const by = await requireOne(scene, failed, answers);

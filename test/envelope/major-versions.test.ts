@@ -1,6 +1,7 @@
 /**
- * A major step, proven with a version 2.0 that exists in tests only: what is sent in the migration period
- * is read by old and new hubs, and a line between them loses nothing.
+ * Migration to a new major version, tested with an envelope version 2.0 that exists in tests only:
+ * old and new hubs read what is sent during the migration period, and a line between them loses
+ * nothing.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import * as fc from "fast-check";
@@ -39,7 +40,7 @@ const DRAFT = {
   payload: { type: "patch-request", data: { files: ["src/auth.ts"] } },
 };
 
-/** The same in the words of 2.0. */
+/** The same content in version 2.0. */
 const IN_TWO = {
   goal: "Make logins safe",
   headline: "Half of it is done.",
@@ -48,7 +49,7 @@ const IN_TWO = {
   constraints: [{ text: "No new dependencies", id: "deps", level: "must" }],
 };
 
-/** Hubs of these versions on one store, each as if it were a process of its own. */
+/** Opens hubs of these versions on one store, as if each ran in its own process. */
 async function hubs(store: StoreName, ...versions: readonly EnvelopeVersions[]): Promise<Hub[]> {
   const clock = new VirtualClock();
   const reopen = sharedStore(store, { clock });
@@ -61,8 +62,8 @@ async function hubs(store: StoreName, ...versions: readonly EnvelopeVersions[]):
 const formsIn = async (hub: Hub): Promise<EnvelopeForm[]> =>
   (await storedEnvelopes(hub)).map(({ text }) => JSON.parse(text) as EnvelopeForm);
 
-describe.each(STORES)("a handoff in the migration period on %s", (store) => {
-  it("is written in the new form, and says how the old one differs, under one digest [ENV-7]", async () => {
+describe.each(STORES)("a handoff during the migration period on %s", (store) => {
+  it("is stored in the new form with its differences from the old form, under one digest [ENV-7]", async () => {
     const [hub] = (await hubs(store, MIGRATING)) as [Hub];
     const ada = await hub.agent("ada", {});
     await hub.agent("ben", {});
@@ -88,7 +89,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is read by an old hub, which can do all it ever does with it [ENV-7]", async () => {
+  it("can be listed, accepted and completed by an old hub [ENV-7]", async () => {
     const [newer, old] = (await hubs(store, SAYS_AUDIENCE, DEFAULT_VERSIONS)) as [Hub, Hub];
     const ada = await newer.agent("ada", {});
     const ben = await old.agent("ben", {});
@@ -111,7 +112,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
     expect((await old.verify()).problems).toEqual([]);
   });
 
-  it("is read by a new hub in its own form, whoever sent it [ENV-7]", async () => {
+  it("can be read in the new form when an old hub sent it [ENV-7]", async () => {
     const [newer, old] = (await hubs(store, MIGRATING, DEFAULT_VERSIONS)) as [Hub, Hub];
     const ada = await old.agent("ada", {});
     const ben = await newer.agent("ben", {});
@@ -126,7 +127,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
     });
   });
 
-  it("keeps all it says along a line of new, old, new, old and new hubs [ENV-7]", async () => {
+  it("loses nothing along a line of new, old, new, old and new hubs [ENV-7]", async () => {
     const [first, ...others] = await hubs(
       store,
       ...[SAYS_AUDIENCE, DEFAULT_VERSIONS, MIGRATING, DEFAULT_VERSIONS, MIGRATING],
@@ -162,7 +163,7 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
     for (const each of others) expect((await each.verify()).problems).toEqual([]);
   });
 
-  it("is reconstructed, answered and redacted by either hub [ENV-7]", async () => {
+  it("can be answered and redacted by an old and by a new hub [ENV-7]", async () => {
     const versions = [SAYS_AUDIENCE, MIGRATING, DEFAULT_VERSIONS];
     const [sender, newer, old] = (await hubs(store, ...versions)) as [Hub, Hub, Hub];
     const ada = await sender.agent("ada", {});
@@ -191,8 +192,8 @@ describe.each(STORES)("a handoff in the migration period on %s", (store) => {
   });
 });
 
-describe.each(STORES)("after the migration period on %s", (store) => {
-  it("an old hub refuses what it cannot read, and leaves it to others [ENV-7]", async () => {
+describe.each(STORES)("an old hub after the migration period on %s", (store) => {
+  it("refuses a handoff that it cannot read and leaves it to other hubs [ENV-7]", async () => {
     const [newer, old] = (await hubs(store, MIGRATED, DEFAULT_VERSIONS)) as [Hub, Hub];
     const ada = await newer.agent("ada", {});
     await newer.agent("ben", {});
@@ -214,8 +215,8 @@ describe.each(STORES)("after the migration period on %s", (store) => {
         hint: expect.stringContaining("Upgrade Baton"),
       });
     }
-    const told = await late.catchUp();
-    expect(told.text).toContain("This version of Baton cannot read it.");
+    const caughtUp = await late.catchUp();
+    expect(caughtUp.text).toContain("This version of Baton cannot read it.");
     const report = await late.memories.redact({ text: "Make logins safe" }, "no");
     expect(report.left).toContainEqual({
       kind: "envelope",
@@ -232,21 +233,23 @@ describe.each(STORES)("after the migration period on %s", (store) => {
     expect((await old.verify()).problems).toEqual([]);
   });
 
-  it("what an old hub cannot read holds up nothing that comes after it [ENV-7]", async () => {
+  it("delivers later handoffs after one that it cannot read [ENV-7]", async () => {
     const [newer, old] = (await hubs(store, MIGRATED, DEFAULT_VERSIONS)) as [Hub, Hub];
     const ada = await newer.agent("ada", {});
     const eve = await old.agent("eve", {});
     const ben = await old.agent("ben", {});
     const unread = await ada.handoff({ to: "ben", task: "new", intent: "In 2.0" });
     const sent = await eve.handoff({ to: "ben", task: "old", intent: "In 1.0" });
-    const told: unknown[] = [];
-    const listen = (message: unknown): void => void told.push(message);
+    const messages: unknown[] = [];
+    const listen = (message: unknown): void => void messages.push(message);
     subscribe("batonpass:envelope:unread", listen);
     onTestFinished(() => void unsubscribe("batonpass:envelope:unread", listen));
     expect((await ben.deliveries.waiting()).items.map(({ delivery }) => delivery.id)).toEqual([
       sent.id,
     ]);
-    expect(told).toMatchObject([{ delivery: unread.id, error: { code: "unsupported_version" } }]);
+    expect(messages).toMatchObject([
+      { delivery: unread.id, error: { code: "unsupported_version" } },
+    ]);
     const work = await take(ben);
     expect(work.id).toBe(sent.id);
     await work.complete();
@@ -255,22 +258,22 @@ describe.each(STORES)("after the migration period on %s", (store) => {
   });
 });
 
-describe("what can be read", () => {
+describe("reading an envelope version", () => {
   const read = (form: object) => () => DEFAULT_VERSIONS.read(form as EnvelopeForm, "env_1");
 
   it.each(["3.0", "0.9", "1", "one", "1.01", "", 1.1, null, undefined])(
-    "is of a major version that is known, not %j [ENV-7]",
+    "refuses version %j [ENV-7]",
     (version) => {
       expect(read({ version })).toThrow(expect.objectContaining({ code: "unsupported_version" }));
     },
   );
 
-  it("is any minor of a known major [ENV-7]", () => {
+  it("accepts any minor version of a known major version [ENV-7]", () => {
     for (const version of ["1.0", "1.1", "1.999"]) expect(read({ version })()).toEqual({ version });
   });
 
   it.each([null, 1, {}, { with: {} }, { with: null, without: [] }, { with: {}, without: 5 }])(
-    "is no form that says nothing, such as %j [ENV-7]",
+    "refuses a malformed form such as %j [ENV-7]",
     (form) => {
       expect(read({ version: "2.0", forms: [form] })).toThrow(
         expect.objectContaining({ code: "unsupported_version" }),
@@ -278,7 +281,7 @@ describe("what can be read", () => {
     },
   );
 
-  it("is no form that is of another task, or for somebody else [ENV-7]", () => {
+  it("refuses a form with another task, receiver or hop [ENV-7]", () => {
     const older = { version: "1.0", intent: "Go" };
     const form = (said: object) => ({
       ...{ version: "2.0", id: "env_1", task: "t" },
@@ -292,7 +295,7 @@ describe("what can be read", () => {
     }
   });
 
-  it("has no forms but those that its writer has made [ENV-7]", () => {
+  it("ignores forms that were not made by the writer [ENV-7]", () => {
     const forms = [{ version: "1.0", with: { intent: "Stop" }, without: [] }];
     const sent = { version: "1.0", intent: "Go", id: "env_1", forms } as unknown as Envelope;
     expect(MIGRATED.write(sent)).not.toHaveProperty("forms");
@@ -301,13 +304,13 @@ describe("what can be read", () => {
     });
   });
 
-  it("is no form that a known version could not have [ENV-7]", () => {
+  it("refuses a form without the fields that its version requires [ENV-7]", () => {
     const form = { version: "2.0", forms: [{ version: "1.0", with: {}, without: [] }] };
     expect(read(form)).toThrow(expect.objectContaining({ code: "unsupported_version" }));
   });
 });
 
-describe("a converter", () => {
+describe("version converters", () => {
   const text = fc.string({ minLength: 1, maxLength: 8 });
   const plain = fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null));
   const value = fc.oneof(plain, fc.array(plain, { maxLength: 2 }), fc.record({ deep: plain }));
@@ -320,7 +323,7 @@ describe("a converter", () => {
       },
     );
   const frame = { id: fc.constant("env_1"), task: text, hop: fc.nat(), parents: texts };
-  /** Somebody's own fields, by names that neither version has. */
+  /** Custom fields with names that neither version uses. */
   const unknown = fc.dictionary(fc.stringMatching(/^x-[a-z]{1,6}$/), value, {
     maxKeys: 3,
   });
@@ -363,15 +366,15 @@ describe("a converter", () => {
     void fc.assert(fc.property(forms, check), { numRuns: runs(100), seed: chosenSeed() });
   };
 
-  it("up and down again keeps all of an old envelope [ENV-7]", () => {
+  it("keep an old envelope unchanged when converting up and down [ENV-7]", () => {
     hold(one, (form) => void expect(STEP.down(STEP.up(form))).toEqual(form));
   });
 
-  it("down and up again keeps all of a new envelope [ENV-7]", () => {
+  it("keep a new envelope unchanged when converting down and up [ENV-7]", () => {
     hold(two, (form) => void expect(STEP.up(STEP.down(form))).toEqual(form));
   });
 
-  it("is not needed by an old reader: both give the same old form [ENV-7]", () => {
+  it("give an old reader and a new one the same old form [ENV-7]", () => {
     hold(two, (form) => {
       const older = { ...STEP.down(form), version: "1.0" } as unknown as Envelope;
       const written = MIGRATING.write(older);
@@ -381,7 +384,7 @@ describe("a converter", () => {
     });
   });
 
-  it("may not touch what stores rely on [ENV-7]", () => {
+  it("throw when they change a field that stores rely on [ENV-7]", () => {
     const careless = new EnvelopeVersions({
       steps: [{ ...STEP, up: ({ task: _, ...form }) => form }],
       writes: "2.0",
@@ -390,7 +393,7 @@ describe("a converter", () => {
     expect(() => careless.write(envelope)).toThrow("a converter changed task");
   });
 
-  it("leads over several major versions, and its forms to each of them [ENV-7]", () => {
+  it("convert over several major versions, with a form for each [ENV-7]", () => {
     const next = {
       from: 2,
       to: 3,
@@ -414,8 +417,8 @@ describe("a converter", () => {
   });
 });
 
-describe("a deprecated field", () => {
-  it("warns whoever says something in it, with where, since when, and what instead [ENV-7]", async () => {
+describe("deprecated fields", () => {
+  it("are reported to the sender with path, version and replacement [ENV-7]", async () => {
     const [hub] = (await hubs("memory", MIGRATING)) as [Hub];
     const ada = await hub.agent("ada", {});
     await hub.agent("ben", {});
@@ -433,7 +436,7 @@ describe("a deprecated field", () => {
     ]);
   });
 
-  it("can be one of a minor version, and there is none so far [ENV-7]", () => {
+  it("can be deprecated by a minor version; none is so far [ENV-7]", () => {
     const since = { path: "history[].why", since: "1.1", use: "history[].decided" };
     const versions = new EnvelopeVersions({ deprecated: [since] });
     const history = [

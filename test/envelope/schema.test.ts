@@ -1,6 +1,6 @@
 /**
- * The published JSON Schema says exactly what the hub says: an envelope with some value in some
- * field is valid by the schema if and only if the hub sends a handoff with that value.
+ * The published JSON Schema of the envelope: it accepts a value in a field if and only if the hub
+ * sends a handoff with that value.
  */
 import { execFile } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
@@ -39,7 +39,7 @@ async function team() {
   return { hub, planner, coder };
 }
 
-/** Fields that sender and envelope share as they are: what the hub says of one holds for both. */
+/** Fields that drafts and envelopes share unchanged, so that the hub's verdict applies to both. */
 const { intentLength, lineLength, textLength, nameLength, listItems } = FORMAT_LIMITS;
 const CASES: Record<string, readonly unknown[]> = {
   action: ["failed", "our_own-word", "Shouted", "two words", "", "9th", "a".repeat(nameLength + 1)],
@@ -99,19 +99,19 @@ const CASES: Record<string, readonly unknown[]> = {
   strategy: ["full", "lazy", "eager", ""],
 };
 
-/** An intent that a reader may get from others, and the hub keeps as a record. */
+/** Returns whether an intent is valid in an envelope but too long for the hub to send whole. */
 const isBrief = (value: unknown): boolean =>
   typeof value === "string" && value.length > intentLength && value.length <= textLength;
 
-let tries = 0;
+let attempts = 0;
 const BASE = { to: "coder", task: "base", intent: "Base" };
 
 /**
- * Whether the hub sends it as it is (a short form is not); anything but a refusal for its form is
- * an error of the test.
+ * Returns whether the hub sends the value unchanged (a short form is expanded). Any error other
+ * than a refused envelope fails the test.
  */
 async function hubAccepts(sender: Agent, field: string, value: unknown): Promise<boolean> {
-  const task = `try ${tries++}`; // Of its own: what one line carries is not said in another.
+  const task = `try ${attempts++}`; // A task of its own, because fields carry over within a line.
   const draft = { ...BASE, task, [field]: value } as DraftOf<Record<string, unknown>>;
   try {
     const { envelope } = await sender.handoff(draft);
@@ -123,7 +123,7 @@ async function hubAccepts(sender: Agent, field: string, value: unknown): Promise
 }
 
 describe("the envelope's JSON Schema", () => {
-  it("accepts every kind of envelope the hub sends, as it arrives [ENV-8]", async () => {
+  it("accepts every kind of envelope that the hub sends [ENV-8]", async () => {
     const { planner, coder } = await team();
     const valid = validator();
     const plan = await planner.remember({ content: "The plan." });
@@ -140,7 +140,7 @@ describe("the envelope's JSON Schema", () => {
     }
   });
 
-  it.each(Object.entries(CASES))("says of %s what the hub says [ENV-8]", async (field, values) => {
+  it.each(Object.entries(CASES))("agrees with the hub on %s [ENV-8]", async (field, values) => {
     const { planner } = await team();
     const valid = validator();
     const { envelope } = await planner.handoff(BASE);
@@ -163,7 +163,7 @@ describe("the envelope's JSON Schema", () => {
       fc.integer(),
       fc.constantFrom(...Object.values(CASES).flat()),
     );
-    // Every other value is one for its own field: most of the others no field accepts.
+    // Half of the values belong to the field; most of the others are valid in no field.
     const fieldAndValue = fc.constantFrom(...Object.entries(CASES)).chain(([name, values]) => {
       const value = fc.oneof(anything, fc.constantFrom(...values));
       return fc.tuple(fc.constant(name), value);
@@ -171,7 +171,7 @@ describe("the envelope's JSON Schema", () => {
     let accepted = 0;
     await fc.assert(
       fc.asyncProperty(fieldAndValue, async ([name, value]) => {
-        fc.pre(name !== "intent" || !isBrief(value)); // Of that the beginning travels.
+        fc.pre(name !== "intent" || !isBrief(value)); // Only its beginning is sent.
         const hub = await hubAccepts(planner, name, value);
         if (hub) accepted++;
         expect(valid({ ...envelope, [name]: value })).toBe(hub);
@@ -182,7 +182,7 @@ describe("the envelope's JSON Schema", () => {
   });
 
   it.each([lineLength, lineLength + 1])(
-    "counts %i characters outside the basic plane as the hub does [ENV-8]",
+    "counts %i characters outside the basic multilingual plane as the hub does [ENV-8]",
     async (length) => {
       const { planner } = await team();
       const { envelope } = await planner.handoff(BASE);
@@ -194,7 +194,7 @@ describe("the envelope's JSON Schema", () => {
   );
 
   it.each(ENVELOPE_VERSIONS)(
-    "of version %s lets a reader expect fields of a later one, which no draft may say [ENV-7 ENV-8]",
+    "of version %s accepts fields of a later version, which a draft must not contain [ENV-7 ENV-8]",
     async (version) => {
       const { planner } = await team();
       const schema = envelopeJsonSchema(version);
@@ -215,7 +215,7 @@ describe("the envelope's JSON Schema", () => {
     },
   );
 
-  it("requires every field the hub always writes [ENV-8]", async () => {
+  it("requires every field that the hub always writes [ENV-8]", async () => {
     const { planner } = await team();
     const valid = validator();
     const { envelope } = await planner.handoff(BASE);
@@ -225,7 +225,7 @@ describe("the envelope's JSON Schema", () => {
     }
   });
 
-  it("knows agents, roles and channels as receivers [ENV-2 ENV-8]", async () => {
+  it("accepts agents, roles and channels as receivers [ENV-2 ENV-8]", async () => {
     const { planner } = await team();
     const valid = validator();
     const { envelope } = await planner.handoff(BASE);
@@ -242,10 +242,10 @@ describe("the envelope's JSON Schema", () => {
     }
   });
 
-  it("is published by the package, one file per version and the newest by name [ENV-8]", {
+  it("is published in the package, one file per version and one for the newest [ENV-8]", {
     timeout: 120_000,
   }, async () => {
-    // The script writes beside itself, so it runs in a folder of its own.
+    // The script writes next to itself, so it runs in a temporary folder.
     const folder = tempFolder();
     mkdirSync(join(folder, "scripts"));
     symlinkSync(join(root, "src"), join(folder, "src"));

@@ -1,4 +1,7 @@
-/** Secrets in text: labelled examples, made up by chance for each run of the seed, and what is none. */
+/**
+ * Detection of secrets in text: labelled examples, generated from a seed, and texts that only
+ * resemble secrets.
+ */
 import { beforeEach, describe, expect, it } from "vitest";
 import { maskSecrets } from "../../src/envelope/mask-secrets.ts";
 import { findSecrets, maskMatches } from "../../src/envelope/secrets.ts";
@@ -7,7 +10,8 @@ import { seededRandom } from "../../src/testing/seeded-ids.ts";
 const SEED = 20_260_301;
 let random = seededRandom(SEED);
 
-// Every test draws the same, whichever ran before it: one key in some hundred looks like a placeholder.
+// Every test draws the same values in any order: about one key in a hundred looks like a
+// placeholder.
 beforeEach(() => {
   random = seededRandom(SEED + 1);
 });
@@ -18,7 +22,7 @@ const DIGITS = "0123456789";
 const HEX = `${DIGITS}abcdef`;
 const ALNUM = LOWER + UPPER + DIGITS;
 
-/** Drawn by chance: nobody's. Put together here, so that no key stands in this file. */
+/** Returns random characters. Keys are assembled from them, so that this file contains none. */
 function drawn(length: number, from = ALNUM): string {
   return Array.from({ length }, () => from[Math.floor(random() * from.length)]).join("");
 }
@@ -27,7 +31,7 @@ const jwt = () => ["eyJ", ".eyJ", "."].map((part) => `${part}${drawn(40)}`).join
 const pem = (kind: string) =>
   `-----BEGIN ${kind}PRIVATE KEY-----\n${drawn(64)}\n${drawn(64)}\n-----END ${kind}PRIVATE KEY-----`;
 
-/** A text for each kind, with the kind it must be told as. */
+/** Texts that contain a secret, with the kind that must be reported. */
 const POSITIVE: readonly (readonly [kind: string, text: () => string])[] = [
   ["Baton token", () => `baton${"_"}${drawn(43, `${ALNUM}_-`)}`],
   ["Baton token", () => `BATON_TOKEN=baton${"_"}${drawn(43)}`],
@@ -99,7 +103,7 @@ const POSITIVE: readonly (readonly [kind: string, text: () => string])[] = [
 
 const uuid = () => [8, 4, 4, 4, 12].map((length) => drawn(length, HEX)).join("-");
 
-/** What looks like one and is none. */
+/** Texts that resemble a secret and contain none. */
 const NEGATIVE: readonly (() => string)[] = [
   () => "Rotate the API key every 90 days; the token is kept in the vault.",
   () => "password: string",
@@ -155,7 +159,7 @@ const NEGATIVE: readonly (() => string)[] = [
 ];
 
 describe("secrets in a text", () => {
-  it.each(POSITIVE)("are found and named: %s [ENV-12]", (kind, text) => {
+  it.each(POSITIVE)("are detected and named: %s [ENV-12]", (kind, text) => {
     for (let round = 0; round < 20; round++) {
       const said = text();
       expect(
@@ -165,7 +169,7 @@ describe("secrets in a text", () => {
     }
   });
 
-  it("are found where they stand, each once, and never quoted [ENV-12]", () => {
+  it("are reported once, with their position and without their text [ENV-12]", () => {
     const key = `gh${"p_"}${drawn(36)}`;
     const text = `First: ${key}; then postgres://a:${drawn(12)}9@db/x`;
     const found = findSecrets(text);
@@ -174,12 +178,12 @@ describe("secrets in a text", () => {
     expect(JSON.stringify(found)).not.toContain(key);
   });
 
-  it.each(POSITIVE)("are taken out whole, and nothing else is: %s [OPS-6]", (_kind, text) => {
+  it.each(POSITIVE)("are masked completely, and nothing else is: %s [OPS-6]", (_kind, text) => {
     for (let round = 0; round < 20; round++) {
       const said = text();
       const found = findSecrets(said);
       const rest = maskMatches(said, found);
-      // Every run of eight characters of what was found has gone; what stood around it has not.
+      // No eight consecutive characters of the secret remain; the text around it does.
       for (const { kind, at, end } of found) {
         for (let i = at; i + 8 <= end; i++) expect(rest).not.toContain(said.slice(i, i + 8));
         expect(rest).toContain(`[redacted: ${kind}]`);
@@ -190,7 +194,7 @@ describe("secrets in a text", () => {
     }
   });
 
-  it("begin a word or follow a dash; inside a longer word there is none [ENV-12]", () => {
+  it("are detected at the start of a word or after a dash, but not inside a longer word [ENV-12]", () => {
     const key = `gh${"p_"}${drawn(36)}`;
     const long = drawn(5_000);
     for (const before of ["cache-", "a-b-", `${drawn(40)}-`, `${long}-`, `${long} `]) {
@@ -204,7 +208,7 @@ describe("secrets in a text", () => {
     for (const before of ["x", "my_", long]) expect(findSecrets(before + key), before).toEqual([]);
   });
 
-  it("leave what says where they belong [OPS-6]", () => {
+  it("are masked without the address or the name around them [OPS-6]", () => {
     const [password, token] = [`${drawn(11)}7`, `${drawn(23)}7`];
     const text = `postgres://app:${password}@db:5432/app and CI_TOKEN="${token}", then go on`;
     expect(maskMatches(text, findSecrets(text))).toBe(
@@ -212,7 +216,7 @@ describe("secrets in a text", () => {
     );
   });
 
-  it("of several lines go from the first to the last, also where it breaks off [OPS-6]", () => {
+  it("are masked from the first to the last line, even when they are truncated [OPS-6]", () => {
     const text = `Use this:\n${pem("RSA ")}\nThen restart.`;
     expect(maskMatches(text, findSecrets(text))).toBe(
       "Use this:\n[redacted: private key]\nThen restart.",
@@ -229,37 +233,37 @@ describe("secrets in a text", () => {
     "secret: arn:aws:secretsmanager:eu-west-1:123456789012:secret:prod/db-AbCdEf",
     "token: https://vault.internal:8200/v1/kv/data/ci-7/deploy",
     "api_key: op://Prod/Stripe2/api-key",
-  ])("are not where it is said where one is kept: %s [ENV-12]", (text) => {
+  ])("are not detected in a reference to a secret store: %s [ENV-12]", (text) => {
     expect(findSecrets(text)).toEqual([]);
   });
 
-  it("are hardly ever missed, and what is none is hardly ever taken for one [ENV-12]", () => {
+  it("are detected with a recall and a precision of at least 0.98 [ENV-12]", () => {
     const rounds = 40;
     let [hit, missed, wrong] = [0, 0, 0];
-    const told: string[] = [];
+    const mistakes: string[] = [];
     for (let round = 0; round < rounds; round++) {
       for (const [kind, text] of POSITIVE) {
         const said = text();
         if (findSecrets(said).some((found) => found.kind === kind)) hit++;
         else {
           missed++;
-          told.push(said);
+          mistakes.push(said);
         }
       }
       for (const text of NEGATIVE) {
         const said = text();
         if (findSecrets(said).length === 0) continue;
         wrong++;
-        told.push(said);
+        mistakes.push(said);
       }
     }
     const recall = hit / (hit + missed);
     const precision = hit / (hit + wrong);
-    expect(recall, told.join("\n")).toBeGreaterThanOrEqual(0.98);
-    expect(precision, told.join("\n")).toBeGreaterThanOrEqual(0.98);
+    expect(recall, mistakes.join("\n")).toBeGreaterThanOrEqual(0.98);
+    expect(precision, mistakes.join("\n")).toBeGreaterThanOrEqual(0.98);
   });
 
-  it("are looked for in the longest texts, whatever those are made of [ENV-12]", () => {
+  it("are detected at the end of very long texts [ENV-12]", () => {
     const begin = "-----BEGIN PRIVATE KEY-----\n";
     for (const part of ["a", "://a:", "password=", "eyJ", begin, "x: y ", "A.", "Bearer ", "sk-"]) {
       const text = begin + part.repeat(Math.ceil(200_000 / part.length));
@@ -268,10 +272,10 @@ describe("secrets in a text", () => {
   });
 });
 
-describe("secrets in a value", () => {
+describe("maskSecrets", () => {
   const token = `gh${"p_"}${drawn(36)}`;
 
-  it("are found in texts, by the names of fields, and in those names [OPS-6]", () => {
+  it("masks texts, fields with sensitive names, and field names that are secrets [OPS-6]", () => {
     const password = `${drawn(10)}7!`;
     const given = {
       content: `Use ${token} here`,
@@ -305,10 +309,10 @@ describe("secrets in a value", () => {
       none: null,
       nothing: undefined,
     });
-    expect(maskSecrets(value), "once is enough").toEqual({ value, secrets: [] });
+    expect(maskSecrets(value), "once is enough").toEqual({ value, secrets: [], ambiguous: [] });
   });
 
-  it("leave the very value where there are none, whatever it is [OPS-6]", () => {
+  it("returns the same value when it contains no secrets [OPS-6]", () => {
     const circle: Record<string, unknown> = { name: "a" };
     circle["self"] = [circle, circle];
     for (const value of [undefined, null, 3, "text", [], {}, new Map(), circle, () => 1]) {
@@ -318,7 +322,7 @@ describe("secrets in a value", () => {
     }
   });
 
-  it("that are the names of two fields leave both fields [OPS-6]", () => {
+  it("keeps both fields when two field names are secrets [OPS-6]", () => {
     const { value } = maskSecrets({ [token]: 1, [`gh${"p_"}${drawn(36)}`]: 2 });
     expect(value).toEqual({ "[redacted: GitHub token]": 1, "[redacted: GitHub token] 2": 2 });
   });

@@ -1,6 +1,6 @@
 /**
- * The team's exercise, played on every store and run as a process; what it claims is looked up in the
- * store and in the folder that it leaves.
+ * The exercise of a coder, a reviewer and a tester, played on every store and run as a process; its
+ * claims are checked in the store and in its project folder.
  */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -33,7 +33,7 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const TASK = "users-api";
 const ENDPOINT = `${TASK}/endpoint`;
 
-/** As the command line takes it. */
+/** The exercise as the command line uses it. */
 const { playTeam, storyOf, endsOf, messagesOf }: Exercise = exercise;
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
@@ -43,7 +43,7 @@ interface Stage extends AsyncDisposable {
   readonly project: Project;
 }
 
-/** Plays it on a store of this kind, once for all the tests that look at what it left. */
+/** Plays the exercise on a store, once for all the tests that check what it left. */
 async function played(store: StoreName): Promise<Stage> {
   const folder = temporaryFolder();
   const schema = store === "postgres" ? testSchema() : undefined;
@@ -67,14 +67,14 @@ async function envelopesOf(hub: Hub, task: string): Promise<Envelope[]> {
   return (await hub.tasks.line(task)).map(({ envelope }) => envelope);
 }
 
-describe.each(STORES)("the team's exercise on %s", (store) => {
+describe.each(STORES)("the team exercise on %s", (store) => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await played(store);
   }, 240_000);
   afterAll(() => stage?.[Symbol.asyncDispose]());
 
-  it("hands the endpoint along: written, reviewed, fixed, approved, tested; each with a typed payload [CRD-5]", async () => {
+  it("hands the endpoint on to write, review, fix, approve and test it, with typed payloads [CRD-5]", async () => {
     const { hub } = stage;
     const line = await envelopesOf(hub, ENDPOINT);
     expect(line.map(({ from, action, to }) => [from.agent, action, to])).toEqual([
@@ -97,7 +97,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     }
   });
 
-  it("has a real defect, found at its line, and really fixed [CRD-5]", async () => {
+  it("contains a real defect, which the review finds at its line and the fix removes [CRD-5]", async () => {
     const { hub, project } = stage;
     const [, first, review, second] = await envelopesOf(hub, ENDPOINT);
     expect(first?.payload?.data).toMatchObject({ files: filesOf(FIRST_HANDLER, FIRST_TEST) });
@@ -122,7 +122,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     expect(await project.test()).toEqual({ outcome: "passed", tests: 2, passed: 2, failed: 0 });
   });
 
-  it("tries again what may pass, by the handoff's own policy, and the record says so [CRD-5]", async () => {
+  it("retries a retryable failure by the handoff's policy and records it [CRD-5]", async () => {
     const { hub } = stage;
     const step = (await hub.tasks.line(ENDPOINT)).at(-1);
     const [delivery] = step?.deliveries ?? [];
@@ -143,17 +143,17 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
       outcome: "passed",
       outputs: { report: { outcome: "passed", tests: 2, passed: 2, failed: 0 } },
     });
-    // Nobody had to be asked about it.
+    // No coordinator had to decide.
     expect((await hub.failures.list({ task: ENDPOINT })).items).toEqual([]);
   });
 
-  it("was told of the conflict before it failed at it [CRD-5]", async () => {
+  it("reports the reservation conflict before the failure it causes [CRD-5]", async () => {
     const { hub } = stage;
     const { items: steps } = await hub.tasks.timeline(ENDPOINT);
-    const told = steps.findIndex(({ text }) => text.includes("nightly has reserved test.lock"));
+    const warned = steps.findIndex(({ text }) => text.includes("nightly has reserved test.lock"));
     const failed = steps.findIndex(({ kind }) => kind === "failed");
-    expect(told).toBeGreaterThan(0);
-    expect(failed).toBeGreaterThan(told);
+    expect(warned).toBeGreaterThan(0);
+    expect(failed).toBeGreaterThan(warned);
     expect((await hub.tasks.reservations()).items).toEqual([]);
   });
 
@@ -174,7 +174,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
       left: { state: "dead", receiver: "role:coder", holder: "coder", attempt: 1 },
     },
   ])(
-    "reports what no try can mend ($part), and the decision is linked to it [CRD-5]",
+    "reports a permanent failure ($part) and links the decision to it [CRD-5]",
     async ({ part, failure, decided, left }) => {
       const { hub } = stage;
       const task = `${TASK}/${part}`;
@@ -205,7 +205,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     },
   );
 
-  it("ends every task with a reason, and docs begins only when what it waits for is done [CRD-5]", async () => {
+  it("ends every task with a reason, and starts docs only after the tasks it waits for [CRD-5]", async () => {
     const { hub } = stage;
     const { tasks } = await hub.tasks.timeline(TASK, { children: true });
     const infos = await Promise.all(tasks.map((task) => hub.tasks.get(task)));
@@ -231,7 +231,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     ]);
   });
 
-  it("takes a proposal into the shared context, and the coder hears of it [CRD-5]", async () => {
+  it("adopts a proposal into the shared context, and the coder follows it [CRD-5]", async () => {
     const { hub } = stage;
     const history = (await hub.context.history("conventions", "error-body")).items;
     expect(history).toMatchObject([{ kind: "set", by: "coordinator" }]);
@@ -262,7 +262,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     expect(project.has("test.lock")).toBe(false);
   });
 
-  it("can be followed from its story alone: who failed, who decided, and why [CRD-5]", async () => {
+  it("has a story that says who failed, who decided, and why [CRD-5]", async () => {
     const { hub } = stage;
     const story = await storyOf(hub, TASK);
     const text = story.join("\n");
@@ -283,7 +283,7 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
     expect(Math.max(...all.map((line) => line.length))).toBeLessThanOrEqual(100);
   });
 
-  it("has every message it was told with, in the order they were sent [CRD-5]", async () => {
+  it("returns its messages in the order they were sent [CRD-5]", async () => {
     const { hub } = stage;
     const messages = await messagesOf(hub, TASK);
     const times = messages.map(({ metadata }) => metadata.createdAt);
@@ -294,8 +294,8 @@ describe.each(STORES)("the team's exercise on %s", (store) => {
   });
 });
 
-describe("the team's messages", () => {
-  it("are refused when they are malformed, with every fault, and nobody receives them [CRD-5]", async () => {
+describe("the messages of the team exercise", () => {
+  it("are refused with every violation when they are malformed, and not delivered [CRD-5]", async () => {
     const hub = await openFresh("memory");
     await registerMessages(hub);
     const reviewer = await hub.agent("reviewer", { role: "reviewer" });
@@ -313,7 +313,7 @@ describe("the team's messages", () => {
     expect(await coder.accept()).toBeUndefined();
   });
 
-  it("can be printed as JSON Schema, by which what was sent is valid [CRD-5]", async () => {
+  it("have JSON Schemas, by which the sent messages are valid [CRD-5]", async () => {
     const schemas = messageSchemas();
     expect(Object.keys(schemas)).toEqual(["action", ...Object.keys(MESSAGES)]);
     const hub = await openFresh("memory");
@@ -328,7 +328,7 @@ describe("the team's messages", () => {
 });
 
 describe("npm run example -- coder-reviewer-tester", () => {
-  it("plays it in a process of its own, and again on the same store as another task [CRD-5]", async () => {
+  it("runs the exercise in its own process, and again on the same store as another task [CRD-5]", async () => {
     using folder = temporaryFolder();
     const store = `sqlite:${folder.file("hub.db")}`;
     const env = { BATON_STORE: store, TMPDIR: folder.path };
@@ -364,7 +364,7 @@ const filesOf = (handler: string, test: string) => [
 const lineOf = (text: string): number =>
   FIRST_HANDLER.split("\n").findIndex((line) => line.includes(text)) + 1;
 
-/** What a handler answers, asked over HTTP. */
+/** Returns the response of a handler to an HTTP request. */
 async function answerTo(path: string, handler: string): Promise<{ status: number; body: string }> {
   const project = new Project(tempFolder());
   await project.begin();

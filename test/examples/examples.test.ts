@@ -1,4 +1,7 @@
-/** The examples, run as processes on a store of their own; their effects are read from that store. */
+/**
+ * The examples, each run as a process on its own store; the tests read their effects from that
+ * store.
+ */
 
 import { globSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +18,7 @@ import { present } from "../support/present.ts";
 import { ROOT, type Run, runScript } from "../support/run-script.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-/** Every example, and how many deliveries it leaves in which state: none is open, none is forgotten. */
+/** Every example, with the number of deliveries it leaves in each state; none stays open. */
 const LEAVES: Readonly<Record<string, Partial<Record<DeliveryState, number>>>> = {
   approval: { completed: 1 },
   breaker: { completed: 2, dead: 3 },
@@ -36,7 +39,7 @@ const LEAVES: Readonly<Record<string, Partial<Record<DeliveryState, number>>>> =
   "task-queue": { completed: 4 },
 };
 
-/** Played in memory: they leave no store (test/testing/examples.test.ts runs them). */
+/** Examples that run in memory and leave no store (test/testing/examples.test.ts runs them). */
 const IN_MEMORY = ["testing-a-pipeline"];
 
 const folder = temporaryFolder();
@@ -45,14 +48,14 @@ afterAll(() => folder[Symbol.dispose]());
 const addressOf = (example: string): string => `sqlite:${folder.file(`${example}.db`)}`;
 const runs = new Map<string, Promise<Run>>();
 
-/** For `node --import`: "batonpass" is the package as it is published, built once for all tests. */
+/** For `node --import`: resolves "batonpass" to the published package, built once for all tests. */
 const PUBLISHED = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from "node:module";
   registerHooks({
     resolve: (name, context, next) => next(name === "batonpass" ? "${PACKAGE}" : name, context),
   });`)}`;
 
-/** Each is run once, however many tests look at what it left; `npm run example` is run once too. */
+/** Runs an example once for all tests; one of them runs through `npm run example`. */
 function run(example: string): Promise<Run> {
   const options = { env: { BATON_STORE: addressOf(example) } };
   const running =
@@ -64,20 +67,20 @@ function run(example: string): Promise<Run> {
   return running;
 }
 
-/** Runs an example, then lets the test look at what it left. */
+/** Runs an example, then checks what it left. */
 async function afterRunning(
   example: string,
-  look: (hub: Hub, run: Run) => Promise<void>,
+  check: (hub: Hub, run: Run) => Promise<void>,
 ): Promise<void> {
   const said = await run(example);
   expect(said).toMatchObject({ code: 0, stderr: "" });
   await using hub = await openHub(addressOf(example), { create: false });
-  await look(hub, said);
+  await check(hub, said);
 }
 
-/** Most of them wait more than they compute: several at once. */
+/** Most examples wait more than they compute, so several run at once. */
 describe("examples", { concurrent: true, timeout: 240_000 }, () => {
-  it("are all listed here", () => {
+  it("are all listed in this file", () => {
     const examples = globSync("*.ts", { cwd: join(ROOT, "examples") });
     expect(examples.map((file) => file.replace(/\.ts$/, "")).sort()).toEqual(
       [...Object.keys(LEAVES), ...IN_MEMORY].sort(),
@@ -85,7 +88,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
   });
 
   it.each(Object.entries(LEAVES))(
-    "%s leaves a store that verifies, and %j",
+    "%s leaves a store that verifies, with these deliveries: %j",
     async (example, left) => {
       await afterRunning(example, async (hub) => {
         expect((await hub.verify()).problems).toEqual([]);
@@ -96,7 +99,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     },
   );
 
-  it("quick-start: the coder completes what the planner handed over", async () => {
+  it("quick-start: the coder completes the planner's handoff", async () => {
     await afterRunning("quick-start", async (hub, run) => {
       expect(run.stdout).toMatch(/Extract validateToken\(\)[\s\S]*completed\n$/);
       const [step, ...more] = await hub.tasks.line("auth-refactor");
@@ -110,7 +113,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("planner → executor → critic: one chain from the plan to the critic's result, under canonical names, the rule still there [CRD-6]", async () => {
+  it("planner → executor → critic: one chain from plan to result, with canonical names and constraint [CRD-6]", async () => {
     await afterRunning("planner-executor-critic", async (hub, run) => {
       const line = await hub.tasks.line("auth-refactor-2026-06-08");
       expect(line.map(({ envelope }) => [envelope.from.agent, envelope.to, envelope.hop])).toEqual([
@@ -153,7 +156,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("direct: the sender hears who has it, then the result, each criterion confirmed", async () => {
+  it("direct: the sender sees the acceptance, then the result with each criterion confirmed", async () => {
     await afterRunning("direct", async (hub, { stdout }) => {
       expect(stdout).toMatch(/^accepted by coder\nresult: Three attempts.* \{ patch: /);
       const { envelope, delivery } = only(await hub.tasks.line("payment-retries"));
@@ -167,7 +170,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("broadcast: each subscriber has a delivery of its own, the late one a copy of the envelope", async () => {
+  it("broadcast: each subscriber has its own delivery, the late one with a copy of the envelope", async () => {
     await afterRunning("broadcast", async (hub, { stdout }) => {
       expect(stdout).toMatch(/coder is completed\ntester is ready\n.*late, and gets 1\n/);
       expect(await hub.channels.subscribers("oauth-migration")).toEqual([
@@ -191,7 +194,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("choreography: the table of routes leads on, and a line that goes round is stopped and says why", async () => {
+  it("choreography: routes forward each handoff, and a line that loops is stopped with a reason", async () => {
     await afterRunning("choreography", async (hub, { stdout }) => {
       const path = async (task: string) =>
         (await hub.tasks.line(task)).map(({ envelope, deliveries }) => [
@@ -222,7 +225,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("shared-context: what was proposed holds, and what contradicts was said", async () => {
+  it("shared-context: the proposal is adopted, and contradictions are reported", async () => {
     await afterRunning("shared-context", async (hub, { stdout }) => {
       expect(stdout).toMatch(/adopted\nconventions\/names is new, by lead\ncontradiction: /);
       expect(stdout).toMatch(/context_conflict: [^\n]*\nretired, set\n$/);
@@ -231,7 +234,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("context: the coder was shown what was previewed, and the rule travelled until it was released", async () => {
+  it("context: the coder gets the previewed view, and the constraint stays until it is released", async () => {
     await afterRunning("context", async (hub, { stdout }) => {
       expect(stdout).toMatch(
         /^\d+ of 210 tokens, left out: 1\n pins as full\n references as summary/,
@@ -253,7 +256,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("reservations: the second is told of the first before it starts, and no more when that is done [CRD-7]", async () => {
+  it("reservations: the second holder is warned before it starts, until the first is done [CRD-7]", async () => {
     await afterRunning("reservations", async (hub, { stdout }) => {
       expect(stdout.trimEnd().split("\n")).toEqual([
         "conflicts of coder: 0",
@@ -266,7 +269,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("retry: two tries fail and leave their reason, the third completes the same delivery", async () => {
+  it("retry: two attempts fail with their reasons, the third completes the same delivery", async () => {
     await afterRunning("retry", async (hub, { stdout }) => {
       const { delivery } = only(await hub.tasks.line("deploy-42"));
       expect(delivery).toMatchObject({ attempt: 3, maxAttempts: 3, state: "completed" });
@@ -280,20 +283,20 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("fallback: who does not accept in time, twice, loses it to the next in line; no hop is added", async () => {
+  it("fallback: a receiver that fails to accept twice is replaced, without another hop", async () => {
     await afterRunning("fallback", async (hub, { stdout }) => {
       const { delivery, envelope } = only(await hub.tasks.line("review-17"));
       expect(envelope).toMatchObject({ hop: 0, to: { kind: "agent", agent: "reviewer" } });
       expect(delivery).toMatchObject({ receiver: "backup", holder: "backup", attempt: 3 });
       expect(await hub.deliveries.attempts(delivery.id)).toMatchObject([
-        { attempt: 1, outcome: "unaccepted" },
-        { attempt: 2, outcome: "unaccepted" },
+        { attempt: 1, outcome: "accept_timeout" },
+        { attempt: 2, outcome: "accept_timeout" },
       ]);
       expect(stdout).toMatch(/^accepted by backup at attempt 3\n/);
     });
   });
 
-  it("dead-letter: what was parked is redriven with a new envelope, whose parent stays as it was", async () => {
+  it("dead-letter: redriving creates a new envelope, whose parent stays unchanged", async () => {
     await afterRunning("dead-letter", async (hub, { stdout }) => {
       const [first, second, ...more] = await hub.tasks.line("import-june");
       expect(more).toEqual([]);
@@ -323,7 +326,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("breaker: opens after three, refuses the fourth, and closes when its probe is completed", async () => {
+  it("breaker: opens after three failures, refuses the fourth handoff, and closes after its probe", async () => {
     await afterRunning("breaker", async (hub, { stdout }) => {
       expect(stdout.trimEnd().split("\n")).toEqual([
         "one dead",
@@ -343,7 +346,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("fan-in: opens with the results of all three, and their envelopes as parents", async () => {
+  it("fan-in: the join opens with all three results, and their envelopes as parents", async () => {
     await afterRunning("fan-in", async (hub, { stdout }) => {
       expect(stdout).toMatch(/^the report is scheduled\nthe report is ready\n/);
       const [sent, opened, ...more] = await hub.tasks.line("report");
@@ -371,7 +374,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("approval: a person asks, is answered within the same delivery, and approves", async () => {
+  it("approval: a person asks, gets an answer within the same delivery, and approves", async () => {
     await afterRunning("approval", async (hub, { stdout }) => {
       expect(await hub.agents.list()).toContainEqual(
         expect.objectContaining({ id: "maria", kind: "person", role: "approver" }),
@@ -401,7 +404,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
     });
   });
 
-  it("dead-man: the next holder has the notes of the silent one, whose late answer is refused", async () => {
+  it("dead-man: the next holder gets the notes of the unresponsive one, whose late result is refused", async () => {
     await afterRunning("dead-man", async (hub, { stdout }) => {
       const [sent, reconstructed, ...more] = await hub.tasks.line("leak");
       expect(more).toEqual([]);
@@ -426,7 +429,7 @@ describe("examples", { concurrent: true, timeout: 240_000 }, () => {
   });
 });
 
-/** The only step of a line, with its only delivery. */
+/** Returns the only step of a line, with its only delivery. */
 function only(line: readonly LineStep[]): LineStep & { delivery: LineStep["deliveries"][number] } {
   const [step, ...more] = line;
   const [delivery, ...others] = step?.deliveries ?? [];
@@ -435,12 +438,14 @@ function only(line: readonly LineStep[]): LineStep & { delivery: LineStep["deliv
   return { ...step, delivery };
 }
 
-/** What happened, in order. */
+/** Returns the kinds of all events, in order. */
 async function kindsOf(hub: Hub): Promise<string[]> {
   return (await hub.events.list({ after: 0, limit: 1_000 })).items.map(({ kind }) => kind);
 }
 
-/** Type and author of each record from the beginning to `id`, breadth first over what it rests on. */
+/**
+ * Returns type and author of each record from the first to `id`, breadth first over its relations.
+ */
 async function trail(reader: Agent, id: string): Promise<[type: string, agent: string][]> {
   const seen = new Map<string, { seq: number; entry: [string, string] }>();
   const open = [id];

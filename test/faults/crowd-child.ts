@@ -1,6 +1,6 @@
 /**
- * One of a crowd on one store: loads everything, waits for the start with the others, does its part,
- * and says what it was told. `crowd-child.ts <part> <address> <start file> <name> <hubs> <share>`
+ * One of many processes on one store: waits until all are ready, does its part and reports every
+ * acknowledgement. Usage: `crowd-child.ts <part> <address> <start file> <name> <hubs> <share>`
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,8 +16,8 @@ import {
   laterStart,
 } from "./crowd-facts.ts";
 
-/** Looks in vain after which a racer asks whether everything is done. */
-const LOOKS = 8;
+/** Number of empty polls after which a racer checks whether all work is done. */
+const EMPTY_POLLS = 8;
 
 const [part = "", address = "", start = "", name = "", hubs, share] = process.argv.slice(2);
 const say = (fact: CrowdFact): void => sayLine(fact);
@@ -28,13 +28,13 @@ const parts: Record<CrowdPart, (hub: Hub) => Promise<void>> = {
   "open-append": openAppend,
 };
 
-/** Nobody is turned away, however slow the machine: waiting ends before that only where nothing moves. */
+/** High enough that no call fails on a slow machine: only a deadlock would reach this limit. */
 const PATIENT = { limits: { busyMs: 500_000 } };
 
-/** How many this process has accepted. */
+/** Number of deliveries that this process has accepted. */
 let taken = 0;
 
-/** Who races or appends is ready when it has opened; who opens begins with the others. */
+/** `append` and `race` open the store before the start; the other parts open it after the start. */
 const opened = part.startsWith("open") ? undefined : await openHub(address, PATIENT);
 say({ kind: "ready" });
 await fileExists(start);
@@ -55,7 +55,7 @@ async function open(hub: Hub): Promise<void> {
   say({ kind: "remembered", id, seq });
 }
 
-/** Begins to append when all have opened. */
+/** Opens the store, and starts to append when every process has opened it. */
 async function openAppend(hub: Hub): Promise<void> {
   await open(hub);
   if (name === FIRST) await hub.agent("reader", { role: "reader" });
@@ -68,7 +68,7 @@ async function fileExists(file: string): Promise<void> {
   while (!existsSync(file)) await sleep(2);
 }
 
-/** Several callers at once, as in a program with several agents. */
+/** Appends from several callers at once, like a program with several agents. */
 async function append(hub: Hub): Promise<void> {
   const agent = await hub.agent(name, { role: "writer" });
   let next = 0;
@@ -88,7 +88,10 @@ async function handOver(agent: Agent, n: number): Promise<void> {
   say({ kind: "sent", delivery: sent.id, envelope: sent.envelope.id });
 }
 
-/** All racers are sessions of one agent; half of the callers take offers, half accept at once. */
+/**
+ * Accepts work as a session of one shared agent: half of the callers claim offers first, half
+ * accept directly.
+ */
 async function race(hub: Hub): Promise<void> {
   const agent = await hub.agent("runner", { role: "runner" });
   await Promise.all([
@@ -102,22 +105,24 @@ async function firstOffer(agent: Agent): Promise<Work | undefined> {
   return undefined;
 }
 
-/** A process that has its share takes no more until every other one has its own. */
+/**
+ * Accepts until all work is done. A process that has its share pauses until the others have theirs.
+ */
 async function untilDone(hub: Hub, take: () => Promise<Work | undefined>): Promise<void> {
-  for (let looks = 0; ; ) {
+  for (let emptyPolls = 0; ; ) {
     if (taken >= Number(share)) await fileExists(laterStart(start));
     const work = await take();
     if (work === undefined) {
-      looks++;
-      if (looks % LOOKS === 0 && (await isDone(hub))) return;
+      emptyPolls++;
+      if (emptyPolls % EMPTY_POLLS === 0 && (await isDone(hub))) return;
       await sleep(5);
       continue;
     }
-    looks = 0;
+    emptyPolls = 0;
     taken++;
     const { id: delivery, attempt } = work.delivery;
     say({ kind: "accepted", delivery, attempt });
-    // Every third delivery is given back once, so that second tries are raced for too.
+    // Every third delivery is released once, so that second attempts are raced for too.
     if (attempt === 1 && Number(work.delivery.task.slice(1)) % 3 === 0) {
       await work.release();
       continue;

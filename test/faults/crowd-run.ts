@@ -1,4 +1,4 @@
-/** Lets a crowd of processes loose on one store, all at the same moment. */
+/** Runs many processes on one store, started at the same moment. */
 import { writeFileSync } from "node:fs";
 import { expect } from "vitest";
 import { startChild } from "../support/child.ts";
@@ -7,17 +7,19 @@ import { type CrowdFact, type CrowdFactOf, type CrowdPart, laterStart } from "./
 const CHILD = new URL("./crowd-child.ts", import.meta.url);
 
 export interface CrowdPlace {
-  /** The store's. */
+  /** Address of the store. */
   readonly address: string;
-  /** A file that is not there yet: it appears when all are ready. */
+  /** A file that does not exist yet: it is created when all processes are ready. */
   readonly start: string;
-  /** Hubs that each process opens. */
+  /** Number of hubs that each process opens. Default: 1. */
   readonly hubs?: number;
-  /** What each process that races takes before any of them takes more. */
+  /**
+   * Deliveries that each racing process accepts before any of them accepts more. Default: no limit.
+   */
   readonly share?: number;
 }
 
-/** Starts them, waits until all are ready, lets them go at once, and returns what each has said. */
+/** Starts the processes, releases them together when all are ready, and returns their facts. */
 export async function crowd(
   part: CrowdPart,
   size: number,
@@ -38,10 +40,10 @@ export async function crowd(
       if (isFar && ++far === size) writeFileSync(laterStart(start), "");
     });
   });
-  const letGo = (): void => {
+  const releaseAll = (): void => {
     for (const file of [start, laterStart(start)]) writeFileSync(file, "");
   };
-  for (const child of children) void child.ended.then(letGo); // The others do not wait for a child that died.
+  for (const child of children) void child.ended.then(releaseAll); // Also when a child dies early.
   try {
     for (const end of await Promise.all(children.map((child) => child.ended))) {
       expect(end).toEqual({ code: 0, signal: null, stderr: "" });

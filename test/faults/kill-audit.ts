@@ -1,6 +1,6 @@
 /**
- * The audit after the kills: what was acknowledged against what the store holds. Reads the rows past
- * Baton, so that a wrong reader cannot hide a lost write.
+ * Audits the store after the kills: compares what was acknowledged with what is stored. Reads the
+ * rows directly, so that a faulty reader cannot hide a lost write.
  */
 import { sha256 } from "../../src/base/digest.ts";
 import type { Hub } from "../../src/index.ts";
@@ -17,7 +17,7 @@ const FIRST_TERMINAL = 5;
 
 export interface Acknowledged {
   readonly facts: readonly Fact[];
-  /** Deliveries the run completed itself after the kills, with the attempt it had. */
+  /** Deliveries that the run itself completed after the kills, with their attempt. */
   readonly takenOver: ReadonlyMap<string, number>;
 }
 
@@ -39,11 +39,11 @@ export async function audit(
   found.oncePerDelivery(acknowledged);
   found.envelopesAndRecords();
   found.numbers();
-  await found.books(hub);
+  await found.totals(hub);
   return { violations: found.violations, redelivered: found.redelivered };
 }
 
-/** How many holds that were acknowledged have ended, or can only end, without a settlement. */
+/** Counts the acknowledged acceptances that ended, or can only end, without a settlement. */
 export async function countLostHolds(address: string, facts: readonly Fact[]): Promise<number> {
   const { deliveries, attempts } = new Ledger(await rowsAt(address));
   const lost = facts.filter((fact) => {
@@ -64,13 +64,13 @@ function fileAt(address: string): string {
   return address.slice("sqlite:".length);
 }
 
-/** The store's rows, by id. A repeated id would be a violation of its own. */
+/** The rows of the store by id. A duplicate id is a violation. */
 class Ledger {
   readonly memories: ReadonlyMap<string, StoreRow>;
   readonly positions: ReadonlyMap<number, StoreRow>;
   readonly envelopes: ReadonlyMap<string, StoreRow>;
   readonly deliveries: ReadonlyMap<string, StoreRow>;
-  /** Ended tries, by delivery. */
+  /** Ended attempts by delivery. */
   readonly attempts: ReadonlyMap<string, readonly StoreRow[]>;
   readonly events: readonly StoreRow[];
   readonly repeated: string[] = [];
@@ -96,7 +96,7 @@ class Ledger {
   }
 }
 
-/** What the audit wants to know of a record's text. */
+/** The fields of a record's text that the audit checks. */
 interface Authored {
   readonly type?: string;
   readonly data?: { readonly outputs?: { readonly answer?: number } };
@@ -108,7 +108,7 @@ function authoredOf(row: StoreRow | undefined): Authored {
   return JSON.parse(String(row?.["text"] ?? "{}")) as Authored;
 }
 
-/** The deliveries a record completed. */
+/** Returns the deliveries that a record completed. */
 function completedBy(row: StoreRow | undefined): string[] {
   const trail = authoredOf(row).trail ?? [];
   return trail.flatMap((step) => (step.verb === "complete" ? [step.delivery] : []));
@@ -166,7 +166,7 @@ class Audit {
     }
   }
 
-  /** What the run took over itself is completed, by the attempt that took it. */
+  /** Checks that each delivery the run took over is completed, by the attempt that took it over. */
   takenOver(taken: ReadonlyMap<string, number>): void {
     for (const [delivery, attempt] of taken) {
       const row = this.#delivery(delivery);
@@ -176,8 +176,8 @@ class Audit {
   }
 
   /**
-   * Every hold that began has ended: by a settlement of its own (acknowledged or not), or by its
-   * lease, after which the delivery went on to somebody else.
+   * Checks that every accepted attempt has ended: by its own settlement (acknowledged or not), or
+   * by an expired lease, after which the delivery was redelivered.
    */
   holds(facts: readonly Fact[]): void {
     for (const fact of facts) {
@@ -198,7 +198,7 @@ class Audit {
     }
   }
 
-  /** Nobody accepted an attempt that somebody else had, and nothing was completed twice. */
+  /** Checks that no attempt was accepted twice and that no delivery was completed twice. */
   oncePerDelivery({ facts, takenOver }: Acknowledged): void {
     const accepted = facts.filter((fact): fact is FactOf<"accepted"> => fact.kind === "accepted");
     this.#unique(accepted.map(({ delivery, attempt }) => `attempt ${attempt} of ${delivery}`));
@@ -214,7 +214,7 @@ class Audit {
     this.#unique(results.map((delivery) => `result of ${delivery}`));
   }
 
-  /** Each envelope has the handoff record at its own position, and each handoff its envelope. */
+  /** Checks that each envelope matches the handoff record at its position, one to one. */
   envelopesAndRecords(): void {
     const records = [...this.#ledger.memories.values()];
     const handoffs = records.filter((row) => authoredOf(row).type === "handoff");
@@ -227,7 +227,7 @@ class Audit {
     }
   }
 
-  /** Nothing is left out: places on a chain and numbers of events count from 1, each once. */
+  /** Checks that chain positions and event numbers count from 1, without gaps or duplicates. */
   numbers(): void {
     const places = Map.groupBy(this.#ledger.memories.values(), (row) => row["chain"]);
     for (const [chain, rows] of places) this.#counted(`chain ${chain}`, rows, "seq");
@@ -240,7 +240,7 @@ class Audit {
     if (wrong >= 0) this.violations.push(`${what}: ${numbers[wrong]} follows ${wrong}`);
   }
 
-  async books(hub: Hub): Promise<void> {
+  async totals(hub: Hub): Promise<void> {
     const { envelopes, deliveries, byState } = await hub.deliveries.totals();
     const sum = Object.values(byState).reduce((total, each) => total + each, 0);
     this.#same("deliveries over all states", sum, deliveries);

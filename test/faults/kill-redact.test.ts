@@ -1,6 +1,7 @@
 /**
- * A process that is killed while it redacts leaves every batch whole or not begun: what is redacted
- * is vouched for, what is not is as it was, and calling again goes on with what is left.
+ * Kills a process while it redacts. Each batch must be applied completely or not at all: a redacted
+ * record is named by a redaction record, any other is unchanged, and a repeated call continues with
+ * the rest.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,18 +15,20 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const SECRET = "sk-live-0123456789";
 const KILLS = runs(3);
-/** How often a child says that it got on before it is killed, at most, and the delay of the kill. */
+/**
+ * Maximum number of batches that a child reports before the kill, and maximum delay of the kill.
+ */
 const BATCHES = 3;
 const INTO_MS = 4;
-/** How often it may get on after that until it stops. */
+/** Number of batches that the child may finish after that before it blocks. */
 const MORE = 1;
-/** Records that are redacted each time, at most. */
+/** Maximum number of records per batch. */
 const AT_ONCE = 100;
-/** More than all of them can redact. */
+/** More records than all killed children together can redact. */
 const RECORDS = (KILLS * (BATCHES + MORE) + 1) * AT_ONCE;
 const seed = chosenSeed();
 
-it(`of a redaction that is killed every batch is whole or not begun (BATON_SEED=${seed}) [MEM-18]`, async () => {
+it(`applies each batch of a killed redaction completely or not at all (BATON_SEED=${seed}) [MEM-18]`, async () => {
   const random = randomFrom(seed);
   using folder = temporaryFolder();
   const address = `sqlite:${folder.file("hub.db")}`;
@@ -68,23 +71,23 @@ async function killAfter(
   address: string,
   { batches, ms }: { readonly batches: number; readonly ms: number },
 ): Promise<void> {
-  const heard = Promise.withResolvers<void>();
+  const enoughBatches = Promise.withResolvers<void>();
   let left = batches;
   const child = startChild(
     new URL("./kill-redact-child.ts", import.meta.url),
     [address, SECRET, String(batches + MORE)],
     () => {
-      if (--left === 0) heard.resolve();
+      if (--left === 0) enoughBatches.resolve();
     },
   );
-  await Promise.race([heard.promise, child.ended]);
+  await Promise.race([enoughBatches.promise, child.ended]);
   await sleep(ms);
   child.kill();
   const { signal, stderr } = await child.ended;
   expect(signal, stderr).toBe("SIGKILL");
 }
 
-/** How many are redacted; each is, with a record that vouches for it, or it is as it was written. */
+/** Returns how many are redacted. Each must be unchanged, or be named by a redaction record. */
 async function redactedOf(address: string, memories: Map<string, string>): Promise<number> {
   await using hub = await openHub(address);
   expect((await hub.verify()).problems).toEqual([]);

@@ -1,6 +1,6 @@
 /**
- * Tampering is found: whatever is changed in the file behind Baton's back, `verify` names the record.
- * The columns come from the file itself, so that a new one is covered or the test fails.
+ * Tampering is detected: whatever is changed directly in the file, `verify` names the record. The
+ * columns are read from the file, so that a new column is covered or the test fails.
  */
 
 import { generateKeyPairSync } from "node:crypto";
@@ -25,9 +25,12 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { FIELD_NAMES, LOOKS_ALIKE, UNCHECKABLE } from "./tamper-columns.ts";
 import { type Column, Tampering } from "./tampering.ts";
 
-/** Rows tried per column; of deliveries all, since what is known of one depends on its state. */
+/**
+ * Rows changed per column; all deliveries and attempts, where the state decides what can be
+ * checked.
+ */
 const ROWS = 4;
-/** A number no row has. */
+/** A number that no row has. */
 const FAR = 100_000;
 
 const seed = chosenSeed();
@@ -46,7 +49,7 @@ afterAll(async () => {
 });
 
 describe("an untouched store", () => {
-  it("has no problems, and content of every kind", async () => {
+  it("has no problems, and contains every kind of row", async () => {
     expect(await problemsAfter(() => {})).toEqual([]);
     const states = new Set(tampering.rows("deliveries").map((row) => row["state"]));
     expect([...states].sort()).toEqual([0, 1, 10, 2, 3, 5, 6, 7].sort());
@@ -55,10 +58,10 @@ describe("an untouched store", () => {
   });
 });
 
-describe(`a changed field (BATON_SEED=${seed})`, () => {
+describe(`verify after a changed field (BATON_SEED=${seed})`, () => {
   const columns = tampering.columns();
 
-  it("is of a column that verify answers for, or that is listed with the reason why not", () => {
+  it("has expectations only for columns that exist", () => {
     const known = new Set(columns.map(nameOf));
     for (const name of [...Object.keys(UNCHECKABLE), ...Object.keys(FIELD_NAMES)]) {
       expect(known, `${name} is listed and does not exist`).toContain(name);
@@ -73,14 +76,15 @@ describe(`a changed field (BATON_SEED=${seed})`, () => {
       all.filter((row) => (rule?.isUnknown(row, all) ?? false) === is),
     );
     if (known.length > 0) {
-      it(`${name} is found, and the record named`, () => expectNamed(column, some(known)));
+      it(`reports ${name} with its record`, () => expectNamed(column, some(known)));
     }
     if (rule !== undefined) {
-      it(`${name} raises no false alarm: ${rule.why}`, () => expectSilence(column, some(unknown)));
+      it(`raises no false alarm for ${name}: ${rule.why}`, () =>
+        expectSilence(column, some(unknown)));
     }
   }
 
-  it("at any byte of any text of a memory or an envelope is found [MEM-1 MEM-5]", async () => {
+  it("reports a changed byte anywhere in the text of a memory or envelope [MEM-1 MEM-5]", async () => {
     const places = ["memories", "envelopes"].flatMap((table) =>
       ["text", "digest", "link", "signature"].flatMap((column) =>
         tampering.rows(table).map((row) => ({ table, column, row })),
@@ -107,12 +111,12 @@ describe(`a changed field (BATON_SEED=${seed})`, () => {
   });
 });
 
-describe("a store put together anew", () => {
+describe("verify on a manipulated store", () => {
   const memories = tampering.rows("memories").filter((row) => row["workspace"] === 1);
   const row = (index: number): StoreRow => memories.at(index) as StoreRow;
   const middle = memories.length >> 1;
 
-  it("without one record names the one after it [MEM-1]", async () => {
+  it("names the record after a deleted one [MEM-1]", async () => {
     for (const index of [0, 1, middle]) {
       const found = await problemsAfter(() => remove("memories", row(index)));
       expect(found).toContainEqual(
@@ -121,12 +125,12 @@ describe("a store put together anew", () => {
     }
   });
 
-  it("without the last record names the branch [MEM-1]", async () => {
+  it("names the branch when its last record is deleted [MEM-1]", async () => {
     const found = await problemsAfter(() => remove("memories", row(-1)));
     expect(found).toContainEqual(expect.objectContaining({ record: "branch main", field: "seq" }));
   });
 
-  it("with two records in each other's place names both [MEM-1]", async () => {
+  it("names both of two records with exchanged positions [MEM-1]", async () => {
     const [a, b] = [row(3), row(4)];
     const found = await problemsAfter(() => {
       tampering.run("update memories set seq = ? where pos = ?", FAR, a["pos"] ?? 0);
@@ -136,7 +140,7 @@ describe("a store put together anew", () => {
     expect(recordsOf(found)).toEqual(expect.arrayContaining([a["id"], b["id"]]));
   });
 
-  it("with two texts exchanged names both [MEM-1]", async () => {
+  it("names both of two records with exchanged texts [MEM-1]", async () => {
     const [a, b] = [row(3), row(4)];
     const found = await problemsAfter(() => {
       rewrite("memories", a, String(b["text"]));
@@ -145,7 +149,7 @@ describe("a store put together anew", () => {
     expect(recordsOf(found)).toEqual(expect.arrayContaining([a["id"], b["id"]]));
   });
 
-  it("with a record twice names the copy [MEM-1]", async () => {
+  it("names the copy of a duplicated record [MEM-1]", async () => {
     const copy = "mem_copy";
     const found = await problemsAfter(() => {
       tampering.run(
@@ -161,7 +165,7 @@ describe("a store put together anew", () => {
     expect(recordsOf(found)).toContain(copy);
   });
 
-  it("with another text and a digest to match names the record [MEM-1]", async () => {
+  it("names a record with another text and a matching digest [MEM-1]", async () => {
     for (const index of [2, middle, memories.length - 1]) {
       const text = String(row(index)["text"]).replace('"content":"', '"content":"Not ');
       const found = await problemsAfter(() => rewrite("memories", row(index), text));
@@ -169,7 +173,7 @@ describe("a store put together anew", () => {
     }
   });
 
-  it("with a signed record rewritten and every link after it made to match names the record [MEM-5]", async () => {
+  it("names a rewritten signed record, even if every later link was recomputed [MEM-5]", async () => {
     const signed = memories.find((each) => each["signature"] !== "") as StoreRow;
     const text = String(signed["text"]).replace('"content":"', '"content":"Not ');
     const found = await problemsAfter(() => {
@@ -179,7 +183,7 @@ describe("a store put together anew", () => {
     expect(found).toEqual([expect.objectContaining({ record: signed["id"], field: "signature" })]);
   });
 
-  it("with a signature taken away, or exchanged for another of the same agent, names the record [MEM-5]", async () => {
+  it("names a record whose signature was removed or replaced by another of the same agent [MEM-5]", async () => {
     const [a, b] = memories.filter((each) => authorOf(each) === "coder");
     for (const signature of ["", b?.["signature"] ?? ""]) {
       const found = await problemsAfter(() => {
@@ -190,7 +194,7 @@ describe("a store put together anew", () => {
     }
   });
 
-  it("with another public key for an agent, its digest made to match, names what it signed [MEM-5]", async () => {
+  it("names the records that an agent signed when its public key is replaced [MEM-5]", async () => {
     const key = generateKeyPairSync("ed25519")
       .publicKey.export({ type: "spki", format: "der" })
       .toString("hex");
@@ -199,7 +203,7 @@ describe("a store put together anew", () => {
     expect(recordsOf(found).sort()).toEqual(signed.sort());
   });
 
-  it("without an agent names it, or what it wrote [MEM-1]", async () => {
+  it("mentions a deleted agent [MEM-1]", async () => {
     for (const agent of ["planner", "coder", "idle"]) {
       const found = await problemsAfter(() =>
         tampering.run("delete from agents where workspace = 1 and id = ?", agent),
@@ -208,7 +212,7 @@ describe("a store put together anew", () => {
     }
   });
 
-  it("without a relation, or with one more, names the record it starts from [MEM-1]", async () => {
+  it("names the source record of a deleted or an added relation [MEM-1]", async () => {
     const [edge] = tampering.rows("relations");
     const source = memories.find((each) => each["pos"] === edge?.["source"]);
     const dropped = await problemsAfter(() => remove("relations", edge as StoreRow));
@@ -230,14 +234,14 @@ describe("a store put together anew", () => {
     }
   });
 
-  it("without an envelope names it [MEM-1]", async () => {
+  it("names a deleted envelope [MEM-1]", async () => {
     for (const envelope of tampering.rows("envelopes").slice(0, 4)) {
       const found = await problemsAfter(() => remove("envelopes", envelope));
       expect(recordsOf(found)).toContain(envelope["id"]);
     }
   });
 
-  it("with another text and a digest to match in an envelope names it [MEM-1]", async () => {
+  it("names an envelope with another text and a matching digest [MEM-1]", async () => {
     for (const envelope of tampering.rows("envelopes").slice(0, 4)) {
       const text = String(envelope["text"]).replace('"intent":"', '"intent":"Do not ');
       const found = await problemsAfter(() => rewrite("envelopes", envelope, text));
@@ -247,7 +251,7 @@ describe("a store put together anew", () => {
     }
   });
 
-  it("under another workspace's name does not follow from that name [MEM-1]", async () => {
+  it("names the first record when the workspace is renamed [MEM-1]", async () => {
     const found = await tampering.during(
       () => tampering.run("update workspaces set name = 'renamed' where name = 'default'"),
       async () => {
@@ -258,7 +262,7 @@ describe("a store put together anew", () => {
     expect(found).toContainEqual(expect.objectContaining({ record: row(0)["id"], field: "link" }));
   });
 
-  it("with records another record refers to renumbered names the ones that refer [MEM-1]", async () => {
+  it("reports renumbered records that others refer to [MEM-1]", async () => {
     for (const each of memories.filter(isReferredTo).slice(0, 4)) {
       const found = await problemsAfter(() =>
         tampering.run("update memories set pos = ? where pos = ?", FAR, each["pos"] ?? 0),
@@ -267,14 +271,14 @@ describe("a store put together anew", () => {
     }
   });
 
-  it("without a delivery names the envelope nobody will get", async () => {
+  it("reports a deleted delivery", async () => {
     const [delivery] = tampering.rows("deliveries");
     const found = await problemsAfter(() => remove("deliveries", delivery as StoreRow));
     expect(found).not.toEqual([]);
   });
 
-  it("without a chain's head tells that its records are on none", async () => {
-    // Relations give it away only by chance; a chain without any is gone without a word.
+  it("reports the wrong memory count when the head of a chain is deleted", async () => {
+    // Relations would reveal it only by chance, so they are removed as well.
     const found = await problemsAfter(() => {
       tampering.run("delete from relations");
       tampering.run("update memories set text = replace(text, '\"relations\"', '\"relationx\"')");
@@ -283,13 +287,13 @@ describe("a store put together anew", () => {
     expect(found).toContainEqual(expect.objectContaining({ record: "memories", field: "count" }));
   });
 
-  it("with an attempt less names the delivery", async () => {
+  it("reports a deleted attempt", async () => {
     const [attempt] = tampering.rows("attempts");
     const found = await problemsAfter(() => remove("attempts", attempt as StoreRow));
     expect(found).not.toEqual([]);
   });
 
-  it("with a completion put on another record of the same agent and millisecond names the delivery", async () => {
+  it("reports a completion that points to the record after its own", async () => {
     const completed = tampering.rows("deliveries").find((each) => each["state"] === 5);
     const settled = memories.find((each) => each["id"] === completed?.["settled_by"]);
     const index = memories.indexOf(settled as StoreRow);
@@ -305,17 +309,17 @@ describe("a store put together anew", () => {
     expect(found).not.toEqual([]);
   });
 
-  it("with aliases that are no JSON any more names the agent, and goes on", async () => {
+  it("names an agent whose aliases are not valid JSON", async () => {
     const found = await problemsAfter(() =>
       tampering.run("update agents set aliases = '[x' where id = 'coder'"),
     );
     expect(recordsOf(found)).toContain("agent coder");
   });
 
-  it("with a delivery in any other state, or in one nobody knows, names it", async () => {
+  it("names a delivery in any other state, or in an unknown one", async () => {
     const deliveries = tampering.rows("deliveries");
     for (const { pos, id, state, receiver, task } of deliveries) {
-      // Whoever waits behind it in line may be named with it.
+      // Deliveries that queue behind it may be named as well.
       const behind = deliveries
         .filter((row) => row["receiver"] === receiver && row["task"] === task && row["id"] !== id)
         .map((row) => row["id"]);
@@ -326,20 +330,21 @@ describe("a store put together anew", () => {
         );
         const becomes = DELIVERY_STATES[is] ?? "unknown";
         const alike = LOOKS_ALIKE[was]?.some((each) => each === becomes) === true;
-        const named = recordsOf(found).filter((record) => !behind.includes(record));
+        // The other workspace reports the file.
+        const named = recordsOf(found).filter((record) => ![...behind, "file"].includes(record));
         expect(named, `${was} → ${becomes}`).toEqual(alike ? [] : [id]);
       }
     }
   });
 
-  /** Another text, and whatever digest is kept beside it made to match. */
+  /** Replaces the text, and its digest if the table has one. */
   function rewrite(table: "memories" | "envelopes", of: StoreRow, text: string): void {
     tampering.run(`update ${table} set text = ? where pos = ?`, text, of["pos"] ?? 0);
     if (!("digest" in of)) return;
     tampering.run(`update ${table} set digest = ? where pos = ?`, sha256(text), of["pos"] ?? 0);
   }
 
-  /** Makes all links of the first workspace follow again, as somebody with the code could. */
+  /** Recomputes all links of the first workspace, as an attacker with the code could. */
   function relink(): void {
     let link = genesis("default", "main");
     for (const each of tampering.rows("memories").filter((one) => one["workspace"] === 1)) {
@@ -375,34 +380,39 @@ describe("a store put together anew", () => {
   }
 });
 
-describe("reading what was tampered with", () => {
+describe("reading tampered data", () => {
   it.each([
     [
-      "a memory",
+      "a memory with invalid text",
       "update memories set text = '{' where pos = 2",
       () => hub.memories.recent({ limit: 1_000 }),
       /^mem_/,
     ],
     [
-      "a profile",
+      "an invalid profile",
       "update agents set profile = '{' where id = 'coder'",
       () => hub.agents.list(),
       "agent coder",
     ],
     [
-      "aliases",
+      "invalid aliases",
       "update agents set aliases = '{' where id = 'coder'",
       () => hub.agent("coder"),
       "agent coder",
     ],
     [
-      "an envelope",
+      "an envelope with invalid text",
       "update envelopes set text = '{'",
       () => hub.tasks.line("auth-refactor"),
       /^env_/,
     ],
-    ["a state", "update deliveries set state = 99", () => hub.tasks.line("auth-refactor"), /^dlv_/],
-  ])("%s that makes no sense any more is refused as damaged", async (_, damage, read, path) => {
+    [
+      "an unknown state",
+      "update deliveries set state = 99",
+      () => hub.tasks.line("auth-refactor"),
+      /^dlv_/,
+    ],
+  ])("fails with store_corrupt for %s", async (_, damage, read, path) => {
     const expected = { code: "store_corrupt", path } as const;
     await tampering.during(
       () => void tampering.run(damage),
@@ -411,12 +421,12 @@ describe("reading what was tampered with", () => {
   });
 });
 
-describe("verifying", () => {
+describe("verifying a chain", () => {
   const row = (link: string): MemoryRow => {
     return { id: "mem", branch: "main", seq: 1, storedAt: 1, text: "{}", signature: "", link };
   };
 
-  it("costs one hash a record where links follow, and a bounded number where none does", () => {
+  it("follows one link where the chain is intact, and at most 16 where it is broken", () => {
     const audit = new Audit(noRows, () => {});
     const start = genesis("here", "main");
     const good = nextLink(start, { ...row(""), digest: sha256("{}") });
@@ -431,7 +441,7 @@ describe("verifying", () => {
   });
 });
 
-/** Following a link looks at nothing else. */
+/** Checking a link reads only the workspace. */
 const noRows = { workspace: "here" } as VerifySource;
 
 const nameOf = ({ table, column }: Column): string => `${table}.${column}`;
@@ -440,7 +450,7 @@ function recordsOf(problems: readonly Problem[]): string[] {
   return [...new Set(problems.map(({ record }) => record))];
 }
 
-/** Facts that agents share, of every workspace; one was changed since. */
+/** Writes an entry in each workspace, and changes it once. */
 async function putEntries(): Promise<void> {
   const store = await openSqliteStore({ file, clock: systemClock, limits: DEFAULT_LIMITS });
   for (const workspace of ["default", "other"]) {
@@ -467,7 +477,7 @@ function remove(table: string, row: StoreRow): void {
   tampering.run(`delete from "${table}" where ${where}`, ...names.map((name) => row[name] ?? null));
 }
 
-/** The first, the last, and some between; of deliveries and attempts all. */
+/** Returns the first row, the last and some between; all rows of deliveries and attempts. */
 function some(rows: readonly StoreRow[]): readonly StoreRow[] {
   const [first = {}] = rows;
   if (rows.length <= ROWS || "settled_by" in first || "outcome" in first) return rows;
@@ -476,7 +486,10 @@ function some(rows: readonly StoreRow[]): readonly StoreRow[] {
   return [...chosen].map((index) => rows[index] as StoreRow);
 }
 
-/** One more, unless that number is taken; one character of a text, or one where there was none. */
+/**
+ * Returns the number plus one, or a free number if that is taken; or the text with one other
+ * character.
+ */
 function changed({ table, column, type }: Column, row: StoreRow): number | Uint8Array {
   const value = row[column];
   if (type === "INTEGER") {
@@ -502,7 +515,7 @@ async function expectNamed(column: Column, rows: readonly StoreRow[]): Promise<v
     const found = await problemsAfter(() => tampering.set(column, row, value));
     const about = `${nameOf(column)} of ${JSON.stringify(row)}`;
     const known = [...names(column, row), ...(column.column === "id" ? [String(value)] : [])];
-    const named = found.filter((problem) => known.some((name) => said(problem, name)));
+    const named = found.filter((problem) => known.some((name) => mentions(problem, name)));
     expect(named, about).not.toEqual([]);
     if (field !== undefined)
       expect(
@@ -514,21 +527,21 @@ async function expectNamed(column: Column, rows: readonly StoreRow[]): Promise<v
 
 async function expectSilence(column: Column, rows: readonly StoreRow[]): Promise<void> {
   for (const row of rows) {
-    // A row number that others refer to: changed elsewhere, where it is found.
+    // A row number that others refer to has a test of its own.
     if (nameOf(column) === "memories.pos" && isReferredTo(row)) continue;
     const found = await problemsAfter(() => tampering.set(column, row, changed(column, row)));
     expect(found, `${nameOf(column)} of ${JSON.stringify(row)}`).toEqual([]);
   }
 }
 
-const said = ({ record, message }: Problem, name: string): boolean =>
+const mentions = ({ record, message }: Problem, name: string): boolean =>
   record.includes(name) || message.includes(name);
 
-/** What a problem with a row may be known by. */
+/** Returns the names by which a problem with a row may be reported. */
 function names({ table, column }: Column, row: StoreRow): string[] {
   switch (table) {
     case "memories":
-      // A record that left its chain is missed by the next one, or by the branch.
+      // A record that left its chain is reported by the next record, or by the branch.
       return column === "chain"
         ? [idAt(Number(row["pos"]) + 1), "branch main"]
         : [String(row["id"]), ...counted(column)];
@@ -540,6 +553,10 @@ function names({ table, column }: Column, row: StoreRow): string[] {
       return [`branch ${row["branch"]}`, idAt(1), ...firstOf(row), ...counted(column)];
     case "entries":
       return [String(row[column === "kind" ? "name" : "kind"])];
+    case "events":
+      return [`event ${row["number"]}`];
+    case "workspaces":
+      return ["workspace"];
     case "relations":
       return [idAt(Number(row["source"])), idAt(Number(row["source"]) + 1)];
     default:
@@ -547,7 +564,7 @@ function names({ table, column }: Column, row: StoreRow): string[] {
   }
 }
 
-/** What left its workspace, or lost its chain there, is missed in the count. */
+/** A record that left its workspace, or lost its chain there, is reported by the memory count. */
 function counted(column: string): string[] {
   return column === "workspace" ? ["memories"] : [];
 }

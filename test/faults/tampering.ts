@@ -1,4 +1,4 @@
-/** Changing a store's file behind Baton's back, one thing at a time, and putting it back. */
+/** Changes a store's file directly, one change at a time, and restores it. */
 import { DatabaseSync } from "node:sqlite";
 import { isDeepStrictEqual } from "node:util";
 import { rowsOf, type StoreRow, tablesOf } from "../support/store-dump.ts";
@@ -11,7 +11,7 @@ export interface Column {
   readonly type: "INTEGER" | "TEXT";
 }
 
-/** Vectors, and how far a model has come with them. */
+/** Tables of vectors, and of the progress of each model. */
 const DERIVED = ["models", "signatures", "vectors"];
 
 export class Tampering implements Disposable {
@@ -19,10 +19,12 @@ export class Tampering implements Disposable {
 
   constructor(file: string) {
     this.#db = new DatabaseSync(file);
-    this.#db.exec("pragma synchronous = off"); // Nothing here has to outlive a power cut.
+    this.#db.exec("pragma synchronous = off"); // Nothing here has to survive a power failure.
   }
 
-  /** Of what was written; not of what is computed from it and made anew at will. */
+  /**
+   * Lists the columns of everything that was written; derived tables can be rebuilt at any time.
+   */
   columns(): Column[] {
     const written = tablesOf(this.#db).filter((table) => !DERIVED.includes(table));
     return written.flatMap((table) =>
@@ -38,7 +40,7 @@ export class Tampering implements Disposable {
     return Number(this.#db.prepare(sql).run(...values).changes);
   }
 
-  /** Changes one field of one row. Text is given as bytes, so that it may be broken text. */
+  /** Changes one field of one row. Text is passed as bytes, so that it may be invalid. */
   set({ table, column }: Column, row: StoreRow, value: number | Uint8Array): void {
     const names = Object.keys(row);
     const where = names.map((name) => `"${name}" is ?`).join(" and ");
@@ -51,12 +53,12 @@ export class Tampering implements Disposable {
     if (changed !== 1) throw new Error(`${changed} rows of ${table} were changed, not one`);
   }
 
-  /** Does the damage, looks, and puts everything back as it was. */
-  async during<Result>(damage: () => void, look: () => Promise<Result>): Promise<Result> {
+  /** Applies the damage, runs `check`, and restores every table. */
+  async during<Result>(damage: () => void, check: () => Promise<Result>): Promise<Result> {
     const before = tablesOf(this.#db).map((table) => [table, this.rows(table)] as const);
     damage();
     try {
-      return await look();
+      return await check();
     } finally {
       this.#db.exec("begin");
       for (const [table, rows] of before) {

@@ -1,4 +1,7 @@
-/** Killing whoever traces, or prunes: acknowledged steps are there, and nothing is torn. */
+/**
+ * Kills processes that write or prune traces: acknowledged steps must be stored, and the store must
+ * verify.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openHub } from "../../src/index.ts";
@@ -31,15 +34,19 @@ function freshAddress(store: "sqlite" | "postgres"): string {
   return schema.address;
 }
 
-/** Runs the child until it has said so many things of a kind, lets it go on a little, and kills it. */
-async function killed(args: readonly string[], kind: Fact["kind"], most: number): Promise<Fact[]> {
+/** Runs the child until it has reported `most` facts of a kind, waits a little, and kills it. */
+async function runAndKill(
+  args: readonly string[],
+  kind: Fact["kind"],
+  most: number,
+): Promise<Fact[]> {
   const facts: Fact[] = [];
-  let told = 0;
+  let count = 0;
   const enough = Promise.withResolvers<void>();
   const child = startChild(CHILD, args, (line) => {
     const fact = JSON.parse(line) as Fact;
     facts.push(fact);
-    if (fact.kind === kind && ++told === most) enough.resolve();
+    if (fact.kind === kind && ++count === most) enough.resolve();
   });
   await Promise.race([enough.promise, child.ended]);
   await sleep(random.below(20));
@@ -49,10 +56,10 @@ async function killed(args: readonly string[], kind: Fact["kind"], most: number)
   return facts;
 }
 
-describe.each(STORES)(`a killed tracer on %s (BATON_SEED=${seed})`, (store) => {
-  it("leaves every step that was acknowledged, in its place, and a chain without gaps [MEM-12]", async () => {
+describe.each(STORES)(`a process killed while tracing on %s (BATON_SEED=${seed})`, (store) => {
+  it("leaves every acknowledged step in its place, and a chain without gaps [MEM-12]", async () => {
     const address = freshAddress(store);
-    const facts = await killed([address, ""], "stored", 500);
+    const facts = await runAndKill([address, ""], "stored", 500);
     await using hub = await openHub(address);
     const stored = facts.filter(({ kind }) => kind === "stored");
     expect(stored.length).toBeGreaterThanOrEqual(500);
@@ -64,14 +71,14 @@ describe.each(STORES)(`a killed tracer on %s (BATON_SEED=${seed})`, (store) => {
     expect(session).toMatchObject({ steps: memories, pruned: 0 });
   });
 
-  it("in the midst of pruning leaves nothing that does not verify [MEM-18]", async () => {
+  it("leaves a store that verifies, even in the middle of pruning [MEM-18]", async () => {
     const address = freshAddress(store);
     {
       await using hub = await openHub(address);
       await hub.settings.update({ retention: { traces: { days: 0 } } });
     }
     for (let round = 0; round < 3; round++) {
-      const facts = await killed([address, "prunes"], "stored", 450 + 100 * round);
+      const facts = await runAndKill([address, "prunes"], "stored", 450 + 100 * round);
       await using hub = await openHub(address);
       expect((await hub.verify()).problems, `round ${round}`).toEqual([]);
       const { session } = facts[0] as Fact;

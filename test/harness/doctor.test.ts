@@ -1,4 +1,4 @@
-/** `baton doctor` and `baton catchup`: what they find, and how to mend it. */
+/** `baton doctor` and `baton catchup`: what they report, and the fixes they suggest. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -9,13 +9,14 @@ import { settingsPathsFor } from "../../src/harness/setup/settings-paths.ts";
 import { listen } from "../../src/http/listen.ts";
 import { ERROR_CODES } from "../../src/index.ts";
 import { openLocalHub } from "../../src/open/open-hub.ts";
+import { UNMERGED } from "../../src/store/sqlite/merge-log.ts";
 import { bareProject, type Project, project } from "./harness.ts";
 
 interface Finding {
   readonly check: string;
   readonly status: string;
   readonly found: string;
-  readonly mend?: string;
+  readonly fix?: string;
 }
 
 async function examined(here: Project, ...words: string[]) {
@@ -25,7 +26,7 @@ async function examined(here: Project, ...words: string[]) {
   return { code, findings, of: (check: string) => findings.find((each) => each.check === check) };
 }
 
-/** Another program, on a port of its own. */
+/** Starts the server of another program on a free port. */
 async function listening(): Promise<number> {
   const server = createServer((_, answer) => answer.end("{}"));
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
@@ -34,14 +35,14 @@ async function listening(): Promise<number> {
 }
 
 describe("baton doctor", () => {
-  it("finds a project that was set up in order [OPS-8]", async () => {
+  it("reports no problems in a project that was set up [OPS-8]", async () => {
     const here = bareProject();
     for (const client of ["claude-code", "codex"]) await here.baton("setup", client);
     const { port, close } = await listen(await openLocalHub("memory:"), { port: 0 });
     onTestFinished(close);
     const { code, findings, of } = await examined(here, "--port", String(port));
     expect(code).toBe(0);
-    // How long a hook takes depends on the machine.
+    // The duration of a hook depends on the machine.
     const wrong = findings.filter(({ check, status }) => status !== "ok" && check !== "hooks");
     expect(wrong).toEqual([]);
     expect(of(`port ${port}`)?.found).toContain("a hub is running");
@@ -55,13 +56,13 @@ describe("baton doctor", () => {
     );
   });
 
-  it("says how to begin where nothing is set up, which is no failure [OPS-8]", async () => {
+  it("suggests how to start when nothing is set up, and exits with 0 [OPS-8]", async () => {
     const here = bareProject();
     const { code, findings, of } = await examined(here, "--port", String(await listening()));
     expect(code).toBe(0);
     expect(of("store")).toMatchObject({
       status: "warn",
-      mend: expect.stringContaining("baton setup"),
+      fix: expect.stringContaining("baton setup"),
     });
     expect(of("codex")).toMatchObject({
       status: "ok",
@@ -72,7 +73,7 @@ describe("baton doctor", () => {
     );
   });
 
-  it("finds what moved away, is missing, or is not registered, and how to mend it [OPS-8]", async () => {
+  it("reports moved, missing and unregistered parts with a fix [OPS-8]", async () => {
     const here = bareProject();
     await here.baton("setup", "claude-code");
     const settings = join(here.folder, ".claude", "settings.json");
@@ -86,7 +87,7 @@ describe("baton doctor", () => {
     expect(found()).toMatchObject({ status: "ok" });
     expect(found([])).toMatchObject({
       status: "warn",
-      mend: expect.stringContaining("baton agent add claude-code"),
+      fix: expect.stringContaining("baton agent add claude-code"),
     });
     writeFileSync(settings, "{}");
     expect(found()).toMatchObject({
@@ -101,11 +102,11 @@ describe("baton doctor", () => {
     expect(moved.of("claude-code (project)")).toMatchObject({
       status: "fail",
       found: expect.stringContaining("gone/cli/main.js"),
-      mend: expect.stringContaining("baton setup claude-code --scope project"),
+      fix: expect.stringContaining("baton setup claude-code --scope project"),
     });
   });
 
-  it("finds a damaged store, and the troubles of hooks [OPS-8]", async () => {
+  it("reports a damaged store and errors of hooks [OPS-8]", async () => {
     const here = bareProject();
     mkdirSync(join(here.folder, ".baton"));
     writeFileSync(join(here.folder, ".baton", "hub.db"), "no database".repeat(1_000));
@@ -117,10 +118,24 @@ describe("baton doctor", () => {
       found: expect.stringContaining("claude-code SessionStart"),
     });
   });
+
+  it("reports a log that is kept because the disk failed while it was merged [OPS-8]", async () => {
+    const here = await project();
+    const file = join(here.folder, ".baton", "hub.db");
+    await using _hub = await openLocalHub(`sqlite:${file}`); // The log cannot be recovered meanwhile.
+    writeFileSync(`${file}${UNMERGED}`, "");
+    const { stdout, stderr } = await here.baton("doctor", "--json");
+    expect(stderr).toContain("BATON_BACKGROUND_ERROR"); // Each open reports it too.
+    const { findings } = JSON.parse(stdout) as { findings: Finding[] };
+    expect(findings.find(({ check }) => check === "size")).toMatchObject({
+      status: "warn",
+      found: expect.stringContaining("the log is kept"),
+    });
+  });
 });
 
-describe("what others wrote", () => {
-  it("is no failure: a server by hand, and a line that was cut off [OPS-8]", async () => {
+describe("content that Baton did not write", () => {
+  it("is not a failure: a server added by hand, and a truncated line [OPS-8]", async () => {
     const here = await project();
     const baton = { command: "baton", args: ["mcp", "--as", "coder"] };
     writeFileSync(join(here.folder, ".mcp.json"), JSON.stringify({ mcpServers: { baton } }));
@@ -138,7 +153,7 @@ describe("what others wrote", () => {
 });
 
 describe("baton catchup", () => {
-  it("shows what an agent should know, within its budget, and takes nothing [OPS-8]", async () => {
+  it("shows what an agent should know within its token budget, and claims nothing [OPS-8]", async () => {
     const here = await project();
     await using hub = await here.open();
     const planner = await hub.agent("planner");

@@ -1,4 +1,4 @@
-/** Setting a harness up: what is written, that nothing else is touched, and that it can be taken back. */
+/** `baton setup`: what it writes, that it changes nothing else, and that it can be undone. */
 import {
   chmodSync,
   existsSync,
@@ -35,7 +35,7 @@ function write(file: string, text: string): void {
   writeFileSync(file, text);
 }
 
-/** Everything in a folder but the repository and the store. */
+/** Returns the files in a folder, except the repository and the store. */
 function filesIn(folder: string): Record<string, string> {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -50,7 +50,10 @@ async function ok(here: Project, ...words: string[]): Promise<string> {
   return stdout;
 }
 
-/** As people write them: own order and indents, tabs, comments, several settings, hooks of their own. */
+/**
+ * Settings as people write them: own order and indentation, tabs, comments, several settings, own
+ * hooks.
+ */
 const OTHERS = {
   ".mcp.json": `{\n    "mcpServers": {\n        "github": { "command": "gh-mcp", "args": [] }\n    },\n    "x": [1,2]\n}`,
   ".claude/settings.json": `{\n\t"model": "opus",\n\t"hooks": {\n\t\t"Stop": [{ "hooks": [{ "type": "command", "command": "say done" }] }],\n\t\t"Notification": []\n\t},\n\t"permissions": {"allow": ["Bash(npm test)"]}\n}\n`,
@@ -59,7 +62,7 @@ const OTHERS = {
 } as const;
 
 describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
-  it("writes server and hooks by absolute paths, registers the agent, and can be taken back [OPS-8]", async () => {
+  it("writes server and hooks with absolute paths, registers the agent, and can be undone [OPS-8]", async () => {
     const here = bareProject();
     const before = filesIn(here.folder);
     await ok(here, "setup", client, "--as", "coder");
@@ -86,7 +89,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     expect(filesIn(here.folder)).toEqual(before);
   });
 
-  it("leaves what others wrote as it is, byte for byte, also after it was taken back [OPS-8]", async () => {
+  it("keeps existing settings byte for byte, also after it was undone [OPS-8]", async () => {
     const here = bareProject();
     const theirs = FILES[client].project.map((name) => [name, OTHERS[name]] as const);
     for (const [name, text] of theirs) write(join(here.folder, name), text);
@@ -94,7 +97,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     for (const [name, text] of theirs) {
       const now = readFileSync(join(here.folder, name), "utf8");
       expect(now).not.toBe(text);
-      // Every line of theirs is there still, in order; a comma may have been added to its end.
+      // Every original line is still there, in order; a comma may have been appended to it.
       const lines = now.split("\n").map((line) => line.replace(/,$/, ""));
       let at = -1;
       for (const line of name === ".codex/hooks.json" ? [] : text.split("\n")) {
@@ -108,7 +111,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     expect(filesIn(here.folder)).toEqual(Object.fromEntries(theirs));
   });
 
-  it("done twice changes nothing more; done from elsewhere, only what has moved [OPS-8]", async () => {
+  it("changes nothing when it runs again, and only paths that have moved [OPS-8]", async () => {
     const here = bareProject();
     await ok(here, "setup", client);
     const once = filesIn(here.folder);
@@ -125,7 +128,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     );
   });
 
-  it("only shows what it would do, when asked to [OPS-8]", async () => {
+  it("shows its changes without making them in a dry run [OPS-8]", async () => {
     const here = bareProject();
     const [name] = FILES[client].project;
     write(join(here.folder, name), OTHERS[name]);
@@ -140,7 +143,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
   });
 
   it.each([0, 1])(
-    "changes nothing at all when one of the files is broken (%i) [OPS-8]",
+    "changes nothing when one of the files is invalid (%i) [OPS-8]",
     async (broken) => {
       const here = bareProject();
       const names = FILES[client].project;
@@ -160,7 +163,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     },
   );
 
-  it("keeps to a file that cannot be written as it was read, or must not be written [OPS-8]", async () => {
+  it("refuses to write a file that is read-only or not UTF-8 [OPS-8]", async () => {
     const here = bareProject();
     const [name] = FILES[client].project;
     const file = join(here.folder, name);
@@ -184,7 +187,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     expect(filesIn(here.folder)).toEqual(before);
   });
 
-  it("does not replace a server of that name that somebody else wrote [OPS-8]", async () => {
+  it("does not replace a server of that name that it did not write [OPS-8]", async () => {
     const here = bareProject();
     const [name] = FILES[client].project;
     const own =
@@ -198,7 +201,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
     expect(filesIn(here.folder)).toEqual({ [name]: own });
   });
 
-  it("sets up the user's own settings, keeps their mode, and follows a link [OPS-8]", async () => {
+  it("changes the user's settings, keeps their mode, and follows a symlink [OPS-8]", async () => {
     const here = bareProject();
     const [server, hooks] = FILES[client].user.map((name) => join(here.home, name)) as [
       string,
@@ -221,7 +224,7 @@ describe.each(["claude-code", "codex"] as const)("baton setup %s", (client) => {
 });
 
 describe("baton setup claude-code", () => {
-  it("reads a file that begins with a byte order mark, and keeps the mark [OPS-8]", async () => {
+  it("reads a file with a byte order mark and keeps the mark [OPS-8]", async () => {
     const here = bareProject();
     const theirs = '\ufeff{\r\n\t"a": 1\r\n}\r\n';
     write(join(here.folder, ".mcp.json"), theirs);
@@ -233,7 +236,7 @@ describe("baton setup claude-code", () => {
   });
 
   it.each(["null", "[]", '"x"', '[{"name": "theirs"}]'])(
-    "does not put a server where there can be none: %s [OPS-8]",
+    "refuses to add a server to an invalid mcpServers: %s [OPS-8]",
     async (servers) => {
       const here = bareProject();
       const theirs = `{"mcpServers": ${servers}}`;
@@ -246,7 +249,7 @@ describe("baton setup claude-code", () => {
     },
   );
 
-  it("changes the one of two equal keys that counts, and takes it out of there [OPS-8]", async () => {
+  it("changes the effective one of two duplicate keys, and undoes it there [OPS-8]", async () => {
     const here = bareProject();
     const theirs = '{"mcpServers": {"a": {}}, "mcpServers": {"b": {"command": "b"}}}';
     write(join(here.folder, ".mcp.json"), theirs);
@@ -257,7 +260,7 @@ describe("baton setup claude-code", () => {
     expect(filesIn(here.folder)).toEqual({ ".mcp.json": theirs });
   });
 
-  it("keeps a link a link, also where nothing is left of the file it leads to [OPS-8]", async () => {
+  it("keeps a symlink, also when its target is deleted [OPS-8]", async () => {
     const here = bareProject();
     const link = join(here.folder, ".mcp.json");
     symlinkSync(join(here.home, "mcp.json"), link);
@@ -270,7 +273,7 @@ describe("baton setup claude-code", () => {
   });
 
   it.each(["project", "user"])(
-    "refuses a name that no agent can have, for this %s [OPS-8]",
+    "refuses an invalid agent name for this %s [OPS-8]",
     async (scope) => {
       const here = bareProject();
       const words = ["setup", "claude-code", "--scope", scope, "--as", "a b"];
@@ -281,7 +284,7 @@ describe("baton setup claude-code", () => {
     },
   );
 
-  it("tells what it changes, not what else stands in the files [OPS-8]", async () => {
+  it("reports its changes without other content of the files [OPS-8]", async () => {
     const here = bareProject();
     write(join(here.home, ".claude.json"), '{\n  "token": "theirs only",\n  "n": 1\n}\n');
     const words = ["setup", "claude-code", "--scope", "user", "--json"];
@@ -292,8 +295,8 @@ describe("baton setup claude-code", () => {
   });
 });
 
-describe("a change to somebody's file", () => {
-  it("is not made to what it was not worked out from [OPS-8]", () => {
+describe("a change of a settings file", () => {
+  it("is not written when the file was changed in the meantime [OPS-8]", () => {
     const file = join(tempFolder(), "settings.json");
     write(file, '{"theirs": 2}');
     const change = { file, before: '{"theirs": 1}', after: '{"theirs": 1, "ours": 1}' };
@@ -305,8 +308,8 @@ describe("a change to somebody's file", () => {
   });
 });
 
-describe("what was set up", () => {
-  it("names a store that was given as a path by its whole address [OPS-8]", async () => {
+describe("settings written by baton setup", () => {
+  it("name a store that was given as a path by its full address [OPS-8]", async () => {
     const here = bareProject();
     const file = join(here.home, "plain.db");
     await ok(here, "setup", "claude-code", "--store", file);
@@ -314,7 +317,7 @@ describe("what was set up", () => {
     expect(set).toContain(`sqlite:${file}`);
   });
 
-  it("runs as it stands in the settings, from a path with spaces and for a store of its own [OPS-8]", async () => {
+  it("run as written, from a path with spaces and with another store [OPS-8]", async () => {
     const here = bareProject();
     const store = `sqlite:${join(here.home, "my store", "hub.db")}`;
     await ok(here, "setup", "claude-code", "--store", store, "--workspace", "w");
@@ -347,7 +350,7 @@ describe("what was set up", () => {
     });
   });
 
-  it("is at the top of the repository, wherever it was set up from [OPS-8]", async () => {
+  it("are at the top of the repository, wherever setup was run [OPS-8]", async () => {
     const here = bareProject();
     mkdirSync(join(here.folder, "deep"));
     await run(["setup", "claude-code"], { home: here.home, cwd: join(here.folder, "deep") });
@@ -358,7 +361,7 @@ describe("what was set up", () => {
     git(here.folder, "status");
   });
 
-  it("has no password in it [OPS-8]", async () => {
+  it("must not contain a password [OPS-8]", async () => {
     const here = bareProject();
     const { code, stderr } = await here.baton(
       "setup",
@@ -371,13 +374,14 @@ describe("what was set up", () => {
     expect(filesIn(here.folder)).toEqual({});
   });
 
-  it("is printed for any other client, which nothing is written for [OPS-8]", async () => {
+  it("are printed for any other client, without writing a file [OPS-8]", async () => {
     const here = bareProject();
     const { stdio, http } = JSON.parse(await ok(here, "setup", "mcp", "--as", "coder", "--json"));
     const args = [ENTRY, "mcp", "--as", "coder"];
     expect(stdio).toEqual({ mcpServers: { baton: { command: process.execPath, args } } });
+    const headers = { Authorization: "Bearer <token>" };
     expect(http).toEqual({
-      mcpServers: { baton: { type: "http", url: "http://127.0.0.1:4747/mcp/coder" } },
+      mcpServers: { baton: { type: "http", url: "http://127.0.0.1:4747/mcp/coder", headers } },
     });
     const elsewhere = [
       "setup",

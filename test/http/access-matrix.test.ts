@@ -1,7 +1,7 @@
 /**
- * Who may do what, for everything there is: every operation, stream and page, with every access, in its
- * own workspace and in another, with tokens in every state. What is expected comes from the table that the
- * routes are made of; what is compared is whether the hub lets the caller in.
+ * Access control of the HTTP API: every operation, stream and page, with every access level, in the
+ * caller's workspace and in another one, with tokens in every state. Expected outcomes come from
+ * the table that defines the routes; the tests compare whether the hub admits a call.
  */
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ACCESS_LEVELS, type Access, hasAccess } from "../../src/access/levels.ts";
@@ -17,18 +17,18 @@ import { as, bearing, type Served, served } from "./support.ts";
 const OURS = "KESTREL";
 const THEIRS = "HERON";
 
-/** What is decided about a failure comes first: other calls settle it. */
+/** failures.decide comes first, because other calls settle the failure. */
 const described = describedOperations().sort(
   (a, b) => Number(b.name === "failures.decide") - Number(a.name === "failures.decide"),
 );
 
 /**
- * What takes more than a look, said once more than in the table: whoever changes what an operation takes
- * changes it here too, and meant it. All the others are a reader's.
+ * Operations that require more than the reader level; all others require reader. The list
+ * duplicates the table of operations on purpose, so that no level changes by mistake.
  */
-const MORE_THAN_A_LOOK: Readonly<Record<Exclude<Access, "reader">, string>> = {
+const ABOVE_READER: Readonly<Record<Exclude<Access, "reader">, string>> = {
   agent:
-    "accept approvals.approve approvals.edit approvals.reject approvals.reply branches.abandon branches.create branches.merge channels.subscribe channels.unsubscribe context.adopt context.project context.propose context.retire context.set deadLetters.discard deadLetters.redrive deliveries.cancel deliveries.note deliveries.runDue effects.begin effects.record effects.resolve failures.decide handoff handoffs.join handoffs.lint handoffs.preview inbox inbox.stream memories.importMarkdown memories.pin memories.quarantine memories.sql memories.unpin offer.accept offer.conflicts offer.decline offer.refresh offer.release questions.answer remember resume tasks.add tasks.cancel tasks.cancelHandoffs tasks.close tasks.releaseItem tasks.reopen trace work.clarify work.complete work.decline work.fail work.freshness work.handoff work.on work.read work.release work.renew work.reservations.clear work.reservations.set work.view",
+    "accept approvals.approve approvals.edit approvals.reject approvals.reply branches.abandon branches.create branches.merge channels.subscribe channels.unsubscribe context.adopt context.project context.propose context.retire context.set deadLetters.discard deadLetters.redrive deliveries.cancel deliveries.note deliveries.runDue effects.begin effects.record effects.resolve failures.decide handoff handoffs.join handoffs.lint handoffs.preview inbox inbox.stream memories.allowText memories.importMarkdown memories.pin memories.quarantine memories.sql memories.unpin offer.accept offer.conflicts offer.decline offer.refresh offer.release questions.answer remember resume tasks.add tasks.cancel tasks.cancelHandoffs tasks.close tasks.releaseItem tasks.reopen trace work.clarify work.complete work.decline work.fail work.freshness work.handoff work.on work.read work.release work.renew work.reservations.clear work.reservations.set work.view",
   coordinator:
     "agent agents.pause agents.resetBreaker agents.unpause channels.set failures.deleteRule failures.setRule index.embed payloadTypes.delete payloadTypes.set routes.delete routes.set settings.update verify",
   admin:
@@ -37,7 +37,7 @@ const MORE_THAN_A_LOOK: Readonly<Record<Exclude<Access, "reader">, string>> = {
 
 const neededBy = (name: string): Access => (STREAMS[name] ?? operationOf(name)).access;
 
-/** As its description says, on what is there. */
+/** Returns a call of the operation, built from its description and the ids of the scene. */
 function callOf(operation: Described, scene: Scene): [path: string, init: RequestInit] {
   const facts = factsOf(scene)[operation.name] ?? {};
   const { method, path, body } = askedBy(operation, saidIn(operation, facts, { texts: scene.ids }));
@@ -47,12 +47,12 @@ function callOf(operation: Described, scene: Scene): [path: string, init: Reques
 
 type Outcome = "let in" | "unauthenticated" | "forbidden";
 
-interface Told {
+interface CallResult {
   readonly outcome: Outcome;
   readonly text: string;
 }
 
-/** Everything the hub has said to anybody, to look for what must not be in it. */
+/** Calls the hub and records everything it returns, to search it for what must not be there. */
 class Stage {
   readonly said: string[] = [];
   readonly #served: Served;
@@ -64,18 +64,18 @@ class Stage {
   async call(
     [path, init]: [path: string, init: RequestInit],
     headers: Readonly<Record<string, string>>,
-  ): Promise<Told> {
+  ): Promise<CallResult> {
     const gone = new AbortController();
     const all = { ...(init.headers as Record<string, string>), ...headers };
     const response = await this.#served.fetch(path, { ...init, headers: all, signal: gone.signal });
     const text = await textOf(response);
-    gone.abort(); // A stream would go on.
+    gone.abort(); // A stream would stay open.
     this.said.push(`${JSON.stringify([...response.headers])} ${text}`);
     return { outcome: outcomeOf(response.status, text), text };
   }
 }
 
-/** The first piece of what streams; all of anything else. */
+/** Returns the first chunk of a stream, or all of any other body. */
 async function textOf(response: Response): Promise<string> {
   if (response.headers.get("content-type") !== "text/event-stream") return response.text();
   const reader = response.body?.getReader();
@@ -85,8 +85,9 @@ async function textOf(response: Response): Promise<string> {
 }
 
 /**
- * A rule of the team (`not_permitted`) is not the door's. Strangers beyond the first hundred are turned
- * away as too many: they are let in no more than the others.
+ * Maps a response to its outcome. `not_permitted` is a rule of the team, not of access control.
+ * After a hundred failed authentications the hub answers 429, which admits a caller no more than
+ * 401.
  */
 function outcomeOf(status: number, text: string): Outcome {
   if (status === 401 || status === 429) return "unauthenticated";
@@ -98,10 +99,10 @@ interface World extends Served {
   readonly ours: Scene;
   readonly theirs: Scene;
   readonly answers: RequestLogEntry[];
-  /** Of our workspace, by access; all of them agent ada's. */
+  /** Tokens of our workspace by access level, all for the agent ada. */
   readonly tokens: Readonly<Record<Access, string>>;
   readonly foreign: Readonly<Record<Access, string>>;
-  /** Tokens that open nothing. */
+  /** Invalid tokens. */
   readonly bad: Readonly<Record<string, string>>;
 }
 
@@ -142,12 +143,12 @@ async function world(open: Access | false = false): Promise<World> {
   };
 }
 
-/** What was expected of each call, and what came of it, for a readable difference. */
+/** The outcome of each call by operation, for a readable diff. */
 type Rows = Record<string, Outcome>;
 
 async function outcomes(
   calls: readonly Described[],
-  call: (operation: Described) => Promise<Told>,
+  call: (operation: Described) => Promise<CallResult>,
 ): Promise<Rows> {
   const rows: Rows = {};
   for (const operation of calls) rows[operation.name] = (await call(operation)).outcome;
@@ -162,24 +163,27 @@ const expected = (has: Access | undefined): Rows =>
     }),
   );
 
-describe("access", () => {
-  it("is asked for as it was decided: nothing has come to take less by mistake [OPS-5]", () => {
+describe("access control", () => {
+  it("matches the list of operations that require more than reader [OPS-5]", () => {
     const names = described.map(({ name }) => name).sort();
-    for (const [access, list] of Object.entries(MORE_THAN_A_LOOK)) {
+    for (const [access, list] of Object.entries(ABOVE_READER)) {
       expect(names.filter((name) => neededBy(name) === access).join(" ")).toBe(list);
     }
   });
 
-  it.each(ACCESS_LEVELS)("of a token with %s is what each operation takes [OPS-5]", async (has) => {
-    const { stage, ours, tokens, bugs } = await world();
-    const rows = await outcomes(described, (operation) =>
-      stage.call(callOf(operation, ours), bearing(tokens[has])),
-    );
-    expect(rows).toEqual(expected(has));
-    expect(bugs).toEqual([]);
-  });
+  it.each(ACCESS_LEVELS)(
+    "admits a token with %s exactly to the operations of that level [OPS-5]",
+    async (has) => {
+      const { stage, ours, tokens, bugs } = await world();
+      const rows = await outcomes(described, (operation) =>
+        stage.call(callOf(operation, ours), bearing(tokens[has])),
+      );
+      expect(rows).toEqual(expected(has));
+      expect(bugs).toEqual([]);
+    },
+  );
 
-  it("of nobody is nothing, where tokens are asked for [OPS-5]", async () => {
+  it("refuses every call without a token if tokens are required [OPS-5]", async () => {
     const { stage, ours } = await world();
     const rows = await outcomes(described, (operation) =>
       stage.call(callOf(operation, ours), as(ACTOR)),
@@ -187,7 +191,7 @@ describe("access", () => {
     expect(rows).toEqual(expected(undefined));
   });
 
-  it("of nobody is a coordinator's, where the hub is open to this machine [OPS-5]", async () => {
+  it("gives calls without a token the coordinator level on an open hub [OPS-5]", async () => {
     const { stage, ours } = await world("coordinator");
     const rows = await outcomes(described, (operation) =>
       stage.call(callOf(operation, ours), as(ACTOR)),
@@ -196,7 +200,7 @@ describe("access", () => {
   });
 
   it.each(["expired", "revoked", "of a disabled agent", "malformed", "cut short", "made up"])(
-    "is refused everywhere with a token that is %s, also where the hub is open [OPS-5]",
+    "refuses an invalid token in every operation, even on an open hub: %s [OPS-5]",
     async (state) => {
       const { stage, ours, bad } = await world("coordinator");
       const rows = await outcomes(described, (operation) =>
@@ -206,7 +210,7 @@ describe("access", () => {
     },
   );
 
-  it("is the agent's of the token: who names another is refused everywhere [OPS-5]", async () => {
+  it("refuses a token in every operation if the call names another agent [OPS-5]", async () => {
     const { stage, ours, tokens } = await world();
     const rows = await outcomes(described, (operation) =>
       stage.call(callOf(operation, ours), { ...bearing(tokens.admin), ...as("bob") }),
@@ -221,7 +225,7 @@ describe("access", () => {
     "deadLetters.redrive",
     "deadLetters.discard",
     "failures.decide",
-  ])("of an agent to %s is for its own; a coordinator's for anybody's [OPS-5]", async (name) => {
+  ])("limits %s to an agent's own deliveries, except for coordinators [OPS-5]", async (name) => {
     const { stage, ours, hub } = await world();
     const call = callOf(described.find((each) => each.name === name) as Described, ours);
     const bobs = async (access: Access) => (await hub.tokens.add({ agent: "bob", access })).token;
@@ -229,14 +233,17 @@ describe("access", () => {
     expect((await stage.call(call, bearing(await bobs("coordinator")))).outcome).toBe("let in");
   });
 
-  /** Retention deletes, and the policy on secrets decides what is stored for good. */
+  /**
+   * Settings that only an admin may change: retention deletes data, and the secret policy decides
+   * what is stored for good.
+   */
   const FOR_ADMINS = {
     retention: { traces: { days: 1 } },
     secrets: "refuse",
   } as const;
 
   it.each(Object.keys(FOR_ADMINS) as (keyof typeof FOR_ADMINS)[])(
-    "to change %s of the settings is an admin's, also beside what a coordinator may change [OPS-5]",
+    "lets only an admin change %s in the settings, alone or with other settings [OPS-5]",
     async (part) => {
       const { stage, ours, hub, tokens } = await world();
       const operation = described.find(({ name }) => name === "settings.update") as Described;
@@ -261,19 +268,19 @@ describe("access", () => {
     },
   );
 
-  it("by no name is that of the hub itself [OPS-5]", async () => {
+  it("refuses calls as baton, the name of the hub itself [OPS-5]", async () => {
     const { stage, ours, hub } = await world();
     const { token } = await hub.tokens.add({ agent: "*", access: "admin" });
-    const told = await stage.call(
+    const result = await stage.call(
       callOf(described.find(({ name }) => name === "remember") as Described, ours),
       { ...bearing(token), ...as("baton") },
     );
-    expect(told.outcome).toBe("forbidden");
+    expect(result.outcome).toBe("forbidden");
   });
 });
 
 describe("a workspace", () => {
-  it("shows nothing to tokens of another: not by its own calls, nor by ids [OPS-5]", async () => {
+  it("is invisible to tokens of another workspace, also by its ids [OPS-5]", async () => {
     const { stage, ours, theirs, foreign } = await world();
     for (const operation of described) {
       for (const scene of [theirs, ours]) {
@@ -282,11 +289,11 @@ describe("a workspace", () => {
         expect([operation.name, text.includes(OURS)]).toEqual([operation.name, false]);
       }
     }
-    // It would have been seen: their own word was.
+    // The answers did contain text: their own word was found.
     expect(stage.said.filter((text) => text.includes(THEIRS)).length).toBeGreaterThan(20);
   });
 
-  it("is as it was after all that others tried on it [OPS-5]", async () => {
+  it("is not changed by any call with a token of another workspace [OPS-5]", async () => {
     const { hub, stage, ours, foreign } = await world();
     const before = [
       await hub.deliveries.totals(),
@@ -309,18 +316,20 @@ describe("pages", () => {
     ([path, needs]) => [path.replace(":name", "envelope.json"), needs] as const,
   );
 
-  it.each(paths)("%s is for %s [OPS-5]", async (path, needs) => {
+  it.each(paths)("serve %s to %s [OPS-5]", async (path, needs) => {
     const { stage, tokens, bad } = await world();
-    const isForAll = needs === "anybody";
-    const look = async (headers: Record<string, string>) =>
+    const isForAll = needs === "public";
+    const outcomeWith = async (headers: Record<string, string>) =>
       (await stage.call([path, {}], headers)).outcome;
-    expect(await look({})).toBe(isForAll ? "let in" : "unauthenticated");
-    expect(await look(bearing(bad["revoked"] ?? ""))).toBe(isForAll ? "let in" : "unauthenticated");
-    expect(await look(bearing(tokens.reader))).toBe("let in");
+    expect(await outcomeWith({})).toBe(isForAll ? "let in" : "unauthenticated");
+    expect(await outcomeWith(bearing(bad["revoked"] ?? ""))).toBe(
+      isForAll ? "let in" : "unauthenticated",
+    );
+    expect(await outcomeWith(bearing(tokens.reader))).toBe("let in");
     for (const text of stage.said) expect(text).not.toMatch(new RegExp(`${OURS}|${THEIRS}`));
   });
 
-  it("of MCP take an agent's access [OPS-5]", async () => {
+  it("require the agent level for MCP [OPS-5]", async () => {
     const { stage, tokens, bad } = await world();
     const call: [string, RequestInit] = [
       "/mcp",
@@ -345,7 +354,7 @@ describe("pages", () => {
 });
 
 describe("a token", () => {
-  it("is in no answer, no header, no error and no line of the log [OPS-5]", async () => {
+  it("never appears in a body, header, error or log entry [OPS-5]", async () => {
     const { stage, ours, tokens, foreign, bad, answers, bugs } = await world();
     const all = [...Object.values(tokens), ...Object.values(foreign), ...Object.values(bad)];
     for (const token of all) {
@@ -364,7 +373,7 @@ describe("a token", () => {
     expect(answers.length).toBeGreaterThan(described.length);
   });
 
-  it("is not taken from an address [OPS-5]", async () => {
+  it("is not accepted in the query string [OPS-5]", async () => {
     const { stage, tokens } = await world();
     for (const name of ["token", "access_token", "authorization", "bearer"]) {
       const { outcome } = await stage.call([`/v1/agents?${name}=${tokens.admin}`, {}], {});
@@ -372,12 +381,12 @@ describe("a token", () => {
     }
   });
 
-  it("that is none is refused, a hundred at once, then turned away for a while [OPS-5]", async () => {
-    vi.useFakeTimers({ toFake: ["performance"] }); // However long it takes, it is at once.
+  it("is refused with 401 if invalid, and with 429 after 100 failures [OPS-5]", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] }); // Stops the clock of the rate limiter.
     onTestFinished(() => void vi.useRealTimers());
     const { fetch, bad } = await world();
     const attempt = () => fetch("/v1/totals", { headers: bearing(bad["made up"] ?? "") });
-    for (let tries = 0; tries < 100; tries++) expect((await attempt()).status).toBe(401);
+    for (let n = 0; n < 100; n++) expect((await attempt()).status).toBe(401);
     const refused = await attempt();
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);

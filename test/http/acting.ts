@@ -1,17 +1,17 @@
-/** Who calls an operation of the HTTP hub, without HTTP. */
+/** The context of an operation for a given caller, for tests that call operations without HTTP. */
 import type { Access } from "../../src/access/levels.ts";
 import type { LocalHub } from "../../src/hub/hub.ts";
 import type { OperationContext } from "../../src/operations/operation.ts";
 
 export interface ActingAs {
   readonly access?: Access;
-  /** The agent; undefined: none is named. */
+  /** The calling agent; undefined if none is named. */
   readonly named?: string | undefined;
   readonly session?: string;
   readonly branch?: string;
   readonly key?: string;
   readonly signal?: AbortSignal;
-  readonly tell?: OperationContext["tell"];
+  readonly tell?: OperationContext["onProgress"];
 }
 
 export function actingOn(hub: LocalHub, as: ActingAs = {}): OperationContext {
@@ -23,5 +23,5 @@ export function actingOn(hub: LocalHub, as: ActingAs = {}): OperationContext {
   };
   const reader = async () => (named === undefined ? hub : agent());
   const signal = as.signal ?? new AbortController().signal;
-  return { hub, access, named, key, agent, reader, signal, tell };
+  return { hub, access, named, key, agent, reader, signal, onProgress: tell };
 }

@@ -1,4 +1,4 @@
-/** The door itself: the addresses it answers to, what it reads, what it says of who came. */
+/** The HTTP server: addresses, request bodies, query parameters and the request log. */
 import { describe, expect, it } from "vitest";
 import type { RequestLogEntry } from "../../src/http/app.ts";
 import { listen } from "../../src/http/listen.ts";
@@ -6,25 +6,24 @@ import { openLocalHub } from "../../src/open/open-hub.ts";
 import { freshAddress } from "../support/hub/support.ts";
 import { as, json, listened, served } from "./support.ts";
 
-describe("the address that a hub prints", () => {
+describe("the address of a hub", () => {
   it.each(["127.0.0.1", "127.0.0.2", "::1", "localhost"])(
-    "is one that it answers to: on %s [OPS-5]",
+    "is reachable when the hub listens on %s [OPS-5]",
     async (host) => {
       const { listening } = await listened(freshAddress("memory"), { host });
-      expect(listening.isOpen).toBe(true);
       expect((await fetch(`${listening.address}/v1/agents`)).status).toBe(200);
     },
   );
 
-  it.each([99_999, -1])("has a port that there is, or the hub says so: %i", async (port) => {
+  it.each([99_999, -1])("is refused with cannot_listen for the port %i", async (port) => {
     await using hub = await openLocalHub(freshAddress("memory"), {});
     await expect(listen(hub, { port })).rejects.toMatchObject({ code: "cannot_listen" });
   });
 });
 
-describe("a body", () => {
+describe("a request body", () => {
   it.each(["with its length", "in chunks"])(
-    "that is no UTF-8 is refused, not stored as something else: %s",
+    "is refused if it is not valid UTF-8, and nothing is stored: %s",
     async (how) => {
       const { hub, listening } = await listened(freshAddress("memory"));
       const ada = await hub.agent("ada", {});
@@ -44,7 +43,7 @@ describe("a body", () => {
 });
 
 describe("an export of memories", () => {
-  it("takes its query as every call does: a text may look like a number", async () => {
+  it("accepts a numeric text as a filter, and refuses a repeated parameter", async () => {
     const { fetch, hub } = await served({ open: "coordinator" });
     const ada = await hub.agent("ada", {});
     await ada.remember({ content: "Of the task.", task: "42" });
@@ -57,8 +56,8 @@ describe("an export of memories", () => {
   });
 });
 
-describe("the log", () => {
-  it("has everybody who came, also whom it turned away, and who listens [OPS-5]", async () => {
+describe("the request log", () => {
+  it("contains every request, also streams and refused ones [OPS-5]", async () => {
     const log: RequestLogEntry[] = [];
     const { fetch, http } = await served({ open: "coordinator", onAnswer: (it) => log.push(it) });
     await fetch("/v1/agents");

@@ -1,9 +1,9 @@
-/** Idempotency keys: the same key of the same caller is the same call. */
+/** The idempotency cache: a call that repeats the key of the same caller gets the stored answer. */
 import { describe, expect, it } from "vitest";
 import { IdempotencyCache } from "../../src/http/idempotency-cache.ts";
 import { refused } from "../support/refusal.ts";
 
-const asked = { caller: "tok_1", key: "k-1", request: '["remember",{}]' };
+const asked = { caller: "tok_1", account: "tok_1", key: "k-1", request: '["remember",{}]' };
 const reply = (body: string, status = 200) => ({ status, headers: {}, body });
 
 function counting(answer: () => Promise<ReturnType<typeof reply>>) {
@@ -15,8 +15,8 @@ function counting(answer: () => Promise<ReturnType<typeof reply>>) {
   return { run, runs: () => runs };
 }
 
-describe("replies", () => {
-  it("carries a call out once, and gives its answer again, marked [OPS-7]", async () => {
+describe("the idempotency cache", () => {
+  it("runs a call once, and replays its answer with a header [OPS-7]", async () => {
     const replies = new IdempotencyCache();
     const { run, runs } = counting(async () => reply("done"));
     expect(await replies.once(asked, run)).toEqual(reply("done"));
@@ -27,7 +27,7 @@ describe("replies", () => {
     expect(runs()).toBe(1);
   });
 
-  it("lets who asks again wait for a call that is under way [OPS-7]", async () => {
+  it("makes a repeated call wait for the one in progress [OPS-7]", async () => {
     const replies = new IdempotencyCache();
     const answer = Promise.withResolvers<ReturnType<typeof reply>>();
     const { run, runs } = counting(() => answer.promise);
@@ -37,7 +37,7 @@ describe("replies", () => {
     expect(runs()).toBe(1);
   });
 
-  it("refuses the key for another call, and keeps callers apart [OPS-7]", async () => {
+  it("refuses the key for another request, and separates callers [OPS-7]", async () => {
     const replies = new IdempotencyCache();
     const { run, runs } = counting(async () => reply("mine"));
     await replies.once(asked, run);
@@ -48,7 +48,7 @@ describe("replies", () => {
     expect(runs()).toBe(2);
   });
 
-  it("does not keep an answer that says when to try again [OPS-7]", async () => {
+  it("does not keep an answer with retry-after [OPS-7]", async () => {
     const replies = new IdempotencyCache();
     const paused = { ...reply("", 409), headers: { "retry-after": "1" } };
     const { run, runs } = counting(async () => paused);
@@ -58,7 +58,7 @@ describe("replies", () => {
   });
 
   it.each([500, 503, 429, 408])(
-    "does not keep an answer of %i: another try may go better",
+    "does not keep an answer with status %i, which a retry may avoid",
     async (status) => {
       const replies = new IdempotencyCache();
       const { run, runs } = counting(async () => reply("", status));
@@ -68,7 +68,7 @@ describe("replies", () => {
     },
   );
 
-  it("keeps a refusal that would be the same again", async () => {
+  it("keeps a refusal that a retry would repeat", async () => {
     const replies = new IdempotencyCache();
     const { run, runs } = counting(async () => reply("{}", 422));
     await replies.once(asked, run);
@@ -76,7 +76,7 @@ describe("replies", () => {
     expect(runs()).toBe(1);
   });
 
-  it("does not keep what threw", async () => {
+  it("does not keep a call that threw", async () => {
     const replies = new IdempotencyCache();
     const { run, runs } = counting(async () => {
       throw new Error("gone");
@@ -86,7 +86,7 @@ describe("replies", () => {
     expect(runs()).toBe(2);
   });
 
-  it("forgets after ten minutes, and the oldest first when there are too many", async () => {
+  it("drops answers after ten minutes, and the oldest ones when it is full", async () => {
     let now = 0;
     const replies = new IdempotencyCache(() => now);
     const { run, runs } = counting(async () => reply("x"));
@@ -97,6 +97,35 @@ describe("replies", () => {
     for (let i = 0; i < 10_001; i++) await replies.once({ ...asked, key: `more-${i}` }, run);
     await replies.once(asked, run);
     expect(runs()).toBe(2 + 10_001 + 1);
+  });
+
+  it("keeps the answers of other callers when one caller fills it [OPS-5]", async () => {
+    const replies = new IdempotencyCache();
+    const { run, runs } = counting(async () => reply("x"));
+    await replies.once(asked, run);
+    const flood = { ...asked, account: "tok_2" };
+    for (let i = 0; i < 10_050; i++) {
+      await replies.once({ ...flood, caller: `tok_2 as agent-${i}`, key: `k-${i}` }, run);
+    }
+    expect(await replies.once(asked, run)).toMatchObject({
+      headers: { "idempotency-replayed": "true" },
+    });
+    expect(runs()).toBe(1 + 10_050);
+    await replies.once({ ...flood, caller: "tok_2 as agent-0", key: "k-0" }, run);
+    expect(runs()).toBe(1 + 10_050 + 1);
+  });
+
+  it("keeps a call in progress when another caller fills it [OPS-5]", async () => {
+    const replies = new IdempotencyCache();
+    const answer = Promise.withResolvers<ReturnType<typeof reply>>();
+    const slow = counting(() => answer.promise);
+    const first = replies.once(asked, slow.run);
+    const fast = counting(async () => reply("x"));
+    for (let i = 0; i < 10_050; i++) await replies.once({ ...asked, key: `k${i}` }, fast.run);
+    const again = replies.once(asked, slow.run);
+    answer.resolve(reply("once"));
+    expect((await Promise.all([first, again])).map(({ body }) => body)).toEqual(["once", "once"]);
+    expect(slow.runs()).toBe(1);
   });
 
   it.each(["", "x".repeat(256), "two words", "ü"])("refuses the key %j [OPS-7]", async (key) => {

@@ -1,4 +1,4 @@
-/** What the door takes: by host and origin, how much at a time, how often. On a real socket. */
+/** Limits of the HTTP server on a real socket: host and origin, body size and request rate. */
 import { request } from "node:http";
 import { describe, expect, it } from "vitest";
 import { freshAddress } from "../support/hub/support.ts";
@@ -6,7 +6,7 @@ import { sendRaw } from "./fuzz/bytes.ts";
 import { describedOperations } from "./fuzz/described.ts";
 import { as, json, listened, posting, served } from "./support.ts";
 
-/** `fetch` chooses its own Host and Origin; a page in a browser cannot, whoever attacks it can. */
+/** Sends a request with any Host and Origin, as an attacker can; `fetch` sets its own. */
 function statusOf(
   port: number,
   headers: Readonly<Record<string, string>>,
@@ -26,8 +26,8 @@ function statusOf(
   });
 }
 
-describe("the door", () => {
-  it("answers to no other name: a name that leads here tomorrow gets nothing [OPS-5]", async () => {
+describe("the HTTP server", () => {
+  it("refuses every operation for a foreign host name [OPS-5]", async () => {
     const { listening, hub } = await listened(freshAddress("memory"));
     await hub.agent("kestrel", { role: "bird" });
     const { port } = listening;
@@ -40,7 +40,7 @@ describe("the door", () => {
   });
 
   it.each(["https://evil.example", "null", "http://127.0.0.1:1", "http://localhost.evil.example"])(
-    "takes nothing from a page of %s, and tells it nothing [OPS-5]",
+    "refuses requests from pages of %s, without CORS headers [OPS-5]",
     async (origin) => {
       const { listening } = await listened(freshAddress("memory"));
       for (const path of ["/v1/agents", "/healthz", "/mcp", "/openapi.json"]) {
@@ -56,7 +56,7 @@ describe("the door", () => {
     },
   );
 
-  it("says on every answer that nothing of it is kept, framed or guessed at [OPS-5]", async () => {
+  it("sends no-store, nosniff and a content security policy on every page [OPS-5]", async () => {
     const { fetch } = await served({ open: "coordinator" });
     for (const path of ["/", "/v1/agents", "/v1/nowhere", "/healthz", "/reference"]) {
       const { headers } = await fetch(path);
@@ -67,11 +67,11 @@ describe("the door", () => {
   });
 });
 
-describe("a body", () => {
+describe("a request body", () => {
   const most = 1_000;
   const large = { memories: [{ content: "x".repeat(2 * most) }] };
 
-  it("that is too long is refused by what it says of its length [OPS-5]", async () => {
+  it("is refused by its Content-Length if it is too long [OPS-5]", async () => {
     const { listening, hub } = await listened(freshAddress("memory"), { bodyBytes: most });
     await hub.agent("ada", { role: "planner" });
     const address = `${listening.address}/v1/memories`;
@@ -83,22 +83,29 @@ describe("a body", () => {
     expect((await hub.memories.recent()).items).toEqual([]);
   });
 
-  it("that does not say how long it is, is read no further than it may be [OPS-5]", async () => {
+  it("is read only up to the limit if it has no Content-Length [OPS-5]", async () => {
     const { listening, hub } = await listened(freshAddress("memory"), { bodyBytes: most });
     await hub.agent("ada", { role: "planner" });
+    let bytes = 0;
     const body = new ReadableStream({
-      pull: (controller) => controller.enqueue(new TextEncoder().encode(" ".repeat(100))),
+      pull(controller) {
+        bytes += 100;
+        controller.enqueue(new TextEncoder().encode(" ".repeat(100)));
+      },
     });
     const init = { method: "POST", headers: { ...json, ...as("ada") }, body, duplex: "half" };
     const outcome = await fetch(`${listening.address}/v1/memories`, init as RequestInit).then(
       ({ status }) => status,
-      () => 413, // Hung up on while it was still sending.
+      () => 413, // The hub disconnected during the upload.
     );
     expect(outcome).toBe(413);
+    // Besides the limit only what the buffers of both sockets hold was sent.
+    expect(bytes).toBeLessThan(32 * 1024 * 1024);
+    expect((await fetch(`${listening.address}/healthz`)).status).toBe(200);
     expect((await hub.memories.recent()).items).toEqual([]);
   });
 
-  it("that breaks off stores nothing, and is no mistake of the hub's [OPS-7]", async () => {
+  it("stores nothing if it is incomplete, and is not reported as a bug [OPS-7]", async () => {
     const { listening, hub, bugs } = await listened(freshAddress("memory"));
     await hub.agent("ada", { role: "planner" });
     const head = "POST /v1/memories HTTP/1.1\r\nhost: 127.0.0.1\r\nbaton-agent: ada\r\n";
@@ -111,8 +118,8 @@ describe("a body", () => {
   });
 });
 
-describe("how often", () => {
-  it("is bounded for each caller: 429, and when to come back [OPS-5]", async () => {
+describe("the rate limit", () => {
+  it("applies to each caller, and answers 429 with retry-after [OPS-5]", async () => {
     const { fetch, hub } = await served({
       open: "coordinator",
       rate: { perSecond: 0.001, burst: 3 },

@@ -1,13 +1,14 @@
 /**
- * A workspace in which every call of the HTTP hub finds what it needs: memories, branches, handoffs in
- * every state, offers and work in hand, questions, dead letters, proposals, rules. And for each call what
- * must be said so that it is answered: all else is made up from its description.
+ * A workspace in which every call of the HTTP API finds what it needs: memories, branches, handoffs
+ * in every state, offers, accepted work, questions, dead letters, proposals and rules. For each
+ * call it also has the fields that need certain values; all others are generated from the
+ * description.
  */
 import type { LocalAgent } from "../../src/hub/agent.ts";
 import type { LocalHub } from "../../src/hub/hub.ts";
 import type { Work } from "../../src/index.ts";
 
-/** Whose calls they are, unless a call says otherwise. */
+/** The agent and session that make the calls by default. */
 export const ACTOR = "ada";
 export const SESSION = "s-1";
 
@@ -17,7 +18,7 @@ export interface Scene {
   readonly old: string;
   readonly wrong: string;
   readonly envelope: string;
-  /** Deliveries by what they are there for. */
+  /** Deliveries, named by their purpose. */
   readonly ready: string;
   readonly accepted: string;
   readonly asked: string;
@@ -28,16 +29,16 @@ export interface Scene {
   readonly work: string;
   readonly proposal: string;
   readonly token: string;
-  /** Of a constraint on a task's ledger. */
+  /** The id of a constraint on a task's ledger. */
   readonly must: string;
-  /** Real ids of every kind, for fields that take one of a kind. */
+  /** Existing ids of every kind, for fields that take an id. */
   readonly ids: readonly string[];
 }
 
-/** Fields of a call that must be just so. */
+/** Fields of a call that need certain values. */
 export type Facts = Readonly<Record<string, unknown>>;
 
-/** `word` stands in all that is said, so that it can be found again. */
+/** Creates the scene. `word` appears in its texts, so that a test can search for it. */
 export async function sceneOn(hub: LocalHub, word = "API"): Promise<Scene> {
   await hub.agent("bob", { role: "executor", owner: "Kim", aliases: ["robert"] });
   await hub.agent(ACTOR, { role: "coordinator" });
@@ -87,7 +88,7 @@ async function handoffs(ada: LocalAgent, bob: LocalAgent, word: string) {
   await (await took(bob, asked.id)).clarify(`Which port of ${word}?`);
   const dead = await toBob("dead");
   await (await took(bob, dead.id)).fail({ message: "There is none.", class: "permanent" });
-  await ada.accept({ task: "dead" }); // Its report: whoever has it decides.
+  await ada.accept({ task: "dead" }); // The failure report; its holder decides.
   const done = await toBob("done");
   await (await took(bob, done.id)).complete({ summary: `${word} is done.` });
   await ada.tasks.close("done", { reason: "It is done." });
@@ -131,7 +132,7 @@ async function rules(hub: LocalHub, ada: LocalAgent): Promise<void> {
   await ada.context.set({ section: "constraints", key: "fixtures", rule: "Change none." });
 }
 
-/** By operation: what it is about, in this scene. */
+/** Returns the required values of each operation, with the ids of the scene. */
 export function factsOf(scene: Scene): Readonly<Record<string, Facts>> {
   const { fact, old, wrong, ready, asked, dead, approval, question, offer, work, proposal } = scene;
   const held = { handle: work };
@@ -150,6 +151,7 @@ export function factsOf(scene: Scene): Readonly<Record<string, Facts>> {
     "memories.quarantine": { what: [fact] },
     "memories.lift": { what: wrong },
     "memories.redact": { target: { ids: [fact] } },
+    "memories.allowText": { text: "Rel4821x77Qb90Zeu3", reason: "It is a build number." },
     "memories.sql": { query: "SELECT id FROM memories WHERE task = ?", params: ["api"] },
     "memories.importMarkdown": { text: "## Facts\n\n- The sky is blue.\n" },
     "branches.create": { name: "run-2" },

@@ -1,10 +1,8 @@
-/** A hub in a process of its own, asked to stop: what is under way is answered, what waits ends, exit 0. */
+/** Shutdown of a hub process: it answers calls in progress, ends waiting ones, and exits with 0. */
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { BATON } from "../support/build/place.ts";
-import { startChild } from "../support/child.ts";
+import { describe, expect, it } from "vitest";
 import { open, tempFolder } from "../support/hub/support.ts";
+import { startHub } from "../support/start-hub.ts";
 import { until } from "../support/until.ts";
 import { heardFrom, take } from "./events.ts";
 import { as, posting } from "./support.ts";
@@ -13,33 +11,18 @@ interface Sent {
   readonly deliveries: readonly { readonly id: string }[];
 }
 
-const MAIN = pathToFileURL(BATON);
-
-async function started(store: string) {
-  const said = Promise.withResolvers<string>();
-  const child = startChild(MAIN, ["start", "--port", "0", "--json", "--store", store], (line) =>
-    said.resolve(line),
-  );
-  onTestFinished(async () => {
-    child.kill();
-    await child.ended;
-  });
-  void child.ended.then(({ stderr }) => said.reject(new Error(`it ended: ${stderr}`)));
-  const { address } = JSON.parse(await said.promise) as { address: string };
-  return { child, address };
-}
-
-describe("a hub that is asked to stop", { timeout: 120_000 }, () => {
-  it("answers what is under way, ends what waits, keeps all it said yes to, exits with 0 [OPS-7]", async () => {
+describe("a hub that receives SIGTERM", { timeout: 120_000 }, () => {
+  it("ends waiting calls, keeps what it acknowledged and exits with 0 [OPS-7]", async () => {
     const store = `sqlite:${join(tempFolder(), "hub.db")}`;
     const seed = await open(store);
     for (const name of ["ada", "bob", "cleo"]) await seed.agent(name, { role: "executor" });
     await seed.close();
-    const { child, address } = await started(store);
+    await using hub = await startHub(store);
+    const { child, address, headers } = hub;
     const call = (path: string, body: unknown, agent: string) =>
-      fetch(`${address}${path}`, posting(body, as(agent)));
+      fetch(`${address}${path}`, posting(body, { ...headers, ...as(agent) }));
 
-    const events = heardFrom(await fetch(`${address}/v1/events/stream`));
+    const events = heardFrom(await fetch(`${address}/v1/events/stream`, { headers }));
     const polls = [
       call("/v1/inbox/claim", { waitMs: 25_000 }, "cleo"),
       call("/v1/inbox/accept", { waitMs: 25_000 }, "cleo"),
@@ -53,21 +36,21 @@ describe("a hub that is asked to stop", { timeout: 120_000 }, () => {
     };
 
     await until("both polls wait at the hub", async () => {
-      const metrics = await (await fetch(`${address}/metrics`)).text();
-      return metrics.includes("baton_http_requests_under_way 3\n"); // This one too.
+      const metrics = await (await fetch(`${address}/metrics`, { headers })).text();
+      return metrics.includes("baton_http_requests_under_way 3\n"); // Includes this one.
     });
     const under = Array.from({ length: 50 }, (_, n) =>
       call("/v1/handoffs", draft(`task-${n}`), "ada").then(
         async (response) =>
           response.status === 200 ? ((await response.json()) as Sent) : undefined,
-        () => undefined, // Came too late: it was never said yes to.
+        () => undefined, // Refused during shutdown; never acknowledged.
       ),
     );
     child.signal("SIGTERM");
     const sent = (await Promise.all(under)).filter((each) => each !== undefined);
     const answers = await Promise.all(polls.map(async (poll) => (await poll).json()));
     expect(answers).toEqual([{ offer: null }, { work: null }]);
-    for await (const _ of events); // It ends.
+    for await (const _ of events); // Ends with the hub.
     expect(await child.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
 
     const after = await open(store);
@@ -75,7 +58,7 @@ describe("a hub that is asked to stop", { timeout: 120_000 }, () => {
       ({ delivery }) => delivery,
     );
     for (const { deliveries } of sent) expect(stored).toContain(deliveries[0]?.id);
-    // The work is its session's, not the process's: it goes on at the next hub.
+    // The lease belongs to the session, not to the process, and continues on the next hub.
     expect((await after.deliveries.get(held.work.delivery.id)).delivery.state).toBe("accepted");
     expect((await after.deliveries.totals()).byState.claimed).toBe(0);
     expect((await after.verify()).problems).toEqual([]);

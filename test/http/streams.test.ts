@@ -1,4 +1,6 @@
-/** What streams: events that are resumed where a reader left, and an inbox that wakes. */
+/**
+ * Streams over HTTP: events that resume where the reader stopped, and an inbox that wakes a reader.
+ */
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/base/clock.ts";
@@ -21,37 +23,37 @@ async function handOver(hub: Pick<LocalHub, "agent">, count: number): Promise<vo
   }
 }
 
-describe("the events of a workspace", () => {
-  it("go on after the hub was restarted where the reader was: none missing, none twice [DLV-13 OPS-7]", async () => {
+describe("the event stream", () => {
+  it("resumes after a restart without a missing or repeated event [DLV-13 OPS-7]", async () => {
     const address = `sqlite:${join(tempFolder(), "hub.db")}`;
     const first = await listened(address);
     await first.hub.agent("bob", { role: "executor" });
     await handOver(first.hub, 5);
     const before = heardFrom(await fetch(`${first.listening.address}/v1/events/stream`));
-    const heard = await take(before, 3); // Leaves in the middle of what there is.
+    const events = await take(before, 3); // Does not read all of them.
     await before.return();
     await first.listening.close();
 
-    const meanwhile = await open(address); // Somebody else writes while no hub is served.
+    const meanwhile = await open(address); // Another process writes while no hub is served.
     await handOver(meanwhile, 3);
     await meanwhile.close();
 
     const second = await listened(address);
-    const headers = { "last-event-id": heard.at(-1)?.id ?? "" };
+    const headers = { "last-event-id": events.at(-1)?.id ?? "" };
     const after = heardFrom(
       await fetch(`${second.listening.address}/v1/events/stream`, { headers }),
     );
     await handOver(second.hub, 2);
     const all = await numbers(second.hub);
-    heard.push(...(await take(after, all.length - heard.length)));
-    expect(heard.map(({ id }) => id)).toEqual(all);
-    expect(heard.map(({ event }) => event)).toEqual(
+    events.push(...(await take(after, all.length - events.length)));
+    expect(events.map(({ id }) => id)).toEqual(all);
+    expect(events.map(({ event }) => event)).toEqual(
       (await second.hub.events.list({ after: 0, limit: 1_000 })).items.map(({ kind }) => kind),
     );
     await after.return();
   });
 
-  it("end with the hub, without an error, and resume at any number [OPS-7]", async () => {
+  it("resumes at any number, and ends without an error when the hub closes [OPS-7]", async () => {
     const { hub, listening } = await listened(freshAddress("sqlite"));
     await hub.agent("bob", { role: "executor" });
     await handOver(hub, 4);
@@ -63,7 +65,7 @@ describe("the events of a workspace", () => {
     expect(await ended).toEqual({ value: undefined, done: true });
   });
 
-  it.each(["-1", "x", "1.5", "1e999"])("cannot be resumed at %j", async (id) => {
+  it.each(["-1", "x", "1.5", "1e999"])("refuses to resume at %j", async (id) => {
     const { listening } = await listened(freshAddress("memory"));
     const headers = { "last-event-id": id };
     const response = await fetch(`${listening.address}/v1/events/stream`, { headers });
@@ -72,7 +74,7 @@ describe("the events of a workspace", () => {
 });
 
 describe("an inbox over HTTP", () => {
-  it("tells of what waits, then of each handoff as it arrives; looking claims nothing [DLV-13]", async () => {
+  it("streams waiting handoffs, then each new one, without claiming any [DLV-13]", async () => {
     const { hub, listening } = await listened(freshAddress("sqlite"));
     const bob = await hub.agent("bob", { role: "executor" });
     await handOver(hub, 1);
@@ -89,7 +91,7 @@ describe("an inbox over HTTP", () => {
     await inbox.return();
   });
 
-  it("wakes a long poll: the offer is there as soon as the handoff is [DLV-13]", async () => {
+  it("wakes a long poll as soon as a handoff arrives [DLV-13]", async () => {
     const { hub, listening } = await listened(freshAddress("sqlite"));
     await hub.agent("bob", { role: "executor" });
     const polling = fetch(`${listening.address}/v1/inbox/claim`, {
@@ -102,7 +104,7 @@ describe("an inbox over HTTP", () => {
     expect(offer.envelope.intent).toBe("Do it.");
   });
 
-  it("gives back what it claimed for a caller that has gone, and no try is counted [DLV-13]", async () => {
+  it("releases the claim of a disconnected caller, and counts no attempt [DLV-13]", async () => {
     const gone = new AbortController();
     const store = openReferenceStore({ clock: systemClock });
     const claim = store.claimDeliveries.bind(store);
@@ -110,7 +112,7 @@ describe("an inbox over HTTP", () => {
     store.claimDeliveries = async (operation) => {
       const outcome = await claim(operation);
       claimed.push(outcome.kind);
-      gone.abort(); // It goes while its offer is on the way.
+      gone.abort(); // Disconnects before the offer arrives.
       return outcome;
     };
     const hub = new LocalHub(store);

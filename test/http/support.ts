@@ -1,4 +1,6 @@
-/** A hub with its HTTP door, for tests: in this process, by `fetch` or on a port of its own. */
+/**
+ * Hubs with an HTTP interface for tests: in this process through `fetch`, or listening on a port.
+ */
 import { onTestFinished } from "vitest";
 import { type HttpHub, type HttpOptions, httpHub } from "../../src/http/app.ts";
 import { type HubServer, type ListenOptions, listen } from "../../src/http/listen.ts";
@@ -10,14 +12,14 @@ import { freshAddress, type StoreName } from "../support/hub/support.ts";
 export interface Served {
   readonly hub: LocalHub;
   readonly http: HttpHub;
-  /** What the hub itself calls a bug. Must stay empty. */
+  /** What the hub reported as a bug; must stay empty. */
   readonly bugs: unknown[];
   fetch(path: string, init?: RequestInit): Promise<Response>;
 }
 
 export const HERE = "http://127.0.0.1";
 
-/** Without a socket. */
+/** Opens a hub whose HTTP interface is called without a socket. */
 export async function served(
   options: HttpOptions & { readonly store?: StoreName; readonly hub?: HubOptions } = {},
 ): Promise<Served> {
@@ -40,7 +42,7 @@ export interface Listened {
   readonly bugs: unknown[];
 }
 
-/** On a port of its own. */
+/** Opens a hub that listens on a free port. */
 export async function listened(
   address: string,
   options: ListenOptions & { readonly hub?: HubOptions } = {},
@@ -48,12 +50,17 @@ export async function listened(
   const { hub: hubOptions = {}, ...rest } = options;
   const hub = await openLocalHub(address, hubOptions);
   const bugs: unknown[] = [];
-  const listening = await listen(hub, { port: 0, onBug: (bug) => bugs.push(bug), ...rest });
+  const listening = await listen(hub, {
+    port: 0,
+    open: "coordinator",
+    onBug: (bug) => bugs.push(bug),
+    ...rest,
+  });
   onTestFinished(() => listening.close());
   return { hub, listening, bugs };
 }
 
-/** Who calls, as headers say it. */
+/** Returns the headers that name the calling agent and its session. */
 export const as = (agent: string, session = "s-1"): Record<string, string> => ({
   "baton-agent": agent,
   "baton-session": session,
@@ -65,7 +72,7 @@ export const bearing = (token: string): Record<string, string> => ({
 
 export const json = { "content-type": "application/json" } as const;
 
-/** A call with a body. */
+/** Returns a POST request with a JSON body. */
 export const posting = (body: unknown, headers: Readonly<Record<string, string>> = {}) => ({
   method: "POST",
   headers: { ...json, ...headers },

@@ -1,6 +1,6 @@
 /**
- * MCP over HTTP for tests: behind the hub's own door, and, where a test brings a server of its own, behind
- * the least of a door.
+ * MCP over HTTP for tests: through a hub, or through a minimal HTTP server for a test that brings
+ * its own MCP server.
  */
 
 import { once } from "node:events";
@@ -23,20 +23,24 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** Who calls, as it is said to the hub's own door too. */
+/** The header that names the calling agent; the same as the hub's. */
 export const AGENT = HEADERS.agent;
 
-/** The hub's own door, on a port of its own; closes the hub too. */
+/** Starts a hub on a free port. Closing it closes the hub too. */
 export async function throughHub(): Promise<Listening & { readonly hub: Hub }> {
   const hub = new LocalHub(openReferenceStore({ clock: systemClock }));
-  const { address, close } = await listenHub(hub, { port: 0, rate: UNLIMITED });
+  const { address, close } = await listenHub(hub, {
+    port: 0,
+    open: "coordinator",
+    rate: UNLIMITED,
+  });
   return { hub, url: new URL(`${address}/mcp`), close };
 }
 
-/** Tests call faster than anybody should. */
+/** No rate limit in practice, because tests call faster than any client should. */
 const UNLIMITED = { perSecond: 1_000_000, burst: 1_000_000 };
 
-/** An address on this machine only, that looks at Host and Origin as every door does. */
+/** Serves MCP on a local port, and validates Host and Origin as the hub does. */
 export async function listen(hub: Hub, options: McpFetchOptions = {}): Promise<Listening> {
   const fetch = mcpFetch(async (request) => {
     const name = request.headers.get(AGENT) ?? "guest";

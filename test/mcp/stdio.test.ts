@@ -1,11 +1,15 @@
-/** `baton mcp`: one process for one client, straight on the store's file. */
+/** `baton mcp`: one process for one client, directly on the store file. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { listen } from "../../src/http/listen.ts";
+import { openLocalHub } from "../../src/open/open-hub.ts";
 import { baton } from "../cli/baton.ts";
 import { freshAddress, open, tempFolder } from "../support/hub/support.ts";
 import { throughHub } from "./listen.ts";
@@ -14,7 +18,7 @@ import { call, clientOf, clockBehind, connected, MAIN, overStdio } from "./suppo
 const ERA = "2026-07-28";
 const PATH = process.env["PATH"] ?? "";
 
-/** A shell in this folder, in which somebody has typed `baton mcp`. */
+/** Starts `baton mcp` in a shell in this folder, as a user does. Returns a connected client. */
 async function shell(folder: string, agent: string): Promise<Client> {
   const client = clientOf(ERA);
   onTestFinished(() => client.close());
@@ -29,7 +33,7 @@ async function shell(folder: string, agent: string): Promise<Client> {
   return connected(client, transport);
 }
 
-/** The same without a client: what is written to it, and what it says, word for word. */
+/** Starts `baton mcp` without a client, for tests that write to and read from the process. */
 function started(address: string, agent: string): ChildProcessWithoutNullStreams {
   const child = spawn(process.execPath, [MAIN, "mcp", "--as", agent, "--store", address]);
   onTestFinished(() => {
@@ -49,8 +53,8 @@ const INITIALIZE = {
   },
 };
 
-describe("two shells and one file", { timeout: 240_000 }, () => {
-  it("hand a task to each other, with no server running [OPS-7]", async () => {
+describe("several baton mcp processes", { timeout: 240_000 }, () => {
+  it("hand a task to each other through one file, without a server [OPS-7]", async () => {
     const folder = tempFolder();
     const ada = await shell(folder, "ada");
     const ben = await shell(folder, "ben");
@@ -79,7 +83,7 @@ describe("two shells and one file", { timeout: 240_000 }, () => {
     expect(states).toEqual(["completed", "completed"]);
   });
 
-  it("or through a hub, each with a process of its own [OPS-7]", async () => {
+  it("hand a task over through a hub [OPS-7]", async () => {
     const { url, close } = await throughHub();
     onTestFinished(close);
     const ada = await overStdio(url.origin, "ada", ERA);
@@ -93,7 +97,7 @@ describe("two shells and one file", { timeout: 240_000 }, () => {
     expect(seen.text).toContain("«Written.»");
   });
 
-  it("two sessions of one agent stay apart [OPS-7]", async () => {
+  it("keep two sessions of one agent apart [OPS-7]", async () => {
     const address = freshAddress();
     const ada = await overStdio(address, "ada", ERA);
     const one = await overStdio(address, "ben", ERA);
@@ -106,8 +110,8 @@ describe("two shells and one file", { timeout: 240_000 }, () => {
   });
 });
 
-describe("the process", { timeout: 240_000 }, () => {
-  it("registers who connects, and leaves the known as they are", async () => {
+describe("a baton mcp process", { timeout: 240_000 }, () => {
+  it("registers a new agent, and leaves a registered one unchanged", async () => {
     const address = freshAddress();
     const hub = await open(address);
     await hub.agent("ada", { role: "planner" });
@@ -117,13 +121,13 @@ describe("the process", { timeout: 240_000 }, () => {
     expect(roles.sort()).toEqual(["ada planner", "ben agent"]);
   });
 
-  it("says what is missing when nobody said who the client is", async () => {
+  it("refuses to start without the name of the agent", async () => {
     const { code, stderr, stdout } = await baton(["mcp"], { cwd: tempFolder() });
     expect({ code, stdout }).toEqual({ code: 64, stdout: "" });
     expect(stderr).toContain("BATON_AGENT");
   });
 
-  it("takes the name from the environment", async () => {
+  it("reads the name of the agent from the environment", async () => {
     const address = freshAddress();
     const client = clientOf(ERA);
     onTestFinished(() => client.close());
@@ -138,7 +142,7 @@ describe("the process", { timeout: 240_000 }, () => {
   });
 
   it.each(["SIGTERM", "stdin"] as const)(
-    "writes nothing but the protocol to stdout, and ends by itself on %s",
+    "writes only protocol messages to stdout, and exits with 0: %s",
     async (how) => {
       const child = started(freshAddress(), "ada");
       const lines: string[] = [];
@@ -160,9 +164,9 @@ describe("the process", { timeout: 240_000 }, () => {
     },
   );
 
-  it("releases nothing when it ends: the work goes to the next session, with its notes", async () => {
+  it("keeps its work leased when it ends; the next session gets it with its notes", async () => {
     const address = freshAddress();
-    // Ten minutes ago: by now the lease has run out.
+    // The first processes run ten minutes in the past, so that the lease has expired by now.
     const earlier = ["--import", clockBehind(600_000)];
     const ada = await overStdio(address, "ada", ERA, earlier);
     const first = await overStdio(address, "ben", ERA, earlier);
@@ -178,5 +182,28 @@ describe("the process", { timeout: 240_000 }, () => {
     const again = await call(next, "accept", { wait_seconds: 50 });
     expect(again).toMatchObject({ status: "accepted", handoff, attempt: 2 });
     expect(again.text).toContain("The outline is in docs/.");
+  });
+});
+
+describe("a client that baton setup configured for a hub", { timeout: 240_000 }, () => {
+  it("reaches the hub by itself, with no token in its settings [OPS-15]", async () => {
+    const local = await openLocalHub("memory:");
+    const hub = await listen(local, { port: 0 });
+    onTestFinished(() => hub.close());
+    const folder = tempFolder();
+    const setup = ["setup", "claude-code", "--as", "ada", "--store", hub.address];
+    expect(await baton(setup, { cwd: folder })).toMatchObject({ code: 0, stderr: "" });
+    const settings = readFileSync(join(folder, ".mcp.json"), "utf8");
+    expect(settings).not.toContain("baton_");
+    const { command, args } = JSON.parse(settings).mcpServers.baton as {
+      command: string;
+      args: string[];
+    };
+    const env = { PATH, HOME: homedir() }; // Clients pass on little else.
+    const transport = new StdioClientTransport({ command, args, cwd: folder, env });
+    const client = await connected(clientOf(ERA), transport);
+    onTestFinished(() => client.close());
+    await call(client, "remember", { content: "Tokens are checked with jose." });
+    expect(await local.memories.recent()).toMatchObject({ items: [{ agent: "ada" }] });
   });
 });

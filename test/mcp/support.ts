@@ -1,4 +1,4 @@
-/** MCP in tests: the official client, against real processes over stdio and real sockets over HTTP. */
+/** The official MCP client for tests, with real processes over stdio and real sockets over HTTP. */
 import {
   Client,
   StreamableHTTPClientTransport,
@@ -10,7 +10,7 @@ import { ERROR_KEY } from "../../src/mcp/tool-error.ts";
 import { BATON } from "../support/build/place.ts";
 import { AGENT } from "./listen.ts";
 
-/** Both eras of the protocol: with a handshake, and without. */
+/** Both eras of the protocol: with and without a handshake. */
 export const ERAS = ["2025-11-25", "2026-07-28"] as const;
 export type Era = (typeof ERAS)[number];
 
@@ -21,20 +21,24 @@ export function clientOf(era: Era): Client {
   return new Client({ name: "test", version: "1.0.0" }, { versionNegotiation: { mode } });
 }
 
-/** With the list of tools: from then on it holds every answer against the schema of its tool. */
+/**
+ * Connects and lists the tools; from then on the client validates every result against its schema.
+ */
 export async function connected(client: Client, transport: Transport): Promise<Client> {
   await client.connect(transport);
   await client.listTools();
   return client;
 }
 
-/** For `node --import`: a process whose clock is behind by so many milliseconds. */
+/** Returns a module for `node --import` that sets the clock of the process back. */
 export const clockBehind = (ms: number): string =>
   `data:text/javascript,${encodeURIComponent(`
     const { now } = Date;
     Date.now = () => now() - ${ms};`)}`;
 
-/** A process of its own, `baton mcp`, that is ended with the test; `node` is for Node itself. */
+/**
+ * Connects to a new `baton mcp` process, which ends with the test. `node` has options of Node.js.
+ */
 export async function overStdio(
   address: string,
   agent: string,
@@ -64,14 +68,14 @@ export async function overHttp(url: URL, agent: string, era: Era): Promise<Clien
 
 export type Answer = Readonly<Record<string, unknown>> & { readonly text: string };
 
-/** Calls a tool; the client holds the answer against the tool's output schema. */
+/** Calls a tool that must succeed; the client validates the result against the output schema. */
 export async function call(client: Client, name: string, args: object = {}): Promise<Answer> {
   const result = await client.callTool({ name, arguments: { ...args } });
   const [content] = result.content;
-  const told = content?.type === "text" ? content.text : "";
-  expect(result.isError ?? false, told).toBe(false);
+  const contentText = content?.type === "text" ? content.text : "";
+  expect(result.isError ?? false, contentText).toBe(false);
   const answer = result.structuredContent as Answer;
-  expect(told).toBe(answer.text);
+  expect(contentText).toBe(answer.text);
   return answer;
 }
 
@@ -84,7 +88,7 @@ export interface Refusal {
   readonly text: string;
 }
 
-/** The error a tool call was refused with. */
+/** Calls a tool that must fail. Returns its error. */
 export async function refused(client: Client, name: string, args: object): Promise<Refusal> {
   const result = await client.callTool({ name, arguments: { ...args } });
   expect(result.isError, JSON.stringify(result.structuredContent)).toBe(true);

@@ -1,7 +1,7 @@
 /**
- * Scopes: who may see a record is decided once, when it is written, and holds on every way there is to
- * read. The ways are a list: a new one is one line in it. What must be seen is computed here, from a
- * table of five lines, and from nothing the library says.
+ * Tests scopes: who may see a record is decided when it is written and applies to every way to
+ * read it. READ_PATHS lists those ways; a new one needs one entry. The expected result comes from
+ * READERS, a table that does not depend on the library.
  */
 import { generateKeyPairSync } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -26,14 +26,14 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 const SCOPES = ["team", "agent", "session", "user"] as const;
 type Scope = (typeof SCOPES)[number];
 
-/** Who looks, and which scopes of a record by `ada` in session `s-1` (owner olga) that one may see. */
+/** For each reader, the scopes in which it sees a record by `ada` in session `s-1` (owner olga). */
 const READERS = {
   "the author in the same session": ["team", "agent", "session", "user"],
   "the author in another session": ["team", "agent", "user"],
   "another agent in the author's session": ["team", "session"],
   "another agent of the same owner": ["team", "user"],
   "another agent": ["team"],
-  "nobody in particular": ["team"],
+  "the hub without an agent": ["team"],
 } as const satisfies Record<string, readonly Scope[]>;
 type ReaderName = keyof typeof READERS;
 
@@ -43,7 +43,7 @@ interface World {
   readonly reader: Agent | undefined;
 }
 
-/** One store for all of it; each look has a workspace of its own. */
+/** Opens one store for all tests; each read has its own workspace. */
 async function openStore(store: StoreName): Promise<readonly [Store, () => Promise<void>]> {
   const [clock, limits] = [systemClock, DEFAULT_LIMITS];
   switch (store) {
@@ -71,7 +71,7 @@ interface Place {
 let worlds = 0;
 
 async function worldOf({ name, store }: Place, reader: ReaderName): Promise<World> {
-  const limits = { sqlMs: 60_000 }; // A busy machine may take long.
+  const limits = { sqlMs: 60_000 }; // High, because the machine may be busy.
   const local = new LocalHub(store, { workspace: `world-${++worlds}`, limits });
   const hub = name === "http" ? await servedBy(local) : local;
   const session = { instance: "s-1" };
@@ -82,14 +82,14 @@ async function worldOf({ name, store }: Place, reader: ReaderName): Promise<Worl
     "another agent in the author's session": () => hub.agent("ben", {}, session),
     "another agent of the same owner": () => hub.agent("ben", { owner: "olga" }),
     "another agent": () => hub.agent("ben", { owner: "otto" }),
-    "nobody in particular": async () => undefined,
+    "the hub without an agent": async () => undefined,
   };
   return { hub, author, reader: await agents[reader]() };
 }
 
 const ids = (memories: readonly Memory[]): string[] => memories.map(({ id }) => id);
 
-/** Whether it was found; any refusal but "there is no such memory" fails the test. */
+/** Returns whether the attempt succeeded; an error with another code fails the test. */
 async function unless(code: string, attempt: Promise<unknown>): Promise<boolean> {
   try {
     await attempt;
@@ -100,38 +100,38 @@ async function unless(code: string, attempt: Promise<unknown>): Promise<boolean>
   }
 }
 
-type Look = (world: World, secret: Memory, scope: Scope) => Promise<boolean>;
+type ReadPath = (world: World, secret: Memory, scope: Scope) => Promise<boolean>;
 
-/** Looks that only an agent has: of nobody in particular, nothing is asked. */
+/** Wraps a read that only agents have; without an agent, only the team scope counts as seen. */
 const byAgent =
-  (look: (reader: Agent, secret: Memory, world: World) => Promise<boolean>): Look =>
+  (read: (reader: Agent, secret: Memory, world: World) => Promise<boolean>): ReadPath =>
   async (world, secret, scope) =>
-    world.reader === undefined ? scope === "team" : look(world.reader, secret, world);
+    world.reader === undefined ? scope === "team" : read(world.reader, secret, world);
 
-/** Every way to read. A door that shows records has a line here. */
-const WAYS: Readonly<Record<string, Look>> = {
+/** Every way to read. An interface that returns records needs an entry here. */
+const READ_PATHS: Readonly<Record<string, ReadPath>> = {
   "by its id": ({ hub, reader }, { id }) =>
     unless("unknown_memory", (reader ?? hub).memories.read(id)),
-  "by its id, as of now": ({ hub, reader }, { id }) =>
+  "by its id with asOf": ({ hub, reader }, { id }) =>
     unless("unknown_memory", (reader ?? hub).memories.read(id, { asOf: Date.now() + 60_000 })),
-  "among the newest": async ({ hub, reader }, { id }) =>
+  "among recent memories": async ({ hub, reader }, { id }) =>
     ids((await (reader ?? hub).memories.recent({})).items).includes(id),
-  "by its tag and task": async ({ hub, reader }, { id }) =>
+  "by tag and task": async ({ hub, reader }, { id }) =>
     ids((await (reader ?? hub).memories.recent({ tag: "x", task: "auth" })).items).includes(id),
   "on a full page": async ({ hub, reader }, { id }) => {
     const page = (await (reader ?? hub).memories.recent({ type: "finding", limit: 2 })).items;
     expect(page, "private records leave no hole").toHaveLength(2);
     return ids(page).includes(id);
   },
-  "before itself": ({ hub, reader }, { id }) =>
+  "as a cursor": ({ hub, reader }, { id }) =>
     unless("unknown_memory", (reader ?? hub).memories.recent({ after: id })),
-  "by the edges that leave it": byAgent((reader, { id }) =>
+  "by its outgoing relations": byAgent((reader, { id }) =>
     unless("unknown_memory", reader.memories.relations(id)),
   ),
-  "by the edges that lead to it": byAgent(async (reader, secret, { author }) =>
+  "through a record that points to it": byAgent(async (reader, secret, { author }) =>
     unless("unknown_memory", reader.memories.relations(await pointingTo(author, secret))),
   ),
-  "by the edges it draws": byAgent(async (reader, { id, refs = [] }) => {
+  "by the incoming relations of its target": byAgent(async (reader, { id, refs = [] }) => {
     const edges = (await reader.memories.relations(refs[0] ?? "", { direction: "in", limit: 1 }))
       .items;
     return edges.some(({ source }) => source === id);
@@ -141,12 +141,12 @@ const WAYS: Readonly<Record<string, Look>> = {
     return ids(await reader.memories.pins()).includes(id);
   }),
   "by pinning it": byAgent((reader, { id }) => unless("unknown_memory", reader.memories.pin(id))),
-  "when catching up": byAgent(async (reader) => (await reader.catchUp()).text.includes("secret")),
-  "when catching up with pins": byAgent(async (reader, { id }, { author }) => {
+  "in a catch-up": byAgent(async (reader) => (await reader.catchUp()).text.includes("secret")),
+  "in a catch-up as a pin": byAgent(async (reader, { id }, { author }) => {
     await author.memories.pin(id);
     return (await reader.catchUp({ task: "other" })).text.includes("secret");
   }),
-  "by mentioning it": byAgent((reader, { id }) =>
+  "by referencing it": byAgent((reader, { id }) =>
     unless("dangling_reference", reader.remember({ content: "!", scope: "agent", refs: [id] })),
   ),
   "by relating to it": byAgent((reader, { id }) =>
@@ -159,49 +159,49 @@ const WAYS: Readonly<Record<string, Look>> = {
       }),
     ),
   ),
-  "by handing it on to itself": byAgent((reader, { id }) =>
+  "by referencing it in a handoff": byAgent((reader, { id }) =>
     unless("dangling_reference", handedToTheTeam(reader, id)),
   ),
-  "in the work it has accepted": byAgent(async (reader, { id }, { author }) => {
+  "through accepted work": byAgent(async (reader, { id }, { author }) => {
     await author.handoff({ to: reader.id, task: "read", intent: "Look at it" });
     const work = await take(reader, { task: "read" });
     return unless("unknown_memory", work.read(id));
   }),
-  "by noting it down": byAgent(async (reader, { id }, { author }) => {
+  "by referencing it in a note": byAgent(async (reader, { id }, { author }) => {
     await author.handoff({ to: reader.id, task: "note", intent: "Look at it" });
     const work = await take(reader, { task: "note" });
     const noted = work.note({ content: "!", scope: "agent", refs: [id] });
     return unless("dangling_reference", noted);
   }),
-  "on a branch over it": byAgent(async (reader, { id }) => {
+  "on a branch created later": byAgent(async (reader, { id }) => {
     const branch = await reader.branches.create("try");
     return ids((await branch.memories.recent({})).items).includes(id);
   }),
-  "by recalling it": async ({ hub, reader }, { id }) => {
+  "by recall": async ({ hub, reader }, { id }) => {
     const { items: hits } = await (reader ?? hub).recall("secret", { meaning: false });
     return hits.some(({ memory }) => memory.id === id);
   },
-  "by recalling what it is connected to": async ({ hub, reader }, { id }) => {
+  "by recall of a related memory": async ({ hub, reader }, { id }) => {
     const { items: hits } = await (reader ?? hub).recall("known", { meaning: false, limit: 50 });
     return hits.some(({ memory }) => memory.id === id);
   },
-  "in SQL": async ({ hub, reader }, { id }) => {
+  "with SQL": async ({ hub, reader }, { id }) => {
     const { rows } = await (reader ?? hub).memories.sql(
       `select id from memories where id = '${id}'`,
     );
     return rows.length > 0;
   },
-  "as it was a while later": async ({ hub, reader }, { id }) =>
+  "among recent memories with asOf": async ({ hub, reader }, { id }) =>
     ids((await (reader ?? hub).memories.recent({ asOf: Date.now() + 60_000 })).items).includes(id),
 };
 
-/** A record of the author's which points to another, for whoever sees that. */
+/** Writes a record of the same scope that points to another; returns its id. */
 async function pointingTo(author: Agent, { id, scope }: Memory): Promise<string> {
   const relations = [{ kind: "supports" as const, to: id }];
   return (await author.remember({ content: "see there", relations, scope })).id;
 }
 
-/** Whether it may be mentioned at all: whether its receiver may see it is another matter. */
+/** Hands a reference to a role. `invisible_reference` passes: it is about the receiver only. */
 async function handedToTheTeam(sender: Agent, id: string): Promise<void> {
   const draft = { to: "role:writers", task: "hand", intent: "Look at it", refs: [id] };
   await sender.handoff(draft).catch((error: { readonly code?: string }) => {
@@ -209,7 +209,7 @@ async function handedToTheTeam(sender: Agent, id: string): Promise<void> {
   });
 }
 
-/** One record of the scope, with two that everybody sees before it and after it. */
+/** Writes one record of the scope, with two team records before it and one after it. */
 async function secretOf(author: Agent, scope: Scope): Promise<Memory> {
   const [known] = await author.remember([
     { content: "known", type: "finding" },
@@ -243,17 +243,20 @@ describe.each(STORES)("a scope on %s", (name) => {
   });
 
   describe.each(Object.keys(READERS) as ReaderName[])("for %s", (reader) => {
-    it.each(Object.entries(WAYS))("holds when it is looked for %s [MEM-11]", async (_way, look) => {
-      const seen = SCOPES.map(async (scope) => {
-        const world = await worldOf({ name, store }, reader);
-        const secret = await secretOf(world.author, scope);
-        return (await look(world, secret, scope)) ? [scope] : [];
-      });
-      expect((await Promise.all(seen)).flat()).toEqual(READERS[reader]);
-    });
+    it.each(Object.entries(READ_PATHS))(
+      "applies when a record is accessed %s [MEM-11]",
+      async (_path, read) => {
+        const seen = SCOPES.map(async (scope) => {
+          const world = await worldOf({ name, store }, reader);
+          const secret = await secretOf(world.author, scope);
+          return (await read(world, secret, scope)) ? [scope] : [];
+        });
+        expect((await Promise.all(seen)).flat()).toEqual(READERS[reader]);
+      },
+    );
   });
 
-  it("is as if the record did not exist, to the letter [MEM-11]", async () => {
+  it("gives the same errors for a hidden record as for a missing one [MEM-11]", async () => {
     const { author, reader } = await worldOf({ name, store }, "another agent");
     const { id } = await secretOf(author, "agent");
     const none = "mem_01900000-0000-7000-8000-000000000000";
@@ -284,22 +287,25 @@ describe.each(STORES)("a scope on %s", (name) => {
     ["agent", "channel:news", "invisible_reference"],
     ["team", "cyd", "sent"],
     ["team", "role:writers", "sent"],
-  ] as const)("of the %s goes to %s in a handoff: %s [MEM-11]", async (scope, to, expected) => {
-    const { hub, author } = await worldOf({ name, store }, "another agent of the same owner");
-    await hub.agent("cyd", { owner: "otto" });
-    await hub.channels.set("news");
-    await (await hub.agent("ben")).channels.subscribe("news");
-    const { id } = await secretOf(author, scope);
-    const draft = { to, task: "t", intent: "Look", refs: [id] };
-    const outcome = await author.handoff(draft).then(
-      () => "sent",
-      (error: { readonly code: string }) => error.code,
-    );
-    expect(outcome).toBe(expected);
-    if (expected !== "sent") expect(await hub.tasks.line("t"), "nothing was sent").toEqual([]);
-  });
+  ] as const)(
+    "decides whether a %s memory can be handed to %s: %s [MEM-11]",
+    async (scope, to, expected) => {
+      const { hub, author } = await worldOf({ name, store }, "another agent of the same owner");
+      await hub.agent("cyd", { owner: "otto" });
+      await hub.channels.set("news");
+      await (await hub.agent("ben")).channels.subscribe("news");
+      const { id } = await secretOf(author, scope);
+      const draft = { to, task: "t", intent: "Look", refs: [id] };
+      const outcome = await author.handoff(draft).then(
+        () => "sent",
+        (error: { readonly code: string }) => error.code,
+      );
+      expect(outcome).toBe(expected);
+      if (expected !== "sent") expect(await hub.tasks.line("t"), "nothing was sent").toEqual([]);
+    },
+  );
 
-  /** Which scopes a record may have that names one of these. */
+  /** For each scope, the scopes of the records that may reference a record of it. */
   const NAMED_BY = {
     team: ["team", "agent", "session", "user"],
     agent: ["agent"],
@@ -308,7 +314,7 @@ describe.each(STORES)("a scope on %s", (name) => {
   } as const satisfies Record<Scope, readonly Scope[]>;
 
   it.each(SCOPES.flatMap((named) => SCOPES.map((naming) => [named, naming] as const)))(
-    "of the %s is named by a record for the %s only if whoever sees that sees it [MEM-11]",
+    "lets a %s memory be referenced by a %s memory only if all its readers see it [MEM-11]",
     async (named, naming) => {
       const { hub, author } = await worldOf({ name, store }, "another agent");
       const { id } = await secretOf(author, named);
@@ -335,7 +341,7 @@ describe.each(STORES)("a scope on %s", (name) => {
     },
   );
 
-  it("counts also for a record of the same call [MEM-11]", async () => {
+  it("applies to references within one call [MEM-11]", async () => {
     const { author } = await worldOf({ name, store }, "another agent");
     const id = "mem_01900000-0000-7000-8000-000000000002";
     const both = [
@@ -348,7 +354,7 @@ describe.each(STORES)("a scope on %s", (name) => {
     });
   });
 
-  it("is a pin's as well: what is private is not named to everybody by pinning it [MEM-11]", async () => {
+  it("hides pins of private records from other readers [MEM-11]", async () => {
     for (const scope of ["agent", "session", "user"] as const) {
       const { author, reader } = await worldOf({ name, store }, "another agent");
       const { id } = await secretOf(author, scope);
@@ -362,7 +368,7 @@ describe.each(STORES)("a scope on %s", (name) => {
     }
   });
 
-  it("is minded where a branch begins at a private record [MEM-11]", async () => {
+  it("hides a private record at which a branch starts [MEM-11]", async () => {
     const { hub, author, reader } = await worldOf({ name, store }, "another agent");
     const { id } = await author.remember({ content: "secret", scope: "agent" });
     const branch = await author.branches.create("try");
@@ -374,7 +380,7 @@ describe.each(STORES)("a scope on %s", (name) => {
     expect(JSON.stringify(seen)).not.toContain(id);
   });
 
-  it("of a user is its author's owner when it was written, and stays that [MEM-11]", async () => {
+  it("keeps a record's user when the owner of its author changes [MEM-11]", async () => {
     const { hub, author } = await worldOf({ name, store }, "another agent");
     const secret = await secretOf(author, "user");
     expect(secret).toMatchObject({ scope: "user", user: "olga" });
@@ -387,7 +393,7 @@ describe.each(STORES)("a scope on %s", (name) => {
     expect(error.hint).toContain("owner");
   });
 
-  it("keeps a private note out of what the next holder is told [MEM-11]", async () => {
+  it("hides private notes from the next holder [MEM-11]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(name, { clock });
     const ada = await hub.agent("ada", {});
@@ -407,7 +413,7 @@ describe.each(STORES)("a scope on %s", (name) => {
     );
   });
 
-  it("of one that has a key opens to nobody without it [MEM-11]", async () => {
+  it("hides records of an agent with a key from sessions without it [MEM-11]", async () => {
     const { hub } = await worldOf({ name, store }, "another agent");
     const { privateKey } = generateKeyPairSync("ed25519");
     const proven = await hub.agent("kay", { key: privateKey });
@@ -417,7 +423,7 @@ describe.each(STORES)("a scope on %s", (name) => {
     expect((await proven.memories.read(id)).content).toBe("secret");
   });
 
-  it("lets a retry find its own record, and nobody else's [MEM-11]", async () => {
+  it("recognizes a retry only in a session that may see the record [MEM-11]", async () => {
     const { hub, author } = await worldOf({ name, store }, "another agent");
     const id = "mem_01900000-0000-7000-8000-000000000001";
     const record = { id, content: "secret", scope: "session" as const };

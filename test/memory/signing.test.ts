@@ -1,4 +1,4 @@
-/** Signed records: an agent with a key vouches for what it wrote, and verify checks that. */
+/** Tests signed records: an agent with a key signs what it writes, and verify checks it. */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { signerOf } from "../../src/base/signing-keys.ts";
@@ -20,7 +20,7 @@ import { present } from "../support/present.ts";
 const NO_PROBLEMS = { problems: [] };
 
 describe.each(STORES)("a signature on %s", (store) => {
-  it("is on everything a keyed agent writes, and anybody can check it [MEM-5]", async () => {
+  it("is on everything an agent with a key writes, and verifies [MEM-5]", async () => {
     const hub = await openFresh(store);
     const key = generateKey();
     const coder = await hub.agent("coder", { key });
@@ -51,7 +51,7 @@ describe.each(STORES)("a signature on %s", (store) => {
     expect(await hub.verify()).toMatchObject(NO_PROBLEMS);
   });
 
-  it("is missing on what an agent wrote before it had a key, and that is fine [MEM-5]", async () => {
+  it("is not required for records written before the agent had a key [MEM-5]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock });
     const before = await hub.agent("coder", {});
@@ -67,7 +67,7 @@ describe.each(STORES)("a signature on %s", (store) => {
     expect(await hub.verify()).toMatchObject(NO_PROBLEMS);
   });
 
-  it("is not demanded of a record from the millisecond in which the key came [MEM-5]", async () => {
+  it("is not required in the millisecond in which the key was set [MEM-5]", async () => {
     const hub = await openFresh(store, { clock: new VirtualClock() });
     await (await hub.agent("coder", {})).remember({ content: "Before" });
     const coder = await hub.agent("coder", { key: generateKey() });
@@ -75,7 +75,7 @@ describe.each(STORES)("a signature on %s", (store) => {
     expect(await hub.verify()).toMatchObject(NO_PROBLEMS);
   });
 
-  it("needs an Ed25519 private key, and the refusal does not repeat it [MEM-5]", async () => {
+  it("requires an Ed25519 private key, and errors do not contain the key [MEM-5]", async () => {
     const hub = await openFresh(store);
     const { privateKey, publicKey } = generateKeyPairSync("rsa", { modulusLength: 1024 });
     const keys = [privateKey, publicKey, "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n", "secret"];
@@ -98,8 +98,8 @@ describe("verify", () => {
     const before = await coder.remember({ content: "First" });
     const last = await coder.remember({ content: "The tests pass" });
     const file = breakIn(address);
-    /** Changes the last record, and every hash so that it fits. */
     const signature = present(last.signature);
+    /** Changes the last record and recomputes every hash. */
     const forge = (change: object, sign = (_digest: string) => signature) => {
       const row = file.prepare("select text from memories where id = ?").get(last.id);
       const text = canonical({ ...JSON.parse(String(row?.["text"])), ...change });
@@ -112,28 +112,32 @@ describe("verify", () => {
     return { hub, coder, last, signature, file, forge };
   }
 
-  it("names a record whose signature was changed or taken away [MEM-5]", async () => {
+  it("reports a record whose signature was changed or removed [MEM-5]", async () => {
     const { hub, last, signature: own, file } = await signed();
     const write = file.prepare("update memories set signature = ? where id = ?");
     const flipped = own.replace(/^./, (digit) => (digit === "0" ? "1" : "0"));
     for (const signature of [flipped, "", own.toUpperCase()]) {
       write.run(signature, last.id);
       const { problems } = await hub.verify();
-      expect(problems).toMatchObject([{ record: last.id, field: "signature" }]);
+      expect(problems).toContainEqual(
+        expect.objectContaining({ record: last.id, field: "signature" }),
+      );
     }
     write.run(own, last.id);
     expect(await hub.verify()).toMatchObject(NO_PROBLEMS);
   });
 
-  it("finds a forgery whose every hash was made to fit [MEM-5]", async () => {
+  it("reports a forged record even if every hash matches [MEM-5]", async () => {
     const { hub, coder, last, forge } = await signed();
     forge({ content: "Ship it" });
     expect((await coder.memories.read(last.id)).content).toBe("Ship it");
     const { problems } = await hub.verify();
-    expect(problems).toMatchObject([{ record: last.id, field: "signature" }]);
+    expect(problems).toContainEqual(
+      expect.objectContaining({ record: last.id, field: "signature" }),
+    );
   });
 
-  it("finds a forgery whose key was taken off, or is the forger's own [MEM-5]", async () => {
+  it("reports a forged record without a key or with the forger's key [MEM-5]", async () => {
     const { hub, last, forge } = await signed();
     const { publicKey, sign } = signerOf(generateKey());
     const forgeries = [
@@ -143,11 +147,13 @@ describe("verify", () => {
     for (const attempt of forgeries) {
       attempt();
       const { problems } = await hub.verify();
-      expect(problems).toMatchObject([{ record: last.id, field: "signature" }]);
+      expect(problems).toContainEqual(
+        expect.objectContaining({ record: last.id, field: "signature" }),
+      );
     }
   });
 
-  it("finds an agent whose key was exchanged or taken away [MEM-5]", async () => {
+  it("reports an agent whose key was replaced or removed [MEM-5]", async () => {
     for (const publicKey of [
       "",
       createPublicKey(generateKey()).export({ type: "spki", format: "der" }).toString("hex"),

@@ -1,4 +1,4 @@
-/** One read-only query over the views: what it answers, whom it shows what, what it costs at most. */
+/** Tests read-only SQL queries over the views: results, visibility and limits. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Hub, HubOptions } from "../../src/index.ts";
 import { type Embedder, toUnit } from "../../src/search/embedding/embedder.ts";
@@ -6,7 +6,7 @@ import { columnsOf, VIEW_NAMES } from "../../src/store/sql/views.ts";
 import * as support from "../support/hub/support.ts";
 import { refusal, STORES, type StoreName, take } from "../support/hub/support.ts";
 
-/** A busy machine may take long: what is to be cut off says so itself. */
+/** High, because the machine may be busy; tests of timeouts set their own. */
 const limits = { sqlMs: 60_000 };
 
 const openFresh = (store: StoreName, options: HubOptions = {}): Promise<Hub> =>
@@ -19,7 +19,7 @@ const openTwo = (store: StoreName, ...options: [HubOptions, HubOptions]) => {
 
 const PLAN = { type: "plan", data: { steps: ["a", "b"], embedding: [0, 3] } };
 
-/** A model of a few words: how often each is said. */
+/** Returns an embedder that counts how often each of a few words occurs. */
 function wordCounter(words: readonly string[]): Embedder {
   const count = (text: string, word: string) => text.split(/\W+/).filter((each) => each === word);
   return {
@@ -33,7 +33,7 @@ function wordCounter(words: readonly string[]): Embedder {
   };
 }
 
-/** Ada has remembered and handed on; Ben has accepted and failed once. */
+/** Opens a hub in which ada and ben have written memories and ada has sent ben a handoff. */
 async function scene(store: StoreName) {
   const hub = await openFresh(store, { embedder: false });
   const ada = await hub.agent("ada", { role: "planner", aliases: ["a1"], window: 8_000 });
@@ -52,12 +52,13 @@ async function scene(store: StoreName) {
     run: "run-42",
     intent: "Refactor auth → now",
     payload: PLAN,
+    policy: { backoff: { firstMs: 3_600_000, longestMs: 3_600_000 } },
   });
   return { hub, ada, ben, sent, old };
 }
 
 describe.each(STORES)("SQL on %s", (store) => {
-  it("each view has the columns it is documented with, in their order [MEM-14]", async () => {
+  it("returns the documented columns of each view, in order [MEM-14]", async () => {
     const { hub, ben } = await scene(store);
     await (await take(ben)).fail({ message: "no" });
     for (const view of VIEW_NAMES) {
@@ -67,7 +68,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     }
   });
 
-  it("memories are shown as they were remembered [MEM-14]", async () => {
+  it("returns memories as they were written [MEM-14]", async () => {
     const { hub, ada, old } = await scene(store);
     const { rows } = await hub.memories.sql("select * from memories order by seq");
     expect(rows[0]).toEqual({
@@ -111,7 +112,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     });
   });
 
-  it("a receiver finds the plan of a run, and nothing else of the conversation [MEM-14]", async () => {
+  it("finds the payload of a handoff by run, receiver and type [MEM-14]", async () => {
     const { hub, sent } = await scene(store);
     const plan = await hub.memories.sql(
       `select payload from handoffs
@@ -145,7 +146,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     ["a Float32Array", new Float32Array([0, 2])],
     ["JSON", "[0, 2]"],
   ])(
-    "handoffs and memories are ranked by their vectors' likeness to %s [MEM-14]",
+    "ranks handoffs and memories by the similarity of their vectors to %s [MEM-14]",
     async (_case, vector) => {
       const { hub } = await scene(store);
       const ranked = await hub.memories.sql(
@@ -166,7 +167,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     },
   );
 
-  it("what cannot be compared has no likeness: no vector, another length, no direction [MEM-14]", async () => {
+  it("returns null for vectors that cannot be compared [MEM-14]", async () => {
     const { hub } = await scene(store);
     const { rows } = await hub.memories.sql(
       `select cosine_similarity(embedding, '[1]') as a, cosine_similarity(embedding, '[0,0]') as b,
@@ -177,7 +178,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     expect(rows).toEqual([none, none]);
   });
 
-  it("a text is compared with vectors of the model that reads it, of memories and handoffs [MEM-14]", async () => {
+  it("compares a text with the vectors of the hub's embedder [MEM-14]", async () => {
     const embedder = wordCounter(["refund", "login", "invoice"]);
     const hub = await openFresh(store, { embedder });
     const ada = await hub.agent("ada", {});
@@ -206,7 +207,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     expect(handed.rows[0]?.["score"]).toBeCloseTo(1, 5);
   });
 
-  it("a text is compared with attached vectors by an embedder of one's own, or not at all [MEM-14]", async () => {
+  it("compares a text with attached vectors only by a custom embed function [MEM-14]", async () => {
     const hub = await openFresh(store, { embedder: false });
     const ada = await hub.agent("ada", {});
     await ada.remember([
@@ -229,7 +230,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     });
   });
 
-  it("deliveries, attempts, tasks, agents and events tell where work stands [MEM-14]", async () => {
+  it("shows the state of deliveries, attempts, tasks, agents and events [MEM-14]", async () => {
     const { hub, ben, sent } = await scene(store);
     const work = await take(ben);
     await work.fail({ message: "The tests are red" });
@@ -285,7 +286,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     expect(kinds).toEqual(["sent", "accepted", "failed"]);
   });
 
-  it("aggregates, windows, subqueries and walks over relations are answered [MEM-14]", async () => {
+  it("supports aggregates, window functions, subqueries and recursion [MEM-14]", async () => {
     const { hub, old } = await scene(store);
     const grouped = await hub.memories.sql(
       `with counted as (select agent, count(*) as n, avg(seq) as middle from memories group by agent)
@@ -308,7 +309,7 @@ describe.each(STORES)("SQL on %s", (store) => {
     expect((await hub.memories.sql("values (1, 'x'), (2, null)")).rows).toHaveLength(2);
   });
 
-  it("placeholders are bound in order or by number, and quoting ends nothing [MEM-14]", async () => {
+  it("binds parameters by order or number, and treats them as data [MEM-14]", async () => {
     const { hub } = await scene(store);
     const nasty = "'; drop table memories; --";
     const { rows } = await hub.memories.sql(
@@ -334,14 +335,14 @@ describe.each(STORES)("SQL on %s", (store) => {
     }
   });
 
-  it("a workspace without anything has empty views [MEM-14]", async () => {
+  it("returns empty views for an empty workspace [MEM-14]", async () => {
     const hub = await openFresh(store, { workspace: "empty" });
     for (const view of VIEW_NAMES) {
       expect((await hub.memories.sql(`select * from ${view}`)).rows).toEqual([]);
     }
   });
 
-  it("what is written is seen by the next query [MEM-14]", async () => {
+  it("sees a write that has returned [MEM-14]", async () => {
     const { hub, ada } = await scene(store);
     const count = async () =>
       (await hub.memories.sql("select count(*) as n from memories")).rows[0]?.["n"];
@@ -350,17 +351,17 @@ describe.each(STORES)("SQL on %s", (store) => {
     expect(await count()).toBe(before + 1);
   });
 
-  it("a closed hub answers no more [MEM-14]", async () => {
+  it("is refused by a closed hub [MEM-14]", async () => {
     const { hub } = await scene(store);
     await hub.close();
     expect((await refusal(hub.memories.sql("select 1"))).code).toBe("store_closed");
   });
 });
 
-describe.each(STORES)("what SQL shows of whom on %s", (store) => {
+describe.each(STORES)("visibility in SQL on %s", (store) => {
   const CONTENT = "select content from memories where type <> 'handoff' order by content";
 
-  it("private records are their reader's only [MEM-14]", async () => {
+  it("shows private records only to their readers [MEM-14]", async () => {
     const hub = await openFresh(store);
     const ada = await hub.agent("ada", {});
     const ben = await hub.agent("ben", {});
@@ -383,7 +384,7 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     expect((await ben.memories.sql(edges)).rows).toEqual([{ n: 0 }]);
   });
 
-  it("that a private record supersedes another is its reader's to know [MEM-14]", async () => {
+  it("shows that a private record supersedes another only to its readers [MEM-14]", async () => {
     const hub = await openFresh(store);
     const ada = await hub.agent("ada", {});
     const old = await ada.remember({ content: "old" });
@@ -394,7 +395,7 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     expect((await hub.memories.sql(query)).rows).toEqual([{ superseded: 0 }]);
   });
 
-  it("what is superseded depends on the branch it is looked at from [MEM-14]", async () => {
+  it("shows superseded memories depending on the branch [MEM-14]", async () => {
     const hub = await openFresh(store);
     const ada = await hub.agent("ada", {});
     const old = await ada.remember({ content: "old" });
@@ -421,7 +422,7 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     expect(await superseded(await ada.branches.use("given-up"), "open"), "and by nothing").toBe(0);
   });
 
-  it("an expression is never computed on a record that may not be seen [MEM-14]", async () => {
+  it("never evaluates an expression on a hidden record [MEM-14]", async () => {
     const hub = await openFresh(store);
     const ada = await hub.agent("ada", {});
     await ada.remember({ content: "12" });
@@ -440,7 +441,7 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     }
   });
 
-  it("not even by an error can it be told whether a record is there [MEM-14]", async () => {
+  it("does not reveal by an error whether a hidden record exists [MEM-14]", async () => {
     const hub = await openFresh(store);
     const ada = await hub.agent("ada", {});
     await ada.remember(Array.from({ length: 50 }, (_, i) => ({ content: `shared ${i}` })));
@@ -458,7 +459,7 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     }
   });
 
-  it("handoffs say whether they carry what was quarantined [MEM-14 MEM-16]", async () => {
+  it("marks handoffs that carry quarantined memories [MEM-14 MEM-16]", async () => {
     const hub = await openFresh(store);
     const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
     const lie = await ada.remember({ content: "a lie" });
@@ -490,7 +491,7 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
     expect(await rows()).toEqual(all);
   });
 
-  it("another workspace cannot be seen, whatever it is called [MEM-14]", async () => {
+  it("does not show other workspaces [MEM-14]", async () => {
     const [here, there] = await openTwo(store, { workspace: "here" }, { workspace: "there" });
     const spy = await here.agent("spy", {});
     const ada = await there.agent("ada", {});
@@ -504,8 +505,8 @@ describe.each(STORES)("what SQL shows of whom on %s", (store) => {
   });
 });
 
-describe.each(STORES)("what SQL may take on %s", (store) => {
-  it("more rows than asked for are an error, not a part of the answer [MEM-14]", async () => {
+describe.each(STORES)("SQL limits on %s", (store) => {
+  it("fails on too many rows instead of truncating the result [MEM-14]", async () => {
     const { hub } = await scene(store);
     expect((await hub.memories.sql("select seq from memories", { limit: 5 })).rows).toHaveLength(5);
     expect(await refusal(hub.memories.sql("select seq from memories", { limit: 4 }))).toMatchObject(
@@ -519,14 +520,14 @@ describe.each(STORES)("what SQL may take on %s", (store) => {
     ).toHaveLength(4);
   });
 
-  it("more than the hub allows cannot be asked for [MEM-14]", async () => {
+  it("refuses options above the limits of the hub [MEM-14]", async () => {
     const hub = await openFresh(store, { limits: { sqlRows: 10, sqlMs: 1_000 } });
     for (const options of [{ limit: 11 }, { timeoutMs: 1_001 }]) {
       expect((await refusal(hub.memories.sql("select 1", options))).code).toBe("limit_exceeded");
     }
   });
 
-  it("more bytes than the hub allows are an error [MEM-14]", async () => {
+  it("fails on results with too many bytes [MEM-14]", async () => {
     const hub = await openFresh(store, { limits: { ...limits, sqlBytes: 10_000 } });
     const ada = await hub.agent("ada", {});
     await ada.remember(Array.from({ length: 3 }, () => ({ content: "x".repeat(4_000) })));
@@ -539,15 +540,15 @@ describe.each(STORES)("what SQL may take on %s", (store) => {
 
   it.each([
     [
-      "a recursion without an end",
+      "an endless recursion",
       "with recursive t(n) as (select 1 union all select n + 1 from t) select count(*) from t",
     ],
     [
-      "a join of everything with everything",
+      "a large cross join",
       `select count(*) from memories a, memories b, memories c, memories d, memories e, memories f,
          memories g, memories h, memories i, memories j, memories k, memories l, memories m, memories n`,
     ],
-  ])("%s is ended in time, and the next query is answered [MEM-14]", async (_case, query) => {
+  ])("stops %s at the timeout, and answers the next query [MEM-14]", async (_case, query) => {
     const { hub } = await scene(store);
     expect(await refusal(hub.memories.sql(query, { timeoutMs: 300 }))).toMatchObject({
       code: "sql_timeout",
@@ -556,7 +557,7 @@ describe.each(STORES)("what SQL may take on %s", (store) => {
     expect((await hub.memories.sql("select 1 as one")).rows).toEqual([{ one: 1 }]);
   });
 
-  it("many queries at once are all answered, also while one never ends [MEM-14]", async () => {
+  it("answers concurrent queries while one of them never ends [MEM-14]", async () => {
     const { hub } = await scene(store);
     const endless =
       "with recursive t(n) as (select 1 union all select n + 1 from t) select count(*) from t";

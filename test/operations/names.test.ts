@@ -1,6 +1,6 @@
 /**
- * One name for one thing: an operation is named after the method of the SDK that it calls, in this process
- * and over HTTP, and is called so in the description, in the reference and on the pages.
+ * Names of operations: each is named after the SDK method that it calls, in this process and over
+ * HTTP, and OpenAPI, the reference page and the documentation use the same name.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,14 +32,14 @@ import { freshAddress } from "../support/hub/support.ts";
 const ROOT = join(import.meta.dirname, "../..");
 
 type Owner = "hub" | "agent" | "work" | "offer";
-/** What a caller has in hand, of each kind. */
-type Hands = Readonly<Record<Owner, object>>;
+/** The objects whose methods operations call, one of each kind. */
+type Targets = Readonly<Record<Owner, object>>;
 
-/** Whose method an operation is; of a reader, both an agent's and the hub's. */
+/** Returns the owners of an operation's method; a reader is both an agent and the hub. */
 const ownersOf = ({ on }: Operation): readonly Owner[] =>
   on === "reader" ? ["hub", "agent"] : [on];
 
-async function handsOf(hub: Hub): Promise<Hands> {
+async function targetsOf(hub: Hub): Promise<Targets> {
   const ada = await hub.agent("ada", { role: "planner" });
   await ada.handoff({ to: "ada", task: "one", intent: "Do one." });
   await ada.handoff({ to: "ada", task: "two", intent: "Do two." });
@@ -49,12 +49,12 @@ async function handsOf(hub: Hub): Promise<Hands> {
   return { hub, agent: ada, work, offer };
 }
 
-/** Every operation whose owners do not have the method that it is named after. */
-function without(hands: Hands): string[] {
+/** Returns every operation whose owner does not have the method that it is named after. */
+function missingMethods(targets: Targets): string[] {
   return OPERATIONS.flatMap((operation) => {
     const path = methodPath(operation);
     return ownersOf(operation)
-      .filter((owner) => typeof memberAt(hands[owner], path) !== "function")
+      .filter((owner) => typeof memberAt(targets[owner], path) !== "function")
       .map((owner) => `${owner}: ${path.join(".")} (${operation.name})`);
   });
 }
@@ -66,38 +66,38 @@ const memberAt = (owner: object, path: readonly string[]): unknown =>
   );
 
 describe("the name of an operation", () => {
-  it("is the path of a method of the SDK [OPS-7]", async () => {
+  it("is the path of an SDK method [OPS-7]", async () => {
     const { hub } = await listened(freshAddress("memory"));
-    const hands = await handsOf(hub);
-    expect(hands.hub).toBeInstanceOf(LocalHub);
-    expect(hands.agent).toBeInstanceOf(LocalAgent);
-    expect(hands.work).toBeInstanceOf(LocalWork);
-    expect(hands.offer).toBeInstanceOf(LocalOffer);
-    expect(without(hands)).toEqual([]);
+    const targets = await targetsOf(hub);
+    expect(targets.hub).toBeInstanceOf(LocalHub);
+    expect(targets.agent).toBeInstanceOf(LocalAgent);
+    expect(targets.work).toBeInstanceOf(LocalWork);
+    expect(targets.offer).toBeInstanceOf(LocalOffer);
+    expect(missingMethods(targets)).toEqual([]);
   });
 
-  it("is the path of the same method of the client [OPS-7]", async () => {
+  it("is the path of the same method on the HTTP client [OPS-7]", async () => {
     const { listening } = await listened(freshAddress("memory"));
     await using hub = await openHub(listening.address);
-    const hands = await handsOf(hub);
-    expect(hands.hub).toBeInstanceOf(RemoteHub);
-    expect(hands.agent).toBeInstanceOf(RemoteAgent);
-    expect(hands.work).toBeInstanceOf(RemoteWork);
-    expect(hands.offer).toBeInstanceOf(RemoteOffer);
-    expect(without(hands)).toEqual([]);
+    const targets = await targetsOf(hub);
+    expect(targets.hub).toBeInstanceOf(RemoteHub);
+    expect(targets.agent).toBeInstanceOf(RemoteAgent);
+    expect(targets.work).toBeInstanceOf(RemoteWork);
+    expect(targets.offer).toBeInstanceOf(RemoteOffer);
+    expect(missingMethods(targets)).toEqual([]);
   });
 
-  it("says which work or offer it is of, where it is of one [OPS-7]", () => {
+  it("starts with `work` or `offer` if and only if the method belongs to one [OPS-7]", () => {
     for (const { name, on } of OPERATIONS) {
       const isOfOne = on === "work" || on === "offer";
       expect([name, /^(work|offer)\./.exec(name)?.[1]]).toEqual([name, isOfOne ? on : undefined]);
     }
   });
 
-  it("and its route are its own [OPS-7]", () => {
+  it("is unique, and so is the route [OPS-7]", () => {
     const names = [...OPERATIONS.map(({ name }) => name), ...Object.keys(STREAMS)];
     expect(repeated(names)).toEqual([]);
-    // Two that differ in the name of a part only are one.
+    // Routes that differ only in the name of a parameter are the same.
     const routes = [...OPERATIONS, ...Object.values(STREAMS)].map(({ route }) =>
       route.replace(/:\w+/g, ":"),
     );
@@ -105,13 +105,13 @@ describe("the name of an operation", () => {
     for (const { name } of OPERATIONS) expect(operationOf(name).name).toBe(name);
   });
 
-  it("is in one chapter [OPS-7]", () => {
+  it("belongs to one chapter [OPS-7]", () => {
     const inChapters = Object.values(CHAPTERS).flatMap(({ operations }) => Object.keys(operations));
     expect(repeated(inChapters)).toEqual([]);
     for (const name of Object.keys(STREAMS)) expect(CHAPTERS).toHaveProperty(chapterOf(name));
   });
 
-  it("is what the description calls it, at its route [OPS-7]", () => {
+  it("is the operationId at its route in the OpenAPI document [OPS-7]", () => {
     const { paths } = openApi() as {
       paths: Record<string, Record<string, { operationId: string }>>;
     };
@@ -128,7 +128,7 @@ describe("the name of an operation", () => {
     expect(described.toSorted()).toEqual(defined.toSorted());
   });
 
-  it("is what the reference calls it [OPS-7]", () => {
+  it("is the heading on the reference page [OPS-7]", () => {
     const listed = [...referencePage("http://127.0.0.1").matchAll(/<h3 id="([^"]+)">/g)].map(
       ([, name]) => name,
     );
@@ -138,23 +138,23 @@ describe("the name of an operation", () => {
 });
 
 describe("the fields of an operation", () => {
-  it.each(OPERATIONS)(
-    "are those that its route and its method take: $name [OPS-7]",
-    (operation) => {
-      const { args = [], field, input, output } = operation;
-      const parts = [...routeOf(operation)[1].matchAll(/:(\w+)/g)].map(([, part]) => part);
-      expect(Object.keys(input.shape)).toEqual(expect.arrayContaining([...parts, ...args]));
-      if (field !== undefined) {
-        expect(Object.keys((output as unknown as { shape: object }).shape)).toEqual([field]);
-      }
-    },
-  );
+  it.each(OPERATIONS)("include those of its route and its method: $name [OPS-7]", (operation) => {
+    const { args = [], field, input, output } = operation;
+    const parts = [...routeOf(operation)[1].matchAll(/:(\w+)/g)].map(([, part]) => part);
+    expect(Object.keys(input.shape)).toEqual(expect.arrayContaining([...parts, ...args]));
+    if (field !== undefined) {
+      expect(Object.keys((output as unknown as { shape: object }).shape)).toEqual([field]);
+    }
+  });
 });
 
-/** As the pages write it: `GET /v1/deliveries/:id`, `PUT /v1/x/{name}`, `curl -X POST host/v1/memories`. */
+/**
+ * Matches calls in the pages: `GET /v1/deliveries/:id`, `PUT /v1/x/{name}`, `curl -X POST
+ * host/v1/memories`.
+ */
 const CALL = /\b(GET|POST|PUT|PATCH|DELETE) +(?:[\w.:]*)(\/v1\/[\w/:{}-]+)/g;
 
-describe("the pages", () => {
+describe("the documentation", () => {
   const pages = ["README.md", ...globSync("docs/*.md", { cwd: ROOT })];
   const routes = [...OPERATIONS, ...Object.values(STREAMS)].map(
     ({ route }) => new RegExp(`^${route.replace(/:\w+/g, "[^/]+")}$`),
@@ -164,12 +164,12 @@ describe("the pages", () => {
       ([, method, path]) => `${method} ${path}`,
     );
 
-  it.each(pages)("name no route that there is not: %s [OPS-7]", (page) => {
+  it.each(pages)("contains known routes only: %s [OPS-7]", (page) => {
     const unknown = callsIn(page).filter((call) => !routes.some((route) => route.test(call)));
     expect(unknown).toEqual([]);
   });
 
-  it("name no operation that there is not: docs/HTTP.md [OPS-7]", () => {
+  it("contains known operations only: docs/HTTP.md [OPS-7]", () => {
     const page = readFileSync(join(ROOT, "docs/HTTP.md"), "utf8");
     const named = [...page.matchAll(/`([a-z]\w*(?:\.[a-z]\w*)+)`/g)].map(([, name]) => name);
     const defined = [...OPERATIONS.map(({ name }) => name), ...Object.keys(STREAMS)];
@@ -177,7 +177,7 @@ describe("the pages", () => {
     expect(named).toContain("deliveries.get");
   });
 
-  it("name some, so that this is looked at [OPS-7]", () => {
+  it("contains routes, so that the tests above check something [OPS-7]", () => {
     expect(callsIn("docs/HTTP.md").length).toBeGreaterThan(10);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * The operations of handoffs, deliveries, receiving, working, channels, tasks, the shared context and
- * failures: each is described, called on a real hub, and its answer held against its description.
+ * The operations on handoffs, deliveries, work, channels, tasks, the shared context and failures:
+ * each has a JSON Schema, is called on a real hub, and its output is validated against its schema.
  */
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
@@ -30,7 +30,7 @@ const NAMES = DELIVERY_OPERATIONS;
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** Calls an operation with what JSON can say, and reads its answer as its description has it. */
+/** Calls an operation with its input as JSON, and parses the output with the operation's schema. */
 async function answerOf(acting: OperationContext, name: Name, input: unknown): Promise<unknown> {
   const operation = operationOf(name);
   return operation.output.parse(
@@ -38,7 +38,7 @@ async function answerOf(acting: OperationContext, name: Name, input: unknown): P
   );
 }
 
-/** An answer of which a test says what it is: it was held against its description. */
+/** Calls an operation and returns its output as a type that the test chooses. */
 async function call<Answer>(acting: OperationContext, name: Name, input: Input): Promise<Answer> {
   return (await answerOf(acting, name, input)) as Answer;
 }
@@ -64,15 +64,15 @@ async function openWorld(): Promise<DeliveryWorld> {
   return DeliveryWorld.on(hub);
 }
 
-/** Checks the answer of a sample call. */
+/** Checks the output of a sample call. */
 type Check = (answer: unknown, world: DeliveryWorld) => unknown;
 
-/** Claimed and put back: as many tries are left as before. */
-const NOT_TRIED = { state: "ready", attempt: 1, maxAttempts: 4 };
+/** A delivery that was claimed and released: as many attempts are left as before. */
+const NOT_ATTEMPTED = { state: "ready", attempt: 1, maxAttempts: 4 };
 
 const done = (answer: unknown): unknown => expect(answer).toEqual({ done: true });
 
-/** A list with one like this in it. */
+/** Matches a list that contains an object with these fields. */
 const having = (part: object): unknown => expect.arrayContaining([expect.objectContaining(part)]);
 const inState =
   (state: string) =>
@@ -82,7 +82,7 @@ const settled = (answer: unknown, state: string): unknown =>
   expect(answer).toMatchObject({ kind: "settled", delivery: { state } });
 
 const CHECKS: Readonly<Record<Name, Check>> = {
-  // Handing over.
+  // Sending.
   handoff: async (answer, { hub }) => {
     expect(answer).toMatchObject({ kind: "sent", joined: "new", secrets: [] });
     const { deliveries, envelope } = answer as SerializedSent;
@@ -98,7 +98,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
     }),
   "handoffs.lintSent": (report) => expect(report).toMatchObject({ ok: true }),
 
-  // What became of it.
+  // Deliveries.
   "deliveries.get": (shown) =>
     expect(shown).toMatchObject({
       delivery: { state: "completed" },
@@ -158,7 +158,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   "offer.decline": (answer) => expect(answer).toMatchObject({ kind: "settled" }),
   "offer.release": async (answer, { bob }) => {
     done(answer);
-    expect((await bob.deliveries.waiting()).items[0]?.delivery).toMatchObject(NOT_TRIED);
+    expect((await bob.deliveries.waiting()).items[0]?.delivery).toMatchObject(NOT_ATTEMPTED);
   },
   "offer.conflicts": (conflicts) =>
     expect(conflicts).toMatchObject([{ agent: "bob", with: ["src/**"] }]),
@@ -270,7 +270,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   },
   "tasks.add": (answer) => {
     const { task, sent } = answer as AddedForm;
-    expect(task).toMatchObject({ task: "one", queued: true, closing: "told" });
+    expect(task).toMatchObject({ task: "one", queued: true, closing: "manual" });
     expect(sent.deliveries[0]?.deadline).toBe(task.deadline);
   },
   "tasks.close": (task) => expect(task).toMatchObject({ state: "failed", closed: { by: "ada" } }),
@@ -308,7 +308,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   "context.adopt": (adopted) =>
     expect(adopted).toMatchObject({ kind: "adopted", delivery: { state: "completed" } }),
 
-  // What failed.
+  // Failures.
   "failures.list": (failures) =>
     expect(failures).toMatchObject({ items: [{ task: "build", with: "role:coordinator" }] }),
   "failures.get": (failure) =>
@@ -340,8 +340,8 @@ async function called(name: Name) {
   return { world, acting: world.as(as), input: (await input?.(world)) ?? {} };
 }
 
-describe("operations on handoffs and what comes of them", () => {
-  it.each(NAMES)("%s can be described in JSON Schema [OPS-7]", (name) => {
+describe("operations on handoffs and deliveries", () => {
+  it.each(NAMES)("%s has a JSON Schema and a summary [OPS-7]", (name) => {
     const { input, output, summary } = operationOf(name);
     for (const schema of [input, output]) {
       const described = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
@@ -350,20 +350,17 @@ describe("operations on handoffs and what comes of them", () => {
     expect(summary).toMatch(/^[A-Z].+\.$/);
   });
 
-  it.each(NAMES)(
-    "%s takes what it describes, and answers as it describes [OPS-7]",
-    async (name) => {
-      const { world, acting, input } = await called(name);
-      expect(operationOf(name).input.safeParse(input).error).toBeUndefined();
-      await CHECKS[name](await answerOf(acting, name, input), world);
-    },
-  );
+  it.each(NAMES)("%s accepts and returns what its schemas describe [OPS-7]", async (name) => {
+    const { world, acting, input } = await called(name);
+    expect(operationOf(name).input.safeParse(input).error).toBeUndefined();
+    await CHECKS[name](await answerOf(acting, name, input), world);
+  });
 
   const ODD = [undefined, null, 0, -1, 1.5, true, "", "\0", "ghost", [], [null], {}, { a: 1 }];
   const UNKNOWN = "nobody-knows-this";
 
   it.each(NAMES)(
-    "%s refuses every odd value with an error of the table, and nothing is stored [OPS-7]",
+    "%s refuses unusual values with a BatonError, and a refusal stores nothing [OPS-7]",
     async (name) => {
       const { input, rest } = operationOf(name);
       let at = await called(name);
@@ -376,7 +373,7 @@ describe("operations on handoffs and what comes of them", () => {
           if (outcome instanceof Error) {
             expect(isBatonError(outcome), how).toBe(true);
             expect(await stored(at.world), how).toEqual(before);
-          } else at = await called(name); // It was carried out.
+          } else at = await called(name); // The call succeeded.
           if (field === UNKNOWN && value !== undefined) {
             expect(outcome, how).toMatchObject({ code: expect.stringMatching(/^invalid_/) });
           }
@@ -385,7 +382,7 @@ describe("operations on handoffs and what comes of them", () => {
     },
   );
 
-  /** What a call that was refused may not have changed. */
+  /** Returns what a refused call must not change. */
   const stored = async ({ hub }: DeliveryWorld) => [
     await hub.index.state(),
     await hub.deliveries.totals(),
@@ -393,8 +390,8 @@ describe("operations on handoffs and what comes of them", () => {
   ];
 });
 
-describe("a caller that has gone", () => {
-  it("leaves the offer it would have got where it was, and no try is counted [OPS-7]", async () => {
+describe("a caller that disconnected", () => {
+  it("leaves the offer in the inbox without using up an attempt [OPS-7]", async () => {
     const world = await openWorld();
     const gone = new AbortController();
     const acting = world.as("bob", { signal: gone.signal });
@@ -404,10 +401,10 @@ describe("a caller that has gone", () => {
     await world.sent();
     expect(await answerOf(acting, "inbox", {})).toEqual({ offer: null });
     const [waiting] = (await world.bob.deliveries.waiting()).items;
-    expect(waiting?.delivery).toMatchObject(NOT_TRIED);
+    expect(waiting?.delivery).toMatchObject(NOT_ATTEMPTED);
   });
 
-  it("leaves the work it would have accepted for others [OPS-7]", async () => {
+  it("leaves the work it would have accepted ready [OPS-7]", async () => {
     const world = await openWorld();
     await world.sent();
     const acting = world.as("bob", { signal: AbortSignal.abort() });
@@ -416,8 +413,8 @@ describe("a caller that has gone", () => {
   });
 });
 
-describe("an answer that is held back", () => {
-  it("comes when there is something to say [OPS-7]", async () => {
+describe("long polling", () => {
+  it("returns as soon as there is a result [OPS-7]", async () => {
     const world = await openWorld();
     const bob = world.as("bob");
     const claiming = call<Claim>(bob, "inbox", { waitMs: 20_000 });
@@ -440,7 +437,7 @@ describe("an answer that is held back", () => {
     expect(await completed).toMatchObject({ kind: "completed", result: { summary: "Built" } });
   });
 
-  it("says how things stand when the time is up [OPS-7]", async () => {
+  it("returns the current state on timeout [OPS-7]", async () => {
     const world = await openWorld();
     const { id } = await world.sent();
     const ada = world.as("ada");
@@ -457,7 +454,7 @@ describe("an answer that is held back", () => {
     expect(await answerOf(world.as("bob"), "accept", nothing)).toEqual({ work: null });
   });
 
-  it("is held back for 25 seconds at most [OPS-7]", async () => {
+  it("is limited to 25 seconds [OPS-7]", async () => {
     const world = await openWorld();
     const { id } = await world.sent();
     for (const name of ["inbox", "accept", "deliveries.watch", "deliveries.accepted"] as const) {
@@ -467,7 +464,7 @@ describe("an answer that is held back", () => {
     }
   });
 
-  it("does not take a renewed lease for a change [OPS-7]", async () => {
+  it("does not treat a renewed lease as a change [OPS-7]", async () => {
     const world = await openWorld();
     const { id, handle } = await world.working();
     const before = await call<Changed>(world.as("ada"), "deliveries.watch", { id });
@@ -478,8 +475,8 @@ describe("an answer that is held back", () => {
   });
 });
 
-describe("an offer of a version that cannot be read here", () => {
-  it("is put back untried, and holds up nothing that comes after it [OPS-7]", async () => {
+describe("an offer in an unsupported envelope version", () => {
+  it("is returned to the inbox without using up an attempt, and does not block later ones [OPS-7]", async () => {
     const [older, newer] = await openTwo("memory", {}, { versions: MIGRATED });
     if (!(older instanceof LocalHub)) throw new Error("a hub in this process was opened");
     const ada = await newer.agent("ada", {});
@@ -496,8 +493,8 @@ describe("an offer of a version that cannot be read here", () => {
   });
 });
 
-describe("news of a piece of work", () => {
-  it("comes when the sender adds to it, once [OPS-7]", async () => {
+describe("work.on", () => {
+  it("reports an extension by the sender once [OPS-7]", async () => {
     const world = await openWorld();
     const { handle, envelope } = await world.working();
     const bob = world.as("bob");
@@ -511,7 +508,7 @@ describe("news of a piece of work", () => {
     expect(extended?.next).toHaveLength(2);
     const known = { handle, envelope: extended?.id ?? "" };
     expect(await answerOf(bob, "work.on", { ...known, waitMs: 5 })).not.toHaveProperty("extended");
-    // Who settles without having been told is told first.
+    // Settling without having seen the extension is refused first.
     const settling = { handle, envelope: envelope.id };
     const error = await refusal(answerOf(bob, "work.complete", settling));
     expect(error).toMatchObject({
@@ -521,17 +518,17 @@ describe("news of a piece of work", () => {
     expect(await answerOf(bob, "work.complete", known)).toMatchObject({ kind: "settled" });
   });
 
-  it("comes when something it carries is quarantined, and again when that is lifted [OPS-7]", async () => {
+  it("reports when a referenced memory is quarantined and when the quarantine is lifted [OPS-7]", async () => {
     const world = await openWorld();
     const { handle } = await world.working();
     const bob = world.as("bob");
     const { warned } = await call<WorkUpdates>(bob, "work.on", { handle });
     const waiting = call<WorkUpdates>(bob, "work.on", { handle, warned, waitMs: 20_000 });
     await world.ada.memories.quarantine(world.fact, "It returns XML");
-    const told = await waiting;
-    expect(told.warnings).toMatchObject([{ memory: world.fact, by: "ada" }]);
-    const same = { handle, warned: told.warned, waitMs: 5 };
-    expect(await answerOf(bob, "work.on", same)).toEqual(told);
+    const update = await waiting;
+    expect(update.warnings).toMatchObject([{ memory: world.fact, by: "ada" }]);
+    const same = { handle, warned: update.warned, waitMs: 5 };
+    expect(await answerOf(bob, "work.on", same)).toEqual(update);
     await world.ada.memories.lift(world.fact, "It does not");
     expect(await answerOf(bob, "work.on", { ...same, waitMs: 20_000 })).toEqual({
       warnings: [],
@@ -539,7 +536,7 @@ describe("news of a piece of work", () => {
     });
   });
 
-  it("comes when it is taken back, with the error any other call would be refused with [OPS-7]", async () => {
+  it("reports a cancellation with the error that other calls on the work get [OPS-7]", async () => {
     const world = await openWorld();
     const { handle, id } = await world.working();
     const bob = world.as("bob");
@@ -552,8 +549,8 @@ describe("news of a piece of work", () => {
   });
 });
 
-describe("work that is not the caller's any more", () => {
-  it("can be settled by nobody else, and notes on it are kept [OPS-7]", async () => {
+describe("work that the caller does not hold", () => {
+  it("cannot be settled by another agent, and notes on it are kept [OPS-7]", async () => {
     const world = await openWorld();
     const { handle, id } = await world.working();
     expect((await refusal(answerOf(world.as("dan"), "work.complete", { handle }))).code).toBe(
@@ -565,7 +562,7 @@ describe("work that is not the caller's any more", () => {
     expect(kept).toMatchObject({ kind: "kept", delivery: { state: "cancelled" } });
   });
 
-  it("lets no effect begin, and one that has happened be told [OPS-7]", async () => {
+  it("cannot begin an effect, but can record the result of one [OPS-7]", async () => {
     const world = await openWorld();
     const { handle, id } = await world.working();
     const bob = world.as("bob");
@@ -580,8 +577,8 @@ describe("work that is not the caller's any more", () => {
   });
 });
 
-describe("a person's mistake", () => {
-  it("leaves the handoff where it was [OPS-7]", async () => {
+describe("an invalid edit by a person", () => {
+  it("leaves the handoff unchanged [OPS-7]", async () => {
     const world = await openWorld();
     const { id } = await world.sent();
     const wrong = [
@@ -601,8 +598,8 @@ describe("a person's mistake", () => {
   });
 });
 
-describe("the key of a call", () => {
-  it("hands over once, whatever the hub remembers of the call [OPS-7]", async () => {
+describe("the idempotency key of a call", () => {
+  it("makes handoff and tasks.add return the original on a repeated call [OPS-7]", async () => {
     const world = await openWorld();
     const acting = world.as("ada", { key: "3f0c1d5e-one" });
     const first = await call<SerializedSent>(acting, "handoff", { draft: world.draft() });
@@ -616,7 +613,7 @@ describe("the key of a call", () => {
     });
   });
 
-  it("leaves the sender's own key as it is [OPS-7]", async () => {
+  it("does not replace the key of the draft [OPS-7]", async () => {
     const world = await openWorld();
     const draft = world.draft({ key: "mine" });
     const first = await call<SerializedSent>(world.as("ada", { key: "a" }), "handoff", { draft });
@@ -625,8 +622,8 @@ describe("the key of a call", () => {
   });
 });
 
-describe("with the access of an agent", () => {
-  /** What is done to a handoff of Ada's. */
+describe("agent access", () => {
+  /** Operations on a handoff that ada sent. */
   const OWN: Readonly<Partial<Record<Name, (world: DeliveryWorld) => Promise<Input>>>> = {
     "deliveries.cancel": async (w) => ({ id: (await w.sent()).id, reason: "Not needed" }),
     "tasks.cancelHandoffs": async (w) => ({ task: (await w.sent()).task, reason: "Not needed" }),
@@ -641,7 +638,7 @@ describe("with the access of an agent", () => {
   };
 
   it.each(Object.keys(OWN) as Name[])(
-    "%s is for who sent it, and for coordinators [OPS-5]",
+    "allows %s to the sender; others need coordinator access [OPS-5]",
     async (name) => {
       expect(await attempt(name, "ada", "agent")).toBeDefined();
       expect(await attempt(name, "dan", "coordinator")).toBeDefined();
@@ -650,7 +647,7 @@ describe("with the access of an agent", () => {
     },
   );
 
-  it("who was asked decides about a failure, and nobody else [OPS-5]", async () => {
+  it("allows failures.decide to the agent that accepted the report only [OPS-5]", async () => {
     const world = await openWorld();
     const id = await world.dead();
     const decision = { decision: "abort", reason: "Nobody needs it" } as const;
@@ -666,10 +663,10 @@ describe("with the access of an agent", () => {
   });
 });
 
-describe("a secret in what is said", () => {
+describe("a secret in the input", () => {
   const SECRET = `ghp_${"a1B2c3D4e5F6g7H8i9J0".repeat(2).slice(0, 36)}`;
 
-  it("is taken out, and told by kind and place wherever it was said [OPS-6 OPS-7]", async () => {
+  it("is redacted and reported by kind in every operation that stores it [OPS-6 OPS-7]", async () => {
     const world = await openWorld();
     const ada = world.as("ada");
     const bob = world.as("bob");

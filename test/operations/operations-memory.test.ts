@@ -1,6 +1,6 @@
 /**
- * The operations of agents, memories, traces, branches, settings and keeping: each is described, called on
- * a real hub, and its answer held against its description.
+ * The operations on agents, memories, traces, branches, settings and archives: each has a JSON
+ * Schema, is called on a real hub, and its output is validated against its schema.
  */
 
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -44,11 +44,14 @@ const NAMES = MEMORY_OPERATIONS;
 
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** Calls an operation with what JSON can say, and reads its answer as its description has it. */
+/**
+ * Calls an operation with its input as JSON, and validates the output against the operation's
+ * schema.
+ */
 async function answerOf(acting: OperationContext, name: Name, input: unknown): Promise<unknown> {
   const operation = operationOf(name);
   const answer = asJson(await runOperation(operation, acting, asJson(input) as Input));
-  expect(operation.output.parse(answer)).toEqual(answer); // Nothing had to be filled in.
+  expect(operation.output.parse(answer)).toEqual(answer); // The schema fills in no defaults.
   return answer;
 }
 
@@ -59,15 +62,15 @@ async function world(store: StoreName = "memory"): Promise<MemoryWorld> {
   return memoryWorldOn(hub);
 }
 
-/** Checks the answer of a sample call. */
+/** Checks the output of a sample call. */
 type Check = (answer: unknown, world: MemoryWorld) => unknown;
 
 const done = (answer: unknown): unknown => expect(answer).toEqual({ done: true });
 
-/** A list with one like this in it. */
+/** Matches a list that contains an object with these fields. */
 const having = (part: object): unknown => expect.arrayContaining([expect.objectContaining(part)]);
 
-/** How the settings read after SETTINGS_UPDATE. */
+/** The settings as read after SETTINGS_UPDATE. */
 const SETTINGS_READ: Readonly<Record<keyof typeof SETTINGS_UPDATE, unknown>> = {
   ...SETTINGS_UPDATE,
   lint: { ...DEFAULT_LINT_RULES, secret: "refuse" },
@@ -139,6 +142,11 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   "memories.unpin": async (answer, { acting }) => {
     done(answer);
     expect(await answerOf(acting, "memories.pins", {})).toEqual([]);
+  },
+  "memories.allowText": async (answer, { acting }) => {
+    done(answer);
+    const memories = [{ content: "The token: Rel4821x77Qb90Zeu3", task: "api" }];
+    expect(await answerOf(acting, "remember", { memories })).toMatchObject(memories);
   },
   "memories.pins": (pins, { fact }) => expect(pins).toMatchObject([{ id: fact }]),
   "memories.quarantine": (answer, { fact }) =>
@@ -247,8 +255,8 @@ const CHECKS: Readonly<Record<Name, Check>> = {
 
 const inputOf = (name: Name, at: MemoryWorld): Input => MEMORY_SAMPLES[name].input?.(at) ?? {};
 
-describe("operations on what is known and how it is kept", () => {
-  it.each(NAMES)("%s can be described in JSON Schema [OPS-7]", (name) => {
+describe("operations on memories, settings and the hub", () => {
+  it.each(NAMES)("%s has a JSON Schema and a summary [OPS-7]", (name) => {
     const { input, output, summary } = operationOf(name);
     for (const schema of [input, output]) {
       const described = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
@@ -257,18 +265,15 @@ describe("operations on what is known and how it is kept", () => {
     expect(summary).toMatch(/^[A-Z].+\.$/);
   });
 
-  it.each(NAMES)(
-    "%s takes what it describes, and answers as it describes [OPS-7]",
-    async (name) => {
-      const at = await world();
-      const input = inputOf(name, at);
-      expect(operationOf(name).input.safeParse(input).error).toBeUndefined();
-      const answer = await answerOf(at.acting, name, input);
-      await CHECKS[name](answer, at);
-    },
-  );
+  it.each(NAMES)("%s accepts and returns what its schemas describe [OPS-7]", async (name) => {
+    const at = await world();
+    const input = inputOf(name, at);
+    expect(operationOf(name).input.safeParse(input).error).toBeUndefined();
+    const answer = await answerOf(at.acting, name, input);
+    await CHECKS[name](answer, at);
+  });
 
-  it.each(NAMES)("%s is the same call over HTTP [OPS-7]", async (name) => {
+  it.each(NAMES)("%s returns the same over HTTP [OPS-7]", async (name) => {
     const at = await world();
     const { method, path, body } = toRequest(operationOf(name), inputOf(name, at));
     const headers = {
@@ -287,51 +292,54 @@ describe("operations on what is known and how it is kept", () => {
     await CHECKS[name](answer, at);
   });
 
-  it.each(NAMES)("%s refuses every odd value with an error of the table [OPS-7]", async (name) => {
-    const at = await world();
-    const { input, rest, output } = operationOf(name);
-    const good = inputOf(name, at);
-    const odd = [undefined, null, 0, -1, 1.5, true, "", "\0", "ghost", [], [null], {}, { a: 1 }];
-    const fields = [...Object.keys(input.shape), ...(rest ? ["nobody-knows-this"] : [])];
-    for (const field of fields) {
-      for (const value of odd) {
-        const attempt = { ...good, [field]: value };
-        const outcome = await answerOf(at.acting, name, attempt).catch((error: unknown) => error);
-        const how = `${field}: ${JSON.stringify(value)}`;
-        if (outcome instanceof Error)
-          expect(isBatonError(outcome), `${how} ${outcome.stack}`).toBe(true);
-        else expect(output.safeParse(outcome).error, how).toBeUndefined();
-        if (field === "nobody-knows-this" && value !== undefined) {
-          expect(outcome, how).toMatchObject({ code: "invalid_input" });
+  it.each(NAMES)(
+    "%s answers unusual values by its schema or refuses them with a BatonError [OPS-7]",
+    async (name) => {
+      const at = await world();
+      const { input, rest, output } = operationOf(name);
+      const good = inputOf(name, at);
+      const odd = [undefined, null, 0, -1, 1.5, true, "", "\0", "ghost", [], [null], {}, { a: 1 }];
+      const fields = [...Object.keys(input.shape), ...(rest ? ["nobody-knows-this"] : [])];
+      for (const field of fields) {
+        for (const value of odd) {
+          const attempt = { ...good, [field]: value };
+          const outcome = await answerOf(at.acting, name, attempt).catch((error: unknown) => error);
+          const how = `${field}: ${JSON.stringify(value)}`;
+          if (outcome instanceof Error)
+            expect(isBatonError(outcome), `${how} ${outcome.stack}`).toBe(true);
+          else expect(output.safeParse(outcome).error, how).toBeUndefined();
+          if (field === "nobody-knows-this" && value !== undefined) {
+            expect(outcome, how).toMatchObject({ code: "invalid_input" });
+          }
         }
       }
-    }
-  });
+    },
+  );
 });
 
-describe("who looks", () => {
-  const LOOKS = {
+describe("the caller", () => {
+  const QUERIES = {
     "memories.recent": {},
     recall: { question: "Kim Friday API JSON" },
     "memories.sql": { query: "SELECT content FROM memories" },
     "memories.exportMarkdown": {},
   } as const;
 
-  it.each(Object.keys(LOOKS) as (keyof typeof LOOKS)[])(
-    "%s shows an agent what is its own, and whoever names nobody what everybody sees [OPS-7]",
+  it.each(Object.keys(QUERIES) as (keyof typeof QUERIES)[])(
+    "sees its own private memories in %s; other agents and anonymous callers do not [OPS-7]",
     async (name) => {
       const { hub, acting } = await world();
-      const told = async (who: OperationContext) =>
-        JSON.stringify(await answerOf(who, name, LOOKS[name]));
-      expect(await told(acting)).toContain("Ask Kim before Friday.");
-      expect(await told(actingOn(hub, { named: "bob" }))).not.toContain("Ask Kim");
-      const everybody = await told(actingOn(hub));
-      expect(everybody).not.toContain("Ask Kim");
-      expect(everybody).toContain("The API returns JSON");
+      const answerTo = async (who: OperationContext) =>
+        JSON.stringify(await answerOf(who, name, QUERIES[name]));
+      expect(await answerTo(acting)).toContain("Ask Kim before Friday.");
+      expect(await answerTo(actingOn(hub, { named: "bob" }))).not.toContain("Ask Kim");
+      const anonymous = await answerTo(actingOn(hub));
+      expect(anonymous).not.toContain("Ask Kim");
+      expect(anonymous).toContain("The API returns JSON");
     },
   );
 
-  it("works on the branch the call names [OPS-7]", async () => {
+  it("reads the branch that the call names [OPS-7]", async () => {
     const { hub, acting } = await world();
     const there = actingOn(hub, { named: "ada", branch: "run-1/ada" });
     const recent = (who: OperationContext) => answerOf(who, "memories.recent", {});
@@ -340,13 +348,13 @@ describe("who looks", () => {
     expect(await recent(acting)).not.toEqual(written);
   });
 
-  it("names no agent where the caller named none [OPS-7]", async () => {
+  it("has no agent in agents.me when the call names none [OPS-7]", async () => {
     const { hub } = await world();
     expect(await answerOf(actingOn(hub), "agents.me", {})).not.toHaveProperty("agent");
   });
 });
 
-describe("what must not be left out", () => {
+describe("required input", () => {
   const SET = {
     "payloadTypes.set": ["schema", { name: "patch" }],
     remember: ["memories", {}],
@@ -354,7 +362,7 @@ describe("what must not be left out", () => {
   } as const;
 
   it.each(Object.keys(SET) as (keyof typeof SET)[])(
-    "%s without what it sets is refused, and is not taken for a look [OPS-7]",
+    "of %s is refused when missing [OPS-7]",
     async (name) => {
       const { acting } = await world();
       const [path, rest] = SET[name];
@@ -364,10 +372,10 @@ describe("what must not be left out", () => {
   );
 });
 
-describe("the settings of a workspace", () => {
+describe("workspace settings", () => {
   const PARTS = Object.keys(SETTINGS_UPDATE) as (keyof typeof SETTINGS_UPDATE)[];
 
-  it.each(PARTS)("%s is set without a change of the others [OPS-7]", async (part) => {
+  it.each(PARTS)("change %s without changing the others [OPS-7]", async (part) => {
     const { hub, acting } = await world();
     const before = await answerOf(acting, "settings.get", {});
     const change = { [part]: SETTINGS_UPDATE[part] };
@@ -377,7 +385,7 @@ describe("the settings of a workspace", () => {
     expect(asJson(await hub.settings.get())).toEqual(answer);
   });
 
-  it.each(PARTS)("%s is refused where it is null, and nothing is changed [OPS-7]", async (part) => {
+  it.each(PARTS)("refuse null for %s and change nothing [OPS-7]", async (part) => {
     const { acting } = await world();
     const before = await answerOf(acting, "settings.get", {});
     for (const others of [{}, SETTINGS_UPDATE]) {
@@ -387,14 +395,14 @@ describe("the settings of a workspace", () => {
     expect(await answerOf(acting, "settings.get", {})).toEqual(before);
   });
 
-  it("stay as they are where none is given [OPS-7]", async () => {
+  it("stay the same when an update is empty [OPS-7]", async () => {
     const { acting } = await world();
     await answerOf(acting, "settings.update", SETTINGS_UPDATE);
     const before = await answerOf(acting, "settings.get", {});
     expect(await answerOf(acting, "settings.update", {})).toEqual(before);
   });
 
-  it("take a role's profile back where it is null, and no other's [OPS-7]", async () => {
+  it("reset the profile of one role when it is null [OPS-7]", async () => {
     const { acting } = await world();
     const profiles = { planner: { tokens: 900 }, scout: { tokens: 800 } };
     const said = await answerOf(acting, "settings.update", { profiles });
@@ -406,7 +414,7 @@ describe("the settings of a workspace", () => {
     expect(answer).not.toHaveProperty("profiles.planner.tokens");
   });
 
-  it("stay as they are where one of several profiles leaves no room [OPS-7]", async () => {
+  it("stay the same when one of several profiles is invalid [OPS-7]", async () => {
     const { acting } = await world();
     const before = await answerOf(acting, "settings.get", {});
     const profiles = { scout: { tokens: 800 }, writer: { reserve: { system: 0.6, work: 0.6 } } };
@@ -418,43 +426,46 @@ describe("the settings of a workspace", () => {
   it.each([
     ["retention", { traces: { days: 1 } }],
     ["secrets", "off"],
-  ])("%s is for admins only, by itself and beside others [OPS-5]", async (part, value) => {
-    const { hub } = await world();
-    const before = asJson(await hub.settings.get());
-    const coordinator = actingOn(hub, { named: "ada", access: "coordinator" });
-    for (const others of [{}, { releasers: ["lead"] }]) {
-      const change = { ...others, [part]: value };
-      const error = await refusal(answerOf(coordinator, "settings.update", change));
-      expect(error).toMatchObject({ code: "forbidden", details: { needs: "admin" } });
-    }
-    expect(asJson(await hub.settings.get())).toEqual(before);
-    const changed = await answerOf(coordinator, "settings.update", { releasers: ["lead"] });
-    expect(changed).toMatchObject({ releasers: ["lead"] });
-  });
+  ])(
+    "allow changes of %s to admins only, alone and together with others [OPS-5]",
+    async (part, value) => {
+      const { hub } = await world();
+      const before = asJson(await hub.settings.get());
+      const coordinator = actingOn(hub, { named: "ada", access: "coordinator" });
+      for (const others of [{}, { releasers: ["lead"] }]) {
+        const change = { ...others, [part]: value };
+        const error = await refusal(answerOf(coordinator, "settings.update", change));
+        expect(error).toMatchObject({ code: "forbidden", details: { needs: "admin" } });
+      }
+      expect(asJson(await hub.settings.get())).toEqual(before);
+      const changed = await answerOf(coordinator, "settings.update", { releasers: ["lead"] });
+      expect(changed).toMatchObject({ releasers: ["lead"] });
+    },
+  );
 });
 
-describe("what an operation says of itself on the way", () => {
-  const toTell = {
+describe("progress", () => {
+  const LONG_OPERATIONS = {
     verify: {},
     "memories.redact": { target: { text: "The API" }, reason: "It is wrong." },
     "memories.prune": {},
     "index.embed": {},
   } as const;
 
-  it.each(Object.keys(toTell) as (keyof typeof toTell)[])(
-    "%s tells how far it has come [OPS-7]",
+  it.each(Object.keys(LONG_OPERATIONS) as (keyof typeof LONG_OPERATIONS)[])(
+    "is reported by %s [OPS-7]",
     async (name) => {
       const { hub } = await world("sqlite");
       await hub.settings.update({ retention: { traces: { sessions: 0 } } });
-      const told: object[] = [];
-      const acting = actingOn(hub, { named: "ada", tell: (progress) => told.push(progress) });
+      const reports: object[] = [];
+      const acting = actingOn(hub, { named: "ada", tell: (progress) => reports.push(progress) });
       if (name === "verify") await rememberMany(acting);
-      await answerOf(acting, name, toTell[name]);
-      expect(told.at(-1)).toMatchObject({ total: expect.any(Number) });
+      await answerOf(acting, name, LONG_OPERATIONS[name]);
+      expect(reports.at(-1)).toMatchObject({ total: expect.any(Number) });
     },
   );
 
-  /** So many that verifying has something to tell. */
+  /** Writes enough memories for `verify` to report progress. */
   async function rememberMany(acting: OperationContext): Promise<void> {
     for (let batch = 0; batch < 5; batch++) {
       const memories = Array.from({ length: 1_000 }, (_, i) => ({ content: `Fact ${batch}.${i}` }));
@@ -464,7 +475,7 @@ describe("what an operation says of itself on the way", () => {
 });
 
 describe("an agent's private key", () => {
-  it("is refused, and repeated nowhere [OPS-7]", async () => {
+  it("is refused as input and not repeated in the error [OPS-7]", async () => {
     const { hub, acting } = await world();
     const key = generateKey();
     const error = await refusal(answerOf(acting, "agent", { name: "dan", profile: { key } }));
@@ -473,7 +484,7 @@ describe("an agent's private key", () => {
     expect(await refusal(hub.agent("dan"))).toMatchObject({ code: "unknown_agent" });
   });
 
-  it("cannot be done without where an agent has one [OPS-7]", async () => {
+  it("is required for an agent that has one [OPS-7]", async () => {
     const { hub, acting } = await world();
     await hub.agent("dan", { key: generateKey() });
     const change = { name: "dan", profile: { role: "admin" } };

@@ -1,4 +1,4 @@
-/** The shared context: items, versions, concurrent writes, permissions, history, and its schema. */
+/** The shared context: items, versions, concurrent writes, permissions, history and schema. */
 import { describe, expect, it } from "vitest";
 import { contextJsonSchema, LocalHub } from "../../src/index.ts";
 import { ContextItemSchema } from "../../src/shared-context/items.ts";
@@ -17,7 +17,7 @@ import {
 } from "./team-and-items.ts";
 
 describe.each(STORES)("shared context on %s", (store) => {
-  it("is empty where nobody has written, and costs nothing to read [CRD-1]", async () => {
+  it("is empty and takes no tokens until an item is written [CRD-1]", async () => {
     const { hub, coder } = await teamOn(await openFresh(store));
     const nothing = { version: 0, text: "", tokens: 0, items: [], omitted: [] };
     expect(await coder.context.text()).toEqual(nothing);
@@ -28,7 +28,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     });
   });
 
-  it("holds project, decisions, constraints and conventions, and shows them to everybody [CRD-1]", async () => {
+  it("shows project, decisions, constraints and conventions to every agent [CRD-1]", async () => {
     const { hub, lead, keeper, coder } = await teamOn(await openFresh(store));
     await writeAll(lead, [FIXTURES, DATABASE]);
     await writeAll(keeper, [NAMES, BRANCH]);
@@ -54,7 +54,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is changed by compare-and-set: who has not seen the last version is refused and shown it [CRD-1]", async () => {
+  it("refuses a write based on an old version, with the current item [CRD-1]", async () => {
     const { hub, lead, keeper } = await teamOn(await openFresh(store));
     const first = await lead.context.set(NAMES);
     const second = await keeper.context.set(
@@ -85,7 +85,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     ]);
   });
 
-  it("takes the same write again for the same, when its writer could not know [CRD-1]", async () => {
+  it("treats a repeated write by the same agent as one write [CRD-1]", async () => {
     const reopen = sharedStore(store);
     const { hub } = await teamOn(await hubOn(store, await reopen()));
     const dying = new LocalHub(dyingAfter("appendMemories", await reopen()));
@@ -99,7 +99,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect((await refusal(keeper.context.set(NAMES))).code).toBe("context_conflict");
   });
 
-  it("lets one of many who race for an item through, and all who write different ones [CRD-1]", async () => {
+  it("accepts one of several concurrent writes to each item [CRD-1]", async () => {
     const [one, two] = await twoHubs(store);
     await teamOn(one);
     const [lead, keeper] = [await one.agent("lead"), await two.agent("keeper")];
@@ -133,7 +133,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect((await one.verify()).problems).toEqual([]);
   });
 
-  it("is written by coordinator and memory-keeper, or whom the team names, by the role they have now [CRD-1]", async () => {
+  it("is written by agents that currently have a keeper role [CRD-1]", async () => {
     const { hub, lead, coder } = await teamOn(await openFresh(store));
     const denied = await refusal(coder.context.set(NAMES));
     expect(denied).toMatchObject({ code: "not_permitted" });
@@ -153,7 +153,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(await hub.context.changes()).toMatchObject({ version: 3 });
   });
 
-  it("lets go of what was retired, with the reason, and keeps its history [CRD-1]", async () => {
+  it("drops retired items with a reason, and keeps their history [CRD-1]", async () => {
     const { hub, lead, coder } = await teamOn(await openFresh(store));
     const first = await lead.context.set(NAMES);
     const second = await lead.context.set({ ...NAMES, rule: "New" }, { basedOn: first.version });
@@ -194,16 +194,16 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(unknown.hint).toBe("Did you mean names?");
   });
 
-  it("tells what changed since a session last read, and since any version [CRD-1]", async () => {
+  it("lists changes since the session last read, or since any version [CRD-1]", async () => {
     const { hub, lead, coder } = await teamOn(await openFresh(store));
     await writeAll(lead, [NAMES, FIXTURES]);
     expect((await coder.context.text()).version).toBe(2);
     expect(await coder.context.changes()).toEqual({ version: 2, items: [] });
     await lead.context.set(DATABASE);
     await lead.context.set({ ...NAMES, rule: "New" }, { basedOn: 1 });
-    const told = await coder.context.changes();
-    expect(told).not.toHaveProperty("next");
-    expect(told).toMatchObject({
+    const unread = await coder.context.changes();
+    expect(unread).not.toHaveProperty("next");
+    expect(unread).toMatchObject({
       version: 4,
       items: [
         { kind: "set", key: "database", version: 3, by: "lead" },
@@ -221,7 +221,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(beyond).toMatchObject({ code: "invalid_input", path: "after" });
   });
 
-  it("tells a session of changes to what it has not read, though it has looked at some of it [CRD-1]", async () => {
+  it("lists unread changes to a session that has read only a part [CRD-1]", async () => {
     const { lead, coder } = await teamOn(await openFresh(store));
     await writeAll(lead, [NAMES, FIXTURES]);
     await coder.context.text({ sections: ["project"] });
@@ -233,7 +233,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(coder.context.seen).toBe(3);
   });
 
-  it("believes no memory that only looks like an item [CRD-1]", async () => {
+  it("ignores memories that only look like items [CRD-1]", async () => {
     const { hub, lead, coder } = await teamOn(await openFresh(store));
     await lead.context.set(NAMES);
     await coder.remember({
@@ -251,7 +251,7 @@ describe.each(STORES)("shared context on %s", (store) => {
     expect(changes).toHaveLength(1);
   });
 
-  it("leaves out what was redacted or quarantined, says so, and takes a new version [CRD-1]", async () => {
+  it("omits redacted and quarantined items, and accepts new versions [CRD-1]", async () => {
     const { hub, lead, coder } = await teamOn(await openFresh(store));
     const secret = await lead.context.set(convention("secret", "The password is hunter2"));
     const wrong = await lead.context.set(convention("wrong", "Commit straight to main"));
@@ -284,8 +284,8 @@ describe.each(STORES)("shared context on %s", (store) => {
   });
 });
 
-describe("the schema of the shared context", () => {
-  it("is published, and is what is checked [CRD-1]", async () => {
+describe("the format of the shared context", () => {
+  it("is published as a JSON Schema and enforced [CRD-1]", async () => {
     const schema = contextJsonSchema();
     expect(schema).toMatchObject({ $schema: "https://json-schema.org/draft/2020-12/schema" });
     expect(JSON.stringify(schema)).toContain('"const":"decisions"');
@@ -300,7 +300,7 @@ describe("the schema of the shared context", () => {
     expect(wrong.violations.map(({ path }) => path).sort()).toEqual(["choice", "key"]);
   });
 
-  it("goes along with export and import [CRD-1]", async () => {
+  it("is preserved by export and import [CRD-1]", async () => {
     const { hub, lead } = await teamOn(await openFresh("sqlite"));
     await writeAll(lead, [FIXTURES, DATABASE]);
     const lines: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * A process that may not write files beyond a size (its parent sets the limit): writes groups of
- * records until a commit fails, and tells which were acknowledged and how the rest was refused.
+ * A process with a limit on file sizes (set by its parent): writes groups of records until a commit
+ * fails, and reports which were acknowledged and how the others were refused.
  */
 import { BatonError } from "../../src/base/errors.ts";
 import { openHub } from "../../src/index.ts";
@@ -20,13 +20,13 @@ for (let group = 0, failed = false; !failed && group < MOST_GROUPS; group++) {
   failed = outcomes.some((outcome) => outcome.status === "rejected");
   sayLine({
     acknowledged: outcomes.flatMap((each) => (each.status === "fulfilled" ? each.value.id : [])),
-    refused: outcomes.flatMap((each) => (each.status === "rejected" ? told(each.reason) : [])),
+    refused: outcomes.flatMap((each) => (each.status === "rejected" ? errorOf(each.reason) : [])),
   });
 }
 sayLine({ readable: (await agent.memories.recent({ limit: 1_000 })).items.length });
 process.exit(0);
 
-function told(error: unknown): { code: string; retryable: boolean } {
+function errorOf(error: unknown): { code: string; retryable: boolean } {
   if (error instanceof BatonError) return { code: error.code, retryable: error.retryable };
   throw error;
 }

@@ -1,6 +1,6 @@
 /**
- * Group commit: writes of one turn share a transaction and one sync. Nobody may notice: a bad write
- * does not undo its neighbours, what was acknowledged is there, and what was not is not.
+ * Group commit: writes of one turn share a transaction and one sync. Callers must not notice: an
+ * invalid write does not undo the others, every acknowledged write is stored, and no other is.
  */
 import { execFile } from "node:child_process";
 import { DatabaseSync } from "node:sqlite";
@@ -23,7 +23,7 @@ import { type TemporaryFolder, temporaryFolder } from "../support/temporary-fold
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
 
-/** Writes that fail each in their own way, and how their caller hears of it. */
+/** Writes that fail in different ways. */
 const BAD = {
   "is refused before it writes": (ada: Agent) => ada.remember({ content: "x", refs: [NOWHERE] }),
   "is refused after it has written": (ada: Agent) =>
@@ -79,7 +79,7 @@ describe("group commit", () => {
   const good = (n: number) => ada.remember({ content: `${n}` });
 
   it.each(Object.keys(BAD).flatMap((how) => [0, 2, 4].map((at) => [how, at] as const)))(
-    "a write that %s, as number %i of its turn, does not undo its neighbours [DLV-1]",
+    "keeps the other writes of a turn when one %s (position %i) [DLV-1]",
     async (how, at) => {
       await ada.handoff({ to: "ada", task: "t", intent: "i" });
       const writes = Array.from({ length: 5 }, (_, n) =>
@@ -98,7 +98,7 @@ describe("group commit", () => {
     },
   );
 
-  it("several bad writes in one turn do not help each other [DLV-1]", async () => {
+  it("keeps only the valid writes of a turn with several invalid ones [DLV-1]", async () => {
     await ada.handoff({ to: "ada", task: "t", intent: "i" });
     const writes = Array.from({ length: 30 }, (_, n) => {
       const bad = Object.values(BAD)[n % 6];
@@ -110,13 +110,13 @@ describe("group commit", () => {
     expect(await contents()).toEqual(kept);
   });
 
-  it("a registration between records keeps the chain whole [MEM-1]", async () => {
+  it("keeps the chain intact when an agent is registered between records [MEM-1]", async () => {
     await Promise.all([good(0), hub.agent("ben", { role: "b" }), good(1), good(2)]);
     await good(3);
     expect(await contents()).toEqual(["0", "1", "2", "3"]);
   });
 
-  it("writes are acknowledged in the order they were submitted, however many", async () => {
+  it("acknowledges any number of writes in the order they were submitted", async () => {
     const acknowledged: number[] = [];
     const writes = Array.from({ length: 1_300 }, (_, n) =>
       good(n).then((memory) => acknowledged.push(memory.seq)),
@@ -125,7 +125,7 @@ describe("group commit", () => {
     expect(acknowledged).toEqual(writes.map((_, n) => n + 1));
   });
 
-  it("what was acknowledged can be seen by others at that moment [DLV-1]", async () => {
+  it("acknowledges a write only when other connections can read it [DLV-1]", async () => {
     const other = new DatabaseSync(folder.file("hub.db"), { readOnly: true });
     const stored = other.prepare("select count(*) as n from memories where id = ?");
     const seen = Array.from({ length: 20 }, async (_, n) => {
@@ -136,14 +136,14 @@ describe("group commit", () => {
     other.close();
   });
 
-  it("writes submitted while others are being written get through too", async () => {
+  it("stores writes that are submitted while others are being acknowledged", async () => {
     const first = [good(0), good(1)];
     const second = first.map((write) => write.then(() => good(2)));
     await Promise.all([...first, ...second]);
     expect(await contents()).toEqual(["0", "1", "2", "2"]);
   });
 
-  it("in a full store each write is kept or refused as a whole, and can be tried again [DLV-1]", async () => {
+  it("stores or refuses each write as a whole when the store is full [DLV-1]", async () => {
     await hub.close();
     await open({ storeBytes: 400 * 1024 });
     const big = (n: number) => ada.remember({ content: `${n} ${"x".repeat(10_000)}` });
@@ -170,15 +170,16 @@ describe("group commit", () => {
   });
 
   it.skipIf(process.platform === "win32")(
-    "a commit that fails fails its whole group, and the group can be tried again",
+    "fails a whole group with a retryable error when its commit fails",
     async () => {
       const file = folder.file("limited.db");
       const script = fileURLToPath(new URL("./commit-child.ts", import.meta.url));
-      // In units of 512 bytes: the log reaches it after some groups, in the middle of a commit.
+      // In units of 512 bytes: the log reaches the limit after some groups, in the middle of a
+      // commit.
       const limited = ["-c", 'ulimit -f 800; exec "$0" "$@"', process.execPath];
       const { stdout } = await promisify(execFile)("sh", [...limited, script, file]);
       const lines = stdout.trim().split("\n");
-      const groups = lines.slice(0, -1).map((line) => JSON.parse(line) as Told);
+      const groups = lines.slice(0, -1).map((line) => JSON.parse(line) as GroupReport);
       const last = groups.pop();
       expect(groups.length).toBeGreaterThan(2);
       expect(groups.flatMap((group) => group.refused)).toEqual([]);
@@ -197,7 +198,7 @@ describe("group commit", () => {
   );
 });
 
-interface Told {
+interface GroupReport {
   readonly acknowledged: readonly string[];
   readonly refused: readonly { readonly code: string; readonly retryable: boolean }[];
 }

@@ -1,4 +1,4 @@
-/** Upgrading a SQLite store, proved with a next schema step that exists in tests only. */
+/** Upgrades a SQLite store with a next schema step that exists only in tests. */
 import { copyFileSync, readFileSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -7,6 +7,7 @@ import { openHub } from "../../src/index.ts";
 import { DELIVERY_STATES } from "../../src/store/rows.ts";
 import type { SchemaStep } from "../../src/store/schema-steps.ts";
 import { restoreFile } from "../../src/store/sqlite/archive/restore.ts";
+import { SQLITE_STEPS } from "../../src/store/sqlite/migrations.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { Store } from "../../src/store/store.ts";
 import { refused } from "../support/refusal.ts";
@@ -16,14 +17,18 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { FAILING_SQLITE, NEXT_SQLITE } from "./next-step.ts";
 import { race } from "./next-step-race.ts";
 
-/** The leases of what is held are still valid. */
+/** Early enough that the leases in the store are still valid. */
 const CLOCK = { now: () => 1_800_000_100_000 };
 const LEASE_MS = 1_000_000;
 
 const openWith = (file: string, steps: readonly SchemaStep[]): Promise<Store> =>
   openSqliteStore({ file, clock: CLOCK, limits: DEFAULT_LIMITS, steps });
 
-describe("a SQLite store of the version before", () => {
+const NEXT_VERSIONS = NEXT_SQLITE.map(({ version }) => version);
+/** Tables with row sums. */
+const SUMMED = ["deliveries", "attempts", "events", "entries", "models", "vectors", "signatures"];
+
+describe("a SQLite store of the previous version", () => {
   const folder = temporaryFolder();
   const made = folder.file("made.db");
   let before: StoreDump;
@@ -43,7 +48,7 @@ describe("a SQLite store of the version before", () => {
     return copy;
   };
 
-  it("gets the next step when it is opened, and keeps all it holds", async () => {
+  it("is upgraded when it is opened, and keeps its data", async () => {
     const file = copied("next.db");
     const store = await openWith(file, NEXT_SQLITE);
     for (const workspace of ["default", "other"]) {
@@ -51,10 +56,7 @@ describe("a SQLite store of the version before", () => {
     }
     await store.close();
     const { migrations = [], labels = [], deliveries = [], ...rest } = dumpStore(file);
-    expect(migrations.map(({ version, name }) => [version, name])).toEqual([
-      [1, "initial schema"],
-      [2, "labels"],
-    ]);
+    expect(migrations.map(({ name }) => name)).toEqual(["initial schema", "row sums", "labels"]);
     const isAccepted = (state: unknown) => DELIVERY_STATES[Number(state)] === "accepted";
     expect(deliveries).toEqual(
       before["deliveries"]?.map((row) => ({
@@ -67,7 +69,20 @@ describe("a SQLite store of the version before", () => {
     expect(rest).toEqual(had);
   });
 
-  it("is worked on after the upgrade: a lease is renewed, and the store is opened again", async () => {
+  it("gets the row sums that it would have been written with", async () => {
+    const file = copied("without-sums.db");
+    const db = new DatabaseSync(file);
+    for (const table of SUMMED) db.exec(`alter table ${table} drop column sum`);
+    db.exec("delete from migrations where version > 1");
+    db.close();
+    await using hub = await openHub(`sqlite:${file}`);
+    expect((await hub.verify()).problems).toEqual([]);
+    const { migrations: _, ...upgraded } = dumpStore(file);
+    const { migrations: __, ...written } = before;
+    expect(upgraded).toEqual(written);
+  });
+
+  it("renews a lease after the upgrade, and can be reopened", async () => {
     const file = copied("held.db");
     const store = await openWith(file, NEXT_SQLITE);
     const envelopes = await store.readLine("default", "stays-accepted");
@@ -80,25 +95,25 @@ describe("a SQLite store of the version before", () => {
     const again = await openWith(file, NEXT_SQLITE);
     expect((await again.findDelivery("default", delivery))?.delivery).toMatchObject({ leaseUntil });
     await again.close();
-    expect(dumpStore(file)["migrations"]).toHaveLength(2);
+    expect(dumpStore(file)["migrations"]).toHaveLength(NEXT_VERSIONS.length);
   });
 
-  it("gets each step once when several processes open it at the same moment", async () => {
+  it("applies each step once when several processes open it at the same moment", async () => {
     const file = copied("race.db");
     await race(file, 4);
     const { migrations = [], labels = [] } = dumpStore(file);
-    expect(migrations.map(({ version }) => version)).toEqual([1, 2]);
+    expect(migrations.map(({ version }) => version)).toEqual(NEXT_VERSIONS);
     expect(labels.length).toBeGreaterThan(0);
   });
 
-  it("gets all steps when it is new, also in several processes at the same moment", async () => {
+  it("applies all steps when several processes create it at the same moment", async () => {
     const file = folder.file("new.db");
     await race(file, 4);
     const versions = dumpStore(file)["migrations"]?.map(({ version }) => version);
-    expect(versions).toEqual([1, 2]);
+    expect(versions).toEqual(NEXT_VERSIONS);
   });
 
-  it("stays as it was when a step fails", async () => {
+  it("stays unchanged when a step fails", async () => {
     const file = copied("failing.db");
     await expect(openWith(file, FAILING_SQLITE)).rejects.toThrow("no_such_table");
     expect(dumpStore(file)).toEqual(before);
@@ -106,7 +121,7 @@ describe("a SQLite store of the version before", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("gets the next step when its backup is restored", async () => {
+  it("is upgraded when its backup is restored", async () => {
     const [backup, file] = [folder.file("backup.db"), folder.file("restored.db")];
     const hub = await openHub(`sqlite:${made}`);
     await hub.archive.backup(backup);
@@ -114,12 +129,12 @@ describe("a SQLite store of the version before", () => {
     const onProgress = () => {};
     await restoreFile({ backup, file, force: false, clock: CLOCK, onProgress, steps: NEXT_SQLITE });
     const { migrations = [], memories, labels = [] } = dumpStore(file);
-    expect(migrations.map(({ version }) => version)).toEqual([1, 2]);
+    expect(migrations.map(({ version }) => version)).toEqual(NEXT_VERSIONS);
     expect(memories).toEqual(before["memories"]);
     expect(labels.length).toBeGreaterThan(0);
   });
 
-  it("is refused by the version before once it was upgraded, and not changed", async () => {
+  it("is refused by the previous version after the upgrade, and stays unchanged", async () => {
     const file = copied("too-new.db");
     await (await openWith(file, NEXT_SQLITE)).close();
     new DatabaseSync(file).close();
@@ -128,7 +143,7 @@ describe("a SQLite store of the version before", () => {
       code: "store_too_new",
       path: file,
     });
-    expect(error.details).toEqual({ found: 2, known: 1 });
+    expect(error.details).toEqual({ found: NEXT_VERSIONS.length, known: SQLITE_STEPS.length });
     expect(readFileSync(file).equals(bytes)).toBe(true);
   });
 });

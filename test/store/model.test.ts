@@ -1,9 +1,9 @@
 /**
- * The same random run against two hubs, one on the reference store, one on a real one: every answer
- * and every error must be the same, and so must everything that is stored in the end. The reference is
- * written to be obviously right; what differs from it is wrong, or the reference is.
+ * Runs the same random steps on two hubs, one on the reference store and one on a real store. All
+ * results, all errors and everything that is stored at the end must be equal. The reference store
+ * is written to be obviously correct: a difference is a bug in the real store, or in the reference.
  *
- * `BATON_SEED` repeats a run, `BATON_RUNS_FACTOR` makes more of them.
+ * `BATON_SEED` repeats a run, `BATON_RUNS_FACTOR` multiplies the number of runs.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -21,7 +21,7 @@ import { Watch } from "./model/watch.ts";
 
 const RUNS = { sqlite: runs(20), postgres: runs(5) } as const;
 const STEPS = 40;
-/** A failure is made smaller for so long at most, then reported as small as it is. */
+/** Maximum time to shrink a failure before it is reported. */
 const SHRINK_MS = 60_000;
 
 class Pair implements AsyncDisposable {
@@ -67,7 +67,7 @@ class Pair implements AsyncDisposable {
     const actual = await dumpOf(this.real.store);
     expect(actual).toEqual(expected);
     expect(actual.verified.problems).toEqual([]);
-    balances(actual);
+    checkTotals(actual);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -85,8 +85,8 @@ const arrival = (name: string): Step => ({
   ],
 });
 
-/** Every delivery is in one state and was told of, and every envelope is on the line of its task. */
-function balances({ books, deliveries, lines, open }: Dump): void {
+/** Checks that every delivery has one state and an event, and that every envelope is on a line. */
+function checkTotals({ books, deliveries, lines, open }: Dump): void {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
   expect(books.deliveries).toBe(sum(Object.values(books.byState)));
   expect(books.deliveries).toBe(deliveries.length);
@@ -94,7 +94,7 @@ function balances({ books, deliveries, lines, open }: Dump): void {
   expect(sum(OPEN_STATES.map((state) => books.byState[state]))).toBe(sum(open));
 }
 
-/** A step as fast-check wants it: it can always be taken, and says what it is. */
+/** A step as a fast-check command: it can always run, and prints its title. */
 class Command implements fc.AsyncCommand<object, Pair> {
   readonly #step: Step;
   constructor(step: Step) {
@@ -111,7 +111,7 @@ class Command implements fc.AsyncCommand<object, Pair> {
   }
 }
 
-/** Runs what was chosen on a fresh store, and compares all it has left. */
+/** Runs the commands on a new store, and compares what is stored at the end. */
 type Play = (commands: Iterable<fc.AsyncCommand<object, Pair>>) => Promise<void>;
 
 const play =
@@ -153,21 +153,19 @@ async function holdsFor(playOn: Play, numRuns: number): Promise<void> {
     });
   } catch (error) {
     const replay = `BATON_SEED=${seed} npx vitest run test/store/model.test.ts`;
-    const told = error instanceof Error ? error.message : String(error);
-    throw new Error(`Replay: ${replay}\n${told}`, { cause: error });
+    const message = error instanceof Error ? error.message : String(error);
+    throw new Error(`Replay: ${replay}\n${message}`, { cause: error });
   }
 }
 
 const LONG = { timeout: 10 * 60_000 };
 
-it(
-  "SQLite answers every random run as the reference does, and keeps the same [DLV-6 DLV-13 ENV-11]",
-  LONG,
-  () => holdsFor(onSqlite, RUNS.sqlite),
+it("matches the reference store in random runs on SQLite [DLV-6 DLV-13 ENV-11]", LONG, () =>
+  holdsFor(onSqlite, RUNS.sqlite),
 );
 
 it(
-  "PostgreSQL answers every random run as the reference does, and keeps the same [DLV-6 DLV-13 ENV-11 OPS-10]",
+  "matches the reference store in random runs on PostgreSQL [DLV-6 DLV-13 ENV-11 OPS-10]",
   LONG,
   () => holdsFor(onPostgres, RUNS.postgres),
 );

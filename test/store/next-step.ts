@@ -1,11 +1,12 @@
-/** A next version of the schema that exists in tests only: it adds a column and a table, and fills both. */
+/**
+ * A next schema version that exists only in tests: it adds a column and a table, and fills both.
+ */
 import { POSTGRES_STEPS } from "../../src/store/postgres/migrations.ts";
 import type { SchemaStep } from "../../src/store/schema-steps.ts";
 import { SQLITE_STEPS } from "../../src/store/sqlite/migrations.ts";
 
-/** In both dialects. */
-const NEXT: SchemaStep = {
-  version: 2,
+/** Valid in both SQL dialects. */
+const NEXT = {
   name: "labels",
   sql: `
     alter table deliveries add column label text not null default '';
@@ -16,9 +17,14 @@ const NEXT: SchemaStep = {
 };
 
 /** Fails after it has changed something. */
-const FAILING: SchemaStep = { ...NEXT, sql: `${NEXT.sql}; insert into no_such_table values (1);` };
+const FAILING = { ...NEXT, sql: `${NEXT.sql}; insert into no_such_table values (1);` };
 
-export const NEXT_SQLITE: readonly SchemaStep[] = [...SQLITE_STEPS, NEXT];
-export const NEXT_POSTGRES: readonly SchemaStep[] = [...POSTGRES_STEPS, NEXT];
-export const FAILING_SQLITE: readonly SchemaStep[] = [...SQLITE_STEPS, FAILING];
-export const FAILING_POSTGRES: readonly SchemaStep[] = [...POSTGRES_STEPS, FAILING];
+const followedBy = (
+  steps: readonly SchemaStep[],
+  step: Omit<SchemaStep, "version">,
+): readonly SchemaStep[] => [...steps, { ...step, version: steps.length + 1 }];
+
+export const NEXT_SQLITE = followedBy(SQLITE_STEPS, NEXT);
+export const NEXT_POSTGRES = followedBy(POSTGRES_STEPS, NEXT);
+export const FAILING_SQLITE = followedBy(SQLITE_STEPS, FAILING);
+export const FAILING_POSTGRES = followedBy(POSTGRES_STEPS, FAILING);

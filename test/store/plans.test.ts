@@ -1,7 +1,7 @@
 /**
- * How SQLite would run each statement: what is done for every claim, send, read or write finds its
- * rows by an index, so that its cost does not grow with what was stored before. Asked of the
- * planner, on a file with the schema as it is.
+ * Query plans of SQLite: each statement of a claim, send, read or write finds its rows by an index,
+ * so that its cost does not grow with the stored data. The plans come from SQLite's planner, on a
+ * file with the current schema.
  */
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -13,8 +13,12 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 
 type Name = keyof typeof STATEMENT_TEXTS;
 
-/** Statements that read a whole table or workspace, in the housekeeper's thread: that is their job. */
+/**
+ * Statements that read a whole table or workspace by design, in the housekeeping thread. Workspaces are few,
+ * and a server reads their names every few seconds.
+ */
 const READS_EVERYTHING: readonly Name[] = [
+  "workspaceNames",
   "countMemories",
   "countRelations",
   "countEnvelopes",
@@ -24,7 +28,7 @@ const READS_EVERYTHING: readonly Name[] = [
   "deliveries",
 ];
 
-/** The statements every operation is made of, with the index that finds their rows. */
+/** The statements of every operation, with the index that finds their rows. */
 const FOUND_BY: Partial<Record<Name, string>> = {
   workspaceKey: "sqlite_autoindex_workspaces_1",
   chain: "sqlite_autoindex_chains_1",
@@ -156,8 +160,8 @@ describe("query plans", () => {
     (name) => !READS_EVERYTHING.includes(name),
   );
 
-  it.each(hot)("%s scans no table", (name) => {
-    // What a subquery has found and limited may be gone through, and a list that was given.
+  it.each(hot)("%s does not scan a table", (name) => {
+    // Limited results of a subquery may be scanned, and so may lists that are passed in.
     const scans = /^SCAN (?!\(subquery|json_each)/;
     expect(planOf(name).filter((step) => scans.test(step))).toEqual([]);
   });
@@ -166,15 +170,15 @@ describe("query plans", () => {
     expect(planOf(name as Name).join("\n")).toContain(index);
   });
 
-  it.each(IN_ORDER)("%s sorts nothing", (name) => {
+  it.each(IN_ORDER)("%s does not sort", (name) => {
     expect(planOf(name).filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
   });
 
-  it("open work of a task is sorted among those of one place only", () => {
+  it("openOfTask sorts only within one place", () => {
     expect(planOf("openOfTask")).toContain("USE TEMP B-TREE FOR LAST TERM OF ORDER BY");
   });
 
-  it("the index of ready work holds only what is ready and in turn", () => {
+  it("partial indexes have the expected conditions", () => {
     const partial = db
       .prepare("select name, sql from sqlite_schema where type = 'index' and sql like '%where%'")
       .all()

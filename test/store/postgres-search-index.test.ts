@@ -1,6 +1,6 @@
 /**
- * The index of ranked search on PostgreSQL is derived: however far it is, whoever fills it and whatever
- * has become of it, an answer is what was acknowledged, and nothing that was taken away.
+ * The search index on PostgreSQL is derived data: however far it is filled, and by whichever hub, a
+ * search returns everything that was acknowledged, and nothing that was redacted or pruned.
  */
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -19,7 +19,7 @@ import { postgresUrl, type TestSchema, testSchema } from "../support/postgres/sc
 import { randomFrom } from "../support/random.ts";
 import { until } from "../support/until.ts";
 
-describe("the index of ranked search on PostgreSQL", () => {
+describe("the search index on PostgreSQL", () => {
   let schema: TestSchema;
   let scene: Scene;
   const others: Store[] = [];
@@ -27,7 +27,7 @@ describe("the index of ranked search on PostgreSQL", () => {
   const open = async (): Promise<Store> =>
     openPostgresStore({ address: schema.address, clock: scene.clock, limits: DEFAULT_LIMITS });
 
-  /** As another process has it. */
+  /** Opens the store again, as another process would. */
   const another = async (): Promise<Store> => {
     const store = await open();
     others.push(store);
@@ -60,7 +60,7 @@ describe("the index of ranked search on PostgreSQL", () => {
   const found = async (store: Store, text: string, traces = false): Promise<string[]> => {
     const sight = { ...publicVisibility("main"), traces };
     const { hits } = await store.search(searchOf(scene, text, { sight, limit: 100_000 }));
-    return hits.filter(({ said }) => said.length > 0).map(({ row }) => row.id);
+    return hits.filter(({ matchedTerms: said }) => said.length > 0).map(({ row }) => row.id);
   };
 
   const count = async (table: string, where = "true"): Promise<number> => {
@@ -70,7 +70,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     return row?.["n"] as number;
   };
 
-  /** Until everything but a few is indexed. */
+  /** Waits until at least this many records are indexed. */
   const filled = async (least: number): Promise<void> => {
     await until(
       `${least} records are indexed`,
@@ -78,7 +78,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     );
   };
 
-  /** As another hub that is filling the index holds it. */
+  /** Locks the index, like another hub that is filling it. */
   const holdIndex = async () => {
     const client = new pg.Client(postgresUrl());
     await client.connect();
@@ -97,7 +97,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     };
   };
 
-  it("finds all that was acknowledged, by several at once, while it is being filled [MEM-7]", async () => {
+  it("finds everything that was acknowledged, from two processes, while it is being filled [MEM-7]", async () => {
     const reader = await another();
     const ids: string[] = [];
     for (let round = 0; round < 8; round++) {
@@ -115,7 +115,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect((await found(await another(), "anchor")).sort()).toEqual(ids.sort());
   });
 
-  it("is made anew when it was made by an earlier version [MEM-7]", async () => {
+  it("is rebuilt when an earlier version created it [MEM-7]", async () => {
     const ids = await remember(300);
     await filled(300);
     await schema.query(
@@ -132,7 +132,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect(await count("found")).toBe(600);
   });
 
-  it("is made anew by hubs that only read, with what handoffs say [MEM-19]", async () => {
+  it("is rebuilt with the text of handoffs by hubs that only read [MEM-19]", async () => {
     const payload = { type: "note", data: { remark: "heliograph" } };
     const { place } = await scene.send({ says: { payload } });
     await remember(300);
@@ -147,7 +147,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect(await found(store, "heliograph")).toEqual([place.id]);
   });
 
-  it("finds nothing by redacted words that were looked up before anything was indexed [MEM-18]", async () => {
+  it("does not find redacted words that were searched for before anything was indexed [MEM-18]", async () => {
     await using filling = await holdIndex();
     const [secret, other] = await remember(2, "xyzzy");
     expect(await found(scene.store, "xyzzy")).toHaveLength(2);
@@ -165,7 +165,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect(await found(scene.store, "xyzzy")).toEqual([other]);
   });
 
-  it("holds nothing of what was redacted, nor does any process [MEM-18]", async () => {
+  it("does not keep what was redacted, nor does any process [MEM-18]", async () => {
     const ids = await remember(300, "the password is xyzzy");
     await filled(300);
     const tail = await remember(20, "the password is xyzzy");
@@ -190,12 +190,12 @@ describe("the index of ranked search on PostgreSQL", () => {
     }
     await filled(321);
     expect(await count("found", `id in ('${secrets.join("', '")}')`)).toBe(0);
-    // As one comes back to it who was away while it was filled as far as before.
+    // Like a process that did not search while the index was rebuilt up to the same position.
     await schema.query(`update ${schema.schema}.indexed set pos = 300`);
     expect((await found(reader, "xyzzy")).sort()).toEqual(left);
   });
 
-  it("leads to no step that was pruned [MEM-18]", async () => {
+  it("does not find pruned trace steps [MEM-18]", async () => {
     await remember(300, "a step with the anchor", "trace/s1");
     await filled(300);
     const kept = await remember(1);
@@ -207,7 +207,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect(await count("found")).toBe(0);
   });
 
-  it("is waited for by pruning: the hub that fills it may have read the steps already [MEM-18]", async () => {
+  it("delays pruning while a hub that may have read the steps fills it [MEM-18]", async () => {
     await using filling = await holdIndex();
     await remember(300, "a step with the anchor", "trace/s1");
     await remember(1);
@@ -221,7 +221,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect(await count("memories")).toBe(1);
   });
 
-  it("finds by meaning what was said anew, among more than are compared one by one [MEM-8]", async () => {
+  it("finds a replaced vector among more vectors than are compared exactly [MEM-8]", async () => {
     const { workspace } = scene;
     await remember(1_300);
     const random = randomFrom(5);
@@ -250,7 +250,7 @@ describe("the index of ranked search on PostgreSQL", () => {
     expect((await nearest()).hits[0]?.row.seq).toBe(7);
   });
 
-  it("keeps workspaces apart [OPS-10]", async () => {
+  it("separates workspaces [OPS-10]", async () => {
     await scene.register("ada", {}, "elsewhere");
     await scene.remember(
       Array.from({ length: 300 }, () => scene.record("ada", "an anchor elsewhere")),

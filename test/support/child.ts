@@ -1,6 +1,6 @@
 /**
- * Real processes for tests: a script of ours, run by the Node that runs the test, whose standard
- * output is read line by line. A child that fails leaves its standard error behind.
+ * Child processes for tests: runs a script with the Node of the test and reads its standard output
+ * line by line. The standard error of a failed child is kept.
  */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { existsSync, writeSync } from "node:fs";
@@ -16,22 +16,26 @@ export interface ChildEnd {
 
 export interface Child {
   readonly pid: number;
-  /** After the process has ended and everything it wrote was read. */
+  /** Resolves after the process has ended and all its output was read. */
   readonly ended: Promise<ChildEnd>;
   kill(): void;
   signal(name: NodeJS.Signals): void;
 }
 
-/** Starts `script` (a URL, so that it is found from any folder) with arguments. */
+/**
+ * Starts `script` (a URL, so that it is found from any folder) with arguments, and with `more` in its
+ * environment.
+ */
 export function startChild(
   script: URL,
   args: readonly string[],
   onLine: (line: string) => void,
+  more: NodeJS.ProcessEnv = {},
 ): Child {
   const child = spawn(
     process.execPath,
     ["--disable-warning=ExperimentalWarning", programAt(script), ...args],
-    { stdio: ["ignore", "pipe", "pipe"], env: childEnvironment() },
+    { stdio: ["ignore", "pipe", "pipe"], env: { ...childEnvironment(), ...more } },
   );
   readLines(child.stdout, onLine);
   let stderr = "";
@@ -46,7 +50,10 @@ export function startChild(
   };
 }
 
-/** As it was built for the run, or its source: what runs without Vitest has no build. */
+/**
+ * Returns the path of the script as built for the run, or of its source: there is no build without
+ * Vitest.
+ */
 function programAt(script: URL): string {
   const built = builtChild(script);
   return existsSync(built) ? built : fileURLToPath(script);
@@ -62,7 +69,7 @@ function endOf(
   });
 }
 
-/** What comes after the last line's end was cut off by a kill, and was never said. */
+/** Reports complete lines only: text after the last line break was cut off by a kill. */
 function readLines(stream: Readable, onLine: (line: string) => void): void {
   let rest = "";
   stream.setEncoding("utf8").on("data", (chunk: string) => {
@@ -72,15 +79,15 @@ function readLines(stream: Readable, onLine: (line: string) => void): void {
   });
 }
 
-/** Without what the test runner set for itself. */
+/** Returns the environment without variables that the test runner set for itself. */
 function childEnvironment(): NodeJS.ProcessEnv {
   const { NODE_OPTIONS: _options, ...env } = process.env;
   return env;
 }
 
 /**
- * For the child: writes a line before it returns, so that a kill a moment later cannot take it
- * back. `process.stdout` would do for most systems; this does for all.
+ * Writes a line to the standard output of the child and returns after it is written, so that a
+ * later kill cannot discard it. `process.stdout` does not guarantee this on all systems.
  */
 export function sayLine(value: unknown): void {
   const bytes = Buffer.from(`${JSON.stringify(value)}\n`);

@@ -1,4 +1,7 @@
-/** Each expectation holds on a line that keeps it, and fails, readably, on one that breaks it. */
+/**
+ * Line assertions: each passes on a line that satisfies it, and fails readably on one that does
+ * not.
+ */
 import { AssertionError } from "node:assert";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Hub, LineStep } from "../../src/index.ts";
@@ -28,7 +31,7 @@ interface Scripts {
   readonly seed?: number;
 }
 
-/** A planner, a coder and a critic, each after its script. */
+/** Plays a planner, a coder and a critic by their scripts. */
 async function played({ coder = [TO_CRITIC], critic = [completes()], seed = 1 }: Scripts) {
   const { hub, clock } = memoryHub({ seed });
   onTestFinished(() => hub.close());
@@ -49,7 +52,7 @@ async function played({ coder = [TO_CRITIC], critic = [completes()], seed = 1 }:
   return { hub };
 }
 
-/** What an expectation said when it failed. */
+/** Returns the error of a failed assertion. */
 async function complaint(hub: Hub, expectation: (line: LineAssertions) => unknown) {
   const line = await expectLine(hub, "auth");
   try {
@@ -61,11 +64,11 @@ async function complaint(hub: Hub, expectation: (line: LineAssertions) => unknow
   throw new Error("it held");
 }
 
-/** The hub as somebody sees it who is told otherwise by one of its methods, or of a group of them. */
-function lying<Name extends keyof Hub>(hub: Hub, name: Name, lie: Hub[Name]): Hub {
+/** Returns the hub with one method, or a group of methods, replaced. */
+function overriding<Name extends keyof Hub>(hub: Hub, name: Name, replacement: Hub[Name]): Hub {
   return new Proxy(hub, {
     get(target, asked) {
-      if (asked === name) return lie;
+      if (asked === name) return replacement;
       const value: unknown = Reflect.get(target, asked, target);
       return typeof value === "function" ? value.bind(target) : value;
     },
@@ -73,13 +76,13 @@ function lying<Name extends keyof Hub>(hub: Hub, name: Name, lie: Hub[Name]): Hu
 }
 
 describe("wentThrough", () => {
-  it("holds for the hands it went through, however often each tried [OPS-11]", async () => {
+  it("passes for the agents of the line, however many attempts each needed [OPS-11]", async () => {
     const { hub } = await played({ coder: [fails("503"), crashes(), TO_CRITIC] });
     const line = await expectLine(hub, "auth");
     expect(line.wentThrough("planner", "coder", "critic")).toBe(line);
   });
 
-  it("fails where somebody is missing, too many, or in another order [OPS-11]", async () => {
+  it("fails when an agent is missing, extra or in another order [OPS-11]", async () => {
     const { hub } = await played({});
     for (const path of [
       ["planner", "coder"],
@@ -95,7 +98,7 @@ describe("wentThrough", () => {
     }
   });
 
-  it("says what was expected, what was, and the line [OPS-11]", async () => {
+  it("reports the expected and the actual agents, and the line [OPS-11]", async () => {
     const { hub } = await played({ critic: [] });
     const { message, expected } = await complaint(hub, (line) => line.wentThrough("planner"));
     expect(expected).toBe("planner");
@@ -112,14 +115,14 @@ describe("wentThrough", () => {
 });
 
 describe("keptConstraint", () => {
-  it("holds for what the ledger carries, by its rule or its id [OPS-11]", async () => {
+  it("passes for a constraint on the ledger, by its rule or id [OPS-11]", async () => {
     const { hub } = await played({ coder: [crashes(), TO_CRITIC] });
     const line = await expectLine(hub, "auth");
     const [first] = await hub.tasks.line("auth");
     line.keptConstraint(RULE).keptConstraint(first?.envelope.constraints[0]?.id ?? "");
   });
 
-  it("fails for what nobody said, and names the hop that dropped it [OPS-11]", async () => {
+  it("fails for an unknown constraint, and names the hop that dropped one [OPS-11]", async () => {
     const { hub } = await played({
       coder: [
         async (work, turn) => {
@@ -140,7 +143,7 @@ describe("keptConstraint", () => {
 });
 
 describe("ended and waitsFor", () => {
-  it("hold for how it ended, or whom it waits for [OPS-11]", async () => {
+  it("pass for how the line ended, or whom it waits for [OPS-11]", async () => {
     (await expectLine((await played({})).hub, "auth")).ended("completed");
     const declined = await played({ critic: [declines("No time.")] });
     (await expectLine(declined.hub, "auth")).ended("declined");
@@ -149,7 +152,7 @@ describe("ended and waitsFor", () => {
     (await expectLine((await played({ critic: [] })).hub, "auth")).waitsFor("critic");
   });
 
-  it("fail for another end, for none, and for a line that never began [OPS-11]", async () => {
+  it("fail for another end, for an open line, and for a task without handoffs [OPS-11]", async () => {
     const { hub } = await played({});
     expect((await complaint(hub, (line) => line.ended("dead"))).actual).toBe("completed (critic)");
     expect((await complaint(hub, (line) => line.waitsFor("critic"))).actual).toBe(
@@ -170,7 +173,7 @@ describe("ended and waitsFor", () => {
 });
 
 describe("nothingLost", () => {
-  it("holds whatever happened on the way [OPS-11]", async () => {
+  it("passes after failures and crashes [OPS-11]", async () => {
     const { hub } = await played({
       coder: [fails("503"), crashes(), TO_CRITIC],
       critic: [crashes()],
@@ -178,38 +181,41 @@ describe("nothingLost", () => {
     (await expectLine(hub, "auth")).nothingLost();
   });
 
-  it("fails when the books do not balance, a delivery is gone, twice there, or damaged [OPS-11]", async () => {
+  it("fails when totals do not match, or a delivery is missing, duplicated or damaged [OPS-11]", async () => {
     const { hub } = await played({});
-    const books = await hub.deliveries.totals();
+    const totals = await hub.deliveries.totals();
     const line = await hub.tasks.line("auth");
     const report = await hub.verify();
     const problem = { record: "mem_1", field: "text", message: "was changed" };
     const withLine = (steps: LineStep[]): Hub =>
-      lying(hub, "tasks", { ...hub.tasks, line: async () => steps });
-    const liars: [Hub, RegExp][] = [
+      overriding(hub, "tasks", { ...hub.tasks, line: async () => steps });
+    const cases: [Hub, RegExp][] = [
       [
-        lying(hub, "deliveries", {
+        overriding(hub, "deliveries", {
           ...hub.deliveries,
-          totals: async () => ({ ...books, deliveries: 3 }),
+          totals: async () => ({ ...totals, deliveries: 3 }),
         }),
         /3 deliveries, 2 by state/,
       ],
       [withLine(line.slice(1)), /was sent and does not exist/],
       [withLine([...line, ...line.slice(1)]), /exists twice/],
-      [lying(hub, "events", { list: async () => ({ items: [] }) }), /exists and was never sent/],
       [
-        lying(hub, "verify", async () => ({ ...report, problems: [problem] })),
+        overriding(hub, "events", { list: async () => ({ items: [] }) }),
+        /exists and was never sent/,
+      ],
+      [
+        overriding(hub, "verify", async () => ({ ...report, problems: [problem] })),
         /mem_1: was changed/,
       ],
     ];
-    for (const [liar, told] of liars) {
-      expect((await complaint(liar, (each) => each.nothingLost())).actual).toMatch(told);
+    for (const [faulty, message] of cases) {
+      expect((await complaint(faulty, (each) => each.nothingLost())).actual).toMatch(message);
     }
   });
 });
 
 describe("neverRedid", () => {
-  it("holds for what was done once, and for what nobody did although told not to [OPS-11]", async () => {
+  it("passes for what was done once, and for doNotRedo items that were not done [OPS-11]", async () => {
     const { hub } = await played({ coder: [notes(`${TESTS}: 47 of 47 pass`), TO_CRITIC] });
     (await expectLine(hub, "auth"))
       .neverRedid(TESTS)
@@ -217,7 +223,7 @@ describe("neverRedid", () => {
       .neverRedid("Choosing a library");
   });
 
-  it("fails for what was done twice, done although settled, or never spoken of [OPS-11]", async () => {
+  it("fails for what was done twice, done in spite of doNotRedo, or never mentioned [OPS-11]", async () => {
     const { hub } = await played({
       coder: [notes(`${TESTS}.`), notes("Choosing a library: jose"), TO_CRITIC],
       critic: [completes(`${TESTS} again.`)],
@@ -231,14 +237,14 @@ describe("neverRedid", () => {
 });
 
 describe("attempts and deliveredOnce", () => {
-  it("hold for the tries there were [OPS-11]", async () => {
+  it("pass for the actual number of attempts [OPS-11]", async () => {
     const once = await expectLine((await played({})).hub, "auth");
     once.attempts(2).attempts(1, "coder").attempts(0, "planner").deliveredOnce();
     const { hub } = await played({ coder: [fails("503"), crashes(), TO_CRITIC] });
     (await expectLine(hub, "auth")).attempts(4).attempts(3, "coder").attempts(1, "critic");
   });
 
-  it("fail for more or fewer tries, a redelivery, and what nobody accepted [OPS-11]", async () => {
+  it("fail for another number of attempts, a redelivery, and work that was not accepted [OPS-11]", async () => {
     const { hub } = await played({ coder: [fails("503"), TO_CRITIC], critic: [] });
     const says = async (expectation: (line: LineAssertions) => unknown) =>
       (await complaint(hub, expectation)).actual;
@@ -254,19 +260,19 @@ describe("attempts and deliveredOnce", () => {
 describe("lineText", () => {
   const scripts = { coder: [fails("503"), notes("half of it"), crashes(), TO_CRITIC] };
 
-  it("is the same for the same seed, with every time in it [OPS-11]", async () => {
+  it("is the same for the same seed, times included [OPS-11]", async () => {
     const [first, again, other] = [
       await lineText((await played({ ...scripts, seed: 7 })).hub, "auth"),
       await lineText((await played({ ...scripts, seed: 7 })).hub, "auth"),
       await lineText((await played({ ...scripts, seed: 8 })).hub, "auth"),
     ];
     expect(again).toBe(first);
-    expect(other).not.toBe(first); // The jitter before the second try.
+    expect(other).not.toBe(first); // The jitter before the second attempt.
     const timeless = (text: string) => text.replace(/ *\d+ ms/g, "");
     expect(timeless(other)).toBe(timeless(first));
   });
 
-  it("tells a line step by step, without ids [OPS-11]", async () => {
+  it("describes a line step by step, without ids [OPS-11]", async () => {
     const { hub } = await played({ coder: [notes("half of it"), crashes(), TO_CRITIC] });
     expect(await lineText(hub, "auth")).toBe(
       `auth: completed by critic

@@ -1,4 +1,4 @@
-/** The exported test kit: a hub that needs no disk, time that a test moves, ids that repeat. */
+/** The exported test kit: a hub in memory, a clock that tests move, and repeatable ids. */
 import { expect, it } from "vitest";
 import { idPattern } from "../../src/base/ids.ts";
 import { memoryHub, seededIds, seededRandom, VirtualClock } from "../../src/testing/index.ts";
@@ -12,7 +12,7 @@ it("a virtual clock stands still until it is moved, forward or back [OPS-11]", (
   expect(clock.now()).toBe(10);
 });
 
-it("the same seed gives the same numbers, another one others [OPS-11]", () => {
+it("a seed always gives the same numbers, and other seeds give others [OPS-11]", () => {
   const numbers = (seed: number) => Array.from({ length: 100 }, seededRandom(seed));
   expect(numbers(1)).toEqual(numbers(1));
   expect(numbers(1)).not.toEqual(numbers(2));
@@ -20,7 +20,7 @@ it("the same seed gives the same numbers, another one others [OPS-11]", () => {
   expect(new Set(numbers(1)).size).toBe(100);
 });
 
-it("seeded ids have the form of real ones, differ from each other, and repeat [OPS-11]", () => {
+it("seeded ids have the form of real ones, are unique, and repeat [OPS-11]", () => {
   const clock = new VirtualClock();
   const made = (seed: number) => {
     const ids = seededIds(seed, clock);
@@ -32,8 +32,8 @@ it("seeded ids have the form of real ones, differ from each other, and repeat [O
   for (const id of made(1)) expect(id).toMatch(idPattern("memory"));
 });
 
-it("two hubs in memory with the same seed do the same, to the last hash [OPS-11]", async () => {
-  const told = async () => {
+it("two hubs in memory with the same seed give the same ids and hashes [OPS-11]", async () => {
+  const outcome = async () => {
     const { hub, clock } = memoryHub({ seed: 7 });
     const ada = await hub.agent("ada", { role: "planner" });
     await hub.agent("ben", { role: "coder" });
@@ -43,10 +43,10 @@ it("two hubs in memory with the same seed do the same, to the last hash [OPS-11]
     await hub.close();
     return { known, digest: sent.digest, id: sent.id };
   };
-  expect(await told()).toEqual(await told());
+  expect(await outcome()).toEqual(await outcome());
 });
 
-it("a hub in memory lets a test make a lease run out [OPS-11]", async () => {
+it("a hub in memory lets a test expire a lease [OPS-11]", async () => {
   const { hub, clock } = memoryHub({ limits: { leaseMs: 1_000_000, attempts: 2 } });
   const ada = await hub.agent("ada", { role: "planner" });
   const sent = await ada.handoff({ to: "ada", task: "t", intent: "i" });

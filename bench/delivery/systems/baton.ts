@@ -1,7 +1,7 @@
 /**
- * Baton through its public interface, everything on: records on the chain, relations, events, the
- * index. One agent receives; each consumer is a session of it with 1, 16 or 64 loops of accept and
- * complete.
+ * Baton through its public interface with all features on: records on the chain, relations, events
+ * and the index. One agent receives; each consumer is a session of that agent with 1, 16 or 64
+ * loops of accept and complete.
  */
 import { type Agent, type Hub, openHub, type Work } from "../../../src/index.ts";
 import { type Body, now } from "../body.ts";
@@ -41,7 +41,7 @@ export const batonPostgres: System = {
 };
 
 async function open(address: string, way: string): Promise<Connection> {
-  // The others have no bound: what a run enqueues at once is more than an inbox is meant to hold.
+  // A run enqueues more than the default inbox limit, and the other systems have no limit.
   const hub = await openHub(address, { limits: { inbox: 10_000_000 } });
   const planner = await hub.agent("planner", { role: "planner" });
   await hub.agent("coder", { role: "coder" });
@@ -56,7 +56,7 @@ async function open(address: string, way: string): Promise<Connection> {
         payload: { type: "patch", data: body },
       }),
     consume: (how) =>
-      consume(hub, way === "inbox" ? works : acceptances, {
+      consume(hub, way === "inbox" ? offers : acceptances, {
         ...how,
         inFlight: AT_A_TIME[way] ?? how.inFlight,
       }),
@@ -65,10 +65,10 @@ async function open(address: string, way: string): Promise<Connection> {
   };
 }
 
-type Source = (coder: Agent, signal: AbortSignal) => AsyncGenerator<Held>;
+type Source = (coder: Agent, signal: AbortSignal) => AsyncGenerator<ReceivedMessage>;
 
-/** What a consumer has in its hands, and how it ends it. */
-interface Held {
+/** A received message, and how to complete it. */
+interface ReceivedMessage {
   readonly body: Body;
   complete(): Promise<unknown>;
 }
@@ -90,18 +90,22 @@ async function consume(hub: Hub, source: Source, how: Consuming) {
   };
 }
 
-async function loop(source: AsyncGenerator<Held>, consumer: number, how: Consuming): Promise<void> {
-  for await (const held of source) {
-    await how.take(held.body, consumer);
+async function loop(
+  source: AsyncGenerator<ReceivedMessage>,
+  consumer: number,
+  how: Consuming,
+): Promise<void> {
+  for await (const message of source) {
+    await how.take(message.body, consumer);
     const start = now();
-    await held.complete();
+    await message.complete();
     how.timed(now() - start);
     how.done(consumer);
   }
 }
 
-/** Claimed and accepted in one step. */
-async function* acceptances(coder: Agent, signal: AbortSignal): AsyncGenerator<Held> {
+/** Claims and accepts in one step. */
+async function* acceptances(coder: Agent, signal: AbortSignal): AsyncGenerator<ReceivedMessage> {
   for (;;) {
     const work = await coder.accept({ wait: true, signal });
     if (work === undefined) return;
@@ -112,8 +116,8 @@ async function* acceptances(coder: Agent, signal: AbortSignal): AsyncGenerator<H
   }
 }
 
-/** The offer is what arrives; accepting it comes after. */
-async function* works(coder: Agent, signal: AbortSignal): AsyncGenerator<Held> {
+/** Receives offers; each is accepted when it is completed. */
+async function* offers(coder: Agent, signal: AbortSignal): AsyncGenerator<ReceivedMessage> {
   for await (const offer of coder.inbox({ signal })) {
     yield {
       body: bodyIn(offer.envelope),

@@ -1,6 +1,6 @@
 /**
- * From the first send to the last acknowledged completion: one producer with 64 in flight, four
- * consumers that work as it sends. All in one process, or each in its own.
+ * Measures from the first send to the last acknowledged completion: one producer with 64 messages
+ * in flight and four concurrent consumers, all in one process or each in its own.
  */
 import type { Place } from "../../engines/engine.ts";
 import { quantile } from "../../kit.ts";
@@ -13,7 +13,7 @@ import { verifyCompleted } from "./verify.ts";
 
 const CONSUMERS = 4;
 const IN_FLIGHT = 64;
-const LOOK_MS = 20;
+const POLL_MS = 20;
 
 export interface EndToEnd {
   readonly system: System;
@@ -24,13 +24,13 @@ export interface EndToEnd {
 
 export interface EndToEndResult {
   readonly perSecond: number;
-  /** Of each consumer, where they are told apart. */
+  /** Share of the messages completed by each consumer. */
   readonly shares: readonly number[];
   readonly operations: Tail | undefined;
   readonly lockWaits: Tail | undefined;
 }
 
-/** The slow end of a distribution, in milliseconds. */
+/** Percentiles of a distribution, in milliseconds. */
 interface Tail {
   readonly p50: number;
   readonly p999: number;
@@ -50,15 +50,19 @@ export function inFiveProcesses(processes: readonly Process[], place: Place, run
   return endToEnd({ producer, consumers, each: 1 }, place, run);
 }
 
-interface Crew {
+interface Participants {
   readonly producer: Process;
   readonly consumers: readonly Process[];
   /** Consumers in each process. */
   readonly each: number;
 }
 
-async function endToEnd(crew: Crew, place: Place, run: EndToEnd): Promise<EndToEndResult> {
-  const { producer, consumers, each } = crew;
+async function endToEnd(
+  participants: Participants,
+  place: Place,
+  run: EndToEnd,
+): Promise<EndToEndResult> {
+  const { producer, consumers, each } = participants;
   const { way, count, bulk } = run;
   const all = [...new Set([producer, ...consumers])];
   for (const process of all) await process.ask("open", { address: place.address, way });
@@ -67,11 +71,11 @@ async function endToEnd(crew: Crew, place: Place, run: EndToEnd): Promise<EndToE
 
   const warm = Math.ceil(count / 5);
   await producer.ask("send", { from: 0, count: warm, inFlight: IN_FLIGHT, bulk });
-  await finished(crew, run.system, warm);
+  await waitUntilDone(participants, run.system, warm);
   await Promise.all(all.map((process) => process.ask("forget")));
 
   const { startedAt } = await producer.ask("send", { from: 0, count, inFlight: IN_FLIGHT, bulk });
-  const { endedAt, done } = await finished(crew, run.system, count);
+  const { endedAt, done } = await waitUntilDone(participants, run.system, count);
   const findings = await Promise.all(all.map((process) => process.ask("findings")));
   const books = await producer.ask("books");
   const completed = books.completed === undefined ? undefined : books.completed - warm;
@@ -85,26 +89,29 @@ async function endToEnd(crew: Crew, place: Place, run: EndToEnd): Promise<EndToE
   };
 }
 
-async function finished({ producer, consumers }: Crew, system: System, count: number) {
+async function waitUntilDone({ producer, consumers }: Participants, system: System, count: number) {
   let done: number[] = [];
   let lastDoneAt = 0;
-  await until("messages not done", LOOK_MS, async () => {
+  await until("messages not done", POLL_MS, async () => {
     const progress = await Promise.all(consumers.map((process) => process.ask("progress")));
     done = progress.flatMap((own) => own.done);
     lastDoneAt = Math.max(...progress.map((own) => own.lastDoneAt));
     return count - done.reduce((sum, own) => sum + own, 0);
   });
-  return { done, endedAt: system.tellsDone ? lastDoneAt : await emptied(producer, lastDoneAt) };
+  return {
+    done,
+    endedAt: system.tellsDone ? lastDoneAt : await waitUntilEmpty(producer, lastDoneAt),
+  };
 }
 
-/** When the store says that nothing is unfinished; in doubt the moment the last handler ended. */
-async function emptied(process: Process, lastHandledAt: number): Promise<number> {
-  const again = await until(
+/** Returns when the store became empty. If it already was, returns when the last handler ended. */
+async function waitUntilEmpty(process: Process, lastHandledAt: number): Promise<number> {
+  const retries = await until(
     "messages unfinished",
     1,
     async () => (await process.ask("books")).left,
   );
-  return again === 0 ? lastHandledAt : now();
+  return retries === 0 ? lastHandledAt : now();
 }
 
 const pooled = (findings: readonly Findings[], what: keyof Findings): number[] =>

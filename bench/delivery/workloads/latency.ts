@@ -1,7 +1,7 @@
 /**
- * Waking: a producer process sends one message every 10 ms, a consumer process waits for them. The
- * time goes from just before the send call to the consumer having the message. Afterwards, what
- * the waiting consumer costs while nothing arrives.
+ * Measures wake-up latency: a producer process sends one message every 10 ms, and a consumer
+ * process waits for them. Latency is the time from the send call until the consumer has the
+ * message. Then measures the CPU usage of the waiting consumer while no messages arrive.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Place } from "../../engines/engine.ts";
@@ -12,14 +12,14 @@ import { until } from "./until.ts";
 import { verifyCompleted } from "./verify.ts";
 
 const EVERY_MS = 10;
-/** Uncounted at the start. */
+/** Warm-up messages at the start, not counted. */
 const WARM = 100;
-const CALM_MS = 2_000;
+const SETTLE_MS = 2_000;
 
 export interface Latency {
   readonly way: Way;
   readonly seconds: number;
-  /** 0: do not measure. */
+  /** Duration of the idle CPU measurement; 0 to skip it. */
   readonly idleSeconds: number;
 }
 
@@ -64,9 +64,9 @@ async function idle(
   seconds: number,
 ): Promise<number | undefined> {
   if (seconds === 0) return undefined;
-  await sleep(CALM_MS);
+  await sleep(SETTLE_MS);
   const percent = await consumer.ask("idle", { ms: seconds * 1000 });
   const { left } = await producer.ask("books");
-  if (left !== 0) throw new Error("something arrived while nothing should");
+  if (left !== 0) throw new Error("A message arrived during the idle measurement");
   return percent;
 }

@@ -1,4 +1,4 @@
-/** Tasks of the second generator: worlds and prose of its own, in the form the line works on. */
+/** The second task generator: different worlds and prose, the same task format as the first. */
 
 import { type Random, randomFrom } from "../../../test/support/random.ts";
 import type { Item, Key, Step, Task } from "../tasks.ts";
@@ -31,7 +31,7 @@ const IN_OPENING = 0.3;
 const FEWEST_WORDS = 1200;
 const MORE_WORDS = 280;
 
-/** How many items of a kind a task has, from the first number to the second. */
+/** Minimum and maximum number of items per kind. */
 const COUNTS: readonly (readonly [Kind, number, number])[] = [
   ["must", 2, 3],
   ["aside", 2, 3],
@@ -54,13 +54,13 @@ interface Draft {
   readonly labelled: boolean;
 }
 
-/** A place in a message that takes at most so many sentences of small talk. */
+/** A position in a message for up to `most` sentences of small talk. */
 interface Gap {
   readonly most: number;
   readonly talk: string[];
 }
 
-interface Placed {
+interface PlacedItem {
   readonly item: Item;
   readonly after: Gap;
 }
@@ -69,7 +69,7 @@ interface Message {
   readonly opens: string;
   readonly intent: string | undefined;
   readonly extra: Gap;
-  readonly items: readonly Placed[];
+  readonly items: readonly PlacedItem[];
 }
 
 export function secondTaskOf(seed: number, n: number): Task {
@@ -90,7 +90,7 @@ export function secondTaskOf(seed: number, n: number): Task {
   };
 }
 
-/** One seed per task, far from the ones of its neighbours. */
+/** Derives the seed of a task; consecutive tasks get unrelated seeds. */
 function seedOf(seed: number, n: number): number {
   let mixed = Math.imul(seed ^ 0x5ec07d01, 0x85ebca6b) ^ Math.imul(n + 1, 0xc2b2ae35);
   mixed = Math.imul(mixed ^ (mixed >>> 15), 0x27d4eb2f);
@@ -113,7 +113,7 @@ function keyOf(key: readonly string[], values: Values, scope: Map<string, string
   return key.map((word) => values.fill(word, scope));
 }
 
-/** The items in the order in which the thread has them. */
+/** Returns the items in the order of the thread. */
 function itemsOf(
   world: World,
   values: Values,
@@ -153,14 +153,14 @@ function labelsOf(kind: Kind, count: number, random: Random): boolean[] {
   return Array.from({ length: count }, () => kind === "must");
 }
 
-/** As many true as false, in a random order; an odd one falls to either side. */
+/** Returns half true and half false values in random order; an odd one is either. */
 function halves(count: number, random: Random): boolean[] {
   const start = random.below(2);
   const values = Array.from({ length: count }, (_, index) => (index + start) % 2 === 0);
   return shuffled(values, random);
 }
 
-/** Deals out the later messages, each once before any comes again. */
+/** Draws from the later messages; none repeats before all have been drawn. */
 function placesFrom(messages: number, random: Random): () => number {
   let deck: number[] = [];
   return () => {
@@ -183,14 +183,18 @@ function lowered(sentence: string): string {
   return `${sentence.charAt(0).toLowerCase()}${sentence.slice(1)}`;
 }
 
-interface Threading {
+interface ThreadOptions {
   readonly random: Random;
   readonly messages: number;
   readonly items: readonly Item[];
 }
 
-/** Writes the messages and lets the small talk grow until the thread has its length. */
-function threadOf(world: World, intent: string, { random, messages, items }: Threading): string[] {
+/** Writes the messages, adding small talk until the thread has the required length. */
+function threadOf(
+  world: World,
+  intent: string,
+  { random, messages, items }: ThreadOptions,
+): string[] {
   const say = talkOf(world, random);
   const gap = (least: number, most: number): Gap => ({
     most,
@@ -240,7 +244,7 @@ function wordsOf(drafts: readonly Message[]): number {
   return [...texts, ...talk].join(" ").split(/\s+/).filter(Boolean).length;
 }
 
-/** Sentences of small talk, none twice before all have been used, about the world's things. */
+/** Returns small talk about the world's things; no sentence repeats before all have been used. */
 function talkOf(world: World, random: Random): () => string {
   let deck: string[] = [];
   let things: string[] = [];
@@ -259,7 +263,7 @@ function senderLine(sender: string, random: Random): string {
   return pickFrom(SENDER_LINES, random).replace("[from]", sender).replace("[From]", capital);
 }
 
-/** A message in paragraphs: what it opens with, the intent, then the items with their talk. */
+/** Renders a message as paragraphs: opening, intent, then the items with their small talk. */
 function written(message: Message, random: Random): string {
   const { talk } = message.extra;
   const before = 1 + random.below(talk.length - 1);

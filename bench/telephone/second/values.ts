@@ -1,4 +1,4 @@
-/** The drawn values of one task. Each is given out once, and none is part of another. */
+/** Draws the values of one task. Each is used once, and none contains another. */
 
 import type { Random } from "../../../test/support/random.ts";
 import type { Pools } from "./world.ts";
@@ -7,7 +7,7 @@ const SLOT = /\[(\w+)(?:=([^\]]+))?\]/g;
 const CHOICE = /\{([^{}]*)\}/g;
 const RANGE = /^(\d+)\.\.(\d+)(?:\/(\d+))?$/;
 const HOURS = /^time (\d+)-(\d+)$/;
-const TRIES = 400;
+const MAX_ATTEMPTS = 400;
 
 const MONTHS: readonly string[] = ["February", "March", "April", "September", "October"];
 
@@ -58,7 +58,7 @@ const COMMON: Pools = {
   colour: ["violet", "ochre", "turquoise", "magenta", "maroon", "olive"],
 };
 
-/** Fills the slots of texts; the slots of one scope keep their values. */
+/** Fills the slots of texts; within one scope a slot keeps its value. */
 export class Values {
   readonly #random: Random;
   readonly #pools: Pools;
@@ -81,13 +81,13 @@ export class Values {
   }
 
   #fresh(spec: string): string {
-    for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const value = this.#draw(spec);
       if (this.#used.some((other) => overlap(value, other))) continue;
       this.#used.push(value);
       return value;
     }
-    throw new Error(`no value is left for "${spec}"`);
+    throw new Error(`No unused value left for "${spec}"`);
   }
 
   #draw(spec: string): string {
@@ -118,14 +118,14 @@ export class Values {
   }
 }
 
-/** Settles every `{a|b}` of a text. */
+/** Chooses a wording for every `{a|b}` of a text. */
 export function withChoices(text: string, random: Random): string {
   return text.replace(CHOICE, (_, inner: string) => pickFrom(inner.split("|"), random));
 }
 
 export function pickFrom<Value>(values: readonly Value[], random: Random): Value {
   const value = values[random.below(values.length)];
-  if (value === undefined) throw new Error("nothing to pick from");
+  if (value === undefined) throw new Error("Cannot pick from an empty list");
   return value;
 }
 
@@ -134,7 +134,7 @@ export function shuffled<Value>(values: readonly Value[], random: Random): Value
   return keyed.sort((a, b) => a.at - b.at).map(({ value }) => value);
 }
 
-/** Whether one has all the words of the other, one after the other. */
+/** Returns whether one text contains the other as whole words. */
 function overlap(one: string, other: string): boolean {
   const [a, b] = [` ${one} `, ` ${other} `];
   return a.includes(b) || b.includes(a);

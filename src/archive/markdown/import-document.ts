@@ -73,8 +73,12 @@ export async function importDocument(
 ): Promise<WithSecrets<DocumentReport>> {
   const how = { code: "invalid_input", what: "The document", prefix: "document" } as const;
   const said = { document: parseOrThrow(z.string(), document, how) };
-  return runWithoutSecrets(workspace, said, async (heard, secrets) =>
-    withSecrets(await takeText(workspace, author, heard.document, given), secrets),
+  return runWithoutSecrets(
+    workspace,
+    said,
+    async (heard, secrets) =>
+      withSecrets(await takeText(workspace, author, heard.document, given), secrets),
+    { limit: "documentBytes", path: "document" },
   );
 }
 

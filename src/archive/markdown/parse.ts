@@ -17,7 +17,9 @@ export interface DocumentEntry {
   readonly markers: readonly Marker[];
 }
 
-const HEADING = /^#{1,6}\s+(.*?)(?:\s+#+)?\s*$/;
+const HEADING = /^#{1,6}\s+/;
+/** The marks with which some writers close a heading. */
+const HEADING_END = /(?<!\s)\s+#+$/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
 const BULLET = /^( ?(?:[-*+]|\d{1,9}[.)])\s+)(\S.*)$/;
 const EMPTY_BULLET = /^ ?(?:[-*+]|\d{1,9}[.)])\s*$/;
@@ -76,7 +78,7 @@ class Parser {
     const bullet = BULLET.exec(line);
     if (heading !== null) {
       this.#close();
-      this.#heading = heading[1] ?? "";
+      this.#heading = line.slice(heading[0].length).trimEnd().replace(HEADING_END, "");
     } else if (RULE.test(line) || EMPTY_BULLET.test(line)) {
       this.#close();
     } else if (bullet !== null) {

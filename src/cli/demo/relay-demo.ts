@@ -157,8 +157,8 @@ async function lookBack({ hub, planner, task }: DemoContext): Promise<void> {
   // Skips the envelope that was replaced by a reconstructed one.
   const line = (await hub.tasks.line(task)).filter(({ deliveries }) => deliveries.length > 0);
   const receivers = line.map(({ envelope: { to } }) => (to.kind === "agent" ? to.agent : to.kind));
-  const tries = line.flatMap(({ deliveries }) => deliveries.map((delivery) => delivery.attempt));
-  const total = tries.reduce((sum, attempt) => sum + attempt, 0);
+  const attempts = line.flatMap(({ deliveries }) => deliveries.map((delivery) => delivery.attempt));
+  const total = attempts.reduce((sum, attempt) => sum + attempt, 0);
   field(
     "line",
     `${["planner", ...receivers].join(" → ")}: ${plural(total, "attempt")} for ${plural(line.length, "handoff")}`,

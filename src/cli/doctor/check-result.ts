@@ -2,20 +2,20 @@
 import { type ErrorCode, isBatonError } from "../../base/errors.ts";
 import { hintFor } from "../hints.ts";
 
-/** `found` is what the check found, `mend` how to fix it. */
+/** `found` is what the check found, `fix` how to fix it. */
 export type CheckResult =
   | { readonly check: string; readonly status: "ok"; readonly found: string }
   | {
       readonly check: string;
       readonly status: "warn";
       readonly found: string;
-      readonly mend: string;
+      readonly fix: string;
     }
   | {
       readonly check: string;
       readonly status: "fail";
       readonly found: string;
-      readonly mend: string;
+      readonly fix: string;
       /** The error code; the command exits with the code of the first failure. */
       readonly code: ErrorCode;
     };
@@ -24,16 +24,16 @@ export type CheckResult =
 export const ok = (check: string, found: string): CheckResult => ({ check, status: "ok", found });
 
 /** Returns a warning with its fix. */
-export const warn = (check: string, found: string, mend: string): CheckResult => ({
+export const warn = (check: string, found: string, fix: string): CheckResult => ({
   check,
   status: "warn",
   found,
-  mend,
+  fix,
 });
 
 /** Turns a library error into a failed check; rethrows anything else, which is a bug. */
 export function failed(check: string, error: unknown): CheckResult {
   if (!isBatonError(error)) throw error;
-  const { code, message, hint } = error;
-  return { check, status: "fail", found: message, mend: hintFor(error) ?? hint, code };
+  const { code, message } = error;
+  return { check, status: "fail", found: message, fix: hintFor(error), code };
 }

@@ -49,12 +49,12 @@ function checkSetup(
 ): CheckResult {
   const gone = programFilesOf(found).filter((file) => !existsSync(file));
   if (gone.length > 0) {
-    const told = `starts ${gone.join(" and ")}, which does not exist`;
+    const problem = `starts ${gone.join(" and ")}, which does not exist`;
     return {
       check,
       status: "fail",
-      found: told,
-      mend: `Set it up again: ${again}`,
+      found: problem,
+      fix: `Set it up again: ${again}`,
       code: "file_unusable",
     };
   }
@@ -70,8 +70,8 @@ function checkSetup(
   const agent = agentOf(found);
   if (agent === undefined) return ok(check, `MCP server and ${found.hooks.size} hooks`);
   if (agents !== undefined && !agents.has(agent)) {
-    const mend = `Register it (baton agent add ${agent} --role agent), or start a session, which registers it.`;
-    return warn(check, `acts as ${agent}, which is not registered`, mend);
+    const fix = `Register it (baton agent add ${agent} --role agent), or start a session, which registers it.`;
+    return warn(check, `acts as ${agent}, which is not registered`, fix);
   }
   return ok(check, `MCP server and ${found.hooks.size} hooks; acts as ${agent}`);
 }

@@ -23,7 +23,7 @@ export function checkSqlite(): CheckResult {
     check: "SQLite",
     status: "fail",
     found: `${version}; ${MIN_SQLITE_VERSION.join(".")} or newer is required to avoid data loss`,
-    mend: "Install a newer Node.js, which includes SQLite.",
+    fix: "Install a newer Node.js, which includes SQLite.",
     code: "runtime_too_old",
   };
 }

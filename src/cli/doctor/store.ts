@@ -1,8 +1,12 @@
-/** Checks the store: whether it opens, its contents and size, and the errors of hooks. */
+/** Checks the store: whether it opens, its contents, size and permissions, and the errors of hooks. */
 import { statSync } from "node:fs";
-import { fileOf } from "../../base/store-file.ts";
+import { basename, dirname, resolve } from "node:path";
+import { isShared } from "../../base/files/private-file.ts";
+import { fileOf, STORE_FOLDER } from "../../base/files/store-file.ts";
 import { type HookErrorEntry, readHookErrors } from "../../harness/hook-error-log.ts";
 import type { Hub } from "../../hub/hub.ts";
+import { isPostgresAddress } from "../../store/postgres/address.ts";
+import { isLogKept } from "../../store/sqlite/merge-log.ts";
 import { addressOf, openExisting, type StoreChoice } from "../store.ts";
 import { plural } from "../terminal.ts";
 import { type CheckResult, failed, ok, warn } from "./check-result.ts";
@@ -27,15 +31,16 @@ export async function checkStore(choice: StoreChoice): Promise<StoreCheck> {
     const agents = await hub.agents.list();
     const names = new Set(agents.flatMap(({ id, aliases }) => [id, ...aliases]));
     const held = ok("store", `${hub.store}, ${await contentsOf(hub, agents.length)}`);
-    return {
-      findings: [held, ...(file === undefined ? [] : [sizeOf(file)]), ...trouble],
-      agents: names,
-    };
+    const details =
+      file === undefined
+        ? await postgresResults(address)
+        : [sizeOf(file), permissionsOf(resolve(file))];
+    return { findings: [held, ...details, ...trouble], agents: names };
   } catch (error) {
     const finding = failed("store", error);
     const isNone = finding.status === "fail" && finding.code === "store_missing";
-    const told = isNone ? warn("store", finding.found, NO_STORE) : finding;
-    return { findings: [told, ...trouble], agents: undefined };
+    const shown = isNone ? warn("store", finding.found, NO_STORE) : finding;
+    return { findings: [shown, ...trouble], agents: undefined };
   }
 }
 
@@ -53,6 +58,13 @@ function sizeOf(file: string): CheckResult {
     (each) => statSync(each, { throwIfNoEntry: false })?.size ?? 0,
   ) as [number, number];
   const found = `${megabytes(size)}, write-ahead log ${megabytes(log)}`;
+  if (isLogKept(file)) {
+    return warn(
+      "size",
+      `${found}; the disk failed while the log was merged, so the log is kept and grows`,
+      "Check the disk, then close every process that uses the store and open it again.",
+    );
+  }
   return log <= MAX_WAL_BYTES
     ? ok("size", found)
     : warn(
@@ -60,6 +72,46 @@ function sizeOf(file: string): CheckResult {
         found,
         "Stop long-running readers: the write-ahead log is merged when no reader is active.",
       );
+}
+
+/** Warns about files of the store that other users of the machine can read. */
+function permissionsOf(file: string): CheckResult {
+  const folder = dirname(file);
+  const paths = [
+    ...(basename(folder) === STORE_FOLDER ? [folder] : []),
+    ...["", "-wal", "-shm", ".index", ".index-wal", ".index-shm", ".bells"].map(
+      (end) => file + end,
+    ),
+  ];
+  const shared = paths.filter(isShared);
+  if (shared.length === 0) return ok("permissions", "only this user can read the store");
+  return warn(
+    "permissions",
+    `other users of this machine have access to ${shared.join(", ")}`,
+    `Make it private: chmod -R go-rwx ${shared.map((path) => `"${path}"`).join(" ")}`,
+  );
+}
+
+async function postgresResults(address: string): Promise<CheckResult[]> {
+  return isPostgresAddress(address) ? [await checkSqlRole(address)] : [];
+}
+
+/** Checks as whom SQL queries run (docs/SQL.md). */
+async function checkSqlRole(address: string): Promise<CheckResult> {
+  const { readSqlRole, SQL_ROLE } = await import("../../store/postgres/sql/sql-role.ts");
+  const state = await readSqlRole(address);
+  switch (state.kind) {
+    case "ready":
+      return ok("sql", `queries run as the role ${SQL_ROLE}`);
+    case "creatable":
+      return ok("sql", `queries run as the role ${SQL_ROLE}, which the first query creates`);
+    case "missing":
+      return warn(
+        "sql",
+        `queries run with the rights of the hub's user, because ${state.problem}`,
+        `As an administrator of the database: ${state.fix};`,
+      );
+  }
 }
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;

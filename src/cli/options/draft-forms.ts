@@ -56,15 +56,15 @@ export function decisionOf(text: string): NonNullable<Draft["decisions"]>[number
 
 /** Parses a history entry: `planner:Split the module=It was too long`. */
 export function historyOf(text: string): NonNullable<Draft["history"]>[number] {
-  const [, agent, said] = /^([^:\s]+):(.+)$/s.exec(text) ?? [];
-  if (agent === undefined || said === undefined) {
+  const [, agent, action] = /^([^:\s]+):(.+)$/s.exec(text) ?? [];
+  if (agent === undefined || action === undefined) {
     throw usageError(
       "--history",
       `Invalid --history "${text}": the agent is missing.`,
       'Write "<agent>:<what it did>=<why>"; the reason is optional.',
     );
   }
-  const { before: did, after: why } = splitAtEquals(said);
+  const { before: did, after: why } = splitAtEquals(action);
   return { agent, did, ...omitUndefined({ why }) };
 }
 

@@ -53,10 +53,10 @@ export function draftFromOptions(
 /** Adds the files, and the constraints of the work that --continue names. */
 export async function handoffRequestOf(
   hub: Hub,
-  said: Partial<Draft>,
+  fields: Partial<Draft>,
   { as, continue: handle, seen, file }: HandoffOptions,
 ): Promise<HandoffRequest> {
-  const draft = await withFiles(hub, said, file);
+  const draft = await withFiles(hub, fields, file);
   if (handle === undefined) return { draft, work: undefined };
   const work = await workAt(hub, handle, { as, seen });
   const constraints = [...work.envelope.constraints, ...(draft.constraints ?? [])];

@@ -26,7 +26,7 @@ interface ResultOptions {
 /** Builds the result; throws if an output or criterion is misspelled. */
 export async function resultOf(
   expects: Expects,
-  { output, met, result, ...said }: ResultOptions,
+  { output, met, result, ...fields }: ResultOptions,
 ): Promise<Result> {
   const whole = (result ?? {}) as Result; // The library validates it.
   const outputs = await outputsOf(expects, output);
@@ -36,7 +36,7 @@ export async function resultOf(
       outputs: outputs && { ...whole.outputs, ...outputs },
       criteria: metBy(expects, met),
     }),
-    ...said,
+    ...fields,
   };
 }
 

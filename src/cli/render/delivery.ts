@@ -75,10 +75,10 @@ export function attemptOf({ attempt, outcome, holder, endedAt, reason }: Attempt
 function whyOf(said: Attempt["reason"]): string {
   if (Object.keys(said).length === 0) return "";
   const words = [said["message"] ?? said["reason"] ?? said["question"], classOf(said)];
-  const told = words.filter((word) => typeof word === "string" && word !== "");
+  const texts = words.filter((word) => typeof word === "string" && word !== "");
   if (typeof said["acceptMs"] === "number")
     return `not accepted within ${said["acceptMs"] / 1000} s`;
-  return told.length === 0 ? JSON.stringify(said) : told.join(", ");
+  return texts.length === 0 ? JSON.stringify(said) : texts.join(", ");
 }
 
 const classOf = (said: Readonly<Record<string, unknown>>): unknown =>

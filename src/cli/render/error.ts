@@ -2,7 +2,7 @@
 import { styleText } from "node:util";
 import { BatonError, ERROR_CODES } from "../../base/errors.ts";
 import { BUG } from "../exit.ts";
-import { hintFor, ruleHint } from "../hints.ts";
+import { hintFor, isSharedHint, ruleHint } from "../hints.ts";
 import { printable } from "../terminal.ts";
 
 /** Writes the error to stderr and returns the exit code. */
@@ -13,29 +13,29 @@ export function printError(error: unknown, json: boolean): number {
     return BUG;
   }
   const hint = hintFor(error);
-  const wire = { ...error.toJSON(), ...(hint !== undefined && { hint }) };
+  const wire = { ...error.toJSON(), hint };
   const text = json ? JSON.stringify(wire, null, 2) : formatError(error, hint);
   process.stderr.write(`${text}\n`);
   return ERROR_CODES[error.code].exit;
 }
 
-function formatError(error: BatonError, hint: string | undefined): string {
+function formatError(error: BatonError, hint: string): string {
   const mark = styleText("red", "error", { stream: process.stderr });
   return `${mark} ${printable([error.message, ...advice(error, hint)].join("\n"))}`;
 }
 
 /** Returns the lines after the message: several violations are listed; a single one is the message. */
-function advice({ violations, path, ...error }: BatonError, hint: string | undefined): string[] {
+function advice(error: BatonError, hint: string): string[] {
+  const { violations, path, code, details } = error;
   if (violations.length > 1) {
-    const told = violations.map(
-      (each) => `  ${each.message}${hint ? "" : `\n    ${ruleHint(each)}`}`,
-    );
-    return hint === undefined ? told : [...told, ` hint ${hint}`];
+    return isSharedHint(error)
+      ? [...violations.map(({ message }) => `  ${message}`), ` hint ${hint}`]
+      : violations.map((each) => `  ${each.message}\n    ${ruleHint(each)}`);
   }
   return [
-    ...(error.code === "budget_too_small" ? itemsIn(error.details) : []),
+    ...(code === "budget_too_small" ? itemsIn(details) : []),
     ...(path === "" ? [] : [`   at ${path}`]),
-    ` hint ${hint ?? error.hint}`,
+    ` hint ${hint}`,
   ];
 }
 

@@ -7,15 +7,15 @@ const WORD = /[\p{L}\p{N}]+/gu;
 /** Matches considered; with more, a good window is among the first. */
 const MAX_MATCHES = 200;
 
-/** Returns at most `room` characters of the text, around most of the words. */
-export function excerpt(text: string, words: readonly string[], room: number): string {
+/** Returns at most the given number of characters of the text, around most of the words. */
+export function excerpt(text: string, words: readonly string[], mostLength: number): string {
   const plain = printable(text).replace(/\s+/g, " ").trim();
   const wanted = new Set(words.map(stem));
   const isWanted = (word: string): boolean => wordsOf(word).some((part) => wanted.has(stem(part)));
   const places = [...plain.matchAll(WORD)]
     .filter(([word]) => isWanted(word))
     .map(({ index }) => index);
-  const { start, end } = windowOf(plain, places, room);
+  const { start, end } = windowOf(plain, places, mostLength);
   const shown = plain
     .slice(start, end)
     .replace(WORD, (word) => (isWanted(word) ? styled(["bold", "yellow"], word) : word));

@@ -12,8 +12,8 @@ export async function printSent(sent: Sent, json: boolean | undefined, more = {}
   const { findings, repeats } = sent;
   const deliveries = await Promise.all(sent.each.map((one) => one.status()));
   if (json) {
-    const told = { deliveries, joined, envelope, digest, memory, cycle, stopped, deprecated };
-    printJson({ ...told, findings, repeats, ...(secrets.length > 0 && { secrets }), ...more });
+    const shown = { deliveries, joined, envelope, digest, memory, cycle, stopped, deprecated };
+    printJson({ ...shown, findings, repeats, ...(secrets.length > 0 && { secrets }), ...more });
     return;
   }
   for (const delivery of deliveries) printDelivery(delivery);

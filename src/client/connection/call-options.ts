@@ -7,9 +7,9 @@ import { BatonError } from "../../base/errors.ts";
 /** Returns the options and the arguments as one input. */
 export function mergeOptions<Options extends object, Said extends object>(
   options: Options,
-  said: Said,
+  input: Said,
 ): Options & Said {
-  return hasFields(options) ? { ...options, ...said } : (options as Options & Said);
+  return hasFields(options) ? { ...options, ...input } : (options as Options & Said);
 }
 
 /** Separates the progress listener, which is a function and stays in this process. */

@@ -46,6 +46,14 @@ type Outcome<T> =
 
 type ResponseReader<T> = (response: Response) => Promise<T>;
 
+/** The token of a connection: a fixed text, or the file of a hub on this machine. */
+export interface TokenSource {
+  /** Returns the token to send; undefined: none. */
+  current(): string | undefined;
+  /** Called when the hub refused the token. Returns whether there is another one now. */
+  renew(): boolean;
+}
+
 /** Options of a connection. */
 export interface ConnectionOptions {
   /** Default: the runtime's fetch. */
@@ -54,6 +62,8 @@ export interface ConnectionOptions {
   readonly outageMs: number;
   /** Undefined outside Node. */
   readonly node?: NodeModules | undefined;
+  /** Undefined: requests are sent without a token. */
+  readonly tokens?: TokenSource | undefined;
 }
 
 /** Sends requests to one hub and keeps track of those in progress. */
@@ -62,6 +72,7 @@ export class Connection {
   readonly #fetch: Fetch | undefined;
   readonly #outageMs: number;
   readonly #node: NodeModules | undefined;
+  readonly #tokens: TokenSource | undefined;
   readonly #closing = new AbortController();
   readonly #cut = new AbortController();
   readonly #underWay = new Set<Promise<unknown>>();
@@ -71,6 +82,7 @@ export class Connection {
     this.#fetch = options.fetch;
     this.#outageMs = options.outageMs;
     this.#node = options.node;
+    this.#tokens = options.tokens;
     // Every call in progress adds a listener; Node would warn about a leak.
     const events = globalThis.process?.getBuiltinModule?.("node:events");
     events?.setMaxListeners(0, this.#closing.signal, this.#cut.signal);
@@ -119,13 +131,13 @@ export class Connection {
     read: ResponseReader<T>,
   ): Promise<T> {
     const since = performance.now();
-    for (let tries = 0; ; tries++) {
+    for (let attempt = 0; ; attempt++) {
       const outcome = await this.#once(outgoing, sending, read);
       if (outcome.kind === "answered") return outcome.answer;
       const { error, pauseMs } = outcome;
-      const waitMs = Math.max(backoffMs(tries), Math.min(pauseMs, CLIENT_TIMING.askedPauseMs));
+      const waitMs = Math.max(backoffMs(attempt), Math.min(pauseMs, CLIENT_TIMING.askedPauseMs));
       const isOver = performance.now() + waitMs - since > this.#outageMs;
-      if (isOver || tries + 1 >= CLIENT_TIMING.attempts || sending.long) throw error;
+      if (isOver || attempt + 1 >= CLIENT_TIMING.attempts || sending.long) throw error;
       await this.#pause(waitMs, sending);
       sending.onAgain?.();
     }
@@ -160,8 +172,13 @@ export class Connection {
   }
 
   async #fetched(outgoing: OutgoingRequest, signal: AbortSignal, quiet: SendOptions["quiet"]) {
-    const { method, path, headers, body } = outgoing;
+    const { method, path, body } = outgoing;
     const url = this.#base + path;
+    const token = this.#tokens?.current();
+    const headers = {
+      ...outgoing.headers,
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+    };
     if (quiet && this.#fetch === undefined && this.#node !== undefined && method === "GET") {
       return (await this.#node.quiet()).fetchInBackground(url, { headers, signal });
     }
@@ -192,6 +209,9 @@ export class Connection {
           error: hubUnreachable(this.#base, "the hub is closing", error),
           pauseMs,
         };
+      case "unauthenticated": // A hub on this machine was restarted, and has another token now.
+        if (this.#tokens?.renew()) return { kind: "later", error, pauseMs };
+        throw error;
       default:
         throw error;
     }

@@ -1,6 +1,6 @@
 /** Timeouts and retry intervals of the client, in milliseconds. */
 export const CLIENT_TIMING = {
-  /** How long calls are retried while the hub is unreachable (default of the option `patienceMs`). */
+  /** How long calls are retried while the hub is unreachable (default of the option `outageMs`). */
   outageMs: 30_000,
   /** Maximum attempts of one call, however quickly they fail. */
   attempts: 50,
@@ -18,7 +18,7 @@ export const CLIENT_TIMING = {
 } as const;
 
 /** Returns the pause after a number of attempts, with jitter so that clients do not retry in step. */
-export function backoffMs(tries: number): number {
-  const longest = Math.min(CLIENT_TIMING.firstPauseMs * 2 ** tries, CLIENT_TIMING.longestPauseMs);
+export function backoffMs(attempt: number): number {
+  const longest = Math.min(CLIENT_TIMING.firstPauseMs * 2 ** attempt, CLIENT_TIMING.longestPauseMs);
   return longest * (0.5 + Math.random() / 2);
 }

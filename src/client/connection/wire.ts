@@ -56,12 +56,12 @@ export class Wire {
   /** Calls an operation and returns its output. Throws the hub's error. */
   async call<Output>(name: string, input: object, options: CallOptions = {}): Promise<Output> {
     const operation = operationOf(name);
-    const said = input as Readonly<Record<string, unknown>>;
-    requireFields(said);
-    requirePathParameters(operation, said);
-    const faults = jsonFaults(name, said);
+    const fields = input as Readonly<Record<string, unknown>>;
+    requireFields(fields);
+    requirePathParameters(operation, fields);
+    const faults = jsonFaults(name, fields);
     if (faults !== undefined) throw await this.#refusal(faults);
-    const { method, path, body } = toRequest(operation, said);
+    const { method, path, body } = toRequest(operation, fields);
     const { key = newCallKey(), onProgress, ...sending } = options;
     // Long calls always stream progress: fetch gives up after five minutes without data.
     const asLines = onProgress !== undefined || sending.long === true;
@@ -70,6 +70,7 @@ export class Wire {
       path,
       headers: {
         ...this.#headers,
+        [HEADERS.client]: "sdk",
         accept: asLines ? LINES_TYPE : JSON_TYPE,
         ...(body === undefined ? {} : { "content-type": JSON_TYPE }),
         ...(method === "GET" ? {} : { [HEADERS.key]: key }),
@@ -80,7 +81,7 @@ export class Wire {
       return this.connection.send(outgoing, sending, (response) => this.#json(response));
     }
     const listener = onProgress as ((progress: unknown) => void) | undefined;
-    const read = (response: Response) => this.#toldOf<Output>(response, listener);
+    const read = (response: Response) => this.#readLines<Output>(response, listener);
     return this.connection.send(outgoing, { ...sending, long: true }, read);
   }
 
@@ -97,7 +98,7 @@ export class Wire {
 
   /** Sends a request and lets the caller read the response, without timeout and retries. */
   open<T>(outgoing: OutgoingRequest, read: (response: Response) => Promise<T>): Promise<T> {
-    const headers = { ...this.#headers, ...outgoing.headers };
+    const headers = { ...this.#headers, [HEADERS.client]: "sdk", ...outgoing.headers };
     return this.connection.send({ ...outgoing, headers }, { long: true }, read);
   }
 
@@ -107,17 +108,17 @@ export class Wire {
   }
 
   /** Reads NDJSON lines: progress, then the answer or the problem. */
-  async #toldOf<T>(
+  async #readLines<T>(
     response: Response,
     onProgress: ((progress: unknown) => void) | undefined,
   ): Promise<T> {
     if (!response.headers.get("content-type")?.includes(LINES_TYPE)) return this.#json(response);
     for await (const line of linesOf(response)) {
-      const said = parseJson<Readonly<Record<string, unknown>>>(line);
-      if ("answer" in said) return said["answer"] as T;
-      const { problem } = said;
+      const message = parseJson<Readonly<Record<string, unknown>>>(line);
+      if ("answer" in message) return message["answer"] as T;
+      const { problem } = message;
       if (isProblem(problem)) throw errorOf(problem);
-      if ("progress" in said) onProgress?.(said["progress"]);
+      if ("progress" in message) onProgress?.(message["progress"]);
     }
     throw hubUnreachable(this.connection.hub, "the connection ended before the response");
   }
@@ -129,7 +130,7 @@ function headersOf({ agent, session, branch, silentMs }: Caller): Record<string,
     [HEADERS.agent]: agent,
     [HEADERS.session]: session,
     [HEADERS.branch]: branch,
-    [HEADERS.silence]: silentMs?.toString(),
+    [HEADERS.sessionMs]: silentMs?.toString(),
   };
   return Object.fromEntries(
     Object.entries(said).flatMap(([name, value]) =>

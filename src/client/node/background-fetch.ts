@@ -17,9 +17,9 @@ export function fetchInBackground(url: string, how: BackgroundFetchOptions): Pro
   return new Promise((resolve, reject) => {
     const asked = get(url, how, (answer) => {
       const { statusCode: status = 0, headers } = answer;
-      const told = { status, headers: headers as Record<string, string> };
+      const init = { status, headers: headers as Record<string, string> };
       text(answer)
-        .then((said) => resolve(new Response(said || null, told)))
+        .then((said) => resolve(new Response(said || null, init)))
         .catch(reject);
     });
     asked.on("socket", (socket) => socket.unref());

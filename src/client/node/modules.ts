@@ -9,5 +9,6 @@ export const nodeModules: NodeModules | undefined =
         archive: () => import("./archive.ts"),
         files: () => import("../../context/view/artifact-files.ts"),
         git: () => import("../../shared-context/git.ts"),
+        localToken: () => import("./local-token.ts"),
         quiet: () => import("./background-fetch.ts"),
       };

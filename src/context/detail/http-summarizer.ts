@@ -54,7 +54,7 @@ const WORDS_PER_TOKEN = 0.6;
 /** Returns a summarizer that uses a chat server. Throws `invalid_input` for invalid options. */
 export function httpSummarizer(options: HttpSummarizerOptions): Summarizer {
   const server = modelServerOf(SUMMARIZER_SERVER, options);
-  const { spend, ...patience } = resolveCounts(SUMMARIZER_SERVER, DEFAULTS, options);
+  const { spend, ...policy } = resolveCounts(SUMMARIZER_SERVER, DEFAULTS, options);
   const { spendPerDay, clock = systemClock } = options;
   if (spendPerDay !== undefined) {
     checkCount(SUMMARIZER_SERVER, "spendPerDay", spendPerDay, "In tokens, for example 100_000.");
@@ -75,7 +75,7 @@ export function httpSummarizer(options: HttpSummarizerOptions): Summarizer {
         settle = purse.take(asked + tokens);
       };
       const body = { messages, max_tokens: tokens, temperature: 0, stream: false };
-      const answer = await request(server, { body, patience, signal, paying });
+      const answer = await request(server, { body, policy: policy, signal, paying });
       const said = summaryIn(answer);
       settle(usedTokensIn(answer) ?? asked + count(said));
       return said;

@@ -8,11 +8,11 @@ import { renderData } from "../../text/data-text.ts";
 /** Returns the content followed by the data; values that the content repeats are omitted. */
 export function textOfRecord({ content, data }: Pick<Memory, "content" | "data">): string {
   if (data === undefined) return content;
-  const said = Object.entries(data).filter(
+  const entries = Object.entries(data).filter(
     ([, value]) => !isEmpty(value) && !(typeof value === "string" && content.includes(value)),
   );
-  if (said.length === 0) return content;
-  return `${content}\n${renderData(Object.fromEntries(said))}`;
+  if (entries.length === 0) return content;
+  return `${content}\n${renderData(Object.fromEntries(entries))}`;
 }
 
 const isEmpty = (value: unknown): boolean =>

@@ -128,15 +128,16 @@ async function summarizeWithModel(
 ): Promise<ModelSummary> {
   const { model } = summarizer;
   const failed = (why: string): ModelSummary => ({ text: undefined, why });
-  let said: unknown;
+  let answer: unknown;
   try {
-    said = await summarizer.summarize(text, { tokens, signal });
+    answer = await summarizer.summarize(text, { tokens, signal });
   } catch (error) {
     signal?.throwIfAborted();
     return failed(error instanceof Error ? error.message : `${model} failed`);
   }
-  if (typeof said !== "string" || said.trim() === "") return failed(`${model} returned nothing`);
-  const summary = said.trim();
+  if (typeof answer !== "string" || answer.trim() === "")
+    return failed(`${model} returned nothing`);
+  const summary = answer.trim();
   if (count(summary) > tokens || summary.length >= text.length) {
     return failed(`${model} returned more than was requested`);
   }

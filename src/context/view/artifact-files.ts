@@ -28,11 +28,11 @@ export async function checkArtifacts(
   artifacts: Envelope["artifacts"],
 ): Promise<CheckedArtifact[]> {
   const checked: CheckedArtifact[] = [];
-  let room = workspace.limits.artifactBytes;
+  let bytesLeft = workspace.limits.artifactBytes;
   for (const artifact of artifacts) {
     const { path } = artifact;
-    const looked = await checkFile(workspace, artifact, room);
-    if (looked.kind === "read") room -= looked.bytes;
+    const looked = await checkFile(workspace, artifact, bytesLeft);
+    if (looked.kind === "read") bytesLeft -= looked.bytes;
     checked.push({ path, freshness: freshnessOf(artifact, looked) });
   }
   return checked;

@@ -12,7 +12,7 @@ const OUTCOMES: Readonly<Record<EarlierAttempt["outcome"], string>> = {
   failed: "failed",
   released: "released it",
   stopped: "was stopped",
-  unaccepted: "was not accepted in time",
+  accept_timeout: "was not accepted in time",
 };
 
 type LabeledText = readonly [label: string, text: string];

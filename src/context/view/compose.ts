@@ -104,9 +104,9 @@ export function viewOf(gathered: GatheredContext, composing: ViewParameters): Vi
   const { envelope, to, tokenizer, budget, strategy } = composing;
   const pieces = piecesOf(gathered, composing);
   const page = new ViewLayout(pieces, headOf(envelope, to.agent), tokenizer);
-  const room = usableTokens(budget);
-  refuseTooSmall(page, room, budget);
-  const { chosen, text, tokens } = page.fit(room, strategy);
+  const usable = usableTokens(budget);
+  refuseTooSmall(page, usable, budget);
+  const { chosen, text, tokens } = page.fit(usable, strategy);
   const omitted = omittedOf(pieces, chosen);
   return {
     envelope: envelope.id,

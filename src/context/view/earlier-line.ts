@@ -56,9 +56,9 @@ export async function readEarlierLine(
     lines.map((entry) => entry.envelope),
     envelope,
   );
-  const said = progress.filter((each) => each.envelope !== envelope.id);
-  if (rows.length === 0 && said.length === 0) return { ...EMPTY_EARLIER_LINE, inherited };
-  const visible = await visibleIn(team, await looking, { rows, progress: said });
+  const fromOthers = progress.filter((each) => each.envelope !== envelope.id);
+  if (rows.length === 0 && fromOthers.length === 0) return { ...EMPTY_EARLIER_LINE, inherited };
+  const visible = await visibleIn(team, await looking, { rows, progress: fromOthers });
   const shown = new Set(visible.envelopes.map(({ id }) => id));
   const retried = lines
     .filter((entry) => shown.has(entry.envelope.id))

@@ -205,7 +205,7 @@ function withoutLabel({ label, by, list, text }: Item): string {
 
 /** Removes items that the envelope itself contains; of repeated items, keeps the newest. */
 function distinctItems(envelope: Envelope, items: readonly Item[]): Item[] {
-  const said = new Set(
+  const shownTexts = new Set(
     LISTS.flatMap((list) =>
       textsIn(envelope, list, EMPTY_EARLIER_LINE).map((text) => keyOf(list, text)),
     ),
@@ -214,8 +214,8 @@ function distinctItems(envelope: Envelope, items: readonly Item[]): Item[] {
     // Must-constraints are part of every envelope.
     if (list === "constraints" && text.startsWith("must ")) return false;
     const key = keyOf(list, text);
-    if (said.has(key)) return false;
-    said.add(key);
+    if (shownTexts.has(key)) return false;
+    shownTexts.add(key);
     return true;
   });
 }

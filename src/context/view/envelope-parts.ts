@@ -181,7 +181,7 @@ function payloadPart(envelope: string, { type, data }: FieldOf<"payload">): Part
 function details(envelope: Envelope): string[] {
   const { run, branch, touches = [], after = [], priority, policy, metadata } = envelope;
   const { createdAt: _, ...written } = metadata;
-  const said = [
+  const lines = [
     ...(priority === undefined ? [] : [`priority ${priority}`]),
     ...(policy?.deadline === undefined ? [] : [`due ${formatInstant(policy.deadline)}`]),
     ...(run === undefined ? [] : [`run ${quoteText(run)}`]),
@@ -190,7 +190,7 @@ function details(envelope: Envelope): string[] {
     ...(touches.length === 0 ? [] : [`touches ${touches.map(quoteText).join(", ")}`]),
     ...Object.entries(written).map(([key, value]) => quoteText(`${key}: ${renderData(value)}`)),
   ];
-  return said.length === 0 ? [] : [`- details: ${said.join("; ")}\n`];
+  return lines.length === 0 ? [] : [`- details: ${lines.join("; ")}\n`];
 }
 
 /** Returns the failure and then its hints, each as a part. */
@@ -239,12 +239,12 @@ const weightByRecency = (parts: readonly Part[]): Part[] =>
   parts.map((part, i) => ({ ...part, relevance: (i + 1) / parts.length }));
 
 function resultText({ agent, task: of, memory, summary, outputs }: ItemOf<"results">): string {
-  const said = summary === undefined ? "" : ` ${quoteText(summary)}`;
+  const summaryText = summary === undefined ? "" : ` ${quoteText(summary)}`;
   const data =
     outputs === undefined
       ? ""
-      : `${said === "" ? "" : ";"} outputs:\n${fenceText(renderData(outputs))}`;
-  return `- result of ${quoteText(of)} by ${agent} (${memory}):${said}${data}\n`;
+      : `${summaryText === "" ? "" : ";"} outputs:\n${fenceText(renderData(outputs))}`;
+  return `- result of ${quoteText(of)} by ${agent} (${memory}):${summaryText}${data}\n`;
 }
 
 const flagText = ({ about, path, why }: ItemOf<"flags">): string =>

@@ -242,8 +242,8 @@ async function newestOf(
   let before: string | undefined;
   for (let page = 0; page < MAX_PAGES && found.length < most; page++) {
     const cursor = before === undefined ? {} : { before };
-    const look = { workspace, sight, filter: { task }, limit: most, ...cursor };
-    const rows = await store.recentMemories(look);
+    const query = { workspace, sight, filter: { task }, limit: most, ...cursor };
+    const rows = await store.recentMemories(query);
     found.push(...rows.map(memoryOf).filter(isInformative));
     if (rows.length < most) break;
     before = rows.at(-1)?.id;
@@ -299,12 +299,12 @@ async function neighbours(
     if (visits === 0) break;
     const memories = frontier.map(({ id }) => id);
     const into = { workspace, memories, limit: 2 * NEIGHBOURHOOD.visits };
-    const [said, mentioned] = await Promise.all([
+    const [written, mentioned] = await Promise.all([
       store.findInbound({ ...into, kinds: STRONG_RELATIONS }),
       store.findInbound({ ...into, kinds: WEAK_RELATIONS }),
     ]);
     const out = frontier.flatMap((memory) => edgesOf(memory).map(({ target }) => target));
-    const ids = [...out, ...[...said, ...mentioned].map(({ source }) => source)];
+    const ids = [...out, ...[...written, ...mentioned].map(({ source }) => source)];
     const next = [...new Set(ids)].filter((id) => !known.has(id)).slice(0, NEIGHBOURHOOD.visits);
     if (next.length === 0) break;
     for (const id of next) known.add(id);

@@ -51,9 +51,9 @@ export function artifactText(
   freshness: CheckedArtifact["freshness"] = "unchecked",
 ): string {
   const state = freshness === "unchecked" ? "" : `, ${freshness.toUpperCase()}`;
-  const said = note === undefined ? "" : `, ${quoteText(note)}`;
+  const noteText = note === undefined ? "" : `, ${quoteText(note)}`;
   const sum = digest === undefined ? "" : `, sha256 ${digest.slice(0, 12)}`;
-  return `${kind} ${quoteText(path)}${state}${sum}${said}`;
+  return `${kind} ${quoteText(path)}${state}${sum}${noteText}`;
 }
 
 /** Renders a release. `about`: the rule or question that was released, if it is known. */

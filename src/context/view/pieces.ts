@@ -55,7 +55,7 @@ export function piecesOf(gathered: GatheredContext, pricing: PieceOptions): Piec
     ...gathered.attempts.map((each, i) => attemptPart(each, `${pricing.delivery}#attempts[${i}]`)),
     ...earlier.slice(0, MAX_EARLIER),
   ];
-  const told = statementsOf(envelope);
+  const statements = statementsOf(envelope);
   const pieces = [
     ...priced.map((part) => partPiece(part, pricing)),
     ...earlier.slice(MAX_EARLIER).map(({ id, text }) => listedPiece(id, text.length, "limit")),
@@ -66,7 +66,7 @@ export function piecesOf(gathered: GatheredContext, pricing: PieceOptions): Piec
     ...gathered.earlier.retried.map((id) => listedPiece(`${id}#attempts`, 0, "earlier")),
     ...gathered.earlier.envelopes.map((each) => listedPiece(each.id, jsonLength(each), "earlier")),
     ...gathered.candidates.map((candidate) =>
-      memoryPiece(candidate, page, { ...pricing, isTold: isDuplicate(candidate, told) }),
+      memoryPiece(candidate, page, { ...pricing, isTold: isDuplicate(candidate, statements) }),
     ),
     ...gathered.replaced.map(replacedPiece),
   ];

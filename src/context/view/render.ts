@@ -76,9 +76,9 @@ export const dayOf = (at: number): string => new Date(at).toISOString().slice(0,
 
 function bodyOf({ memory, summary }: MarkedMemory, level: DetailLevel): string {
   const text = textAtLevel(memory, level, summary);
-  const said = level === "reference" ? fenceLine(text) : quoteText(text);
+  const quoted = level === "reference" ? fenceLine(text) : quoteText(text);
   const much = level === "summary" || level === "detail" ? `(${level}) ` : "";
-  return ` ${much}${said}\n`;
+  return ` ${much}${quoted}\n`;
 }
 
 /**
@@ -93,9 +93,9 @@ export function blockTokens(
 ): number {
   const { memory, freshness, insteadOf, summary } = shown;
   const about = memory.task === undefined || memory.task === page.task ? "" : "elsewhere";
-  const said = summary === undefined || level === "full" ? "" : sha256(summary);
+  const summaryDigest = summary === undefined || level === "full" ? "" : sha256(summary);
   const head = [memory.digest, page.nameOf(memory.id), freshness, insteadOf, about].join(" ");
-  const body = [level, memory.digest, said].join(" ");
+  const body = [level, memory.digest, summaryDigest].join(" ");
   return (
     countBlock(tokenizer, head, () => headerOf(shown, page)) +
     countBlock(tokenizer, body, () => bodyOf(shown, level))

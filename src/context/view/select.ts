@@ -60,10 +60,10 @@ const WORTH: Readonly<Record<DetailLevel, number>> = {
 /** Returns the items that are shown, each with its form. */
 export function select(
   items: readonly Item[],
-  room: SelectionBudget,
+  limit: SelectionBudget,
   strategy: ViewStrategy,
 ): ReadonlyMap<string, Form> {
-  const shelf = new Selection(room);
+  const shelf = new Selection(limit);
   const open = items.filter((item) => !item.must && item.value > 0);
   for (const item of items) if (item.must) shelf.put(item, last(item.forms));
   for (const item of open) {

@@ -101,11 +101,11 @@ export async function catchUp(
   const budget = Math.max(1, Math.floor(tokens * (1 - free)));
   // In full if that fits, otherwise what is binding, otherwise one line each: an open handoff is never
   // omitted.
-  const told = [handoffInFull, handoffBindings, handoffLine].map((textOf) =>
+  const texts = [handoffInFull, handoffBindings, handoffLine].map((textOf) =>
     renderRequiredText({ receiver: agent, open, pins, musts: shared.musts, textOf }),
   );
-  const first = told.find((text) => count(text) <= budget);
-  if (first === undefined) throw tooSmall(count(told.at(-1) as string), { tokens, free });
+  const first = texts.find((text) => count(text) <= budget);
+  if (first === undefined) throw tooSmall(count(texts.at(-1) as string), { tokens, free });
   const matters = isUnfiltered(asked)
     ? await listOpenItems(workspace, agent, tasksOf(own))
     : await listOpenItems(workspace, "", asked.task === undefined ? [] : [asked.task]);
@@ -201,10 +201,10 @@ function appendSharedContext(
       left === 0 ? [] : [untitled(`(${left} omitted to fit the token budget; use context read.)`)];
     return [must, ...section("Team context", [...rest.slice(0, some), ...more])].join("\n");
   };
-  let room = most - taken;
+  let tokensLeft = most - taken;
   let some = rest.findIndex(({ text }) => {
-    room -= count(text) + 1;
-    return room < 0;
+    tokensLeft -= count(text) + 1;
+    return tokensLeft < 0;
   });
   if (some < 0) some = rest.length;
   for (; some >= 0; some--) {
@@ -293,13 +293,13 @@ function fitToBudget({ must, news, own, budget, count }: BudgetInput): Omit<Catc
     const kept = new Set(byWeight.slice(0, most));
     const shown = news.filter((entry) => kept.has(entry)).toReversed();
     const left = news.length - most;
-    const told = left === 0 ? [] : [`(${left} older records omitted; use recent.)`];
+    const note = left === 0 ? [] : [`(${left} older records omitted; use recent.)`];
     const apart = section(OWN_HEADING, shown.filter(isOwn));
     const rest = section(
       HEADING,
       shown.filter((entry) => !isOwn(entry)),
     );
-    return [must, ...apart, ...rest, ...told].join("\n");
+    return [must, ...apart, ...rest, ...note].join("\n");
   };
   // Joined text can have a token more or less than its parts: count what will really be sent.
   let most = news.length;

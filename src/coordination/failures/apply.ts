@@ -58,13 +58,13 @@ export async function applyDecision(
     record,
     to: again?.receiver,
   });
-  const said = recordOf(found, kept, decision);
+  const recordInput = recordOf(found, kept, decision);
   const entries = decisionEntries(found.of, kept, found.kept);
-  if (again === undefined) return abort(workspace, author, { said, entries, kept });
+  if (again === undefined) return abort(workspace, author, { said: recordInput, entries, kept });
   const moved = await redriveOne(workspace, author, found.failed, {
     receiver: again.receiver,
     edits: { ...again.edits, ...renewPassedDeadline(workspace, found.failed, decision.delayMs) },
-    record: said,
+    record: recordInput,
     entries: [...entries, ...(await openTaskGuard(workspace, found))],
     delayMs: decision.delayMs,
   });

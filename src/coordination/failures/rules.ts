@@ -5,6 +5,7 @@
  */
 
 import * as z from "zod";
+import { matchesWildcards } from "../../base/globs.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { Reason } from "../../delivery/settle/reason.ts";
 import { Address, AgentName, FAILURE_CLASSES, Name } from "../../envelope/schema.ts";
@@ -63,12 +64,12 @@ export async function setRule(
   name: string,
   rule: FailureRule,
 ): Promise<void> {
-  const said = await redactSecrets(workspace, { name, rule });
-  const value = parseOrThrow(FailureRuleSchema, said.rule, {
+  const redacted = await redactSecrets(workspace, { name, rule });
+  const value = parseOrThrow(FailureRuleSchema, redacted.rule, {
     code: "invalid_input",
     what: "The rule",
   });
-  await changeEntry(workspace, { kind: RULE, name: ruleName(said.name) }, () => ({ value }));
+  await changeEntry(workspace, { kind: RULE, name: ruleName(redacted.name) }, () => ({ value }));
 }
 
 /** Deletes a failure rule. Does nothing if it does not exist. */
@@ -104,20 +105,10 @@ function matchesRule(when: FailureRuleInfo["when"], info: FailureInfo): boolean 
     (when.decided ?? Number.POSITIVE_INFINITY) >= info.before.length &&
     (when.receiver ?? info.receiver) === info.receiver &&
     (when.role ?? info.role) === info.role &&
-    (when.task === undefined || patternOf(when.task).test(info.task)) &&
+    (when.task === undefined || matchesWildcards(when.task, info.task)) &&
     (when.type ?? type) === type
   );
 }
-
-/** Compiles a pattern in which `*` matches any text. */
-const patternOf = (pattern: string): RegExp =>
-  new RegExp(
-    `^${pattern
-      .split("*")
-      .map((part) => RegExp.escape(part))
-      .join(".*")}$`,
-    "su",
-  );
 
 /** Returns the decision of a rule. */
 export function decisionOf({ name, then, reason }: FailureRuleInfo): Decision {

@@ -58,8 +58,8 @@ export function reservationOf(
   { entry, kept }: Candidate,
   { leaseUntil }: DeliveryRow,
 ): Reservation {
-  const { fence: _, ...said } = kept;
-  return { ...said, delivery: entry.name, since: entry.at, until: leaseUntil };
+  const { fence: _, ...fields } = kept;
+  return { ...fields, delivery: entry.name, since: entry.at, until: leaseUntil };
 }
 
 /** Returns those that are active at this time, in the same order, and deletes ended ones. */

@@ -64,12 +64,12 @@ export async function reserve(
   if (named.length === 0) throw nothingNamed();
   const parsed = checkedGlobs(named, "globs");
   const { fence, holder: agent, instance, task } = delivery;
-  const said = {
+  const fields = {
     globs: parsed.map(({ text }) => text),
     mode,
     ...(note === undefined ? {} : { note }),
   };
-  const value: StoredReservation = { agent, fence, instance, task, ...said };
+  const value: StoredReservation = { agent, fence, instance, task, ...fields };
   const entry = await changeEntry<StoredReservation>(workspace, nameOf(delivery), (now) => {
     if (now !== undefined && now.fence > fence) throw leaseLost(delivery.id, undefined);
     return { value };

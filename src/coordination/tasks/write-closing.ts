@@ -33,11 +33,11 @@ export interface TaskClosing extends Pick<StoredClosing, "as" | "reason" | "repe
 export function writeClosing(
   workspace: Workspace,
   found: TaskSnapshot,
-  { as, by, author, continues, causedBy, repeats, ...said }: TaskClosing,
+  { as, by, author, continues, causedBy, repeats, ...closing }: TaskClosing,
 ): Promise<boolean> {
   const { task } = found;
   const { ending: _, ...begun } = found.kept;
-  const reason = clip(said.reason, FORMAT_LIMITS.lineLength);
+  const reason = clip(closing.reason, FORMAT_LIMITS.lineLength);
   return writeLedger(workspace, found, {
     author,
     content: `${by} closed "${task}" as ${as}: ${reason}`,
@@ -75,7 +75,7 @@ export interface LedgerChange {
 export async function writeLedger(
   workspace: Workspace,
   { task, kept, revision }: TaskSnapshot,
-  { author, next, place, continues, causedBy, entries: others = [], ...said }: LedgerChange,
+  { author, next, place, continues, causedBy, entries: others = [], ...change }: LedgerChange,
 ): Promise<boolean> {
   const { store, name, branch, ids, clock, limits } = onMainBranch(workspace);
   const id = ids.mint("memory");
@@ -86,7 +86,7 @@ export async function writeLedger(
   ];
   const { record } = writeRecord(
     author,
-    { id, type: "decision", task, ...said, relations },
+    { id, type: "decision", task, ...change, relations },
     { ids, now, limits },
   );
   const value = toEntryText(next(id, now));

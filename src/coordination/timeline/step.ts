@@ -154,8 +154,8 @@ function handoffFieldsOf(memory: Memory, envelope: Envelope): Partial<TimelineSt
   const [did] = memory.trail ?? [];
   const to = (did?.verb !== "publish" && did?.to) || addressOf(envelope.to);
   if (failure !== undefined && did?.verb === "send") {
-    const { delivery, attempt, retries: _, ...told } = failure;
-    return { kind: "reported", to, text: failure.message, delivery, attempt, failure: told };
+    const { delivery, attempt, retries: _, ...details } = failure;
+    return { kind: "reported", to, text: failure.message, delivery, attempt, failure: details };
   }
   // Records that the hub wrote have their own text.
   if (did?.verb === "reconstruct" || did?.verb === "reroute" || did?.verb === "open") return { to };

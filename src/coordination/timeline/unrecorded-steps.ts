@@ -18,7 +18,7 @@ const KINDS: Readonly<Record<AttemptRow["outcome"], UnrecordedKind | undefined>>
   cancelled: undefined,
   released: "released",
   expired: "silent",
-  unaccepted: "not_accepted",
+  accept_timeout: "not_accepted",
   stopped: "stopped",
 };
 
@@ -30,10 +30,10 @@ export async function readUnrecordedSteps(
   const deliveries = line.flatMap((entry) => entry.deliveries);
   const steps = await Promise.all(
     deliveries.filter(mayHaveAttempts).map(async (delivery) => {
-      const tries = await store.readAttempts(name, delivery.id);
+      const attempts = await store.readAttempts(name, delivery.id);
       return [
-        ...tries.flatMap((ended) => unrecordedStepsOf(delivery, ended)),
-        ...deadlineStepsOf(delivery, tries),
+        ...attempts.flatMap((ended) => unrecordedStepsOf(delivery, ended)),
+        ...deadlineStepsOf(delivery, attempts),
       ];
     }),
   );

@@ -40,7 +40,7 @@ async function addFollowerTo(workspace: Workspace, follower: string, id: string)
     const followers = [delivery.followers, follower].filter(Boolean).join(" ");
     const asSeen = { ...guardOf(delivery), followers: delivery.followers };
     const move = { delivery: id, seen: asSeen, to: delivery.state, followers };
-    const moves = [{ ...move, event: "awaited" as const }];
+    const moves = [{ ...move, event: "postponed" as const }];
     const moved = await moveDeliveries(workspace, { agent: SYSTEM, moves });
     return moved === undefined ? RETRY : undefined;
   }); // If it changes constantly and all retries fail, the next recheck finds it.
@@ -119,7 +119,7 @@ async function openJoined(
     lines: completed,
     inherits: completed.map((each) => each.envelope.task),
     results: await Promise.all(completed.map((each) => resultOf(workspace, each))),
-    said: `Opened "${task}": ${completed.length} of ${joins?.deliveries.length} handoffs have completed.`,
+    content: `Opened "${task}": ${completed.length} of ${joins?.deliveries.length} handoffs have completed.`,
     // A dead-lettered join does not keep its task open, so the task may have been closed meanwhile.
     ...(join.delivery.state === "dead" && { entries: await entriesForReopening(workspace, task) }),
   });

@@ -41,7 +41,7 @@ export interface OpenRequest {
   /** The tasks that it inherits the ledgers of. */
   readonly inherits: readonly string[];
   /** The content of the record. */
-  readonly said: string;
+  readonly content: string;
   /** Entries written in the same operation; if one of them has changed, the handoff does not open. */
   readonly entries?: readonly PutEntry[];
 }
@@ -53,7 +53,7 @@ export interface OpenRequest {
 export async function openDelivery(
   workspace: Workspace,
   { delivery, envelope: row }: DeliveryWithEnvelopeRow,
-  { lines, results, inherits, said, entries }: OpenRequest,
+  { lines, results, inherits, content, entries }: OpenRequest,
 ): Promise<"opened" | "changed" | "unsealable"> {
   const waited = parseEnvelope(workspace, row);
   const from = { ...waited, ...(await refreshCarriedFields(workspace, waited, inherits)) };
@@ -65,7 +65,7 @@ export async function openDelivery(
   const record = {
     type: "handoff",
     task: from.task,
-    content: said,
+    content: content,
     relations: [
       { kind: "continues-from" as const, to: row.memory },
       ...results.map(({ memory }) => ({ kind: "derived-from" as const, to: memory })),
@@ -155,6 +155,6 @@ export async function scheduleRecheck(workspace: Workspace, delivery: DeliveryRo
   const lapseMs = Math.min(MAX_RECHECK_MS, Math.max(MIN_RECHECK_MS, Math.floor(waited / 2)));
   const asSeen = { ...guardOf(delivery), lapseAt: delivery.lapseAt };
   const move = { delivery: delivery.id, seen: asSeen, to: delivery.state };
-  const moves = [{ ...move, event: "awaited" as const, lapseMs }];
+  const moves = [{ ...move, event: "postponed" as const, lapseMs }];
   await moveDeliveries(workspace, { agent: SYSTEM, moves });
 }

@@ -1,7 +1,8 @@
 /**
- * Carries out what is due in a workspace: lost leases, missed accept timeouts, deadlines, reminders, joins
- * and given-up deliveries. There is no daemon; any process that claims or waits for work runs this. Each
- * decision is one guarded move, so that of several processes at the same moment only one decides.
+ * Carries out what is due in a workspace: retries, lost leases, missed accept timeouts, deadlines, reminders,
+ * joins and given-up deliveries. Every open hub runs this when something falls due (timers.ts), and so does a
+ * process that claims or waits for work. Each decision is one guarded move, so that of several processes at the
+ * same moment only one decides.
  */
 import { channel } from "node:diagnostics_channel";
 import { canonicalJson } from "../../base/digest.ts";
@@ -24,6 +25,7 @@ import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
 import { recordStrike } from "../settings/breaker.ts";
 import { AT_ONCE_MS, backoff, isGivenUp, isLastAttempt, lapse } from "../settings/policy.ts";
 import { nextFallback } from "../settings/receivers.ts";
+import { isClockDoubted } from "./clock-doubt.ts";
 import { openJoin, openJoinsOf } from "./join.ts";
 import { decisionRecord, guardOf, moveDeliveries, newEnvelopeOf, trailStepOf } from "./moves.ts";
 import { awaitsTasks } from "./open-delivery.ts";
@@ -33,32 +35,53 @@ import { deadLetterOverHopLimit, reportThenDeadLetter } from "./report-dead-lett
 /** Diagnostics channel for deliveries that could not be decided about: `{ delivery, error }`. */
 const undecided = channel("batonpass:policy:undecided");
 
-/** Deliveries per round; the rest stay due. */
+/** Deliveries per read, in the order of their due times: bounds memory, however many are due. */
 const BATCH = 100;
 
-const carrying = new WeakMap<object, Promise<void>>();
+/** How to carry out what is due. */
+export interface DueOptions {
+  /** Processes that ended without settling their deliveries. */
+  readonly gone?: readonly string[];
+  /** Called between batches; false leaves the rest due. */
+  readonly proceed?: () => boolean;
+}
 
-/** Decides about everything that is due now. Concurrent calls share one round. `gone`: ended processes. */
-export function processDue(workspace: Workspace, gone: readonly string[] = []): Promise<void> {
+const carrying = new WeakMap<object, Promise<number>>();
+
+/**
+ * Decides about everything that is due now. Returns how many decisions and retries that were. Concurrent calls
+ * share one round.
+ */
+export function processDue(workspace: Workspace, options: DueOptions = {}): Promise<number> {
   const before = carrying.get(workspace.root);
   if (before !== undefined) {
-    return gone.length === 0 ? before : before.then(() => processDue(workspace, gone));
+    return options.gone === undefined ? before : before.then(() => processDue(workspace, options));
   }
-  const round = processAllDue(onMainBranch(workspace), gone).finally(() =>
+  const round = processAllDue(onMainBranch(workspace), options).finally(() =>
     carrying.delete(workspace.root),
   );
   carrying.set(workspace.root, round);
   return round;
 }
 
-async function processAllDue(workspace: Workspace, gone: readonly string[]): Promise<void> {
+async function processAllDue(
+  workspace: Workspace,
+  { gone = [], proceed = () => true }: DueOptions,
+): Promise<number> {
   const { store, name } = workspace;
+  let count = 0;
   for (;;) {
-    const { now, due } = await store.listDue({ workspace: name, gone, limit: BATCH });
+    const { now, due: all, retries } = await store.listDue({ workspace: name, gone, limit: BATCH });
+    const isDoubted = isClockDoubted(workspace, { now, due: all });
+    // The end of a process is certain whatever the time is.
+    const due = isDoubted ? all.filter((each) => gone.includes(each.delivery.process)) : all;
     const decided = await Promise.all(due.map((each) => tryOne(workspace, each, { now, gone })));
-    if (due.length < BATCH || !decided.includes(true)) break;
+    if (retries > 0) await store.makeRetriesReady(name); // Afterwards: decisions are guarded by the state.
+    count += retries + decided.filter(Boolean).length;
+    if (due.length < BATCH || !decided.includes(true) || !proceed()) break;
   }
   await runFollowUp("maintain the queue", () => workspace.duties.tend(workspace));
+  return count;
 }
 
 /**
@@ -113,7 +136,7 @@ async function handleDue(
   }
   if (delivery.inTurn) return handleUnaccepted(workspace, due, policy.acceptMs);
   // It cannot be accepted while earlier work of its task is open: its accept timeout has not started.
-  await postpone(workspace, delivery, { event: "awaited", lapseMs: policy.acceptMs });
+  await postpone(workspace, delivery, { event: "postponed", lapseMs: policy.acceptMs });
 }
 
 const isLost = ({ leaseUntil, process }: DeliveryRow, { now, gone }: DueSnapshot): boolean =>
@@ -132,7 +155,12 @@ async function handleDeadline(workspace: Workspace, due: DeliveryWithEnvelopeRow
   const ended = { attempt: attemptsWith(delivery, ends), ends, late: true } as const;
   const isOver = await reportThenDeadLetter(workspace, due, ended, async () => {
     const asSeen = { ...guardOf(delivery), followers: delivery.followers };
-    const move = { delivery: delivery.id, seen: asSeen, to: "expired", event: "lapsed" } as const;
+    const move = {
+      delivery: delivery.id,
+      seen: asSeen,
+      to: "expired",
+      event: "deadline_passed",
+    } as const;
     const moves = [{ ...move, ...(ends && { ends }) }];
     return (await moveDeliveries(workspace, { agent: SYSTEM, moves })) !== undefined;
   });
@@ -171,7 +199,7 @@ async function handleUnaccepted(
   acceptMs: number,
 ): Promise<void> {
   const { delivery } = due;
-  const ends = toAttemptEnd("unaccepted", { acceptMs });
+  const ends = toAttemptEnd("accept_timeout", { acceptMs });
   const tried = attemptsWith(delivery, ends);
   const { policy, failure } = parseEnvelope(workspace, due.envelope);
   // A coordinator that has not accepted a failure report gets no second chance: others wait for the decision.
@@ -180,7 +208,7 @@ async function handleUnaccepted(
   const delayMs = backoff({ attempt: tried }, policy, workspace.random);
   await redeliver(workspace, due, {
     to: "scheduled",
-    event: "unaccepted",
+    event: "accept_timeout",
     ends,
     delayMs,
     lapseMs: lapse(policy, delayMs),

@@ -46,10 +46,10 @@ export async function reconstruct(
   const kept = await referencesWithoutQuarantined(workspace, sent);
   const from = { ...sent, ...(await refreshCarriedFields(workspace, sent)), ...kept };
   const reconstructed = { attempt, holder, notes: count, reason };
-  const room = Math.max(FORMAT_LIMITS.listItems - from.history.length, MIN_NOTES);
+  const capacity = Math.max(FORMAT_LIMITS.listItems - from.history.length, MIN_NOTES);
   for (const most of NOTE_LIMITS) {
-    const told = newest.slice(-Math.min(most, room));
-    const sealed = trySeal(workspace, from, { reconstructed, told, steps });
+    const shownNotes = newest.slice(-Math.min(most, capacity));
+    const sealed = trySeal(workspace, from, { reconstructed, told: shownNotes, steps });
     if (sealed !== undefined) return sealed;
   }
   return undefined;

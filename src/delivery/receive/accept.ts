@@ -30,7 +30,7 @@ export async function acceptOffer(
   offered: DeliveryWithEnvelopeRow,
   receipt?: ReceiptSource,
 ): Promise<DeliveryWithEnvelopeRow> {
-  const said = await redactReceipt(workspace, receipt);
+  const redacted = await redactReceipt(workspace, receipt);
   let { envelope } = offered;
   for (;;) {
     const outcome = await workspace.store.acceptDelivery({
@@ -42,7 +42,7 @@ export async function acceptOffer(
         envelope: envelope.id,
         leaseMs: workspace.limits.leaseMs,
       },
-      memory: acceptRecord(workspace, receiver, { delivery: offered.delivery, envelope }, said),
+      memory: acceptRecord(workspace, receiver, { delivery: offered.delivery, envelope }, redacted),
     });
     switch (outcome.kind) {
       case "accepted":

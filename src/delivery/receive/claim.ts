@@ -1,6 +1,6 @@
 /**
  * Claims ready deliveries from an inbox, each for one holder at a time. A claim also carries out what is due
- * in the workspace, because there is no daemon that would.
+ * in the workspace, so that it finds what becomes ready by that.
  */
 import { checkLimit } from "../../base/limits.ts";
 import { refusalError } from "../../memory/refusals.ts";
@@ -43,7 +43,7 @@ export async function claim(
   const isDue = claims.nextDueMs <= 0;
   if (!isDueCheckTime(workspace) && !isDue) return claims;
   if (claims.claimed.length > 0) {
-    await runFollowUp("process what is due", () => processDue(workspace));
+    await runFollowUp("process what is due", async () => void (await processDue(workspace)));
     return claims;
   }
   await processDue(workspace);

@@ -35,7 +35,7 @@ export function waitersFor(
   waitersByAgent.set(workspace.root, agents);
   const waiters = agents.get(agent) ?? new InboxWaiters(workspace, agent);
   agents.set(agent, waiters);
-  if (role !== undefined) waiters.hear(roleInbox(role));
+  if (role !== undefined) waiters.subscribe(roleInbox(role));
   return waiters;
 }
 
@@ -50,18 +50,18 @@ export class InboxWaiters {
   #wakeAt = Number.POSITIVE_INFINITY;
   readonly #workspace: Workspace;
   /** The inboxes it subscribes to, with the function that unsubscribes. */
-  readonly #heard = new Map<string, () => void>();
+  readonly #subscriptions = new Map<string, () => void>();
 
   constructor(workspace: Workspace, agent: string) {
     this.#workspace = workspace;
-    this.hear(agent);
+    this.subscribe(agent);
   }
 
   /** Subscribes to the wake-ups of another inbox. */
-  hear(inbox: string): void {
-    if (this.#heard.has(inbox)) return;
+  subscribe(inbox: string): void {
+    if (this.#subscriptions.has(inbox)) return;
     const { store, name } = this.#workspace;
-    this.#heard.set(
+    this.#subscriptions.set(
       inbox,
       store.onWake({ workspace: name, agent: inbox }, () => this.#call()),
     );
@@ -88,10 +88,10 @@ export class InboxWaiters {
    * subscribers, so that another one is woken first next time.
    */
   found(inbox: string | undefined): void {
-    if (inbox !== undefined && this.#heard.size > 1) {
-      this.#heard.get(inbox)?.();
-      this.#heard.delete(inbox);
-      this.hear(inbox);
+    if (inbox !== undefined && this.#subscriptions.size > 1) {
+      this.#subscriptions.get(inbox)?.();
+      this.#subscriptions.delete(inbox);
+      this.subscribe(inbox);
     }
     let left = WAKE_COUNT;
     for (const sleeper of this.#sleepers) {

@@ -28,15 +28,18 @@ export const systemProcesses: Processes = {
     return self;
   },
 
-  isGone(other) {
-    const [, host, pid = "", startTime] = /^(.+)\/([1-9]\d*)\/(\d+)$/.exec(other) ?? [];
-    if (host === undefined || host !== hostIdentity()) return false;
-    const stat = statOf(pid);
-    if (stat === "unreadable") return false;
-    if (stat === "missing") return !isHidden(Number(pid));
-    return stat.startTime !== startTime || ENDED.includes(stat.state);
-  },
+  isGone: (other) => stateOf(other) === "gone",
+  isRunning: (other) => stateOf(other) === "running",
 };
+
+function stateOf(other: string): "running" | "gone" | "unknown" {
+  const [, host, pid = "", startTime] = /^(.+)\/([1-9]\d*)\/(\d+)$/.exec(other) ?? [];
+  if (host === undefined || host !== hostIdentity()) return "unknown";
+  const stat = statOf(pid);
+  if (stat === "unreadable") return "unknown";
+  if (stat === "missing") return isHidden(Number(pid)) ? "unknown" : "gone";
+  return stat.startTime !== startTime || ENDED.includes(stat.state) ? "gone" : "running";
+}
 
 /**
  * Returns `bootId/pidNamespace/pid/startTime` of a process on this host; empty if it cannot be determined.

@@ -25,8 +25,8 @@ export async function waitForDelivery(
   request: Omit<ClaimRequest, "limit">,
   { wait, signal }: ClaimWaitOptions,
 ): Promise<DeliveryWithEnvelopeRow | undefined> {
-  const look = { ...request, limit: 1 };
-  if (!wait) return (await claim(workspace, receiver, look)).claimed[0];
+  const query = { ...request, limit: 1 };
+  if (!wait) return (await claim(workspace, receiver, query)).claimed[0];
   const waiters = waitersFor(workspace, receiver);
   const particular = request.task !== undefined || request.delivery !== undefined;
   let slept = false;
@@ -34,8 +34,8 @@ export async function waitForDelivery(
     while (signal?.aborted !== true) {
       waiters.looking();
       const gone = await findDeadProcesses(workspace);
-      if (gone.length > 0) await processDue(workspace, gone);
-      const { claimed, nextDueMs } = await claim(workspace, receiver, look);
+      if (gone.length > 0) await processDue(workspace, { gone });
+      const { claimed, nextDueMs } = await claim(workspace, receiver, query);
       if (claimed.length > 0) {
         waiters.found(claimed[0]?.delivery.receiver);
         return claimed[0];

@@ -28,9 +28,9 @@ export function checkDraft(draft: unknown, passedOn: Envelope | undefined): Chec
 function checkForm(draft: unknown, passedOn: Envelope | undefined): CheckedDraft {
   const strict = CompiledDraftSchema.safeParse(draft);
   if (strict.success) return strict.data;
-  const said = passedOn === undefined ? draft : withoutCopied(draft, passedOn);
-  const checked = parseOrThrow(CompiledDraftSchema, said, REFUSAL); // Reports every violation at once.
-  return said === draft ? checked : TolerantDraftSchema.parse(draft);
+  const own = passedOn === undefined ? draft : withoutCopied(draft, passedOn);
+  const checked = parseOrThrow(CompiledDraftSchema, own, REFUSAL); // Reports every violation at once.
+  return own === draft ? checked : TolerantDraftSchema.parse(draft);
 }
 
 interface Copy {
@@ -44,11 +44,11 @@ function withoutCopied(draft: unknown, envelope: Envelope): unknown {
   if (copies.length === 0 || typeof draft !== "object" || draft === null) return draft;
   const original = (part: unknown): unknown =>
     copies.find(({ copied }) => isDeepStrictEqual(copied, part))?.known ?? part;
-  const said = Object.entries(draft).map(([name, part]) => [
+  const entries = Object.entries(draft).map(([name, part]) => [
     name,
     Array.isArray(part) ? part.map(original) : original(part),
   ]);
-  return Object.fromEntries(said);
+  return Object.fromEntries(entries);
 }
 
 /** Returns the parts of an envelope that have unknown fields, each with and without them. */

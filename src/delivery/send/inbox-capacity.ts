@@ -17,7 +17,7 @@ interface InboxCount {
 
 /** Sends of this process to one inbox. */
 interface InboxGate {
-  look: InboxCount | undefined;
+  count: InboxCount | undefined;
   /** Sends under way, which may not be in the count yet. */
   passing: number;
   /** Called when no send is under way any more. */
@@ -31,13 +31,13 @@ const gates = new WeakMap<object, Map<string, InboxGate>>();
 function gateOf(workspace: Workspace, receiver: string): InboxGate {
   const known = gates.get(workspace.root) ?? new Map<string, InboxGate>();
   gates.set(workspace.root, known);
-  const door = known.get(receiver) ?? newGate();
-  known.set(receiver, door);
-  return door;
+  const gate = known.get(receiver) ?? newGate();
+  known.set(receiver, gate);
+  return gate;
 }
 
 const newGate = (): InboxGate => ({
-  look: undefined,
+  count: undefined,
   passing: 0,
   whenThrough: undefined,
   turn: Promise.resolve(),
@@ -72,21 +72,21 @@ async function enterAfterCount(
   if (!hasAmpleCapacity(door, bound)) {
     await waitUntilIdle(door);
     const open = await workspace.store.countOpen(workspace.name, receiver, bound);
-    door.look = { open, at: performance.now(), sent: 0 };
+    door.count = { open, at: performance.now(), sent: 0 };
     if (open >= bound) throw inboxFull(receiver, bound);
   } // Otherwise the previous send has just counted, and its count applies here too.
   beginSend(door);
 }
 
 /** Half of the counted capacity is used before counting again. */
-function hasAmpleCapacity({ look }: InboxGate, bound: number): boolean {
-  if (look === undefined) return false;
-  return look.sent * 2 < bound - look.open && performance.now() - look.at < COUNT_CACHE_MS;
+function hasAmpleCapacity({ count }: InboxGate, bound: number): boolean {
+  if (count === undefined) return false;
+  return count.sent * 2 < bound - count.open && performance.now() - count.at < COUNT_CACHE_MS;
 }
 
 function beginSend(door: InboxGate): void {
   door.passing++;
-  if (door.look !== undefined) door.look.sent++;
+  if (door.count !== undefined) door.count.sent++;
 }
 
 function endSend(door: InboxGate): void {

@@ -119,12 +119,12 @@ export function prepare(
   const record = handoffRecord(sealed, sender, { open, cycle, completes });
   const memory = writeRecord(sender, record, { ids, now, limits, hallmark }).record;
   const { id: envelope } = sealed.envelope;
-  const said = { at: now, by: sender.agent, envelope, record: memory.id };
+  const provenance = { at: now, by: sender.agent, envelope, record: memory.id };
   const { queue } = plan.sending;
   const kept = handoffLedgerEntry(
     line,
     burden,
-    said,
+    provenance,
     queue && { ...queue, at: now, by: sender.agent },
   );
   const has = deliveriesAfterSend(round, deliveries);

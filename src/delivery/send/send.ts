@@ -65,13 +65,13 @@ export async function sendHandoff<T>(
   if (sender.agent === SYSTEM) {
     return planAndSend(workspace, sender, await redactSecretsAfterwards(workspace, draft), sending);
   }
-  return runWithoutSecrets(workspace, draft, (said, redacted) =>
+  return runWithoutSecrets(workspace, draft, (redactedDraft, redacted) =>
     runWithoutSecrets(
       workspace,
       { result: sending.completes },
       async ({ result: completes }, inResult) => {
         const secrets = [...redacted, ...inResult];
-        const sent = await planAndSend(workspace, sender, said, {
+        const sent = await planAndSend(workspace, sender, redactedDraft, {
           ...sending,
           completes,
           redacted,

@@ -45,8 +45,8 @@ export async function setChannel(
   channel: string,
   state?: ChannelState,
 ): Promise<ChannelInfo> {
-  const said = await redactSecrets(workspace, { channel });
-  const name = parseChannelName(said.channel);
+  const redacted = await redactSecrets(workspace, { channel });
+  const name = parseChannelName(redacted.channel);
   parseOrThrow(State, state, {
     code: "invalid_input",
     what: "The channel's state",

@@ -65,7 +65,10 @@ export async function setPayloadType(
     await changeRegistry(workspace, (now) => withoutType(now, type));
     return undefined;
   }
-  const text = schemaText((await redactSecrets(workspace, { schema })).schema);
+  const text = schemaText(
+    (await redactSecrets(workspace, { schema }, { limit: "payloadSchemaBytes", path: "schema" }))
+      .schema,
+  );
   const bytes = Buffer.byteLength(text);
   checkLimit(workspace.limits, "payloadSchemaBytes", { actual: bytes, path: "schema" });
   const digest = await requireValidSchema(type, text);

@@ -34,10 +34,10 @@ export function resolvePolicy(
   now: number,
   ...from: readonly (PolicyInput | undefined)[]
 ): SealedPolicy | undefined {
-  const said = from
+  const policies = from
     .filter((each) => each !== undefined)
     .map((each) => withDeadline(expandPolicy(each), now));
-  return said.length === 0 ? undefined : Object.assign({}, ...said);
+  return policies.length === 0 ? undefined : Object.assign({}, ...policies);
 }
 
 /** Returns the policy with an absolute deadline; of `deadline` and `deadlineMs` the earlier one counts. */
@@ -132,6 +132,6 @@ export function backoff(
 
 /** Returns in how many milliseconds a decision is due if it can be claimed in `delayMs`; 0 if never. */
 export function lapse(policy: SealedPolicy | undefined, delayMs: number): number {
-  const patience = policy?.acceptMs ?? policy?.remindMs;
-  return patience === undefined ? 0 : delayMs + patience;
+  const timeoutMs = policy?.acceptMs ?? policy?.remindMs;
+  return timeoutMs === undefined ? 0 : delayMs + timeoutMs;
 }

@@ -35,9 +35,14 @@ export type RouteInfo = z.output<typeof RouteSchema> & { readonly name: string }
 
 /** Creates or replaces a route; throws `invalid_input`. */
 export async function setRoute(workspace: Workspace, name: string, route: Route): Promise<void> {
-  const said = await redactSecrets(workspace, { name, route });
-  const value = parseOrThrow(RouteSchema, said.route, { code: "invalid_input", what: "The route" });
-  await changeEntry(workspace, { kind: ROUTE, name: parseRouteName(said.name) }, () => ({ value }));
+  const redacted = await redactSecrets(workspace, { name, route });
+  const value = parseOrThrow(RouteSchema, redacted.route, {
+    code: "invalid_input",
+    what: "The route",
+  });
+  await changeEntry(workspace, { kind: ROUTE, name: parseRouteName(redacted.name) }, () => ({
+    value,
+  }));
 }
 
 /** Deletes a route; does nothing if it does not exist. */

@@ -149,8 +149,8 @@ export function checkRedrive(
   workspace: Workspace,
   changes: RedriveChanges,
 ): Promise<CheckedRedrive> {
-  return runWithoutSecrets(workspace, changes, async (said, redacted) => ({
-    ...(await parseRedrive(workspace, said)),
+  return runWithoutSecrets(workspace, changes, async (redactedChanges, redacted) => ({
+    ...(await parseRedrive(workspace, redactedChanges)),
     redacted,
   }));
 }

@@ -66,8 +66,8 @@ export function answer(
   id: string,
   text: string,
 ): Promise<WithSecrets<Delivery>> {
-  return runWithoutSecrets(workspace, { answer: text }, async (said, secrets) =>
-    withSecrets(deliveryOf(await answerWith(workspace, by, id, said.answer)), secrets),
+  return runWithoutSecrets(workspace, { answer: text }, async (redacted, secrets) =>
+    withSecrets(deliveryOf(await answerWith(workspace, by, id, redacted.answer)), secrets),
   );
 }
 

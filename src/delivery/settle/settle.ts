@@ -272,17 +272,17 @@ async function declineWith(
   hold: DeliveryWithEnvelopeRow,
   reason: string,
 ): Promise<SettleResult> {
-  const said = holderStatement("reason", reason, {
+  const statement = holderStatement("reason", reason, {
     type: "action",
     content: `${holder.agent} declined "${hold.envelope.task}"`,
   });
   if (await needsCoordination(workspace, hold)) {
-    return declineReported(workspace, holder, hold, { said, reason });
+    return declineReported(workspace, holder, hold, { said: statement, reason });
   }
   return settle(workspace, holder, hold, {
     verb: "decline",
     settlement: { kind: "declined" },
-    ...said,
+    ...statement,
   });
 }
 

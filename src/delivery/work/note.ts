@@ -58,8 +58,8 @@ export function note(
   hold: DeliveryWithEnvelopeRow,
   input: MemoryInput,
 ): Promise<NoteResult> {
-  return runWithoutSecrets(workspace, input, async (said, secrets) =>
-    withSecrets(await noteRedacted(workspace, holder, hold, said), secrets),
+  return runWithoutSecrets(workspace, input, async (redacted, secrets) =>
+    withSecrets(await noteRedacted(workspace, holder, hold, redacted), secrets),
   );
 }
 

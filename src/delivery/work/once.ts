@@ -105,10 +105,10 @@ export async function resolveOnce(
   result: unknown,
 ): Promise<void> {
   const name = parseEffectKey(key);
-  const said = await redactSecrets(workspace, { result });
+  const redacted = await redactSecrets(workspace, { result });
   const entry = await workspace.store.findEntry(workspace.name, ONCE, name);
   if (entryValue<StoredEffect>(entry)?.state === "done") throw alreadyRecorded(name);
-  await record(workspace, { by, name, result: said.result, basedOn: entry?.revision ?? 0 });
+  await record(workspace, { by, name, result: redacted.result, basedOn: entry?.revision ?? 0 });
 }
 
 /** Records a result. The effect has happened, so secrets in its result are redacted, never refused. */

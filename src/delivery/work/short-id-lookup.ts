@@ -29,7 +29,7 @@ async function resolveEnvelopeShortId(
 ): Promise<string> {
   const envelopes = (await listConsideredIds(workspace, delivery))
     .filter((each) => each.startsWith("env_"))
-    .map((each) => each.replace(/#.*$/, ""));
+    .map((each) => each.replace(/#.*/s, ""));
   return onlyOf(
     envelopes.filter((each) => shortIdOf(each) === id),
     { delivery, id },

@@ -19,7 +19,7 @@ import {
 } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { BatonError } from "../../base/errors.ts";
-import { stageFile, toFileError } from "../../base/staged-file.ts";
+import { stageFile, toFileError } from "../../base/files/staged-file.ts";
 
 /** The content of a file before and after a change. */
 export interface FileChange {
@@ -75,7 +75,8 @@ function writeChange({ file, after }: FileChange): void {
     }
     mkdirSync(dirname(target), { recursive: true });
     const mode = existsSync(target) ? statSync(target).mode : undefined;
-    const staged = stageFile(target, { replace: true });
+    // A project's settings are for all its users, so the umask decides about a new file.
+    const staged = stageFile(target, { replace: true, mode: 0o666 });
     try {
       // Set before the content is written, so that it is never readable with a wider mode.
       if (mode !== undefined) chmodSync(staged.path, mode & 0o7777);

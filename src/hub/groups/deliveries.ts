@@ -75,8 +75,8 @@ export interface HubDeliveries {
   /** Returns the number of deliveries in each state. */
   totals(): Promise<DeliveryTotals>;
   /**
-   * Processes everything that is due now: retries, timeouts, reminders, joins. Running hubs and waiting
-   * agents do this too.
+   * Processes everything that is due now: retries, timeouts, reminders, joins. Open hubs do this by
+   * themselves when something falls due; a program with its own clock calls it.
    */
   runDue(): Promise<void>;
 }
@@ -118,7 +118,7 @@ export function hubDeliveries(workspace: Workspace): HubDeliveries {
     },
     holder: (handle) => holderOf(workspace, handle),
     totals: () => store.countDeliveries(name),
-    runDue: () => processDue(workspace),
+    runDue: async () => void (await processDue(workspace)),
   };
 }
 

@@ -79,11 +79,11 @@ export const agentFailures = (workspace: Workspace, author: Author, call: Call):
   ...failuresOf(workspace, call),
   decide: (failure, decision) =>
     call(async () => {
-      const said = await redactSecrets(workspace, decision);
-      if (typeof failure !== "object") return decide(workspace, { author }, failure, said);
+      const redacted = await redactSecrets(workspace, decision);
+      if (typeof failure !== "object") return decide(workspace, { author }, failure, redacted);
       const settle = async (summary: string): Promise<void> => {
         await failure.complete({ summary });
       };
-      return decide(workspace, { author, settle }, failure.id, said);
+      return decide(workspace, { author, settle }, failure.id, redacted);
     }),
 });

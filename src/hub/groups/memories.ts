@@ -44,12 +44,14 @@ import {
 import { findSimilarMemories } from "../../memory/recall/remember-checked.ts";
 import type { SimilarMemory } from "../../memory/recall/similar-memories.ts";
 import type { Author, MemoryInput } from "../../memory/record.ts";
+import { allowText } from "../../memory/redaction/allowed-texts.ts";
 import {
   type RedactOptions,
   type RedactReport,
   type RedactTarget,
   redact,
 } from "../../memory/redaction/redact.ts";
+import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import {
   reportSecrets,
   type SecretsQuery,
@@ -127,6 +129,11 @@ export interface AgentMemories extends Memories {
    */
   redact(target: RedactTarget, reason: string, options?: RedactOptions): Promise<RedactReport>;
   /**
+   * Declares a text harmless that was redacted for the word beside it: from the next call on it is stored as
+   * written. Throws `invalid_input` if it has the format of a provider's key.
+   */
+  allowText(text: string, reason: string): Promise<void>;
+  /**
    * Imports a Markdown document: remembers new entries, supersedes changed ones, deletes nothing. Throws
    * `document_stale` if the document changes memories that changed since it was written.
    */
@@ -169,6 +176,11 @@ export const agentMemories = (workspace: Workspace, self: Author, call: Call): A
     call(() => lift(workspace, self, what, { ...options, reason })),
   redact: (target, reason, options = {}) =>
     call(() => redact(workspace, self, { target, reason }, options)),
+  allowText: (text, reason) =>
+    call(async () => {
+      const redacted = await redactSecrets(workspace, { reason });
+      await allowText(workspace, self.agent, { text, ...redacted });
+    }),
   importMarkdown: (text, options = {}) =>
     call(() => importDocument(workspace, self, text, options)),
 });

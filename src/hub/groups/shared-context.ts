@@ -249,8 +249,8 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
   set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<WithSecrets<ContextItem>> {
     return this.#call(async () => {
       const asked = parseOrThrow(WriteSchema, writing, INVALID_OPTIONS);
-      return runWithoutSecrets(this.workspace, item, async (said, secrets) => {
-        const body = parseOrThrow(ContextItemSchema, said, INVALID_ITEM);
+      return runWithoutSecrets(this.workspace, item, async (redacted, secrets) => {
+        const body = parseOrThrow(ContextItemSchema, redacted, INVALID_ITEM);
         await requireKeeper(this.workspace, this.#self.agent);
         const written = await writeItemChange(
           this.workspace,
@@ -292,7 +292,9 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
     return this.#call(async () => {
       await requireKeeper(this.workspace, this.#self.agent);
       const items = typeof from === "string" ? await projectFromGit(from) : from;
-      const said = await redactSecrets(this.workspace, items);
+      const said = await redactSecrets(this.workspace, items, {
+        limit: "documentBytes",
+      });
       return updateProject(this.workspace, this.#self, projectItems(said));
     });
   }

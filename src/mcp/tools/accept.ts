@@ -177,12 +177,12 @@ const MAX_OMITTED_IDS = 50;
 type Args = z.output<typeof input>;
 
 function choiceOf({ handoff, task, receipt, wait_seconds }: Args, signal: AbortSignal) {
-  const patience = [signal, AbortSignal.timeout(wait_seconds * 1_000)];
+  const signals = [signal, AbortSignal.timeout(wait_seconds * 1_000)];
   return {
     ...(handoff === undefined ? {} : { delivery: handoff }),
     ...(task === undefined ? {} : { task }),
     ...(receipt === undefined ? {} : { receipt: receiptOf(receipt) }),
-    ...(wait_seconds === 0 ? {} : { wait: true, signal: AbortSignal.any(patience) }),
+    ...(wait_seconds === 0 ? {} : { wait: true, signal: AbortSignal.any(signals) }),
   };
 }
 
@@ -223,11 +223,11 @@ async function acceptedText(
     ...conflictLines(work.reservations.conflicts),
   ];
   const { count } = await tokenCounterFor(connection.agent);
-  const room = Math.max(1, max_tokens - count(`${head.join("\n")}\n`));
+  const tokensLeft = Math.max(1, max_tokens - count(`${head.join("\n")}\n`));
   const body =
     much === "concise"
       ? await conciseBody(connection, work)
-      : await detailedBody(connection, work, room);
+      : await detailedBody(connection, work, tokensLeft);
   return { text: [...head, body.text].join("\n"), omitted: body.omitted };
 }
 

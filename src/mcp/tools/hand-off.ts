@@ -101,7 +101,7 @@ function sentResult(sent: Sent<object>) {
   const { task, receivers, envelope, stopped, cycle, secrets, findings } = sent;
   const handoffs = sent.each.map(({ id }) => id);
   const [handoff] = handoffs;
-  const told = [
+  const lines = [
     `Handed off as ${handoffs.join(", ")} to ${receivers.join(", ")}. Call wait for the outcome, or continue with other work.`,
     ...secretLines(secrets),
     ...(sent.joined === "new" ? [] : [`It did not create new work: ${sent.joined}.`]),
@@ -112,7 +112,7 @@ function sentResult(sent: Sent<object>) {
     ...findingLines(findings.filter(({ rule }) => rule !== "secret" || secrets.length === 0)),
   ];
   return {
-    text: told.join("\n"),
+    text: lines.join("\n"),
     status: "sent" as const,
     ...(handoff === undefined ? {} : { handoff }),
     handoffs,

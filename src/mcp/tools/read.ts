@@ -45,9 +45,9 @@ export const read = tool({
     const more = "Read each alone, or with a larger max_tokens.";
     const page = { items, none: "", more };
     const { text, shown, omitted } = fitItems(page, room.meter, max_tokens);
-    const told = failed.map(({ id, error }) => `${id} cannot be read: ${error.code}.`);
+    const problems = failed.map(({ id, error }) => `${id} cannot be read: ${error.code}.`);
     return {
-      text: [text, ...told].join("\n"),
+      text: [text, ...problems].join("\n"),
       read: [...shown],
       omitted: [...omitted],
       failed: failed.map(({ id, error }) => ({ id, code: error.code })),

@@ -51,7 +51,7 @@ export const remember = tool({
         z.strictObject({
           id: z.string(),
           verdict: z.enum(["same", "contradicts"]),
-          likeness: z.number(),
+          similarity: z.number(),
         }),
       )
       .describe("Memories that say the same or contradict it."),
@@ -67,7 +67,7 @@ export const remember = tool({
       { ...given, ...(related === undefined ? {} : { relations: related }) },
       { known: mode },
     );
-    const told = known.map(({ memory, verdict }) =>
+    const notes = known.map(({ memory, verdict }) =>
       memoryText(memory, textAtLevel(memory, "summary"), [
         verdict === "same" ? "This says the same." : "This contradicts it.",
       ]),
@@ -77,15 +77,15 @@ export const remember = tool({
         ? []
         : [
             "Similar memories exist. If the new one replaces one of them, call remember again with related, kind supersedes.",
-            ...told,
+            ...notes,
           ];
     return {
       text: [`Remembered as ${id}.`, ...secretLines(secrets), ...advice].join("\n"),
       id,
-      known: known.map(({ memory, verdict, likeness }) => ({
+      known: known.map(({ memory, verdict, similarity }) => ({
         id: memory.id,
         verdict,
-        likeness,
+        similarity,
       })),
     };
   },

@@ -213,10 +213,10 @@ async function addNote(args: Args, connection: Connection): Promise<Answer> {
     omitUndefined({ content, type, confidence }),
   );
   const { id } = noted.memory;
-  const handoff = handle.replace(/#.*$/, "");
+  const handoff = handle.replace(/#.*/s, "");
   if (noted.kind === "kept") {
-    const told = `The note is stored as ${id}, but you do not hold this work: stop working on it.`;
-    return { text: told, status: "kept", handoff, memory: id };
+    const notice = `The note is stored as ${id}, but you do not hold this work: stop working on it.`;
+    return { text: notice, status: "kept", handoff, memory: id };
   }
   const added = await extensionNotice(connection, handoff, args.seen);
   const text = [`Noted as ${id}.`, ...added.told].join("\n");

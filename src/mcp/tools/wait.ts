@@ -52,7 +52,7 @@ export const wait = tool({
   annotations: READ_ONLY,
 
   async run({ handoff, until, task, seconds, max_tokens }, connection, signal) {
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
+    const waitSignal = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
     const meter = await tokenCounterFor(connection.agent);
     /** Returns as many of the texts as fit into max_tokens. */
     const inRoom = (texts: readonly string[], more: string): string => {
@@ -60,7 +60,7 @@ export const wait = tool({
       return fitItems({ items, none: "", more }, meter, max_tokens).text;
     };
     return handoff === undefined
-      ? waitForWork(connection, { task, patience, inRoom })
+      ? waitForWork(connection, { task, patience: waitSignal, inRoom })
       : waitForOutcome(connection, { handoff, until, timeoutMs: seconds * 1_000, signal, inRoom });
   },
 });

@@ -202,15 +202,15 @@ export async function abandonBranch(
 ): Promise<Memory> {
   const how = { code: "invalid_input", what: "The reason", prefix: "reason" } as const;
   const checked = parseOrThrow(z.string().min(1).max(FORMAT_LIMITS.lineLength), reason, how);
-  const { reason: said } = await redactSecrets(workspace, { reason: checked });
+  const { reason: redactedReason } = await redactSecrets(workspace, { reason: checked });
   refuseReserved(parseBranchName(given));
   const branch = await requireBranch(workspace, given);
   if (branch.closed !== undefined) throw branchClosed(branch);
   const view = { ...workspace, branch: branch.name };
   const record = {
     type: "abandon",
-    content: `${author.agent} abandoned "${branch.name}": ${said}`,
-    data: { reason: said },
+    content: `${author.agent} abandoned "${branch.name}": ${redactedReason}`,
+    data: { reason: redactedReason },
   };
   const mark = writeBranchRecord(view, author, record);
   const value = serializeBranchValue({ as: "abandoned", by: author.agent, record: mark.memory });

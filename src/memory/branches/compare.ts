@@ -288,12 +288,12 @@ const targets = ({ relations = [] }: Memory, kinds: readonly RelationKind[]): st
 
 /** Groups memories by the memories they concern, except those of the branch itself. */
 function groupByTarget(
-  said: readonly Memory[],
+  written: readonly Memory[],
   about: (memory: Memory) => readonly string[],
   own: ReadonlyMap<string, Memory>,
 ): Map<string, Set<Memory>> {
   const found = new Map<string, Set<Memory>>();
-  for (const memory of said) {
+  for (const memory of written) {
     for (const target of about(memory).filter((id) => !own.has(id))) {
       found.set(target, (found.get(target) ?? new Set()).add(memory));
     }

@@ -57,8 +57,8 @@ export async function downstreamOf(
     const next: string[] = [];
     const why = depth > deepest ? "depth" : "limit";
     for (const targets of chunksOf(frontier)) {
-      const room = why === "depth" ? 0 : limit - steps.length;
-      const { edges, whole } = await inbound(workspace, targets, { known, room });
+      const capacity = why === "depth" ? 0 : limit - steps.length;
+      const { edges, whole } = await inbound(workspace, targets, { known, room: capacity });
       if (!whole) for (const target of targets) cut.set(target, why);
       for (const { source, target, kind } of edges) {
         if (known.has(source)) continue;

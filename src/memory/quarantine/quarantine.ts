@@ -287,29 +287,29 @@ async function changeMarks(
   const isPrivate = hiddenFrom(rows, ANONYMOUS_READER);
   const done = { memories: [] as string[], already: [] as string[], records: [] as string[] };
   let hidden = 0;
-  const told: string[] = [];
+  const notified: string[] = [];
   let waiting = carriers.map(({ delivery }) => delivery);
   for (const batch of chunksOf(ids, BATCH)) {
     const outcome = await changeBatch(workspace, by, batch, {
       ...change,
       isOpenToAll: (id) => !isPrivate(id),
-      tell: waiting.slice(0, BATCH),
+      notify: waiting.slice(0, BATCH),
     });
     const shown = outcome.memories.filter((id) => !isHidden(id));
     hidden += outcome.memories.length - shown.length;
     done.already.push(...outcome.already.filter((id) => !isHidden(id)));
     done.memories.push(...shown);
     if (outcome.record !== "") done.records.push(outcome.record);
-    told.push(...outcome.told);
+    notified.push(...outcome.told);
     waiting = waiting.filter(({ id }) => !outcome.told.includes(id));
   }
   const isChange = done.memories.length + hidden > 0;
   if (isChange && !change.dryRun) {
     for (const { id } of waiting)
-      if (await notifyDelivery(workspace, by, id, eventOf(change))) told.push(id);
+      if (await notifyDelivery(workspace, by, id, eventOf(change))) notified.push(id);
   }
   const wouldTell = isChange ? waiting.map(({ id }) => id) : [];
-  return { ...done, hidden, deliveries: change.dryRun ? wouldTell : told };
+  return { ...done, hidden, deliveries: change.dryRun ? wouldTell : notified };
 }
 
 async function rowsOf({ store, name }: Workspace, ids: readonly string[]): Promise<MemoryRow[]> {
@@ -336,7 +336,7 @@ async function openCarriers(workspace: Workspace, rows: readonly MemoryRow[]): P
 
 interface NotificationPlan {
   /** Deliveries to notify. */
-  readonly tell: readonly DeliveryRow[];
+  readonly notify: readonly DeliveryRow[];
   /** Whether the record, which all agents can read, may contain the id. */
   readonly isOpenToAll: (id: string) => boolean;
 }
@@ -354,7 +354,7 @@ async function changeBatch(
   workspace: Workspace,
   by: Author,
   ids: readonly string[],
-  { tell: given, isOpenToAll, ...change }: Change & NotificationPlan,
+  { notify: given, isOpenToAll, ...change }: Change & NotificationPlan,
 ): Promise<Batch> {
   const { name, store } = workspace;
   let tellNow = given;
@@ -442,7 +442,7 @@ async function notifyDelivery(
   event: EventKind,
 ): Promise<boolean> {
   const { name, store } = workspace;
-  const told = await tryWrite(async () => {
+  const isWritten = await tryWrite(async () => {
     const delivery = (await store.findDelivery(name, id))?.delivery;
     if (delivery === undefined || !isOpen(delivery.state)) return false;
     const moves = [notifyingMove(delivery, event)];
@@ -454,5 +454,5 @@ async function notifyDelivery(
     });
     return outcome.kind === "moved" || RETRY;
   });
-  return told === true; // Gave up after too many conflicts; the holder sees the marks on its next read.
+  return isWritten === true; // Gave up after too many conflicts; the holder sees the marks on its next read.
 }

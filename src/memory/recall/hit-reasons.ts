@@ -14,28 +14,28 @@ export function reasonsOf(hit: SearchHit, terms: readonly QueryTerm[]): string[]
       .filter((term) => term.weight < 1 === near)
       .map((term) => `"${term.word}"`)
       .join(", ");
-  const said = quoted(hit.said, false);
-  const alike = quoted(hit.said, true);
-  const heard = quoted(hit.heard, false) || quoted(hit.heard, true);
+  const exact = quoted(hit.matchedTerms, false);
+  const alike = quoted(hit.matchedTerms, true);
+  const neighbours = quoted(hit.neighbourTerms, false) || quoted(hit.neighbourTerms, true);
   const reasons: [number, string][] = [
-    [parts.words + parts.pairs, said === "" ? `contains ${alike}` : `contains ${said}`],
-    [said === "" || alike === "" ? 0 : parts.words / 4, `contains similar words: ${alike}`],
+    [parts.words + parts.pairs, exact === "" ? `contains ${alike}` : `contains ${exact}`],
+    [exact === "" || alike === "" ? 0 : parts.words / 4, `contains similar words: ${alike}`],
     [parts.author, "is by an agent the question names"],
     [parts.date, "is from the time the question names"],
     [parts.time, "states a time"],
-    [parts.near, `is next to ${hit.nearest ?? "a record"}, which contains ${heard}`],
+    [parts.near, `is next to ${hit.nearest ?? "a record"}, which contains ${neighbours}`],
     [parts.session, "is from a session about this"],
     [parts.graph, connection(hit)],
     [parts.meaning, `similar meaning (${(hit.similarity ?? 0).toFixed(2)})`],
   ];
   const sum = reasons.reduce((all, [weight]) => all + weight, 0);
-  const told = reasons
+  const texts = reasons
     .filter(([weight]) => weight > 0 && weight >= sum * MIN_REASON_SHARE)
     .sort((a, b) => b[0] - a[0])
     .map(([, reason]) => reason);
   return supersededBy.length === 0
-    ? told
-    : [`was superseded by ${supersededBy.join(", ")}`, ...told];
+    ? texts
+    : [`was superseded by ${supersededBy.join(", ")}`, ...texts];
 }
 
 function connection({ connected }: SearchHit): string {

@@ -85,9 +85,9 @@ export interface Hit {
   /** The reasons in words, most important first. */
   readonly why: readonly string[];
   /** The words of the question that the memory contains. */
-  readonly said: readonly string[];
+  readonly matchedWords: readonly string[];
   /** The words of the question that a neighbouring record contains. */
-  readonly heard: readonly string[];
+  readonly neighbourWords: readonly string[];
   /** The part of the handoff or result that matched, if it is not in the memory's content. */
   readonly passage?: string | undefined;
   /** Present if the memory sends a handoff or concerns one, such as its result or failure. */
@@ -219,8 +219,8 @@ function hitOf(hit: SearchHit, { terms }: Query): Hit {
     score: hit.score,
     parts: hit.parts,
     why: reasonsOf(hit, terms),
-    said: words(hit.said),
-    heard: words(hit.heard),
+    matchedWords: words(hit.matchedTerms),
+    neighbourWords: words(hit.neighbourTerms),
     ...(hit.passage === undefined ? {} : { passage: hit.passage }),
     ...(handoff && { handoff }),
     supersededBy: hit.supersededBy,

@@ -7,6 +7,7 @@
  */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
+import { checkLimit } from "../../base/limits.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
 import type { PutEntry } from "../../store/store.ts";
 import { RETRY, retryWrite } from "../../workspace/retry.ts";
@@ -56,8 +57,12 @@ export async function rememberChecked(
   inputs: readonly MemoryInput[],
   options: RememberOptions,
 ): Promise<RememberResult[]> {
-  return runEachWithoutSecrets(workspace, inputs, (heard) =>
-    rememberRedacted(workspace, author, heard, options),
+  checkLimit(workspace.limits, "appendBatch", { actual: inputs.length, path: "memories" });
+  return runEachWithoutSecrets(
+    workspace,
+    inputs,
+    (redacted) => rememberRedacted(workspace, author, redacted, options),
+    { limit: "memoryBytes" },
   );
 }
 
@@ -117,11 +122,13 @@ function withSimilar(
   const earlier = findEarlierCandidates(inputs.map(({ content }) => content));
   return memories.map((memory, i) => {
     const input = inputs[i] as MemoryInput;
-    const said = acknowledgedIdsOf(input);
+    const acknowledged = acknowledgedIdsOf(input);
     const beside = (earlier[i] ?? []).flatMap((place) => memories[place] ?? []);
     const found = [
       ...(known[i] ?? []),
-      ...beside.filter(({ id }) => !said.has(id)).flatMap((other) => judgeMemory(other, input)),
+      ...beside
+        .filter(({ id }) => !acknowledged.has(id))
+        .flatMap((other) => judgeMemory(other, input)),
     ];
     return {
       ...memory,
@@ -198,7 +205,12 @@ function refuseSimilar(inputs: readonly MemoryInput[], found: SimilarByInput): v
     hint: `Relate to it with relations: [{ kind: "continues-from", to: "${id}" }] (or "supersedes", "corrects"), or write it anyway with known: "ignore".`,
     details: {
       known: found.flatMap((known, input) =>
-        known.map(({ memory, verdict, likeness }) => ({ id: memory.id, verdict, likeness, input })),
+        known.map(({ memory, verdict, similarity }) => ({
+          id: memory.id,
+          verdict,
+          similarity,
+          input,
+        })),
       ),
     },
   });

@@ -24,7 +24,7 @@ export interface SimilarMemory {
   readonly memory: Memory;
   readonly verdict: "same" | "contradicts";
   /** The share of the statements that both have in common, from 0 to 1. */
-  readonly likeness: number;
+  readonly similarity: number;
   /** The reason of the verdict, in words. */
   readonly why: string;
   /** The suggested relations, the best one first. */
@@ -56,10 +56,10 @@ export async function searchSimilarMemories(
     ...(types.length === 0 ? {} : { type: types }),
   });
   const now = workspace.clock.now();
-  const said = acknowledgedIdsOf(input);
+  const acknowledged = acknowledgedIdsOf(input);
   return hits
     .map(({ memory }) => memory)
-    .filter((memory) => memory.id !== input.id && !said.has(memory.id))
+    .filter((memory) => memory.id !== input.id && !acknowledged.has(memory.id))
     .filter((memory) => isLive(memory, now) && isScopeAsWide(memory, input))
     .flatMap((memory) => judgeMemory(memory, input))
     .sort(byImportance);
@@ -67,27 +67,27 @@ export async function searchSimilarMemories(
 
 /** Compares an input with one memory; returns at most one entry. */
 export function judgeMemory(memory: Memory, input: MemoryInput): readonly SimilarMemory[] {
-  const { verdict, likeness, why } = judgeRecords(memory, input);
+  const { verdict, similarity, why } = judgeRecords(memory, input);
   if (verdict === "other") return [];
-  return [{ memory, verdict, likeness, why, offers: suggestionsFor(memory, input, verdict) }];
+  return [{ memory, verdict, similarity, why, offers: suggestionsFor(memory, input, verdict) }];
 }
 
-/** Sorts: same before contradicts, then by likeness. */
+/** Sorts: same before contradicts, then by similarity. */
 export function byImportance(a: SimilarMemory, b: SimilarMemory): number {
   if (a.verdict !== b.verdict) return a.verdict === "same" ? -1 : 1;
-  return b.likeness - a.likeness;
+  return b.similarity - a.similarity;
 }
 
 /** A statement with fewer significant words applies to its task only: "Tests pass." */
 const SHORT = 4;
 
 /** Compares two memories. A question and a statement, or short notes of two tasks, are never similar. */
-export function judgeRecords(known: Comparable, said: Comparable): ReturnType<typeof judge> {
-  const judgement = judge(known.content, said.content, nearness);
-  const isAsked = isQuestion(known) !== isQuestion(said);
-  const isApart = known.task !== undefined && said.task !== undefined && known.task !== said.task;
+export function judgeRecords(known: Comparable, added: Comparable): ReturnType<typeof judge> {
+  const judgement = judge(known.content, added.content, nearness);
+  const isAsked = isQuestion(known) !== isQuestion(added);
+  const isApart = known.task !== undefined && added.task !== undefined && known.task !== added.task;
   const isShort = (): boolean =>
-    statementOf(said.content).tokens.filter(({ weight }) => weight > LIGHT_WEIGHT).length < SHORT;
+    statementOf(added.content).tokens.filter(({ weight }) => weight > LIGHT_WEIGHT).length < SHORT;
   return isAsked || (isApart && isShort()) ? { ...judgement, verdict: "other" } : judgement;
 }
 

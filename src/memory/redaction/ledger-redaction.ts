@@ -51,9 +51,9 @@ function maskRedacted(kept: StoredLedger, { envelopes, memories }: RedactedIds):
 }
 
 const withoutReason = <T extends { readonly reason: string; readonly record: string }>(
-  said: T,
+  item: T,
   memories: ReadonlySet<string>,
-): T => (memories.has(said.record) ? { ...said, reason: MASK } : said);
+): T => (memories.has(item.record) ? { ...item, reason: MASK } : item);
 
 /** Returns the record of a closing to redact, if its reason was copied from a redacted memory. */
 export const closingRecordOf = (

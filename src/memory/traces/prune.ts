@@ -99,12 +99,12 @@ export async function prune(
   const total = sum("steps") + old.events;
   if (dryRun) return { ...planned, steps: sum("steps"), events: old.events, bytes: sum("bytes") };
   let done = 0;
-  const tell = (more: number): void => {
+  const report = (more: number): void => {
     done += more;
     onProgress?.({ done, total });
   };
-  const gone = await pruneTraces(workspace, plans, { by, tell });
-  const events = await pruneEvents(workspace, old.upTo, tell);
+  const gone = await pruneTraces(workspace, plans, { by, tell: report });
+  const events = await pruneEvents(workspace, old.upTo, report);
   return { ...planned, ...gone, events };
 }
 

@@ -80,23 +80,27 @@ export function traceSteps(
   logs.set(workspace.root, log);
   let isHeard = false;
   let arrive = () => {};
-  const traced = runEachWithoutSecrets(workspace, steps, async (heard) => {
+  const store = async (redacted: readonly TraceStep[]): Promise<Memory[]> => {
     isHeard = true;
     try {
-      return log.add(author, writeSteps(workspace, author, heard)); // From here on the log reports errors.
+      return log.add(author, writeSteps(workspace, author, redacted)); // From here on the log reports errors.
     } catch (error) {
       log.refused(author, steps.length, error);
       throw error;
     } finally {
       arrive();
     }
+  };
+  const traced = runEachWithoutSecrets(workspace, steps, store, {
+    limit: "traceBytes",
+    path: "step",
   });
   traced.catch((error: unknown) => {
     if (isHeard) return;
     log.refused(author, steps.length, error);
     arrive();
   });
-  // The secret policy is still being read: flushing and closing wait for these steps.
+  // Still being searched, or the secret policy is being read: flushing and closing wait for these steps.
   if (!isHeard) log.expect(new Promise((resolve) => (arrive = resolve)));
   return traced;
 }

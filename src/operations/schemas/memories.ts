@@ -194,7 +194,7 @@ export const SimilarMemoryForm = z
   .strictObject({
     memory: MemoryForm,
     verdict: z.enum(["same", "contradicts"]),
-    likeness: z.number().min(0).max(1),
+    similarity: z.number().min(0).max(1),
     why: Text,
     offers: z
       .array(SimilarMemoryOfferForm)
@@ -250,8 +250,10 @@ const HitForm = z
       } satisfies Fields<ScoreParts>)
       .meta({ description: "The components of the score" }),
     why: Texts,
-    said: Texts.meta({ description: "Words of the question that it contains" }),
-    heard: Texts.meta({ description: "Words of the question in its neighbouring records" }),
+    matchedWords: Texts.meta({ description: "Words of the question that it contains" }),
+    neighbourWords: Texts.meta({
+      description: "Words of the question in its neighbouring records",
+    }),
     passage: Text.optional().meta({
       description: "The matching part of the handoff or result; absent if its content matches",
     }),

@@ -21,7 +21,7 @@ export async function httpEmbedder(options: HttpEmbedderOptions): Promise<Embedd
   const settings = settingsOf(options);
   const ask = async (texts: readonly string[], signal?: AbortSignal) => {
     const body = { input: texts, encoding_format: "float" };
-    return parseVectors(await request(server, { body, patience: settings, signal }), texts.length);
+    return parseVectors(await request(server, { body, policy: settings, signal }), texts.length);
   };
   const dimensions = options.dimensions ?? (await ask(["dimensions"]))[0]?.length ?? 0;
   return {

@@ -7,8 +7,17 @@ import { isDisconnected, isTransient, storeFailure } from "./failures.ts";
 
 const INT8 = 20;
 const CONNECT_MS = 10_000;
+const CLOSE_MS = 5_000;
+/**
+ * Idle time after which the system checks a connection. A server that does not respond to ten checks, one per
+ * second, is considered lost, so that a listener or a long statement on a silent network ends after 20 s.
+ */
+const KEEP_ALIVE_MS = 10_000;
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 1_000;
+
+/** Time limit of a statement that reads or writes a whole workspace: verify, export, prune, vacuum. */
+export const LONG_STATEMENT_MS = 600_000;
 
 /** Parses bigint as number: all counters and times are within its range. */
 const types = {
@@ -23,12 +32,25 @@ export function clientConfig(address: PostgresAddress): pg.ClientConfig {
     application_name: "baton",
     connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types,
   };
 }
 
+/** Options of `poolFor`. */
+export interface PoolOptions {
+  readonly max: number;
+  /** How long a caller waits for a connection. */
+  readonly waitMs: number;
+  /**
+   * Time limit of each statement, kept by this process: a server that has not answered by then is considered
+   * lost, and the connection is closed. Default: none.
+   */
+  readonly statementMs?: number;
+}
+
 /**
- * Returns a pool for reading, of at most `max` connections; a caller waits at most `waitMs` for one.
+ * Returns a pool of connections.
  *
  * The server may close a connection at any moment, even in the packet that reports it as ready, before the
  * caller can add a listener. Without a listener from the start, the process would end with an unhandled
@@ -36,13 +58,14 @@ export function clientConfig(address: PostgresAddress): pg.ClientConfig {
  */
 export function poolFor(
   address: PostgresAddress,
-  { max, waitMs }: { readonly max: number; readonly waitMs: number },
+  { max, waitMs, statementMs }: PoolOptions,
 ): pg.Pool {
   const pool = new pg.Pool({
     ...clientConfig(address),
     max,
     connectionTimeoutMillis: waitMs,
     allowExitOnIdle: true,
+    ...(statementMs === undefined ? {} : { query_timeout: statementMs }),
   });
   const ignore = (): void => {};
   pool.on("error", ignore);
@@ -77,21 +100,43 @@ export interface Statement {
 /** A row as an array of values, in the order of the selected columns. */
 export type Row = readonly unknown[];
 
+/** How to run a statement. */
+export interface StatementOptions extends Pick<PostgresAddress, "pgbouncer"> {
+  /** Default: the limit of the connection. */
+  readonly statementMs?: number;
+}
+
 /** Runs a statement and returns its rows. */
 export async function runStatement(
   client: Pick<pg.ClientBase, "query">,
   { name, text }: Statement,
   values: readonly unknown[],
-  address: PostgresAddress,
+  { pgbouncer, statementMs }: StatementOptions,
 ): Promise<Row[]> {
-  const named = address.pgbouncer ? {} : { name };
-  const result = await client.query<unknown[]>({
-    ...named,
+  return queryRows(client, {
+    ...(pgbouncer ? {} : { name }),
+    ...(statementMs === undefined ? {} : { query_timeout: statementMs }),
     text,
     values: values as unknown[],
-    rowMode: "array",
   });
-  return result.rows;
+}
+
+/** Runs a query and returns its rows. The driver's types lack the time limit of a single query. */
+export async function queryRows(
+  client: Pick<pg.ClientBase, "query">,
+  query: pg.QueryConfig & { readonly query_timeout?: number },
+): Promise<Row[]> {
+  return (await client.query<unknown[]>({ ...query, rowMode: "array" })).rows;
+}
+
+/** Waits until connections are closed, but not longer than 5 s for a server that does not respond. */
+export async function untilClosed(closing: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_MS);
+  });
+  await Promise.race([closing.catch(() => {}), late]);
+  clearTimeout(timer);
 }
 
 /** Retries while the server is unavailable or a conflict aborts it. Each attempt starts from scratch. */

@@ -22,6 +22,7 @@ import {
   runStatement,
   type Statement,
   sendInOnePacket,
+  untilClosed,
 } from "./connection.ts";
 import { isDisconnected, isDuplicate, isStatementError } from "./failures.ts";
 import { claimOutcome, Group, type GroupResponse } from "./group.ts";
@@ -142,7 +143,7 @@ export class GroupWriter {
       const client = await connection.ready;
       keepProcessAlive(client, true);
       await this.#run(client, this.#options.sql.forgetWriter, [this.#id]);
-      await client.end();
+      await untilClosed(client.end());
     } catch {
       // The server is unavailable: there is nothing left to close.
     }
@@ -249,19 +250,19 @@ export class GroupWriter {
   async #pick(client: pg.Client, writes: readonly Write[]): Promise<boolean> {
     const taking = writes.filter((write) => write.taking !== undefined);
     if (taking.length === 0) return false;
-    let picked = await this.#look(client, taking);
+    let picked = await this.#pickFrom(client, taking);
     // For refused operations nothing is changed.
     if (picked.late && picked.buckets.some((bucket) => bucket.fault === null)) {
       await client.query("commit");
       await this.#mature(client, taking[0]?.workspace ?? "");
-      picked = await this.#look(client, taking);
+      picked = await this.#pickFrom(client, taking);
     }
     for (const bucket of picked.buckets) await this.#deal(bucket, picked.due);
     return true;
   }
 
   /** Picks for all operations. Those with the same receiver, task and delivery share what is found. */
-  async #look(client: pg.Client, taking: readonly Write[]): Promise<PickResult> {
+  async #pickFrom(client: pg.Client, taking: readonly Write[]): Promise<PickResult> {
     const buckets = new Map<string, Bucket>();
     for (const write of taking) {
       const claim = write.taking as ClaimDeliveries;
@@ -271,8 +272,8 @@ export class GroupWriter {
       const wanted = { receiver, key: publicKey, task, delivery, most: most + claim.limit };
       buckets.set(key, { ...wanted, writes: [...writes, write], found: [], fault: null });
     }
-    const looks = [...buckets.values()];
-    const claims = looks.map(({ receiver, key, task, delivery, most }, n) => ({
+    const queries = [...buckets.values()];
+    const claims = queries.map(({ receiver, key, task, delivery, most }, n) => ({
       ...{ n, receiver, key, task, delivery, most },
       ...{ instance: null, process: null, lease: null, hold: null },
     }));
@@ -285,7 +286,7 @@ export class GroupWriter {
     let late = false;
     for (const row of rows) {
       const [i, fault, next, isLate, delivery, ...envelope] = row as PickRow;
-      const bucket = looks[i] as Bucket;
+      const bucket = queries[i] as Bucket;
       due = next ?? due;
       late = isLate;
       bucket.fault = fault;
@@ -293,7 +294,7 @@ export class GroupWriter {
         bucket.found.push({ delivery: deliveryOf(delivery), envelope: envelopeOf(envelope) });
       }
     }
-    return { buckets: looks, due, late };
+    return { buckets: queries, due, late };
   }
 
   /** Distributes what was found, and creates the records that accept it. */

@@ -126,6 +126,9 @@ export class Group {
         this.#part("session", { agent, instance, lease: leaseMs });
         break;
       }
+      case "mature":
+        this.mature();
+        break;
     }
   }
 
@@ -423,6 +426,7 @@ export class Group {
         return { kind: held ? "renewed" : "lease_lost", delivery };
       }
       case "session":
+      case "mature":
         return undefined;
       case "move":
         return { kind: "moved", deliveries: (answer.moved ?? []).map(deliveryOf) };

@@ -9,9 +9,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { sha256 } from "../../base/digest.ts";
 import type { WakeTarget } from "../store.ts";
-import type { WakeNotifier } from "../wake-notifier.ts";
+import type { WakeNotifier } from "../wake/wake-notifier.ts";
 import type { PostgresAddress } from "./address.ts";
-import { clientConfig, keepProcessAlive } from "./connection.ts";
+import { clientConfig, keepProcessAlive, untilClosed } from "./connection.ts";
 
 /** PostgreSQL accepts less than 8,000 bytes; a larger notification wakes all agents. */
 const MAX_PAYLOAD_BYTES = 7_900;
@@ -21,7 +21,7 @@ const RECONNECT_MS = 1_000;
 /** Sends and receives the wake-ups of one store. */
 export class Notifier {
   readonly #address: PostgresAddress;
-  readonly #bell: WakeNotifier;
+  readonly #notifier: WakeNotifier;
   readonly #send: (channel: string, payload: string) => Promise<unknown>;
   /** Identifies this hub's own notifications: its agents have been woken already. */
   readonly #self = randomUUID();
@@ -38,7 +38,7 @@ export class Notifier {
     send: (channel: string, payload: string) => Promise<unknown>,
   ) {
     this.#address = address;
-    this.#bell = bell;
+    this.#notifier = bell;
     this.#send = send;
     this.#channel = channelOf(address.schema);
   }
@@ -82,29 +82,29 @@ export class Notifier {
         client.once("end", resolve);
         client.on("error", () => resolve());
       });
-      client.on("notification", ({ payload = WAKE_ALL }) => this.#heard(payload));
+      client.on("notification", ({ payload = WAKE_ALL }) => this.#receive(payload));
       try {
         await client.connect();
         await client.query(`listen ${this.#channel}`);
         this.#listening = client;
         if (this.#closed) break;
         keepProcessAlive(client, false); // Listening alone does not keep the process alive.
-        if (again) this.#bell.ringAll(); // Notifications sent in the meantime were missed.
+        if (again) this.#notifier.ringAll(); // Notifications sent in the meantime were missed.
         await ended;
       } catch {
         // The server is unavailable: waiting callers poll from time to time anyway.
       }
       again = true;
       this.#listening = undefined;
-      await client.end().catch(() => {});
+      await untilClosed(client.end());
       if (!this.#closed) await sleep(RECONNECT_MS, undefined, { ref: false });
     }
-    await this.#listening?.end().catch(() => {});
+    if (this.#listening !== undefined) await untilClosed(this.#listening.end());
   }
 
-  #heard(payload: string): void {
+  #receive(payload: string): void {
     if (payload === WAKE_ALL) {
-      this.#bell.ringAll();
+      this.#notifier.ringAll();
       return;
     }
     const [from, ...wakes] = parsePayload(payload);
@@ -112,7 +112,7 @@ export class Notifier {
     const whom: WakeTarget[] = wakes.flatMap(([workspace, ...agents]) =>
       agents.map((agent) => ({ workspace, agent })),
     );
-    this.#bell.ring(whom);
+    this.#notifier.ring(whom);
   }
 
   /** Sends what is pending and stops listening. */
@@ -121,7 +121,7 @@ export class Notifier {
     await this.#sending; // The last writes wake other hubs as well.
     if (this.#listening === undefined) return;
     keepProcessAlive(this.#listening, true); // Until the connection is closed.
-    await this.#listening.end().catch(() => {});
+    await untilClosed(this.#listening.end());
   }
 }
 
@@ -134,8 +134,8 @@ function channelOf(schema: string): string {
 /** Parses a payload. Any client can send on a channel: payloads that are not from Baton wake no agent. */
 function parsePayload(payload: string): [string, ...[string, ...string[]][]] {
   try {
-    const said: unknown = JSON.parse(payload);
-    if (Array.isArray(said) && said.slice(1).every(Array.isArray)) return said as never;
+    const message: unknown = JSON.parse(payload);
+    if (Array.isArray(message) && message.slice(1).every(Array.isArray)) return message as never;
   } catch {
     // Not JSON.
   }

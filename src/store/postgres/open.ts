@@ -36,7 +36,8 @@ import type {
 } from "../store.ts";
 import { storeClosed } from "../store-closed.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
-import { WakeNotifier } from "../wake-notifier.ts";
+import { DUE_TIMES, DueAnnouncer, type TimedOutcome } from "../wake/due-announcer.ts";
+import { WakeNotifier } from "../wake/wake-notifier.ts";
 import { type PostgresAddress, parsePostgresAddress } from "./address.ts";
 import { type ExecuteSql, exportWorkspace } from "./archive/export.ts";
 import { importWorkspace } from "./archive/import.ts";
@@ -47,11 +48,15 @@ import { verifySource } from "./archive/verify-source.ts";
 import { Committer } from "./commit.ts";
 import {
   clientConfig,
+  LONG_STATEMENT_MS,
   poolFor,
+  queryRows,
   type Row,
   retryWhileUnavailable,
   runStatement,
   type Statement,
+  type StatementOptions,
+  untilClosed,
 } from "./connection.ts";
 import { isUnknownHost, storeFailure } from "./failures.ts";
 import { recentMemories } from "./find-memories.ts";
@@ -126,10 +131,13 @@ class PostgresStore implements Store {
   readonly #searcher = new Searcher();
   readonly #notices: Notifier;
   readonly #sqlReader: SqlReader;
-  readonly #bell = new WakeNotifier();
+  readonly #notifier = new WakeNotifier();
+  readonly #dueTimes = new DueAnnouncer(() => this.#ring(DUE_TIMES.workspace, [DUE_TIMES.agent]));
   readonly #reader: StatementRunner;
   readonly #forMs: number;
   readonly #now: () => number | null;
+  /** For statements about a whole workspace. */
+  readonly #long: StatementOptions;
   /** The single attempt to create the pgvector extension. */
   #extended: Promise<void> | undefined;
   #closing: Promise<void> | undefined;
@@ -140,11 +148,16 @@ class PostgresStore implements Store {
     this.#sql = statementsIn(address.schema);
     this.#forMs = limits.busyMs;
     this.#now = () => clock?.now() ?? null;
-    this.#pool = poolFor(address, { max: address.pool, waitMs: limits.busyMs });
+    this.#long = { pgbouncer: address.pgbouncer, statementMs: LONG_STATEMENT_MS };
+    this.#pool = poolFor(address, {
+      max: address.pool,
+      waitMs: limits.busyMs,
+      statementMs: 2 * limits.busyMs,
+    });
     this.#reader = { sql: this.#sql, read: (statement, values) => this.#read(statement, values) };
     this.#indexer = new Indexer({
       sql: this.#sql,
-      run: (client, statement, values) => runStatement(client, statement, values, address),
+      run: (client, statement, values) => runStatement(client, statement, values, this.#long),
       withClient: (use) => this.#withClient(use),
     });
     const writing: StatementRunner = {
@@ -159,15 +172,12 @@ class PostgresStore implements Store {
       explain: (operation, refusal) => explain(writing, operation, refusal),
       recover: (workspace, group, claimed) => recover(writing, workspace, { group, claimed }),
       committed: (workspace, woken, records) => {
-        if (woken.length > 0) {
-          this.#bell.ring(woken.map((agent) => ({ workspace, agent })));
-          this.#notices.ring(workspace, woken);
-        }
+        if (woken.length > 0) this.#ring(workspace, woken);
         if (records > 0) this.#indexer.committed(workspace, records);
       },
     });
     this.#sqlReader = new SqlReader(address, limits.busyMs);
-    this.#notices = new Notifier(address, this.#bell, (channel, payload) =>
+    this.#notices = new Notifier(address, this.#notifier, (channel, payload) =>
       runStatement(this.#pool, this.#sql.notify, [channel, payload], address),
     );
   }
@@ -193,14 +203,15 @@ class PostgresStore implements Store {
 
   appendMemories: Store["appendMemories"] = (of) =>
     this.#write<AppendOutcome>({ kind: "append", of });
-  sendHandoff: Store["sendHandoff"] = (of) => this.#write<SendOutcome>({ kind: "send", of });
+  sendHandoff: Store["sendHandoff"] = (of) => this.#writeTimed<SendOutcome>({ kind: "send", of });
   claimDeliveries: Store["claimDeliveries"] = (of) =>
-    this.#write<ClaimOutcome>({ kind: "claim", of });
+    this.#writeTimed<ClaimOutcome>({ kind: "claim", of });
   acceptDelivery: Store["acceptDelivery"] = (of) =>
-    this.#write<AcceptOutcome>({ kind: "accept", of });
+    this.#writeTimed<AcceptOutcome>({ kind: "accept", of });
   settleDelivery: Store["settleDelivery"] = (of) =>
-    this.#write<SettleOutcome>({ kind: "settle", of });
-  moveDeliveries: Store["moveDeliveries"] = (of) => this.#write<MoveOutcome>({ kind: "move", of });
+    this.#writeTimed<SettleOutcome>({ kind: "settle", of });
+  moveDeliveries: Store["moveDeliveries"] = (of) =>
+    this.#writeTimed<MoveOutcome>({ kind: "move", of });
   putEntry: Store["putEntry"] = (workspace, entry, event) =>
     this.#write<PutOutcome>({ kind: "put", of: { workspace, entry, event } });
   renewLease: Store["renewLease"] = (workspace, lease) =>
@@ -300,14 +311,23 @@ class PostgresStore implements Store {
 
   listDue: Store["listDue"] = async ({ workspace, gone, limit }) => {
     const rows = await this.#read(this.#sql.due, [workspace, this.#now(), gone, limit]);
-    const now = rows[0]?.[0] as number;
+    const [now, retries] = rows[0] as [number, number];
     return {
       now,
       due: rows
-        .filter(([, state]) => state !== null)
-        .map((row) => deliveryWithEnvelopeOf(row.slice(1))),
+        .filter(([, , state]) => state !== null)
+        .map((row) => deliveryWithEnvelopeOf(row.slice(2))),
+      retries,
     };
   };
+
+  nextDue: Store["nextDue"] = async (workspaces) => {
+    const rows = await this.#read(this.#sql.nextDue, [workspaces ?? null, this.#now()]);
+    return (rows as [string, number][]).map(([workspace, dueMs]) => ({ workspace, dueMs }));
+  };
+
+  makeRetriesReady: Store["makeRetriesReady"] = (workspace) =>
+    this.#write<undefined>({ kind: "mature", of: { workspace } });
 
   countOpen: Store["countOpen"] = async (workspace, receiver, most) => {
     const [row] = await this.#read(this.#sql.countOpen, [workspace, receiver, most]);
@@ -358,13 +378,13 @@ class PostgresStore implements Store {
   };
 
   surveyTrace: Store["surveyTrace"] = (operation) =>
-    this.#atOneMoment((reader) => surveyTrace(reader, operation));
+    this.#atOneMoment((reader) => surveyTrace(reader, operation), this.#long);
 
   pruneTrace: Store["pruneTrace"] = (operation) =>
     this.#inOneGo((reader) => pruneTrace(reader, operation));
 
   surveyEvents: Store["surveyEvents"] = (operation) =>
-    this.#atOneMoment((reader) => surveyEvents(reader, operation));
+    this.#atOneMoment((reader) => surveyEvents(reader, operation), this.#long);
 
   pruneEvents: Store["pruneEvents"] = (workspace, upTo, limit) =>
     this.#inOneGo((reader) => pruneEvents(reader, workspace, { upTo, limit }));
@@ -404,11 +424,12 @@ class PostgresStore implements Store {
       const [[envelopes]] = (await read(sql.countEnvelopes, [workspace])) as [[number]];
       const deliveries = Object.values(byState).reduce((sum, count) => sum + count, 0);
       return { envelopes, deliveries, byState };
-    });
+    }, this.#long);
 
   verify: Store["verify"] = (workspace, onProgress) =>
-    this.#atOneMoment(async (reader) =>
-      verifyWorkspace(await verifySource(reader, workspace), onProgress),
+    this.#atOneMoment(
+      async (reader) => verifyWorkspace(await verifySource(reader, workspace), onProgress),
+      this.#long,
     );
 
   query: Store["query"] = async (query) => {
@@ -465,7 +486,7 @@ class PostgresStore implements Store {
         await client.query("set local synchronous_commit = on");
         const reader: StatementRunner = {
           sql: this.#sql,
-          read: (statement, values) => runStatement(client, statement, values, this.#address),
+          read: (statement, values) => runStatement(client, statement, values, this.#long),
         };
         const outcome = await importWorkspace({
           ...{ ask: this.#asking(client), workspace, archive, onProgress },
@@ -473,7 +494,9 @@ class PostgresStore implements Store {
         });
         await client.query(outcome.kind === "imported" ? "commit" : "rollback");
         const { memory } = archive.summary.counts;
-        if (outcome.kind === "imported") this.#indexer.committed(workspace, memory);
+        if (outcome.kind !== "imported") return outcome;
+        this.#indexer.committed(workspace, memory);
+        this.#ring(DUE_TIMES.workspace, [DUE_TIMES.agent]);
         return outcome;
       });
     } catch (error) {
@@ -484,9 +507,9 @@ class PostgresStore implements Store {
   /** Returns a function that executes SQL on a connection, with `$schema` replaced by the schema. */
   #asking(client: pg.PoolClient): ExecuteSql {
     const { schema } = this.#address;
-    return async (text, values) => {
+    return (text, values) => {
       const query = { text: text.replaceAll("$schema", schema), values: [...values] };
-      return (await client.query<unknown[]>({ ...query, rowMode: "array" })).rows;
+      return queryRows(client, { ...query, query_timeout: LONG_STATEMENT_MS });
     };
   }
 
@@ -497,7 +520,7 @@ class PostgresStore implements Store {
 
   onWake: Store["onWake"] = (whom, listener) => {
     this.#notices.start();
-    return this.#bell.listen(whom, listener);
+    return this.#notifier.listen(whom, listener);
   };
 
   close(): Promise<void> {
@@ -506,17 +529,21 @@ class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.#bell.ringAll();
+    this.#notifier.ringAll();
     await this.#writer.close();
     await this.#notices.close();
-    await this.#indexer.close();
-    await this.#sqlReader.close();
-    await this.#pool.end();
+    await untilClosed(this.#indexer.close());
+    await untilClosed(Promise.all([this.#sqlReader.close(), this.#pool.end()]));
   }
 
   #write<Outcome>(operation: Operation): Promise<Outcome> {
     if (this.#closing !== undefined) return Promise.reject(storeClosed());
     return this.#writer.submit(operation) as Promise<Outcome>;
+  }
+
+  /** Writes what can change when a delivery falls due, and announces that. */
+  async #writeTimed<Outcome extends TimedOutcome>(operation: Operation): Promise<Outcome> {
+    return this.#dueTimes.announce(await this.#write<Outcome>(operation));
   }
 
   async #read(statement: Statement, values: readonly unknown[]): Promise<Row[]> {
@@ -530,19 +557,20 @@ class PostgresStore implements Store {
   }
 
   /** Runs reads on one snapshot, in a read-only transaction. */
-  async #atOneMoment<T>(look: (reader: StatementRunner) => Promise<T>): Promise<T> {
+  async #atOneMoment<T>(
+    look: (reader: StatementRunner) => Promise<T>,
+    how: StatementOptions = this.#address,
+  ): Promise<T> {
     this.#refuseClosed();
     return this.#persist(() =>
       this.#withClient(async (client) => {
         await client.query("begin isolation level repeatable read read only");
-        try {
-          return await look({
-            sql: this.#sql,
-            read: (statement, values) => runStatement(client, statement, values, this.#address),
-          });
-        } finally {
-          await client.query("rollback");
-        }
+        const found = await look({
+          sql: this.#sql,
+          read: (statement, values) => runStatement(client, statement, values, how),
+        });
+        await client.query("rollback");
+        return found;
       }),
     );
   }
@@ -553,14 +581,9 @@ class PostgresStore implements Store {
     return this.#persist(() =>
       this.#withClient(async (client) => {
         await client.query("begin");
-        try {
-          const outcome = await write(this.#asking(client));
-          await client.query("commit");
-          return outcome;
-        } catch (error) {
-          await client.query("rollback").catch(() => {}); // The first error is the one to report.
-          throw error;
-        }
+        const outcome = await write(this.#asking(client));
+        await client.query("commit");
+        return outcome;
       }),
     );
   }
@@ -571,17 +594,12 @@ class PostgresStore implements Store {
     return this.#persist(() =>
       this.#withClient(async (client) => {
         await client.query("begin");
-        try {
-          const outcome = await write({
-            sql: this.#sql,
-            read: (statement, values) => runStatement(client, statement, values, this.#address),
-          });
-          await client.query("commit");
-          return outcome;
-        } catch (error) {
-          await client.query("rollback").catch(() => {}); // The first error is the one to report.
-          throw error;
-        }
+        const outcome = await write({
+          sql: this.#sql,
+          read: (statement, values) => runStatement(client, statement, values, this.#long),
+        });
+        await client.query("commit");
+        return outcome;
       }),
     );
   }
@@ -595,8 +613,14 @@ class PostgresStore implements Store {
       failed = error as Error;
       throw error;
     } finally {
-      client.release(failed); // A failed connection may be in any state: discard it.
+      client.release(failed); // A failed connection may be in any state: closing it also rolls back.
     }
+  }
+
+  /** Wakes listeners in this process and at other hubs. */
+  #ring(workspace: string, agents: readonly string[]): void {
+    this.#notifier.ring(agents.map((agent) => ({ workspace, agent })));
+    this.#notices.ring(workspace, agents);
   }
 
   #persist<T>(attempt: () => Promise<T>): Promise<T> {

@@ -34,7 +34,9 @@ export type Operation =
   | { readonly kind: "move"; readonly of: MoveDeliveries }
   | { readonly kind: "put"; readonly of: PutOperation }
   | { readonly kind: "renew"; readonly of: { readonly workspace: string; readonly lease: Lease } }
-  | { readonly kind: "session"; readonly of: Session & { readonly leaseMs: number } };
+  | { readonly kind: "session"; readonly of: Session & { readonly leaseMs: number } }
+  /** Makes due retries ready. */
+  | { readonly kind: "mature"; readonly of: { readonly workspace: string } };
 
 /** Writes an entry, with an optional event. */
 export interface PutOperation {
@@ -43,7 +45,7 @@ export interface PutOperation {
   readonly event: { readonly kind: EventKind; readonly agent: string } | undefined;
 }
 
-/** The outcome of any operation; undefined for renewing a session. */
+/** The outcome of any operation; undefined for renewing a session and for making retries ready. */
 export type Outcome =
   | AppendOutcome
   | SendOutcome
@@ -99,6 +101,7 @@ function touches(operation: Operation): string[] {
       return [operation.of.lease.delivery];
     case "claim":
     case "session":
+    case "mature":
       return [];
   }
 }

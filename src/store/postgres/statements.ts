@@ -207,11 +207,23 @@ const SQL = {
     each as materialized (
       select * from (select distinct on (id) * from found order by id, rank) f
       order by rank, at, place, id limit $4)
-    select clock.now, ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from clock
+    select clock.now, (select count(*) from (select from $schema.deliveries x
+        where x.workspace = ${WORKSPACE_KEY} and x.state = 0 and x.ready_at <= clock.now limit $4) r),
+      ${DELIVERY_COLUMNS}, ${ENVELOPE_COLUMNS} from clock
     left join (each f
       cross join lateral (select x.* from $schema.deliveries x
         where x.workspace = ${WORKSPACE_KEY} and x.id = f.id limit 1) d ${WITH_ENVELOPE}) on true
     order by f.rank, f.at, f.place, f.id`,
+  nextDue: `select w.name, greatest(0, due.at
+        - coalesce($2::bigint, (extract(epoch from clock_timestamp()) * 1000)::bigint))
+    from $schema.workspaces w
+    cross join lateral (select least(
+      (select min(x.ready_at) from $schema.deliveries x where x.workspace = w.key and x.state = 0),
+      (select min(x.lease_until) from $schema.deliveries x
+        where x.workspace = w.key and x.state in (2, 3)),
+      (select min(x.lapse_at) from $schema.deliveries x
+        where x.workspace = w.key and x.lapse_at > 0)) as at) due
+    where ($1::text[] is null or w.name = any ($1)) and due.at is not null order by w.name`,
   /** Newest first, so that a limit keeps the newest. */
   line: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES}
     where e.workspace = ${WORKSPACE_KEY} and e.task = $2 order by e.pos desc limit $3`,

@@ -1,15 +1,15 @@
 /**
  * Pool of the processes that run SQL for one store. A process is started on demand, kept for a while and
  * killed when a query exceeds its time limit. Each process runs one query at a time; when all are busy,
- * further queries wait in order.
+ * further queries wait for their turn (query-queue.ts).
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { BatonError } from "../../base/errors.ts";
 import type { QueryOutcome } from "../sql-query.ts";
 import { storeClosed } from "../store-closed.ts";
 import { OUT_OF_MEMORY_SIGNAL, type ProcessResponse, type QueryRequest } from "./protocol.ts";
+import { QueryQueue } from "./query-queue.ts";
 
-const MAX_PROCESSES = 2;
 /** How long an idle process is kept. Starting one takes about 100 ms, and queries often come in series. */
 const IDLE_MS = 10_000;
 
@@ -19,38 +19,31 @@ interface QueryProcess {
   idle?: NodeJS.Timeout;
 }
 
-/** Runs queries in at most two child processes. */
+/** Runs queries in a few child processes. */
 export class QueryProcessPool {
   readonly #store: string;
   readonly #idle: QueryProcess[] = [];
   readonly #all = new Set<QueryProcess>();
-  readonly #waiting: (() => void)[] = [];
-  #busy = 0;
+  readonly #queue: QueryQueue;
   #closed = false;
 
   constructor(store: string) {
     this.#store = store;
+    this.#queue = new QueryQueue(store);
   }
 
-  /** Runs a query. Throws `store_closed` after `close()` and `store_unavailable` if the process is lost. */
-  async ask(question: QueryRequest): Promise<QueryOutcome> {
-    if (this.#closed) throw storeClosed();
-    if (this.#busy === MAX_PROCESSES)
-      await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#busy += 1;
-    try {
-      if (this.#closed) throw storeClosed();
-      return await this.#run(this.#take(), question);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#busy -= 1;
-      else next();
-    }
+  /**
+   * Runs a query. Throws `store_closed` after `close()`, `store_unavailable` if the process is lost, and
+   * `rate_limited` if too many queries wait.
+   */
+  ask(question: QueryRequest): Promise<QueryOutcome> {
+    return this.#queue.run(question.query, () => this.#run(this.#take(), question));
   }
 
   /** Kills all processes; running and waiting queries throw `store_closed`. */
   close(): void {
     this.#closed = true;
+    this.#queue.close();
     for (const runner of this.#all) this.#end(runner);
   }
 
@@ -94,19 +87,19 @@ export class QueryProcessPool {
   async #run(runner: QueryProcess, question: QueryRequest): Promise<QueryOutcome> {
     const { child } = runner;
     await runner.ready;
-    const told = Promise.withResolvers<ProcessResponse>();
-    const hear = (said: unknown): void => told.resolve(said as ProcessResponse);
-    const end = (outcome: QueryOutcome): void => told.resolve({ kind: "ended", outcome });
+    const response = Promise.withResolvers<ProcessResponse>();
+    const receive = (said: unknown): void => response.resolve(said as ProcessResponse);
+    const end = (outcome: QueryOutcome): void => response.resolve({ kind: "ended", outcome });
     const lose = (_code: unknown, signal: string): void => {
       if (signal === OUT_OF_MEMORY_SIGNAL) end({ kind: "too_large", bound: "memory" });
-      else told.reject(this.#lost());
+      else response.reject(this.#lost());
     };
     const timer = setTimeout(() => end({ kind: "timeout" }), question.query.bounds.ms);
-    child.once("message", hear);
+    child.once("message", receive);
     child.once("exit", lose);
     try {
-      child.send(question, (error) => error && told.reject(this.#lost(error)));
-      const message = await told.promise;
+      child.send(question, (error) => error && response.reject(this.#lost(error)));
+      const message = await response.promise;
       switch (message.kind) {
         case "answer":
           this.#keep(runner);
@@ -124,7 +117,7 @@ export class QueryProcessPool {
       throw this.#closed ? storeClosed() : error;
     } finally {
       clearTimeout(timer);
-      child.off("message", hear);
+      child.off("message", receive);
       child.off("exit", lose);
     }
   }
@@ -155,6 +148,7 @@ export class QueryProcessPool {
   }
 
   #lost(cause?: unknown): BatonError {
+    if (this.#closed) return storeClosed();
     return new BatonError("store_unavailable", {
       message: "The process that runs SQL ended before it returned a result.",
       path: this.#store,

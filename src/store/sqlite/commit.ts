@@ -4,8 +4,9 @@
  * reach more than ten times that.
  *
  * If one write of a group throws, the group is rolled back and run again with one savepoint per write, so
- * that the others are not affected. If the commit itself fails, no write was acknowledged and all of them are
- * rejected. While another process holds the file, the wait does not block the event loop; it is short and has
+ * that the others are not affected. If the commit itself fails because the disk does, the group is written
+ * once more, in the place of the first attempt in the log; if that fails too, all of it is rejected as
+ * uncertain. While another process holds the file, the wait does not block the event loop; it is short and has
  * jitter. A maximum of 2 ms keeps four writers fair, a longer one starves some of them, and SQLite's own busy
  * timeout stops the whole process.
  */
@@ -13,7 +14,7 @@ import { channel } from "node:diagnostics_channel";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BatonError } from "../../base/errors.ts";
-import { isBusy, storeFailure } from "./failures.ts";
+import { commitFailure, isBusy, isIoError, storeFailure } from "./failures.ts";
 import { Refusal } from "./refusal.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -93,11 +94,21 @@ export class Committer {
 
   async #writeGroup(group: readonly Write[]): Promise<readonly Acknowledgement[]> {
     try {
-      await this.#lock();
-      return this.#together(group) ?? (await this.#apart(group));
+      return await this.#attemptGroup(group);
+    } catch (error) {
+      if (!isIoError(error)) return this.#failed(group, error);
+    }
+    try {
+      this.#undo();
+      return await this.#attemptGroup(group);
     } catch (error) {
       return this.#failed(group, error);
     }
+  }
+
+  async #attemptGroup(group: readonly Write[]): Promise<readonly Acknowledgement[]> {
+    await this.#lock();
+    return this.#together(group) ?? (await this.#apart(group));
   }
 
   /** Runs the group without savepoints. Returns undefined if a write threw; then nothing was written. */
@@ -159,7 +170,7 @@ export class Committer {
     } catch {
       // Report the first error; a transaction that cannot be rolled back makes the next begin fail.
     }
-    const failure = storeFailure(error, this.#options.file);
+    const failure = commitFailure(error, this.#options.file);
     return group.map((write) => () => write.reject(failure));
   }
 

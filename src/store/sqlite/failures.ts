@@ -7,6 +7,7 @@ import { BatonError, type ErrorCode } from "../../base/errors.ts";
 const BUSY = 5;
 const LOCKED = 6;
 const READONLY = 8;
+const IOERR = 10;
 const CORRUPT = 11;
 const FULL = 13;
 const CANTOPEN = 14;
@@ -30,9 +31,17 @@ export function isBusy(error: unknown): boolean {
   return primary === BUSY || primary === LOCKED || primary === PROTOCOL;
 }
 
+/** Returns whether the disk failed: a read, write or sync returned an error. */
+export const isIoError = (error: unknown): boolean =>
+  isSqliteFailure(error) && (error.errcode & 0xff) === IOERR;
+
 /** Returns whether a table constraint refused the row: its key is taken, or a value is missing. */
 export const isConstraintViolation = (error: unknown): boolean =>
   isSqliteFailure(error) && (error.errcode & 0xff) === CONSTRAINT;
+
+/** Returns whether SQLite found a page that it cannot read. */
+export const isDamage = (error: unknown): error is Error =>
+  isSqliteFailure(error) && [CORRUPT, NOTADB].includes(error.errcode & 0xff);
 
 /** Returns whether the file does not start like an SQLite database. */
 export const isNotADatabase = (error: unknown): boolean =>
@@ -97,14 +106,39 @@ function isSystemFailure(error: unknown): error is NodeJS.ErrnoException {
 }
 
 function systemFailure(error: NodeJS.ErrnoException, file: string): BatonError {
-  const full = error.code === "ENOSPC" || error.code === "EDQUOT";
-  return new BatonError(full ? "store_full" : "store_read_only", {
+  const [code, hint] = systemFailures[error.code ?? ""] ?? [
+    "store_read_only",
+    "Check that the folder exists and is writable, or choose another file with sqlite:<path>.",
+  ];
+  return new BatonError(code, {
     message: `${file}: ${error.message}.`,
     path: file,
-    hint: full
-      ? "Free disk space, then retry."
-      : "Check that the folder exists and is writable, or choose another file with sqlite:<path>.",
+    hint,
     details: { system: error.code },
+    cause: error,
+  });
+}
+
+const systemFailures: Readonly<Record<string, readonly [code: ErrorCode, hint: string]>> = {
+  ENOSPC: ["store_full", "Free disk space, then retry."],
+  EDQUOT: ["store_full", "Free disk space, then retry."],
+  EIO: ["store_unavailable", "Check the disk, then retry."],
+};
+
+/**
+ * Returns the error of a commit. If the disk failed, it is unknown whether the write is stored: it is not part
+ * of the open store, but the log may contain it when the store is opened again. The next commit that succeeds
+ * replaces it in the log, so a retry in a running process never stores it twice.
+ */
+export function commitFailure(error: unknown, file: string): unknown {
+  const failure = storeFailure(error, file);
+  if (!isIoError(error) || !(failure instanceof BatonError)) return failure;
+  const { code, message, path, details } = failure;
+  return new BatonError(code, {
+    message: `${message} The write may or may not have been stored.`,
+    path,
+    hint: "Check the disk, then retry: as long as this process runs, the write is not stored twice. After a restart, check first whether it exists.",
+    details: { ...details, uncertain: true },
     cause: error,
   });
 }

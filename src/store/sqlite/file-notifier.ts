@@ -19,8 +19,9 @@
 import { randomInt } from "node:crypto";
 import { type FSWatcher, realpathSync, watch } from "node:fs";
 import { basename } from "node:path";
+import { modeOf, PRIVATE_FILE } from "../../base/files/private-file.ts";
 import type { WakeTarget } from "../store.ts";
-import { WakeNotifier } from "../wake-notifier.ts";
+import { WakeNotifier } from "../wake/wake-notifier.ts";
 import { Presence } from "./listener-presence.ts";
 import { makeFolder, WakeFiles } from "./wake-files.ts";
 
@@ -41,36 +42,38 @@ interface Subscription {
 /** The wake-ups of one open store, within the process and between processes. */
 export class FileNotifier {
   readonly #folder: string;
+  readonly #mode: number;
   readonly #bells: WakeFiles;
   readonly #presence: Presence;
   readonly #here = new WakeNotifier();
   /** The agents that this process listens for, by the name of their file. */
-  readonly #heard = new Map<string, Subscription>();
+  readonly #subscriptions = new Map<string, Subscription>();
   #watcher: FSWatcher | undefined;
-  #mending: NodeJS.Timeout | undefined;
+  #repairing: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(file: string) {
     const number = randomInt(1, MAX_STORE_NUMBER);
     this.#folder = `${resolveLinks(file)}.bells`;
-    this.#bells = new WakeFiles(this.#folder, number);
-    this.#presence = new Presence(this.#folder, number);
+    this.#mode = modeOf(file) ?? PRIVATE_FILE;
+    this.#bells = new WakeFiles(this.#folder, { ringer: number, mode: this.#mode });
+    this.#presence = new Presence(this.#folder, { number, mode: this.#mode });
   }
 
   /** Calls the listener after every commit from now on. Returns a function that stops it. */
   listen(whom: WakeTarget, listener: () => void): () => void {
     const name = WakeFiles.nameOf(whom);
-    const heard = this.#heard.get(name) ?? { whom, listeners: 0 };
-    this.#heard.set(name, heard);
-    heard.listeners++;
-    this.#attend([heard]);
+    const subscription = this.#subscriptions.get(name) ?? { whom, listeners: 0 };
+    this.#subscriptions.set(name, subscription);
+    subscription.listeners++;
+    this.#attend([subscription]);
     const stop = this.#here.listen(whom, listener);
     let listening = true;
     return () => {
       if (!listening) return;
       listening = false;
       stop();
-      this.#leave(name, heard);
+      this.#leave(name, subscription);
     };
   }
 
@@ -108,7 +111,7 @@ export class FileNotifier {
 
   #watch(): void {
     if (this.#watcher !== undefined) return;
-    makeFolder(this.#folder);
+    makeFolder(this.#folder, this.#mode);
     this.#watcher = watch(this.#folder, { persistent: false }, (kind, name) =>
       this.#noticed(kind, name),
     );
@@ -117,7 +120,7 @@ export class FileNotifier {
   }
 
   #noticed(kind: string, name: string | null): void {
-    const heard = this.#heard.get(name ?? "");
+    const heard = this.#subscriptions.get(name ?? "");
     if (name === null) {
       this.#here.ringAll(); // The system does not report the name, so it may have been any bell.
     } else if (heard !== undefined) {
@@ -131,29 +134,29 @@ export class FileNotifier {
   }
 
   #mendSoon(): void {
-    if (this.#closed || this.#heard.size === 0) return;
-    this.#mending ??= setTimeout(() => this.#mend(), REPAIR_DELAY_MS).unref();
+    if (this.#closed || this.#subscriptions.size === 0) return;
+    this.#repairing ??= setTimeout(() => this.#repair(), REPAIR_DELAY_MS).unref();
   }
 
   /**
    * Starts over, because the folder may have been replaced. Calls all listeners: wake-ups were lost
    * meanwhile.
    */
-  #mend(): void {
+  #repair(): void {
     this.#unwatch();
-    if (this.#attend(this.#heard.values())) this.#here.ringAll();
+    if (this.#attend(this.#subscriptions.values())) this.#here.ringAll();
   }
 
   #leave(name: string, heard: Subscription): void {
     heard.listeners--;
     if (heard.listeners > 0) return;
-    this.#heard.delete(name);
-    if (this.#heard.size === 0) this.#unwatch();
+    this.#subscriptions.delete(name);
+    if (this.#subscriptions.size === 0) this.#unwatch();
   }
 
   #unwatch(): void {
-    clearTimeout(this.#mending);
-    this.#mending = undefined;
+    clearTimeout(this.#repairing);
+    this.#repairing = undefined;
     this.#watcher?.close();
     this.#watcher = undefined;
   }

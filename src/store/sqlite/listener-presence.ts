@@ -23,6 +23,7 @@ const PRESENCE_CACHE_MS = 1_000;
 export class Presence {
   readonly #folder: string;
   readonly #common: string;
+  readonly #mode: number;
   /** The own link, named after the process and the store's unique number. */
   readonly #ownName: string;
   readonly #own: string;
@@ -30,8 +31,12 @@ export class Presence {
   #swept = false;
   #believedUntil = 0;
 
-  constructor(folder: string, number: number) {
+  constructor(
+    folder: string,
+    { number, mode }: { readonly number: number; readonly mode: number },
+  ) {
     this.#folder = folder;
+    this.#mode = mode;
     this.#common = `${folder}/${SHARED_FILE}`;
     this.#ownName = `${SHARED_FILE}.${process.pid}.${number}`;
     this.#own = `${folder}/${this.#ownName}`;
@@ -50,7 +55,7 @@ export class Presence {
   signIn(): void {
     if (this.#isLinked()) return;
     this.#signedIn = false;
-    makeFile(this.#common);
+    makeFile(this.#common, this.#mode);
     rmSync(this.#own, { force: true }); // It may link to a shared file that was deleted.
     this.#link();
     this.#sweepOnce();

@@ -4,11 +4,14 @@
  * Writes go through the group commit on the main thread, point reads run at once, and long work goes to the
  * housekeeper's thread. Each operation has a file named after its verb.
  */
-import { mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import type { Clock } from "../../base/clock.ts";
-import { BatonError } from "../../base/errors.ts";
+import { BatonError, warnOfBackgroundError } from "../../base/errors.ts";
+import { createForSqlite } from "../../base/files/private-file.ts";
+import { createFolder, syncPath } from "../../base/files/sync-path.ts";
+import { JobThread } from "../../base/job-thread.ts";
 import type { Limits } from "../../base/limits.ts";
 import type { ExportItem } from "../archive.ts";
 import { agentOf, attemptOf, deliveryOf, envelopeOf, eventOf, memoryOf } from "../codecs.ts";
@@ -18,20 +21,23 @@ import type { SearchMemories } from "../search.ts";
 import { QueryProcessPool } from "../sql/query-process-pool.ts";
 import type { Store } from "../store.ts";
 import { storeClosed } from "../store-closed.ts";
+import { DUE_TIMES, DueAnnouncer, type TimedOutcome } from "../wake/due-announcer.ts";
 import { backupFile } from "./archive/backup.ts";
 import { exportWorkspace } from "./archive/export.ts";
 import { importWorkspace } from "./archive/import.ts";
 import { Committer, retryWhileBusy } from "./commit.ts";
 import { configure, connect } from "./connection.ts";
-import { isBusy, storeFailure } from "./failures.ts";
+import { commitFailure, isBusy, storeFailure } from "./failures.ts";
 import { FileNotifier } from "./file-notifier.ts";
+import { forgetHead, KnownHeadFile } from "./known-head.ts";
+import { closeAtExit, closeConnection, logKeptError, recoverLog } from "./merge-log.ts";
 import { isCurrent, migrate } from "./migrations.ts";
 import { acceptDelivery } from "./operations/accept.ts";
 import { findAgent, registerAgent } from "./operations/agents.ts";
 import { appendMemories } from "./operations/append.ts";
 import { claimDeliveries } from "./operations/claim.ts";
 import { findDelivery } from "./operations/deliveries.ts";
-import { dueDeliveries } from "./operations/due.ts";
+import { countDueRetries, dueDeliveries, makeRetriesReady, nextDue } from "./operations/due.ts";
 import { findEntry, listEntries, putEntry } from "./operations/entries.ts";
 import { withEnvelope } from "./operations/envelopes.ts";
 import {
@@ -60,9 +66,9 @@ import { scalarOf } from "./scalar.ts";
 import { dropModel, findUnembedded, listModels, putVectors } from "./search/embed.ts";
 import { Housekeeper } from "./search/housekeeper.ts";
 import { IndexFile } from "./search/index-file.ts";
-import { JobThread } from "./search/job-thread.ts";
 import type { SearchReply } from "./search/searcher-thread.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
+import { ignoreInGit, refuseUnsafeStore } from "./store-privacy.ts";
 import { Transaction } from "./transaction.ts";
 
 /** What to open. */
@@ -70,29 +76,42 @@ export interface SqliteOptions {
   readonly file: string;
   readonly clock: Clock;
   readonly limits: Limits;
+  /** Folders in which a store of another user, or one that git tracks, is accepted; `*` for all. */
+  readonly safeFolders?: readonly string[];
   /** For tests: schema steps other than those of this version. */
   readonly steps?: readonly SchemaStep[];
 }
 
 /**
  * Opens the store, creating or upgrading the file if needed. Throws `store_busy`, `store_corrupt`,
- * `store_foreign`, `store_too_new`, `store_too_old`, `store_full`, `store_read_only` or `runtime_too_old`.
+ * `store_foreign`, `store_unsafe`, `store_too_new`, `store_too_old`, `store_full`, `store_read_only` or
+ * `runtime_too_old`.
  */
 export async function openSqliteStore(options: SqliteOptions): Promise<Store> {
   const file = resolve(options.file);
   const { busyMs, storeBytes } = options.limits;
   const busy = { busyMs, file };
+  await refuseUnsafeStore(file, options.safeFolders);
+  let isMerged = true;
   const db = await retryWhileBusy(() => {
-    mkdirSync(dirname(file), { recursive: true });
+    createFolder(dirname(file));
+    isMerged = recoverLog(file);
+    if (!existsSync(file)) forgetHead(file);
+    createForSqlite(file);
     return connect(file);
   }, busy);
+  closeAtExit(db);
+  if (!isMerged) warnOfBackgroundError(logKeptError(file));
   try {
     const current = await retryWhileBusy(() => isCurrent(db, file, options.steps), busy);
     await retryWhileBusy(() => configure(db, storeBytes), busy);
     if (!current) await retryWhileBusy(() => upgradeSchema(db, file, options), busy);
+    // The log exists now. SQLite syncs its name too, but ignores an error of that.
+    await retryWhileBusy(() => syncPath(dirname(db.location() as string)), busy);
+    ignoreInGit(file);
     return await retryWhileBusy(() => new SqliteStore(db, { ...options, file }), busy);
   } catch (error) {
-    db.close();
+    closeConnection(db);
     throw error;
   }
 }
@@ -108,6 +127,14 @@ function upgradeSchema(db: DatabaseSync, file: string, { clock, steps }: SqliteO
   }
 }
 
+function commitImport(db: DatabaseSync, file: string): void {
+  try {
+    db.exec("commit");
+  } catch (error) {
+    throw commitFailure(error, file);
+  }
+}
+
 /** If the index is behind by more records than this, it is opened again. */
 const MAX_INDEX_LAG = 10_000;
 
@@ -119,7 +146,9 @@ class SqliteStore implements Store {
   readonly #committer: Committer;
   readonly #housekeeper: Housekeeper;
   readonly #searcher: JobThread<SearchMemories, SearchReply>;
-  readonly #bell: FileNotifier;
+  readonly #notifier: FileNotifier;
+  readonly #known: KnownHeadFile;
+  readonly #dueTimes = new DueAnnouncer(() => this.#notifier.ring([DUE_TIMES]));
   readonly #processes: QueryProcessPool;
   /** Keys of workspaces, which never change once committed. */
   readonly #workspaces = new Map<string, number>();
@@ -138,7 +167,8 @@ class SqliteStore implements Store {
       module: "./search/searcher-thread",
       base: import.meta.url,
     });
-    this.#bell = new FileNotifier(options.file);
+    this.#notifier = new FileNotifier(options.file);
+    this.#known = new KnownHeadFile(db);
     this.#processes = new QueryProcessPool(options.file);
     this.#committer = new Committer({
       db,
@@ -146,7 +176,8 @@ class SqliteStore implements Store {
       busyMs: options.limits.busyMs,
       begin: () => new Transaction(this.#sql, options.clock.now(), this.#workspaces),
       committed: (transaction) => {
-        this.#bell.ring(transaction.wakes());
+        this.#known.note(transaction.newest());
+        this.#notifier.ring(transaction.wakes());
         this.#housekeeper.committed(transaction.records);
       },
     });
@@ -159,15 +190,15 @@ class SqliteStore implements Store {
   appendMemories: Store["appendMemories"] = (operation) =>
     this.#write((tx) => appendMemories(tx, operation));
   sendHandoff: Store["sendHandoff"] = (operation) =>
-    this.#write((tx) => sendHandoff(tx, operation));
+    this.#writeTimed((tx) => sendHandoff(tx, operation));
   claimDeliveries: Store["claimDeliveries"] = (operation) =>
-    this.#write((tx) => claimDeliveries(tx, operation));
+    this.#writeTimed((tx) => claimDeliveries(tx, operation));
   acceptDelivery: Store["acceptDelivery"] = (operation) =>
-    this.#write((tx) => acceptDelivery(tx, operation));
+    this.#writeTimed((tx) => acceptDelivery(tx, operation));
   settleDelivery: Store["settleDelivery"] = (operation) =>
-    this.#write((tx) => settleDelivery(tx, operation));
+    this.#writeTimed((tx) => settleDelivery(tx, operation));
   moveDeliveries: Store["moveDeliveries"] = (operation) =>
-    this.#write((tx) => moveDeliveries(tx, operation));
+    this.#writeTimed((tx) => moveDeliveries(tx, operation));
   putEntry: Store["putEntry"] = (workspace, entry, event) =>
     this.#write((tx) => putEntry(tx, { workspace, entry, event }));
   renewLease: Store["renewLease"] = (workspace, lease) =>
@@ -243,21 +274,40 @@ class SqliteStore implements Store {
     });
 
   listDeliveries: Store["listDeliveries"] = (operation) =>
-    this.#look(operation.workspace, (key) => openDeliveries(this.#sql, key, operation));
+    this.#findRows(operation.workspace, (key) => openDeliveries(this.#sql, key, operation));
 
   listParked: Store["listParked"] = (operation) =>
-    this.#look(operation.workspace, (key) => parkedDeliveries(this.#sql, key, operation));
+    this.#findRows(operation.workspace, (key) => parkedDeliveries(this.#sql, key, operation));
 
   browseDeliveries: Store["browseDeliveries"] = (operation) =>
     this.#read(operation.workspace, (key) => browseDeliveries(this.#sql, key, operation));
 
   listDue: Store["listDue"] = async ({ workspace, gone, limit }) => {
     const now = this.#options.clock.now();
-    const due = await this.#look(workspace, (key) =>
-      dueDeliveries(this.#sql, key, { gone, limit, now }),
-    );
-    return { now, due };
+    return this.#read(workspace, (key) => ({
+      now,
+      due: dueDeliveries(this.#sql, key, { gone, limit, now }).map((delivery) =>
+        withEnvelope(this.#sql, key, delivery),
+      ),
+      retries: countDueRetries(this.#sql, key, { limit, now }),
+    }));
   };
+
+  nextDue: Store["nextDue"] = (workspaces) =>
+    this.#read("", () => {
+      const now = this.#options.clock.now();
+      const all = () =>
+        this.#sql.workspaceNames.all().map((row) => scalarOf<string>(row) as string);
+      return (workspaces ?? all())
+        .map((workspace) => ({
+          workspace,
+          dueMs: nextDue({ sql: this.#sql, now }, this.#workspaceKey(workspace)),
+        }))
+        .filter(({ dueMs }) => Number.isFinite(dueMs));
+    });
+
+  makeRetriesReady: Store["makeRetriesReady"] = (workspace) =>
+    this.#write((tx) => makeRetriesReady(tx, tx.workspace(workspace)));
 
   countOpen: Store["countOpen"] = (workspace, receiver, most) =>
     this.#read(workspace, (key) => countOpen(this.#sql, key, { receiver, most }));
@@ -370,8 +420,9 @@ class SqliteStore implements Store {
       const outcome = await importWorkspace({ db, workspace, archive, onProgress });
       this.#refuseClosed();
       if (outcome.kind !== "imported") return outcome;
-      db.exec("commit");
+      commitImport(db, file);
       this.#housekeeper.committed(archive.summary.counts.memory);
+      this.#notifier.ring([DUE_TIMES]);
       return outcome;
     } catch (error) {
       throw storeFailure(error, file);
@@ -385,7 +436,7 @@ class SqliteStore implements Store {
     return backupFile(this.#options.file, { target, onProgress });
   };
 
-  onWake: Store["onWake"] = (whom, listener) => this.#bell.listen(whom, listener);
+  onWake: Store["onWake"] = (whom, listener) => this.#notifier.listen(whom, listener);
 
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -393,19 +444,27 @@ class SqliteStore implements Store {
   }
 
   async #close(): Promise<void> {
-    this.#bell.close();
+    this.#notifier.close();
     this.#processes.close();
     await this.#committer.idle();
+    this.#known.close();
     // Before the housekeeper: the last connection to close merges the log, so it must be writable.
     this.#closeIndex();
     await this.#searcher.close();
     await this.#housekeeper.close();
-    this.#db.close();
+    closeConnection(this.#db);
   }
 
   #write<Outcome>(run: (transaction: Transaction) => Outcome): Promise<Outcome> {
     if (this.#closing !== undefined) return Promise.reject(storeClosed());
     return this.#committer.submit(run);
+  }
+
+  /** Writes what can change when a delivery falls due, and announces that. */
+  async #writeTimed<Outcome extends TimedOutcome>(
+    run: (transaction: Transaction) => Outcome,
+  ): Promise<Outcome> {
+    return this.#dueTimes.announce(await this.#write(run));
   }
 
   /** Runs a short read at once; recovery after a crash can lock the file briefly. */
@@ -419,7 +478,7 @@ class SqliteStore implements Store {
   }
 
   /** Reads deliveries with their envelopes. */
-  #look(workspace: string, find: (workspace: number) => readonly DeliveryRow[]) {
+  #findRows(workspace: string, find: (workspace: number) => readonly DeliveryRow[]) {
     return this.#read(workspace, (key) =>
       find(key).map((delivery) => withEnvelope(this.#sql, key, delivery)),
     );

@@ -107,8 +107,8 @@ const SQL = {
   addDelivery: `insert into deliveries (workspace, state, turn, place, attempt, max_attempts, fence,
       lease_until, hold_until, ready_at, deadline, lapse_at, sent_at, seen_at, accepted_at,
       settled_at, id, envelope, parent, task, sender, receiver, holder, instance, process,
-      accepted_by, settled_by, followers)
-    values (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', '', '')
+      accepted_by, settled_by, followers, sum)
+    values (?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, 0, 0, ?, ?, ?, ?, ?, ?, ?, '', '', '', '', '', '', ?)
     on conflict (workspace, id) do nothing`,
   delivery: `select ${DELIVERY_COLUMNS} from deliveries d where d.workspace = ? and d.id = ?`,
   deliveriesOf: `select ${DELIVERY_COLUMNS} from deliveries d
@@ -172,9 +172,12 @@ const SQL = {
     where workspace = ? and state in (2, 3) and holder = ? and instance = ? and process = ''
     limit 1`,
   makeDue: `update deliveries set state = 1 where workspace = ? and state = 0 and ready_at <= ?`,
+  dueRetries: `select count(*) from (select 1 from deliveries
+    where workspace = ? and state = 0 and ready_at <= ? limit (? + 0))`,
   nextRetry: `select min(ready_at) from deliveries where workspace = ? and state = 0`,
   nextExpiry: `select min(lease_until) from deliveries where workspace = ? and state in (2, 3)`,
   nextLapse: "select min(lapse_at) from deliveries where workspace = ? and lapse_at > 0",
+  workspaceNames: "select name from workspaces order by name",
   passTurn: `update deliveries set turn = 1 where turn = 0 and pos = (
     select pos from deliveries where workspace = ? and receiver = ? and task = ? and settled_at = 0
     order by place limit 1)`,
@@ -183,25 +186,25 @@ const SQL = {
       and process = ''`,
   // Guarded: each states the state and fence it starts from, and reports whether it applied.
   claim: `update deliveries set state = 2, attempt = attempt + 1, fence = fence + 1,
-      lease_until = ?, hold_until = ?, seen_at = ?, holder = ?, instance = ?, process = ?
+      lease_until = ?, hold_until = ?, seen_at = ?, holder = ?, instance = ?, process = ?, sum = ?
     where workspace = ? and id = ? and state = 1 and turn = 1 and fence = ?`,
   takeAtOnce: `update deliveries set state = 3, attempt = attempt + 1, fence = fence + 1,
       lease_until = ?, hold_until = ?, lapse_at = deadline, seen_at = ?, accepted_at = ?,
-      holder = ?, instance = ?, process = ?, accepted_by = ?
+      holder = ?, instance = ?, process = ?, accepted_by = ?, sum = ?
     where workspace = ? and id = ? and state = 1 and turn = 1 and fence = ?`,
   accept: `update deliveries set state = 3, lease_until = ?, lapse_at = deadline, accepted_at = ?,
       accepted_by = ?
     where workspace = ? and id = ? and state = 2 and fence = ?`,
   settle: `update deliveries set state = ?, max_attempts = ?, lease_until = 0, hold_until = 0,
-      ready_at = ?, lapse_at = ?, settled_at = ?, settled_by = ?
+      ready_at = ?, lapse_at = ?, settled_at = ?, settled_by = ?, sum = ?
     where workspace = ? and id = ? and state in (2, 3) and fence = ?`,
   move: `update deliveries set state = ?, turn = ?, place = ?, attempt = ?, max_attempts = ?,
       fence = ?, lease_until = ?, hold_until = ?, ready_at = ?, deadline = ?, lapse_at = ?,
-      settled_at = ?, envelope = ?, receiver = ?, settled_by = ?, followers = ?
+      settled_at = ?, envelope = ?, receiver = ?, settled_by = ?, followers = ?, sum = ?
     where workspace = ? and id = ? and state = ? and fence = ?`,
   renew: `update deliveries set lease_until = ?
     where workspace = ? and id = ? and state in (2, 3) and fence = ?`,
-  supersede: `update deliveries set state = 10, lapse_at = 0, settled_at = ?
+  supersede: `update deliveries set state = 10, lapse_at = 0, settled_at = ?, sum = ?
     where workspace = ? and id = ? and state in (0, 1) and envelope = ?`,
   extendHeld: `update deliveries set envelope = ?, deadline = ?, lapse_at = ?
     where workspace = ? and id = ? and state in (2, 3, 4) and envelope = ?`,
@@ -210,12 +213,12 @@ const SQL = {
 
   // Attempts and events
   addAttempt: `insert into attempts
-      (workspace, delivery, attempt, ended_at, outcome, holder, instance, reason)
-    values (?, ?, ?, ?, ?, ?, ?, ?)`,
+      (workspace, delivery, attempt, ended_at, outcome, holder, instance, reason, sum)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   attempts: `select ${ATTEMPT_COLUMNS} from attempts where workspace = ? and delivery = ?
     order by key`,
-  addEvent: `insert into events (workspace, at, attempt, kind, agent, task, delivery, envelope)
-    values (?, ?, ?, ?, ?, ?, ?, ?)`,
+  addEvent: `insert into events (workspace, at, attempt, kind, agent, task, delivery, envelope, sum)
+    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   events: `select ${EVENT_COLUMNS} from events where workspace = ? and number > ?
     order by number limit (? + 0)`,
 
@@ -227,11 +230,11 @@ const SQL = {
     and model in (select key from models where workspace = ?2)`,
   memoryText: "select text from memories where workspace = ? and id = ?",
   envelopeText: "select text from envelopes where workspace = ? and id = ?",
-  attemptReason: `select reason from attempts
+  attempt: `select ${ATTEMPT_COLUMNS} from attempts
     where workspace = ? and delivery = ? and attempt = ? order by key limit 1`,
   eraseMemory: "update memories set text = ? where workspace = ? and id = ?",
   eraseEnvelope: "update envelopes set text = ? where workspace = ? and id = ? returning pos",
-  eraseAttempt: `update attempts set reason = ?
+  eraseAttempt: `update attempts set reason = ?, sum = ?
     where workspace = ? and delivery = ? and attempt = ?`,
   eraseProfile: `update agents set profile = ?, revision = ?, digest = ?
     where workspace = ? and id = ?`,
@@ -243,10 +246,10 @@ const SQL = {
     where workspace = ?1 and kind = ?2 and name >= max(?3, ?4) and +name > ?4
     order by name limit (?5 + 0)`,
   entries: `select ${ENTRY_COLUMNS} from entries where workspace = ? order by kind, name`,
-  putEntry: `insert into entries (workspace, kind, name, revision, at, value, digest)
-      values (?, ?, ?, ?, ?, ?, ?)
+  putEntry: `insert into entries (workspace, kind, name, revision, at, value, digest, sum)
+      values (?, ?, ?, ?, ?, ?, ?, ?)
     on conflict do update set revision = excluded.revision, at = excluded.at,
-      value = excluded.value, digest = excluded.digest`,
+      value = excluded.value, digest = excluded.digest, sum = excluded.sum`,
   dropEntry: "delete from entries where workspace = ? and kind = ? and name = ?",
 
   // Search. Only edges that are valid at the time count.
@@ -268,13 +271,14 @@ const SQL = {
   model: "select key, pos from models where workspace = ? and name = ?",
   models: `select name, dimensions, pos, (select count(*) from vectors v where v.model = m.key)
     from models m where workspace = ? order by name`,
-  putModel: `insert into models (workspace, name, dimensions, pos) values (?, ?, ?, ?)
-    on conflict do update set dimensions = excluded.dimensions, pos = max(pos, excluded.pos)
+  putModel: `insert into models (workspace, name, dimensions, pos, sum) values (?, ?, ?, ?, ?)
+    on conflict do update set dimensions = excluded.dimensions, pos = excluded.pos,
+      sum = excluded.sum
     returning key`,
-  putVector: `insert into vectors (model, pos, vector) values (?, ?, ?)
-    on conflict do update set vector = excluded.vector`,
-  putSignature: `insert into signatures (model, pos, bits) values (?, ?, ?)
-    on conflict do update set bits = excluded.bits`,
+  putVector: `insert into vectors (model, pos, vector, sum) values (?, ?, ?, ?)
+    on conflict do update set vector = excluded.vector, sum = excluded.sum`,
+  putSignature: `insert into signatures (model, pos, bits, sum) values (?, ?, ?, ?)
+    on conflict do update set bits = excluded.bits, sum = excluded.sum`,
   dropVectors: "delete from vectors where model = ?",
   dropSignatures: "delete from signatures where model = ?",
   dropModel: "delete from models where key = ?",

@@ -8,6 +8,7 @@
 import { genesis } from "../chain.ts";
 import type { AgentStatus } from "../rows.ts";
 import type { ChainPosition, WakeTarget } from "../store.ts";
+import type { KnownHead } from "./known-head.ts";
 import { scalarOf } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 
@@ -48,6 +49,8 @@ export class Transaction {
   readonly #seen = new Map<number, WorkspaceCache>();
   readonly #wakes = new Map<string, Set<string>>();
   #appended = 0;
+  #newest: Head | undefined;
+  #event = 0;
   #newWorkspace = false;
 
   constructor(sql: Statements, now: number, workspaces: Map<string, number>) {
@@ -94,7 +97,22 @@ export class Transaction {
     head.storedAt = to.storedAt;
     head.link = to.link;
     head.changed = true;
+    this.#newest = head;
     this.#appended++;
+  }
+
+  /** Notes the number of an event that was written. */
+  recorded(event: number): void {
+    this.#event = event;
+  }
+
+  /** Returns the newest record and the newest event of this transaction, as far as it has written them. */
+  newest(): Partial<KnownHead> {
+    const { key: chain, seq, link } = this.#newest ?? {};
+    return {
+      ...(chain !== undefined && { chain, seq, link }),
+      ...(this.#event > 0 && { event: this.#event }),
+    } as Partial<KnownHead>;
   }
 
   /** Returns an agent by id; undefined if it is not registered. */
@@ -163,9 +181,11 @@ export class Transaction {
     }
   }
 
-  /** Drops the caches after a savepoint was rolled back, because they may be outdated. */
+  /** Drops what is cached after a savepoint was rolled back, because it may be outdated. */
   forget(): void {
     this.#seen.clear();
+    this.#newest = undefined;
+    this.#event = 0;
   }
 
   #of(workspace: number): WorkspaceCache {

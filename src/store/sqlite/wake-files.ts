@@ -1,6 +1,7 @@
 /**
- * The files in the wake-up folder, one per agent (its bell): empty, named by a hash, created by the first
- * listener for the agent and touched by every process that commits something that concerns it.
+ * The files in the wake-up folder, one per agent (its bell): empty, named by a hash, with the permissions of
+ * the store, created by the first listener for the agent and touched by every process that commits something
+ * that concerns it.
  *
  * They are touched by path. A file kept open would save 3 µs, but needs a bounded cache of handles, and after
  * the folder was deleted and created again it would touch a deleted file. The times are changed instead of
@@ -9,6 +10,7 @@
  */
 import { closeSync, existsSync, mkdirSync, openSync, statSync, utimesSync } from "node:fs";
 import { sha256 } from "../../base/digest.ts";
+import { folderMode } from "../../base/files/private-file.ts";
 import type { WakeTarget } from "../store.ts";
 
 /** How many agents' paths are cached: computing a name takes as long as touching the file. */
@@ -24,13 +26,18 @@ interface WakeFile {
 export class WakeFiles {
   readonly #folder: string;
   readonly #ringer: number;
+  readonly #mode: number;
   /** By workspace, then agent. */
   readonly #known = new Map<string, Map<string, WakeFile>>();
   #count = 0;
 
-  constructor(folder: string, ringer: number) {
+  constructor(
+    folder: string,
+    { ringer, mode }: { readonly ringer: number; readonly mode: number },
+  ) {
     this.#folder = folder;
     this.#ringer = ringer;
+    this.#mode = mode;
   }
 
   /** Returns the file name of an agent. */
@@ -40,13 +47,13 @@ export class WakeFiles {
 
   /** Touches the file of an agent; does nothing if no process has ever listened for it. Never throws. */
   touch(whom: WakeTarget): void {
-    const bell = this.#find(whom);
+    const wakeFile = this.#find(whom);
     try {
-      bell.hung ||= existsSync(bell.path);
-      if (bell.hung) utimesSync(bell.path, this.#ringer, Date.now() / 1_000);
+      wakeFile.hung ||= existsSync(wakeFile.path);
+      if (wakeFile.hung) utimesSync(wakeFile.path, this.#ringer, Date.now() / 1_000);
     } catch {
       // Just deleted, or no permission. The commit stands; the next poll finds it.
-      bell.hung = false;
+      wakeFile.hung = false;
     }
   }
 
@@ -54,7 +61,7 @@ export class WakeFiles {
   make(whom: WakeTarget): boolean {
     const { path } = this.#find(whom);
     if (existsSync(path)) return false;
-    makeFile(path);
+    makeFile(path, this.#mode);
     this.touch(whom); // Created by this store: no reason to wake its listeners.
     return true;
   }
@@ -88,13 +95,13 @@ export class WakeFiles {
 /**
  * Creates the folder, but not its parents: a deleted store must not come back because of its wake-up files.
  */
-export function makeFolder(path: string): void {
-  if (!existsSync(path)) ignoreExisting(() => mkdirSync(path));
+export function makeFolder(path: string, fileMode: number): void {
+  if (!existsSync(path)) ignoreExisting(() => mkdirSync(path, { mode: folderMode(fileMode) }));
 }
 
 /** Creates an empty file if it does not exist. */
-export function makeFile(path: string): void {
-  if (!existsSync(path)) ignoreExisting(() => closeSync(openSync(path, "wx")));
+export function makeFile(path: string, mode: number): void {
+  if (!existsSync(path)) ignoreExisting(() => closeSync(openSync(path, "wx", mode)));
 }
 
 function ignoreExisting(make: () => void): void {

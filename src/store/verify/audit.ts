@@ -118,6 +118,16 @@ export class Audit {
     }
   }
 
+  /** Runs the checks of one record. One whose content has another form than its kind is a problem. */
+  async examine(record: string, check: () => Promise<void>): Promise<void> {
+    try {
+      await check();
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      this.found(record, "text", `does not have the form of its kind (${error.message})`);
+    }
+  }
+
   /** Counts a verified row and reports progress every `PROGRESS_EVERY` rows. */
   count(kind: "memories" | "envelopes" | "deliveries"): void {
     if (++this.counts[kind] % PROGRESS_EVERY !== 0) return;

@@ -30,7 +30,7 @@ async function auditChain(audit: Audit, head: ChainHead, prunings: Prunings): Pr
     const { previous, links } = before ?? prunings.beginning(head, row);
     before = { previous: row, links: checkLink(audit, { row, previous, links: links ?? [] }) };
     prunings.compare(audit, row);
-    await auditMemory(audit, row, row.seq <= going);
+    await audit.examine(row.id, () => auditMemory(audit, row, row.seq <= going));
   }
   const { previous, links } = before ?? prunings.beginning(head, undefined);
   const end = `branch ${head.branch}`;

@@ -42,16 +42,19 @@ interface EnvelopeFields {
 export async function auditEnvelopes(audit: Audit): Promise<void> {
   for await (const row of audit.source.envelopes()) {
     audit.count("envelopes");
-    const sealed = audit.read<EnvelopeFields>(row);
-    if (sealed !== undefined) {
-      audit.equal(row.id, "id", { is: row.id, was: sealed.id });
-      audit.equal(row.id, "task", { is: row.task, was: sealed.task });
-      audit.equal(row.id, "sender", { is: row.sender, was: sealed.from.agent });
-    }
-    const vouched = (await handoffRecord(audit, row))?.envelope;
-    audit.equal(row.id, "memory", { is: row.id, was: vouched?.id });
-    auditBody(audit, row, vouched?.digest);
+    await audit.examine(row.id, () => auditEnvelope(audit, row));
   }
+}
+
+async function auditEnvelope(audit: Audit, row: EnvelopeRow): Promise<void> {
+  const vouched = (await handoffRecord(audit, row))?.envelope;
+  audit.equal(row.id, "memory", { is: row.id, was: vouched?.id });
+  auditBody(audit, row, vouched?.digest);
+  const sealed = audit.read<EnvelopeFields>(row);
+  if (sealed === undefined) return;
+  audit.equal(row.id, "id", { is: row.id, was: sealed.id });
+  audit.equal(row.id, "task", { is: row.task, was: sealed.task });
+  audit.equal(row.id, "sender", { is: row.sender, was: sealed.from.agent });
 }
 
 /** Returns the handoff record on the chain, which contains the envelope's digest. */
@@ -67,14 +70,18 @@ export async function auditDeliveries(audit: Audit): Promise<void> {
     audit.count("deliveries");
     if (isOpen(row.state)) open.push(row);
     if (!DELIVERY_STATES.includes(row.state)) audit.found(row.id, "state", `unknown: ${row.state}`);
-    const envelope = await audit.source.envelope(row.envelope);
-    if (envelope === undefined) audit.found(row.id, "envelope", `${row.envelope} is missing`);
-    else await auditAddress(audit, row, envelope);
-    await auditAttempts(audit, row);
-    await auditAcceptance(audit, row);
-    await auditSettlement(audit, row);
+    await audit.examine(row.id, () => auditDelivery(audit, row));
   }
   auditTurns(audit, open);
+}
+
+async function auditDelivery(audit: Audit, row: DeliveryRow): Promise<void> {
+  const envelope = await audit.source.envelope(row.envelope);
+  if (envelope === undefined) audit.found(row.id, "envelope", `${row.envelope} is missing`);
+  else await auditAddress(audit, row, envelope);
+  await auditAttempts(audit, row);
+  await auditAcceptance(audit, row);
+  await auditSettlement(audit, row);
 }
 
 /** Checks that of a receiver's open deliveries of a task exactly the first is in turn. */

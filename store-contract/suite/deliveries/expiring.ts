@@ -1,6 +1,6 @@
 /**
- * Time passing: holders that fall silent are noticed by whoever asks what is due, and their work is
- * moved on; retries come due by themselves. No daemon is needed.
+ * Tests of expired leases and retries. Any caller of `listDue()` detects a holder that stopped
+ * responding and moves its work on; retries become ready with the next claim. No daemon is needed.
  */
 import { describe, expect } from "vitest";
 import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
@@ -8,16 +8,16 @@ import { expectOutcome, expectSingle } from "../expectations.ts";
 import { FAILED, failedWithDelay, LEASE_MS, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
-/** More than a store may look at in one go. */
+/** More deliveries than a store may read at a time. */
 const MANY = 150;
 
 export function expiring(it: SceneTest): void {
-  describe("leases that run out", () => {
+  describe("expired leases", () => {
     it.for<[string, (scene: Scene) => Promise<DeliveryWithEnvelopeRow>]>([
       ["claimed", (scene: Scene) => scene.claimOne("ben")],
       ["accepted", (scene: Scene) => scene.acceptOne("ben")],
     ])(
-      "work that was %s goes to the next as another try [DLV-6]",
+      "redelivers work that was %s as a new attempt [DLV-6]",
       async ([_state, hold], { scene }) => {
         await scene.send();
         const held = await hold(scene);
@@ -49,14 +49,16 @@ export function expiring(it: SceneTest): void {
       },
     );
 
-    it("nobody else gets it before it was moved, however late it is [DLV-6]", async ({ scene }) => {
+    it("does not redeliver work before it is moved, however late it is [DLV-6]", async ({
+      scene,
+    }) => {
       const held = await scene.underWay();
       scene.clock.advance(10 * LEASE_MS);
       expect((await scene.claim("ben", { limit: 5 })).claimed).toEqual([]);
       expect(await scene.deliveryNow(held.delivery.id)).toEqual(held.delivery);
     });
 
-    it("the silent holder's late answers are refused, each of them [DLV-6]", async ({ scene }) => {
+    it("refuses every late call of the previous holder [DLV-6]", async ({ scene }) => {
       const { store, workspace } = scene;
       const held = await scene.underWay();
       scene.clock.set(held.delivery.leaseUntil);
@@ -76,7 +78,7 @@ export function expiring(it: SceneTest): void {
       await scene.settle(next, { kind: "completed" });
     });
 
-    it("before anybody notices, the late answer is refused all the same [DLV-6]", async ({
+    it("refuses a late settlement even before the expiry is detected [DLV-6]", async ({
       scene,
     }) => {
       const held = await scene.underWay();
@@ -88,7 +90,9 @@ export function expiring(it: SceneTest): void {
       });
     });
 
-    it("of many who notice at once, one takes it back [DLV-6]", async ({ scene }) => {
+    it("moves expired work once when several callers detect it concurrently [DLV-6]", async ({
+      scene,
+    }) => {
       const { delivery } = await scene.underWay();
       scene.clock.advance(LEASE_MS);
       const move = scene.moveOf(delivery, {
@@ -103,7 +107,9 @@ export function expiring(it: SceneTest): void {
       expect(await scene.store.readAttempts(scene.workspace, delivery.id)).toHaveLength(1);
     });
 
-    it("after the last try the work is parked, with every attempt [DLV-7]", async ({ scene }) => {
+    it("keeps every attempt of work that is dead-lettered after the last one [DLV-7]", async ({
+      scene,
+    }) => {
       const { delivery } = await scene.send({ attempts: 2 });
       for (let i = 0; i < 2; i++) {
         await scene.acceptOne("ben");
@@ -118,15 +124,15 @@ export function expiring(it: SceneTest): void {
         holdUntil: 0,
         settledAt: scene.now,
       });
-      const tries = await scene.store.readAttempts(scene.workspace, delivery.id);
-      expect(tries.map((each) => [each.attempt, each.outcome])).toEqual([
+      const attempts = await scene.store.readAttempts(scene.workspace, delivery.id);
+      expect(attempts.map((each) => [each.attempt, each.outcome])).toEqual([
         [1, "expired"],
         [2, "expired"],
       ]);
       expect((await scene.history()).at(-1)).toBe("dead");
     });
 
-    it("work comes back to its old place in the inbox [DLV-13]", async ({ scene }) => {
+    it("returns work to its old place in the inbox [DLV-13]", async ({ scene }) => {
       await scene.send({ task: "first" });
       await scene.claimOne("ben");
       await scene.send({ task: "second" });
@@ -136,7 +142,7 @@ export function expiring(it: SceneTest): void {
       expect(claimed.map(({ delivery }) => delivery.task)).toEqual(["first", "second"]);
     });
 
-    it("however many run out at once, all of them come back, also in one step [DLV-6]", async ({
+    it("redelivers 150 expired deliveries that are moved in one operation [DLV-6]", async ({
       scene,
     }) => {
       for (let i = 0; i < MANY; i++) await scene.send({ task: `task ${i}` });
@@ -157,7 +163,7 @@ export function expiring(it: SceneTest): void {
       expect(await scene.books()).toEqual({ claimed: MANY });
     });
 
-    it("a lease still runs after reopening, and runs out [DLV-6]", async ({ scene }) => {
+    it("renews a lease after reopening and lets it expire [DLV-6]", async ({ scene }) => {
       const held = await scene.underWay();
       await scene.reopen();
       expectOutcome(await scene.store.renewLease(scene.workspace, scene.lease(held)), "renewed");
@@ -168,9 +174,7 @@ export function expiring(it: SceneTest): void {
   });
 
   describe("retries", () => {
-    it("what failed is offered again when its time has come, not before [DLV-7]", async ({
-      scene,
-    }) => {
+    it("offers failed work again after its delay, and not before [DLV-7]", async ({ scene }) => {
       const held = await scene.underWay();
       await scene.settle(held, failedWithDelay(250));
       scene.clock.advance(249);
@@ -181,13 +185,13 @@ export function expiring(it: SceneTest): void {
       expect(again.delivery).toMatchObject({ id: held.delivery.id, attempt: 2, fence: 2 });
     });
 
-    it("what failed without a delay is offered at once [DLV-7]", async ({ scene }) => {
+    it("offers failed work at once if it has no delay [DLV-7]", async ({ scene }) => {
       const held = await scene.underWay();
       await scene.settle(held, FAILED);
       expect((await scene.claimOne("ben")).delivery.attempt).toBe(2);
     });
 
-    it("whoever claims makes them ready for everybody in the workspace, and for nobody else's [DLV-7]", async ({
+    it("makes the retries of the whole workspace ready with any claim, but of no other [DLV-7]", async ({
       scene,
     }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
@@ -201,7 +205,7 @@ export function expiring(it: SceneTest): void {
       expect(await scene.deliveryNow(there.delivery.id, "elsewhere")).toEqual(there.delivery);
     });
 
-    it("a retry goes to the next session with the attempts before it on record [DLV-7]", async ({
+    it("keeps the earlier attempts of a retry with their session and reason [DLV-7]", async ({
       scene,
     }) => {
       const first = await scene.underWay();
@@ -209,8 +213,8 @@ export function expiring(it: SceneTest): void {
       const second = await scene.acceptOne("ben", { instance: "ben-2" });
       await scene.settle(second, RELEASED);
       const { id } = expectSingle((await scene.claim("ben")).claimed).delivery;
-      const tries = await scene.store.readAttempts(scene.workspace, id);
-      expect(tries).toMatchObject([
+      const attempts = await scene.store.readAttempts(scene.workspace, id);
+      expect(attempts).toMatchObject([
         { attempt: 1, instance: "ben-1", outcome: "failed", reason: '{"n":1}' },
         { attempt: 2, instance: "ben-2", outcome: "released", reason: "" },
       ]);

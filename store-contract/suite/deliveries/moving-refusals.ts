@@ -1,4 +1,4 @@
-/** Moves that are refused: the delivery is not as it was seen, or what comes with the move is invalid. */
+/** Tests of refused moves: the delivery has changed since it was seen, or the move is invalid. */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import type { DeliveryRow } from "../../../src/store/rows.ts";
@@ -10,19 +10,19 @@ import { attemptEnd, expectRefusedMove, NO_ENVELOPE } from "./move-fixtures.ts";
 
 const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
 
-/** What makes a delivery differ from what was seen. */
+/** Differences between the delivery and what the caller saw. */
 const STALE: readonly [string, Partial<Move["seen"]>][] = [
   ["another state", { state: "ready" }],
   ["an older fence", { fence: 0 }],
   ["a later fence", { fence: 2 }],
   ["another envelope", { envelope: NO_ENVELOPE }],
-  ["another end of its lease", { leaseUntil: 1 }],
+  ["another end of the lease", { leaseUntil: 1 }],
 ];
 
 export function refusingMoves(it: SceneTest): void {
-  describe("moving what is not as it was seen", () => {
+  describe("stale and invalid moves", () => {
     it.for(STALE)(
-      "%s is told, with what there is, and changes nothing [DLV-6]",
+      "refuses a move that expects %s, and returns the current delivery [DLV-6]",
       async ([_case, change], { scene }) => {
         const { delivery } = await scene.underWay();
         const move = scene.moveOf(delivery, {
@@ -38,7 +38,9 @@ export function refusingMoves(it: SceneTest): void {
       },
     );
 
-    it("who was silent may have spoken up, where that is minded [DLV-6]", async ({ scene }) => {
+    it("refuses a move that compares the lease if the holder has renewed it [DLV-6]", async ({
+      scene,
+    }) => {
       const held = await scene.underWay();
       scene.clock.advance(5);
       await scene.append(scene.record("ben"), { lease: scene.lease(held) });
@@ -48,8 +50,8 @@ export function refusingMoves(it: SceneTest): void {
         ...attemptEnd("accepted"),
       });
       const { leaseUntil } = held.delivery;
-      const minded = { ...move, seen: { ...move.seen, leaseUntil } };
-      const outcome = await expectRefusedMove(scene, scene.moving([minded]));
+      const guarded = { ...move, seen: { ...move.seen, leaseUntil } };
+      const outcome = await expectRefusedMove(scene, scene.moving([guarded]));
       expect(outcome).toEqual({
         kind: "changed",
         delivery: { ...held.delivery, leaseUntil: scene.now + LEASE_MS },
@@ -58,7 +60,9 @@ export function refusingMoves(it: SceneTest): void {
       await scene.move([right]);
     });
 
-    it("who does not mind moves it all the same [DLV-18]", async ({ scene }) => {
+    it("accepts a move that does not compare the lease if the holder has renewed it [DLV-18]", async ({
+      scene,
+    }) => {
       const held = await scene.underWay();
       scene.clock.advance(5);
       await scene.store.renewLease(scene.workspace, scene.lease(held));
@@ -67,7 +71,9 @@ export function refusingMoves(it: SceneTest): void {
       await scene.move([scene.moveOf(held.delivery, change)], { memory });
     });
 
-    it("what does not exist, or not here, is told as that [DLV-6]", async ({ scene }) => {
+    it("refuses a move of an unknown delivery, or of one in another workspace [DLV-6]", async ({
+      scene,
+    }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
       const there = await scene.send({ where: { workspace: "elsewhere" } });
       const move = scene.moveOf(there.delivery, { to: "ready", event: "reminded" });
@@ -81,12 +87,12 @@ export function refusingMoves(it: SceneTest): void {
 
     it.for<[string, object, (scene: Scene, row: DeliveryRow) => Promise<Partial<MoveDeliveries>>]>([
       [
-        "a receiver nobody knows",
+        "an unknown receiver",
         { kind: "unknown_receiver", receiver: "nobody" },
         async (scene, row) => rerouteChange(scene, row, "nobody"),
       ],
       [
-        "a receiver that is disabled",
+        "a disabled receiver",
         { kind: "receiver_disabled", receiver: "cyd" },
         async (scene, row) => {
           await scene.register("cyd", { status: "disabled" });
@@ -94,7 +100,7 @@ export function refusingMoves(it: SceneTest): void {
         },
       ],
       [
-        "a role nobody has",
+        "a role without agents",
         { kind: "unknown_receiver", receiver: "role:coder" },
         async (scene, row) => rerouteChange(scene, row, "role:coder"),
       ],
@@ -113,12 +119,12 @@ export function refusingMoves(it: SceneTest): void {
         },
       ],
       [
-        "a record of somebody unknown",
+        "a memory of an unknown agent",
         { kind: "unknown_agent", agent: "nobody" },
         async (scene, row) => ({ memory: scene.decision("answer", [row], { by: "nobody" }) }),
       ],
       [
-        "a record of somebody disabled",
+        "a memory of a disabled agent",
         { kind: "agent_disabled", agent: "ada" },
         async (scene, row) => {
           await scene.register("ada", { status: "disabled" });
@@ -126,7 +132,7 @@ export function refusingMoves(it: SceneTest): void {
         },
       ],
       [
-        "a record that should have been signed",
+        "an unsigned memory of an agent with a key",
         { kind: "key_changed", agent: "ada" },
         async (scene, row) => {
           await scene.register("ada", { publicKey: signerOf(generateKey()).publicKey });
@@ -134,31 +140,28 @@ export function refusingMoves(it: SceneTest): void {
         },
       ],
       [
-        "a record that refers to nothing",
+        "a memory with an unknown reference",
         { kind: "missing_reference", reference: UNKNOWN_MEMORY },
         async (scene) => ({
           memory: scene.record("ada", { content: "see", refs: [UNKNOWN_MEMORY] }),
         }),
       ],
       [
-        "a record whose id is taken",
+        "a memory whose id is taken",
         { kind: "id_taken" },
         async (scene) => {
           const { id } = expectSingle(await scene.remember([scene.record("ada")]));
           return { memory: scene.record("ada", { content: "again", id }) };
         },
       ],
-    ])(
-      "%s is refused, and nothing is moved [DLV-1]",
-      async ([_case, refusal, given], { scene }) => {
-        const { delivery } = await scene.send();
-        const move = scene.moveOf(delivery, { to: "scheduled", event: "reminded", delayMs: 5 });
-        const change = await given(scene, delivery);
-        expect(await expectRefusedMove(scene, scene.moving([move], change))).toMatchObject(refusal);
-      },
-    );
+    ])("refuses %s and moves nothing [DLV-1]", async ([_case, refusal, makeChange], { scene }) => {
+      const { delivery } = await scene.send();
+      const move = scene.moveOf(delivery, { to: "scheduled", event: "reminded", delayMs: 5 });
+      const change = await makeChange(scene, delivery);
+      expect(await expectRefusedMove(scene, scene.moving([move], change))).toMatchObject(refusal);
+    });
 
-    it("it is told first what was not as seen, then the receiver, the parent, the record, the envelope [DLV-1]", async ({
+    it("reports a changed delivery first, then the receiver, parent, memory and envelope [DLV-1]", async ({
       scene,
     }) => {
       const { delivery } = await scene.send();
@@ -187,7 +190,7 @@ export function refusingMoves(it: SceneTest): void {
   });
 }
 
-/** To somebody else, as a change of the whole operation. */
+/** Returns a change of the whole operation that moves a delivery to another receiver. */
 function rerouteChange(scene: Scene, row: DeliveryRow, receiver: string): Partial<MoveDeliveries> {
   const move = scene.moveOf(row, { to: "ready", event: "rerouted", receiver });
   return { moves: [move], memory: scene.decision("reroute", [row], { to: receiver }) };

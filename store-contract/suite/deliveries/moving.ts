@@ -1,4 +1,7 @@
-/** Moving: what policy and people decide about deliveries, guarded by what they saw, and who is woken by it. */
+/**
+ * Tests of `moveDeliveries()`: decisions of policies and people about deliveries, guarded by what
+ * they saw, and the agents that a move wakes.
+ */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { type DeliveryRow, type DeliveryState, HELD_STATES } from "../../../src/store/rows.ts";
@@ -17,8 +20,8 @@ import {
 } from "./move-fixtures.ts";
 
 export function moving(it: SceneTest): void {
-  describe("moving what is as it was seen", () => {
-    it.for(STATES)("what is %s can be cancelled [DLV-18]", async (state, { scene }) => {
+  describe("moving a delivery", () => {
+    it.for(STATES)("cancels a %s delivery [DLV-18]", async (state, { scene }) => {
       const { store, workspace } = scene;
       const before = await makeDelivery(scene, state);
       scene.clock.advance(7);
@@ -54,7 +57,7 @@ export function moving(it: SceneTest): void {
     });
 
     it.for(HELD_STATES)(
-      "what is %s loses its holder: the try has ended, late answers are refused [DLV-6 DLV-18]",
+      "takes %s work from its holder, ends the attempt and refuses late settlements [DLV-6 DLV-18]",
       async (state, { scene }) => {
         const { store, workspace } = scene;
         const before = await makeDelivery(scene, state);
@@ -84,7 +87,7 @@ export function moving(it: SceneTest): void {
     );
 
     it.for<DeliveryState>(["ready", "scheduled", "waiting"])(
-      "a try of what is %s counts though nobody claimed it [DLV-2]",
+      "counts an attempt of a %s delivery without a claim [DLV-2]",
       async (state, { scene }) => {
         const { store, workspace } = scene;
         const before = await makeDelivery(scene, state);
@@ -92,8 +95,8 @@ export function moving(it: SceneTest): void {
         scene.clock.advance(7);
         const move = scene.moveOf(before, {
           to: "ready",
-          event: "unaccepted",
-          ends: { outcome: "unaccepted", reason: REASON },
+          event: "accept_timeout",
+          ends: { outcome: "accept_timeout", reason: REASON },
         });
         const after = expectSingle((await scene.move([move])).deliveries);
         expect(after).toMatchObject({ state: "ready", attempt, fence: attempt });
@@ -103,37 +106,41 @@ export function moving(it: SceneTest): void {
           holder: "",
           instance: "",
           endedAt: scene.now,
-          outcome: "unaccepted",
+          outcome: "accept_timeout",
           reason: REASON,
         });
         expect((await store.readEvents(workspace, 0, 100)).at(-1)).toMatchObject({
-          kind: "unaccepted",
+          kind: "accept_timeout",
           attempt,
         });
         expect((await scene.claimOne("ben")).delivery.attempt).toBe(attempt + 1);
       },
     );
 
-    it("after the last try nobody made, it is parked, with every one of them [DLV-2 DLV-7]", async ({
+    it("keeps every attempt of work that is dead-lettered without a claim [DLV-2 DLV-7]", async ({
       scene,
     }) => {
       let { delivery } = await scene.send({ attempts: 2 });
-      const unaccepted = { outcome: "unaccepted", reason: REASON } as const;
-      const again = scene.moveOf(delivery, { to: "ready", event: "unaccepted", ends: unaccepted });
+      const unaccepted = { outcome: "accept_timeout", reason: REASON } as const;
+      const again = scene.moveOf(delivery, {
+        to: "ready",
+        event: "accept_timeout",
+        ends: unaccepted,
+      });
       delivery = expectSingle((await scene.move([again])).deliveries);
       const over = scene.moveOf(delivery, { to: "dead", event: "dead", ends: unaccepted });
       delivery = expectSingle((await scene.move([over])).deliveries);
       expect(delivery).toMatchObject({ state: "dead", attempt: 2, settledAt: scene.now });
-      const tries = await scene.store.readAttempts(scene.workspace, delivery.id);
-      expect(tries.map(({ attempt }) => attempt)).toEqual([1, 2]);
-      expect(await scene.history()).toEqual(["sent", "unaccepted", "dead"]);
+      const attempts = await scene.store.readAttempts(scene.workspace, delivery.id);
+      expect(attempts.map(({ attempt }) => attempt)).toEqual([1, 2]);
+      expect(await scene.history()).toEqual(["sent", "accept_timeout", "dead"]);
     });
 
-    it("when a record tells it, the try ended when that was stored [DLV-7]", async ({ scene }) => {
+    it("ends the attempt at the time the memory was stored [DLV-7]", async ({ scene }) => {
       const { store, workspace } = scene;
       const delivery = await makeDelivery(scene, "accepted");
       const early = scene.now;
-      scene.clock.set(early - 1_000); // The chain does not go back.
+      scene.clock.set(early - 1_000); // Times on a chain never go back.
       const memory = scene.decision("cancel", [delivery]);
       const move = scene.moveOf(delivery, {
         to: "cancelled",
@@ -145,7 +152,9 @@ export function moving(it: SceneTest): void {
       expect(await store.readAttempts(workspace, delivery.id)).toMatchObject([{ endedAt: early }]);
     });
 
-    it("what is scheduled is ready after its delay, and not before [DLV-7]", async ({ scene }) => {
+    it("makes a scheduled delivery ready after its delay, and not before [DLV-7]", async ({
+      scene,
+    }) => {
       const before = await makeDelivery(scene, "claimed");
       const move = scene.moveOf(before, {
         to: "scheduled",
@@ -161,24 +170,24 @@ export function moving(it: SceneTest): void {
       expect((await scene.claimOne("ben")).delivery.id).toBe(before.id);
     });
 
-    it("a deadline that passes ends it as expired [DLV-2]", async ({ scene }) => {
+    it("expires a delivery after its deadline [DLV-2]", async ({ scene }) => {
       const { delivery } = await scene.send({ deadline: scene.now + 500 });
       scene.clock.advance(500);
-      const move = scene.moveOf(delivery, { to: "expired", event: "lapsed" });
+      const move = scene.moveOf(delivery, { to: "expired", event: "deadline_passed" });
       const after = expectSingle((await scene.move([move])).deliveries);
       expect(after).toEqual({ ...delivery, state: "expired", lapseAt: 0, settledAt: scene.now });
       expect((await scene.due()).due).toEqual([]);
       expect(await scene.books()).toEqual({ expired: 1 });
     });
 
-    it("the time to decide is named anew, or is the deadline [DLV-2]", async ({ scene }) => {
+    it("sets the decision time, at most to the deadline [DLV-2]", async ({ scene }) => {
       const deadline = scene.now + 9_000;
       const { delivery } = await scene.send({ deadline, lapseMs: 100 });
       const moved = async (from: DeliveryRow, change: Partial<Move>) => {
-        const move = scene.moveOf(from, { to: "ready", event: "unaccepted", ...change });
+        const move = scene.moveOf(from, { to: "ready", event: "accept_timeout", ...change });
         return expectSingle((await scene.move([move])).deliveries);
       };
-      const unaccepted = { ends: { outcome: "unaccepted", reason: REASON } } as const;
+      const unaccepted = { ends: { outcome: "accept_timeout", reason: REASON } } as const;
       const kept = await moved(delivery, unaccepted);
       expect(kept.lapseAt).toBe(delivery.lapseAt);
       const later = await moved(kept, { lapseMs: 400 });
@@ -192,14 +201,14 @@ export function moving(it: SceneTest): void {
       );
     });
 
-    it("tries, deadline and followers are changed when they are named [DLV-16]", async ({
+    it("changes the attempt limit, deadline and followers that are given [DLV-16]", async ({
       scene,
     }) => {
       const other = await scene.send({ task: "other" });
       const { delivery } = await scene.send({ deadline: scene.now + 9_000 });
       const move = scene.moveOf(delivery, {
         to: "ready",
-        event: "awaited",
+        event: "postponed",
         maxAttempts: 9,
         deadline: 0,
         lapseMs: 0,
@@ -218,24 +227,24 @@ export function moving(it: SceneTest): void {
     });
 
     it.for(STATES)(
-      "what is %s and stays so has nothing changed but what is named [DLV-16 DLV-17]",
+      "changes only the given fields of a delivery that stays %s [DLV-16 DLV-17]",
       async (state, { scene }) => {
         const { store, workspace } = scene;
         const other = await scene.send({ task: "other" });
         const before = await makeDelivery(scene, state);
-        const tries = await store.readAttempts(workspace, before.id);
+        const attempts = await store.readAttempts(workspace, before.id);
         scene.clock.advance(7);
         const followers = other.delivery.id;
         const move = scene.moveOf(before, { to: state, event: "reminded", followers });
         const after = expectSingle((await scene.move([move])).deliveries);
         expect(after).toEqual({ ...before, followers });
         expect(await scene.deliveryNow(before.id)).toEqual(after);
-        expect(await store.readAttempts(workspace, before.id)).toEqual(tries);
+        expect(await store.readAttempts(workspace, before.id)).toEqual(attempts);
         expect((await scene.history()).at(-1)).toBe("reminded");
       },
     );
 
-    it("who holds what was only annotated goes on under its lease [DLV-6]", async ({ scene }) => {
+    it("keeps the lease of a holder when the state does not change [DLV-6]", async ({ scene }) => {
       const held = await scene.underWay();
       const move = scene.moveOf(held.delivery, { to: "accepted", event: "reminded", lapseMs: 500 });
       const after = expectSingle((await scene.move([move])).deliveries);
@@ -243,9 +252,7 @@ export function moving(it: SceneTest): void {
       await scene.settle(held, { kind: "completed" });
     });
 
-    it("a question is answered with a new envelope, and goes on as another try [DLV-11]", async ({
-      scene,
-    }) => {
+    it("answers a question with a new envelope and another attempt [DLV-11]", async ({ scene }) => {
       const { store, workspace } = scene;
       const asked = await makeDelivery(scene, "waiting");
       scene.clock.advance(7);
@@ -277,9 +284,7 @@ export function moving(it: SceneTest): void {
       expect(again.envelope.id).toBe(envelope.id);
     });
 
-    it("what was held goes on to a reconstructed envelope for its next holder [DLV-14]", async ({
-      scene,
-    }) => {
+    it("redelivers held work with a reconstructed envelope [DLV-14]", async ({ scene }) => {
       const held = await scene.underWay();
       scene.clock.advance(LEASE_MS);
       const { memory, envelope } = scene.rewriting("reconstruct", held.delivery);
@@ -297,7 +302,7 @@ export function moving(it: SceneTest): void {
       expect(await scene.store.settleDelivery(late)).toMatchObject({ kind: "lease_lost" });
     });
 
-    it("a new envelope under a holder is told as an extension is [ENV-11]", async ({ scene }) => {
+    it("returns `extended` to a holder whose envelope was replaced [ENV-11]", async ({ scene }) => {
       const held = await scene.underWay();
       const { memory, envelope } = scene.rewriting("answer", held.delivery);
       const move = scene.moveOf(held.delivery, { to: "accepted", event: "answered" });
@@ -308,7 +313,7 @@ export function moving(it: SceneTest): void {
     });
   });
 
-  describe("waking by moves", () => {
+  describe("wake-ups after a move", () => {
     it.for<[string, string, (scene: Scene) => Promise<() => Promise<unknown>>]>([
       [
         "the sender",
@@ -335,7 +340,7 @@ export function moving(it: SceneTest): void {
         },
       ],
       [
-        "the holder that lost it",
+        "the holder that lost the work",
         "ben",
         async (scene) => {
           const { delivery } = await scene.underWay();
@@ -343,7 +348,7 @@ export function moving(it: SceneTest): void {
         },
       ],
       [
-        "the holder of a role's work",
+        "the holder of role work",
         "cyd",
         async (scene) => {
           await scene.register("cyd", { role: "coder" });
@@ -353,7 +358,7 @@ export function moving(it: SceneTest): void {
         },
       ],
     ])(
-      "%s (%s) is called after the commit [DLV-13 DLV-18]",
+      "calls the listener of %s (%s) after the commit [DLV-13 DLV-18]",
       async ([_case, agent, prepare], { scene }) => {
         const act = await prepare(scene);
         await turn();
@@ -364,7 +369,7 @@ export function moving(it: SceneTest): void {
       },
     );
 
-    it("nobody is called after a refusal, nor anybody it does not concern [DLV-13]", async ({
+    it("calls no listener after a refusal, and none of agents that are not involved [DLV-13]", async ({
       scene,
     }) => {
       const { delivery } = await scene.send();

@@ -1,4 +1,4 @@
-/** The inbox of a role: whoever has the role may take from it, and exactly one does. */
+/** Tests of role inboxes, from which any agent with the role can claim, and of paused agents. */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import type { DeliveryWithEnvelopeRow, InboxCursor } from "../../../src/store/store.ts";
@@ -9,8 +9,8 @@ import type { Scene, SceneTest } from "../scene.ts";
 const CODER = "role:coder";
 
 export function roles(it: SceneTest): void {
-  describe("roles", () => {
-    it("one of the agents of a role gets its work, and holds it [DLV-5]", async ({ scene }) => {
+  describe("the inbox of a role", () => {
+    it("delivers work to one agent of the role, which then holds it [DLV-5]", async ({ scene }) => {
       await registerCoders(scene);
       const { delivery: sent } = await scene.send({ to: CODER });
       expect(sent).toMatchObject({ receiver: CODER, state: "ready", holder: "" });
@@ -21,7 +21,9 @@ export function roles(it: SceneTest): void {
       expect(await scene.books()).toEqual({ completed: 1 });
     });
 
-    it("of many that claim in one turn, exactly one holds it [DLV-5]", async ({ scene }) => {
+    it("gives each delivery to exactly one of several concurrent claims [DLV-5]", async ({
+      scene,
+    }) => {
       const names = Array.from({ length: 8 }, (_, i) => `coder-${i}`);
       for (const name of names) await scene.register(name, { role: "coder" });
       for (let i = 0; i < 5; i++) await scene.send({ to: CODER, task: `task ${i}` });
@@ -32,7 +34,9 @@ export function roles(it: SceneTest): void {
       expect(new Set(held.map(({ holder }) => holder)).size).toBe(5);
     });
 
-    it("others do not get it: another role, none, or only that name [DLV-5]", async ({ scene }) => {
+    it("offers nothing to agents with another role, no role, or the role's name as id [DLV-5]", async ({
+      scene,
+    }) => {
       await registerCoders(scene);
       await scene.register("dot", { role: "Coder" });
       await scene.register("coder");
@@ -46,9 +50,7 @@ export function roles(it: SceneTest): void {
       expect(await claimTasks(scene, "ben", { delivery: delivery.id })).toEqual(["task"]);
     });
 
-    it("an agent without a role does not share an inbox with the others without one [DLV-5]", async ({
-      scene,
-    }) => {
+    it("does not exist for agents without a role [DLV-5]", async ({ scene }) => {
       const outcome = await scene.unchanged(() => {
         const handoff = scene.handoff();
         const deliveries = handoff.deliveries.map((each) => ({ ...each, receiver: "role:" }));
@@ -57,9 +59,7 @@ export function roles(it: SceneTest): void {
       expect(outcome).toEqual({ kind: "unknown_receiver", receiver: "role:" });
     });
 
-    it("own work and that of the role come in one order, the oldest first [DLV-5 DLV-13]", async ({
-      scene,
-    }) => {
+    it("is merged with the agent's own inbox, oldest first [DLV-5 DLV-13]", async ({ scene }) => {
       await registerCoders(scene);
       const sent = ["a", "b", "c", "d", "e", "f"];
       for (const [i, task] of sent.entries()) {
@@ -70,7 +70,7 @@ export function roles(it: SceneTest): void {
       expect(await claimTasks(scene, "ben", { limit: 9 })).toEqual(["d", "f"]);
     });
 
-    it("what was sent to both at once comes in the order of the ids [DLV-5 DLV-13]", async ({
+    it("orders deliveries to the agent and the role from one publication by id [DLV-5 DLV-13]", async ({
       scene,
     }) => {
       await registerCoders(scene);
@@ -84,7 +84,7 @@ export function roles(it: SceneTest): void {
       expect(both.map(({ delivery }) => delivery.id)).toEqual(ids.toSorted());
     });
 
-    it("order per task is kept in the inbox of the role, whoever works [DLV-5 DLV-13]", async ({
+    it("keeps the order per task, whichever agent of the role works [DLV-5 DLV-13]", async ({
       scene,
     }) => {
       await registerCoders(scene);
@@ -99,7 +99,7 @@ export function roles(it: SceneTest): void {
       expect((await scene.claimOne("ben")).delivery.id).toBe(second.delivery.id);
     });
 
-    it("handing the same work to the role again extends it [DLV-5 ENV-11]", async ({ scene }) => {
+    it("extends work that is handed over to the role again [DLV-5 ENV-11]", async ({ scene }) => {
       await registerCoders(scene);
       const first = await scene.send({ to: CODER });
       const again = await scene.send({ to: CODER, extend: scene.extending(first) });
@@ -113,9 +113,9 @@ export function roles(it: SceneTest): void {
     });
 
     it.for<[string, (scene: Scene) => Promise<unknown>, string]>([
-      ["nobody has", async () => {}, "unknown_receiver"],
+      ["no agent has", async () => {}, "unknown_receiver"],
       [
-        "only the disabled have",
+        "only disabled agents have",
         async (scene) => {
           for (const id of ["ben", "cyd"]) {
             await scene.register(id, { role: "coder", status: "disabled" });
@@ -124,19 +124,19 @@ export function roles(it: SceneTest): void {
         "receiver_disabled",
       ],
       [
-        "somebody has in another workspace",
+        "an agent of another workspace has",
         (scene) => scene.register("ben", { role: "coder" }, "elsewhere"),
         "unknown_receiver",
       ],
       [
-        "somebody had",
+        "an agent no longer has",
         async (scene) => {
           await scene.register("ben", { role: "coder" });
           await scene.register("ben", { role: "tester" });
         },
         "unknown_receiver",
       ],
-    ])("a role that %s is refused at once [DLV-5]", async ([_case, make, kind], { scene }) => {
+    ])("refuses handoffs to a role that %s [DLV-5]", async ([_case, make, kind], { scene }) => {
       await make(scene);
       const outcome = await scene.unchanged(() =>
         scene.store.sendHandoff(scene.handoff({ to: CODER })),
@@ -144,7 +144,9 @@ export function roles(it: SceneTest): void {
       expect(outcome).toEqual({ kind, receiver: CODER });
     });
 
-    it("one that is enabled is enough, also one that is paused [DLV-5]", async ({ scene }) => {
+    it("accepts handoffs while one agent is enabled, even if it is paused [DLV-5]", async ({
+      scene,
+    }) => {
       await scene.register("ben", { role: "coder", status: "disabled" });
       await scene.register("cyd", { role: "coder", status: "paused" });
       await scene.send({ to: CODER });
@@ -153,7 +155,7 @@ export function roles(it: SceneTest): void {
       expect(await claimTasks(scene, "cyd")).toEqual(["task"]);
     });
 
-    it("whoever changes its role finds the new inbox, and keeps what it holds [DLV-5]", async ({
+    it("offers work to an agent that changes to the role, which keeps the work it holds [DLV-5]", async ({
       scene,
     }) => {
       await registerCoders(scene);
@@ -168,7 +170,7 @@ export function roles(it: SceneTest): void {
       expect(await claimTasks(scene, "cyd", { limit: 9 })).toEqual(["two"]);
     });
 
-    it("work put back, or lost, goes to whoever of the role comes next [DLV-5 DLV-6]", async ({
+    it("offers released and expired work to any agent of the role [DLV-5 DLV-6]", async ({
       scene,
     }) => {
       await registerCoders(scene);
@@ -179,11 +181,11 @@ export function roles(it: SceneTest): void {
       scene.clock.advance(LEASE_MS);
       await scene.takeBack();
       expect((await scene.claimOne("ben")).delivery).toMatchObject({ holder: "ben", attempt: 3 });
-      const tries = await scene.store.readAttempts(scene.workspace, lost.delivery.id);
-      expect(tries.map(({ holder }) => holder)).toEqual(["ben", "cyd"]);
+      const attempts = await scene.store.readAttempts(scene.workspace, lost.delivery.id);
+      expect(attempts.map(({ holder }) => holder)).toEqual(["ben", "cyd"]);
     });
 
-    it("the role is woken when work comes or comes back [DLV-5 DLV-13]", async ({ scene }) => {
+    it("wakes the role when work arrives or is released [DLV-5 DLV-13]", async ({ scene }) => {
       await registerCoders(scene);
       const sent = countWakes(scene, CODER);
       await scene.send({ to: CODER });
@@ -196,7 +198,7 @@ export function roles(it: SceneTest): void {
       expect(back.count).toBeGreaterThan(0);
     });
 
-    it("several inboxes are listed as one, in one order, page by page [DLV-5 DLV-13]", async ({
+    it("is listed together with other inboxes in one order, page by page [DLV-5 DLV-13]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -219,8 +221,8 @@ export function roles(it: SceneTest): void {
     });
   });
 
-  describe("paused agents", () => {
-    it("are given nothing, by number, task or id, and keep their inbox [DLV-17]", async ({
+  describe("a paused agent", () => {
+    it("claims nothing, whether by limit, task or id, and keeps its inbox [DLV-17]", async ({
       scene,
     }) => {
       await scene.register("ben", { status: "paused" });
@@ -234,7 +236,7 @@ export function roles(it: SceneTest): void {
       expect(await claimTasks(scene, "ben")).toEqual(["task"]);
     });
 
-    it("are told when something falls due like everybody else", async ({ scene }) => {
+    it("gets the time until the next delivery is due", async ({ scene }) => {
       await scene.register("ben", { status: "paused" });
       await scene.send({ lapseMs: 700 });
       expect(await scene.claim("ben", { limit: 1 })).toEqual({
@@ -244,7 +246,9 @@ export function roles(it: SceneTest): void {
       });
     });
 
-    it("go on with what they hold, and write [DLV-17]", async ({ scene }) => {
+    it("settles the work it holds, writes memories and sends handoffs [DLV-17]", async ({
+      scene,
+    }) => {
       const held = await scene.underWay();
       await scene.register("ben", { status: "paused" });
       await scene.remember([scene.record("ben")]);

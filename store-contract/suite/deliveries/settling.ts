@@ -1,4 +1,7 @@
-/** Settling: how a hold ends, what it leaves, and that it happens once. */
+/**
+ * Tests of `settleDelivery()`: the state, memory, event and attempt that a settlement leaves, and
+ * that it happens once.
+ */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { type DeliveryState, isOpen } from "../../../src/store/rows.ts";
@@ -47,7 +50,7 @@ const ENDINGS: readonly Ending[] = [
   { settlement: { kind: "released", becomes: "dead" }, state: "dead", event: "dead" },
 ];
 
-/** They allow one more try. */
+/** Settlements whose attempt does not count, so that one more is allowed. */
 const FREE: readonly Settlement[] = ENDINGS.map(({ settlement }) => settlement).filter(
   (each) => each === RELEASED_UNCOUNTED || each.kind === "asked",
 );
@@ -55,7 +58,7 @@ const FREE: readonly Settlement[] = ENDINGS.map(({ settlement }) => settlement).
 export function settling(it: SceneTest): void {
   describe("settling", () => {
     it.for(ENDINGS)(
-      "$settlement.kind work becomes $state, with what it leaves and its event [DLV-12]",
+      "moves $settlement.kind work to $state and writes its memory and event [DLV-12]",
       async ({ settlement, state, event }, { scene }) => {
         const held = await scene.underWay();
         scene.clock.advance(7);
@@ -86,12 +89,12 @@ export function settling(it: SceneTest): void {
     );
 
     it.for(ENDINGS)(
-      "a try that is $settlement.kind and becomes $state is recorded unless it completed [DLV-7]",
+      "records the attempt of $settlement.kind work that becomes $state unless it completed [DLV-7]",
       async ({ settlement }, { scene }) => {
         const held = await scene.underWay();
         scene.clock.advance(7);
         await scene.settle(held, settlement, REASON);
-        const tries = await scene.store.readAttempts(scene.workspace, held.delivery.id);
+        const attempts = await scene.store.readAttempts(scene.workspace, held.delivery.id);
         const expected = {
           delivery: held.delivery.id,
           attempt: 1,
@@ -101,11 +104,11 @@ export function settling(it: SceneTest): void {
           outcome: settlement.kind,
           reason: REASON,
         };
-        expect(tries).toEqual(settlement.kind === "completed" ? [] : [expected]);
+        expect(attempts).toEqual(settlement.kind === "completed" ? [] : [expected]);
       },
     );
 
-    it("a failure may leave no record at all", async ({ scene }) => {
+    it("accepts a failure without a memory", async ({ scene }) => {
       const held = await scene.underWay();
       const { memory: _, ...operation } = scene.settlement(held, {
         kind: "failed",
@@ -116,7 +119,7 @@ export function settling(it: SceneTest): void {
       expect(await scene.everything()).toHaveLength(2);
     });
 
-    it("an offer can be declined or put back without being accepted", async ({ scene }) => {
+    it("declines or releases an offer that was not accepted", async ({ scene }) => {
       await scene.send();
       await scene.settle(await scene.claimOne("ben"), RELEASED);
       const again = await scene.claimOne("ben");
@@ -125,7 +128,9 @@ export function settling(it: SceneTest): void {
       expect(await scene.books()).toEqual({ declined: 1 });
     });
 
-    it("a settlement starts only from the states it names [DLV-12]", async ({ scene }) => {
+    it("refuses a settlement in a state that is not listed in `from` [DLV-12]", async ({
+      scene,
+    }) => {
       await scene.send();
       const claimed = await scene.claimOne("ben");
       const operation = scene.settlement(claimed, { kind: "completed" }, { from: ["accepted"] });
@@ -141,14 +146,14 @@ export function settling(it: SceneTest): void {
         async (scene, held) => ({ lease: scene.lease(held, { fence: held.delivery.fence - 1 }) }),
       ],
       [
-        "after its lease ran out",
+        "after the lease expired",
         async (scene, held) => {
           scene.clock.set(held.delivery.leaseUntil);
           return {};
         },
       ],
       [
-        "after somebody else accepted it",
+        "after another session accepted the work",
         async (scene, held) => {
           scene.clock.set(held.delivery.leaseUntil);
           await scene.takeBack();
@@ -157,20 +162,20 @@ export function settling(it: SceneTest): void {
         },
       ],
       [
-        "after it was completed",
+        "after the work was completed",
         async (scene, held) => {
           await scene.settle(held, { kind: "completed" });
           return {};
         },
       ],
       [
-        "after it was handed on",
+        "after the work was handed on",
         async (scene, held) => {
           await scene.send({ from: "ben", to: "cyd", settles: held });
           return {};
         },
       ],
-    ])("nobody settles %s [DLV-6]", async ([_case, lose], { scene }) => {
+    ])("refuses a settlement %s [DLV-6]", async ([_case, lose], { scene }) => {
       const held = await scene.underWay();
       const operation = scene.settlement(held, { kind: "completed" }, await lose(scene, held));
       const outcome = await scene.unchanged(() => scene.store.settleDelivery(operation));
@@ -178,7 +183,7 @@ export function settling(it: SceneTest): void {
       expect(outcome).toEqual({ kind: "lease_lost", delivery });
     });
 
-    it("a delivery that does not exist is not settled [DLV-6]", async ({ scene }) => {
+    it("refuses to settle an unknown delivery [DLV-6]", async ({ scene }) => {
       const held = await scene.underWay();
       const lease = scene.lease(held, { delivery: "dlv_unknown" });
       const operation = scene.settlement(held, { kind: "completed" }, { lease });
@@ -188,7 +193,7 @@ export function settling(it: SceneTest): void {
       });
     });
 
-    it("of many settlements in the same turn exactly one succeeds [DLV-6]", async ({ scene }) => {
+    it("accepts exactly one of several concurrent settlements [DLV-6]", async ({ scene }) => {
       const held = await scene.underWay();
       const settlements: Settlement[] = [{ kind: "completed" }, { kind: "declined" }, FAILED];
       const outcomes = await Promise.all(
@@ -203,7 +208,7 @@ export function settling(it: SceneTest): void {
     });
 
     it.for(["unknown_agent", "agent_disabled", "missing_reference", "id_taken"] as const)(
-      "a record refused with %s leaves the work with its holder [DLV-1]",
+      "leaves the work with its holder when a memory is refused with %s [DLV-1]",
       async (kind, { scene }) => {
         const known = expectSingle(await scene.remember([scene.record("ada")]));
         await scene.register("dot", { status: "disabled" });
@@ -222,8 +227,8 @@ export function settling(it: SceneTest): void {
     );
   });
 
-  describe("asking", () => {
-    it("what is asked about waits, is nobody's, and is offered to nobody [DLV-11]", async ({
+  describe("asking the sender", () => {
+    it("makes the work wait without a lease and without being offered [DLV-11]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -246,7 +251,7 @@ export function settling(it: SceneTest): void {
       expect((await scene.due({ gone: [""] })).due).toEqual([]);
     });
 
-    it("its sender is woken, and what it adds meanwhile reaches the work [DLV-11 ENV-11]", async ({
+    it("wakes the sender, and accepts its extension of the waiting work [DLV-11 ENV-11]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -263,9 +268,7 @@ export function settling(it: SceneTest): void {
       expect(again.superseded).toBe("");
     });
 
-    it("keeps the deadline to wait for, whatever else was to be decided [DLV-2]", async ({
-      scene,
-    }) => {
+    it("replaces the decision time with the deadline [DLV-2]", async ({ scene }) => {
       const deadline = scene.now + 9_000;
       await scene.send({ deadline, lapseMs: 10 });
       const { delivery } = await scene.settle(await scene.claimOne("ben"), { kind: "asked" });
@@ -273,8 +276,8 @@ export function settling(it: SceneTest): void {
     });
   });
 
-  describe("tries that do not count", () => {
-    it("what was only looked at can be tried as often as before [DLV-7]", async ({ scene }) => {
+  describe("attempts that do not count", () => {
+    it("allow one more attempt after each release [DLV-7]", async ({ scene }) => {
       await scene.send({ attempts: 1 });
       for (let i = 1; i <= 5; i++) {
         const { delivery } = await scene.settle(await scene.claimOne("ben"), RELEASED_UNCOUNTED);
@@ -285,13 +288,13 @@ export function settling(it: SceneTest): void {
     });
   });
 
-  describe("the next time to decide", () => {
+  describe("the decision time after a settlement", () => {
     it.for<[string, Settlement]>([
-      ["put back", { ...RELEASED, lapseMs: 700 }],
-      ["put back for a while", { ...failedWithDelay(5), kind: "released", lapseMs: 700 }],
+      ["released", { ...RELEASED, lapseMs: 700 }],
+      ["released with a delay", { ...failedWithDelay(5), kind: "released", lapseMs: 700 }],
       ["failed", { ...failedWithDelay(5), lapseMs: 700 }],
     ])(
-      "of what is %s is named anew, or is its deadline [DLV-2]",
+      "is set anew for %s work, at most to its deadline [DLV-2]",
       async ([_case, settlement], { scene }) => {
         const deadline = scene.now + 9_000;
         await scene.send({ lapseMs: 100, task: "without" });

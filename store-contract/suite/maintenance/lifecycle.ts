@@ -1,4 +1,4 @@
-/** Looking on, being woken, adding up, verifying and closing. */
+/** Tests of listing, events, totals, verification, wake-ups and closing. */
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect } from "vitest";
 import { DELIVERY_STATES, OPEN_STATES } from "../../../src/store/rows.ts";
@@ -12,8 +12,8 @@ import type { Scene, SceneTest } from "../scene.ts";
 const ELSEWHERE = "elsewhere";
 
 export function lifecycle(it: SceneTest): void {
-  describe("looking", () => {
-    it("open work is listed in inbox order, by state, and looking does not consume [DLV-12]", async ({
+  describe("listing and counting", () => {
+    it("lists open work in inbox order, by state and task, without consuming it [DLV-12]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -39,7 +39,7 @@ export function lifecycle(it: SceneTest): void {
       });
     });
 
-    it("open work is listed page by page, each from where the last one ended [DLV-13]", async ({
+    it("lists open work page by page, each page after the last item [DLV-13]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -74,7 +74,7 @@ export function lifecycle(it: SceneTest): void {
       expect(await pages({ states: ["claimed"] })).toEqual([["two ada"], []]);
     });
 
-    it("nothing is seen from another workspace", async ({ scene }) => {
+    it("returns nothing from another workspace", async ({ scene }) => {
       const { store } = scene;
       const held = await scene.underWay();
       await scene.settle(held, FAILED);
@@ -88,7 +88,7 @@ export function lifecycle(it: SceneTest): void {
       expect(await store.countDeliveries(ELSEWHERE)).toMatchObject({ envelopes: 0, deliveries: 0 });
     });
 
-    it("a cursor over the events skips none and repeats none [DLV-12]", async ({ scene }) => {
+    it("reads every event once with a cursor [DLV-12]", async ({ scene }) => {
       const { store, workspace } = scene;
       await createSampleData(scene);
       const all = await store.readEvents(workspace, 0, 1_000);
@@ -103,7 +103,7 @@ export function lifecycle(it: SceneTest): void {
       expect(all.every((event, i) => event.number > (all[i - 1]?.number ?? 0))).toBe(true);
     });
 
-    it("events of two workspaces do not mix", async ({ scene }) => {
+    it("keeps the events of two workspaces apart", async ({ scene }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, ELSEWHERE);
       const here = await scene.send();
       const there = await scene.send({ where: { workspace: ELSEWHERE } });
@@ -114,23 +114,23 @@ export function lifecycle(it: SceneTest): void {
       expect(await seen(ELSEWHERE)).toEqual([there.delivery.id]);
     });
 
-    it("the books balance: every delivery is in one state, every envelope was sent [DLV-12]", async ({
+    it("counts every delivery in one state, and every envelope that was sent [DLV-12]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
       await createSampleData(scene);
-      const books = await store.countDeliveries(workspace);
+      const totals = await store.countDeliveries(workspace);
       const events = await scene.history();
       const count = (kind: string) => events.filter((each) => each === kind).length;
-      expect(Object.keys(books.byState).sort()).toEqual([...DELIVERY_STATES].sort());
-      const sum = Object.values(books.byState).reduce((total, each) => total + each, 0);
-      expect(books.deliveries).toBe(sum);
-      expect(books.deliveries).toBe(count("sent"));
-      expect(books.envelopes).toBe(count("sent") + count("extended"));
+      expect(Object.keys(totals.byState).sort()).toEqual([...DELIVERY_STATES].sort());
+      const sum = Object.values(totals.byState).reduce((total, each) => total + each, 0);
+      expect(totals.deliveries).toBe(sum);
+      expect(totals.deliveries).toBe(count("sent"));
+      expect(totals.envelopes).toBe(count("sent") + count("extended"));
       expect(await scene.books()).toEqual(SAMPLE_TOTALS);
     });
 
-    it("a workspace nobody has written to is empty", async ({ scene }) => {
+    it("treats an unknown workspace as empty", async ({ scene }) => {
       const { store } = scene;
       expect(await store.countDeliveries("nowhere")).toMatchObject({ envelopes: 0, deliveries: 0 });
       expect(await store.verify("nowhere")).toEqual({
@@ -144,36 +144,36 @@ export function lifecycle(it: SceneTest): void {
     });
   });
 
-  describe("verifying", () => {
-    it("finds nothing wrong with a whole story, and says how much it looked at [MEM-1]", async ({
+  describe("verification", () => {
+    it("finds no problems in sample data, and reports how much it checked [MEM-1]", async ({
       scene,
     }) => {
       await createSampleData(scene);
       await scene.reopen();
-      const books = await scene.store.countDeliveries(scene.workspace);
+      const totals = await scene.store.countDeliveries(scene.workspace);
       const { length: records } = await scene.everything();
       const report = await scene.store.verify(scene.workspace);
       expect(report.problems).toEqual([]);
       expect(report).toMatchObject({
         memories: records,
-        envelopes: books.envelopes,
-        deliveries: books.deliveries,
+        envelopes: totals.envelopes,
+        deliveries: totals.deliveries,
         agents: 3,
       });
       expect(report.relations).toBeGreaterThan(0);
     });
   });
 
-  describe("waking", () => {
+  describe("wake-ups", () => {
     it.for<[string, string, (scene: Scene) => Promise<unknown>]>([
-      ["the receiver", "cyd", (scene) => scene.send({ to: "cyd" })],
+      ["the receiver of a handoff", "cyd", (scene) => scene.send({ to: "cyd" })],
       [
-        "the holder, when its work is extended,",
+        "the holder of extended work",
         "ben",
         async (scene) => scene.send({ extend: scene.extending(await findHeldWork(scene)) }),
       ],
       [
-        "the sender, when its offer is accepted,",
+        "the sender of an accepted offer",
         "ada",
         async (scene) => {
           await scene.send({ task: "other" });
@@ -185,32 +185,35 @@ export function lifecycle(it: SceneTest): void {
         },
       ],
       [
-        "the sender, when its work is settled,",
+        "the sender of settled work",
         "ada",
         async (scene) => scene.settle(await findHeldWork(scene), { kind: "completed" }),
       ],
       [
-        "the receiver, when work comes back,",
+        "the receiver of released work",
         "ben",
         async (scene) => scene.settle(await findHeldWork(scene), RELEASED),
       ],
       [
-        "the receiver, when a lease ran out,",
+        "the receiver of expired work",
         "ben",
         async (scene) => {
           scene.clock.advance(LEASE_MS);
           await scene.takeBack();
         },
       ],
-    ])("%s (%s) is called after the commit [DLV-13]", async ([_case, agent, act], { scene }) => {
-      await scene.underWay();
-      const calls = countWakes(scene.store, scene.workspace, agent);
-      await act(scene);
-      await turn();
-      expect(calls.count).toBeGreaterThan(0);
-    });
+    ])(
+      "calls the listener of %s (%s) after the commit [DLV-13]",
+      async ([_case, agent, act], { scene }) => {
+        await scene.underWay();
+        const calls = countWakes(scene.store, scene.workspace, agent);
+        await act(scene);
+        await turn();
+        expect(calls.count).toBeGreaterThan(0);
+      },
+    );
 
-    it("whoever is woken finds what woke it [DLV-13]", async ({ scene }) => {
+    it("calls the listener when the work can be claimed [DLV-13]", async ({ scene }) => {
       const { store, workspace } = scene;
       const found = new Promise<number>((resolve, reject) => {
         store.onWake({ workspace, agent: "ben" }, () => {
@@ -221,7 +224,7 @@ export function lifecycle(it: SceneTest): void {
       expect(await found).toBe(1);
     });
 
-    it("neither others nor another workspace are called, nor anybody after a refusal", async ({
+    it("calls no listener of other agents or workspaces, and none after a refusal", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -236,7 +239,7 @@ export function lifecycle(it: SceneTest): void {
       expect(others.map((calls) => calls.count)).toEqual([0, 0, 0]);
     });
 
-    it("every listener is called until it stops listening", async ({ scene }) => {
+    it("calls every listener until it is removed", async ({ scene }) => {
       const first = countWakes(scene.store, scene.workspace, "ben");
       const second = countWakes(scene.store, scene.workspace, "ben");
       first.stop();
@@ -245,7 +248,7 @@ export function lifecycle(it: SceneTest): void {
       expect([first.count, second.count > 0]).toEqual([0, true]);
     });
 
-    it("stopping twice does not silence a later listener", async ({ scene }) => {
+    it("keeps a later listener when an earlier one is removed twice", async ({ scene }) => {
       const first = countWakes(scene.store, scene.workspace, "ben");
       first.stop();
       const second = countWakes(scene.store, scene.workspace, "ben");
@@ -257,12 +260,12 @@ export function lifecycle(it: SceneTest): void {
   });
 
   describe("closing", () => {
-    it("can be done twice, also at the same time", async ({ scene }) => {
+    it("can be called twice, also concurrently", async ({ scene }) => {
       await Promise.all([scene.close(), scene.close()]);
       await scene.close();
     });
 
-    it("finishes what was submitted [DLV-1]", async ({ scene }) => {
+    it("finishes submitted operations [DLV-1]", async ({ scene }) => {
       const writes = [1, 2, 3].map((n) => scene.remember([scene.record("ada", `${n}`)]));
       const report = scene.store.verify(scene.workspace);
       const reopened = scene.reopen();
@@ -271,7 +274,7 @@ export function lifecycle(it: SceneTest): void {
     });
 
     it.for(Object.entries(OPERATIONS))(
-      "afterwards %s is refused with store_closed",
+      "refuses %s afterwards with store_closed",
       async ([, operation], { scene }) => {
         const held = await scene.underWay();
         const call = operation(scene, held);
@@ -287,7 +290,7 @@ export function lifecycle(it: SceneTest): void {
 
 type HeldDelivery = Awaited<ReturnType<Scene["underWay"]>>;
 
-/** Every operation of a store, ready to be called. */
+/** Every operation of a store, as a function that calls it. */
 const OPERATIONS: Readonly<
   Record<
     Exclude<keyof Store, "name" | "onWake" | "close">,
@@ -455,6 +458,14 @@ const OPERATIONS: Readonly<
     return () => scene.store.moveDeliveries(scene.moving([move]));
   },
   listDue: (scene) => () => scene.due(),
+  nextDue:
+    ({ store }) =>
+    () =>
+      store.nextDue(),
+  makeRetriesReady:
+    ({ store, workspace }) =>
+    () =>
+      store.makeRetriesReady(workspace),
   listParked:
     ({ store, workspace }) =>
     () =>
@@ -501,7 +512,7 @@ const OPERATIONS: Readonly<
       store.indexState(),
 };
 
-/** What `tellStory` leaves behind. */
+/** The totals after `createSampleData()`. */
 const SAMPLE_TOTALS = {
   ready: 1,
   scheduled: 1,
@@ -513,7 +524,7 @@ const SAMPLE_TOTALS = {
   superseded: 1,
 };
 
-/** A bit of everything, so that there is something to add up and to verify. */
+/** Stores deliveries in many states, to be counted and verified. */
 async function createSampleData(scene: Scene): Promise<void> {
   const known = expectSingle(await scene.remember([scene.record("ada", "known")]));
   const first = await scene.underWay({ task: "a", refs: [known.id] });
@@ -533,7 +544,7 @@ async function createSampleData(scene: Scene): Promise<void> {
   await scene.send({ task: "g" });
 }
 
-/** The work under way, as its holder has it. */
+/** Returns the accepted work as its holder has it. */
 async function findHeldWork({ store, workspace }: Scene): Promise<HeldDelivery> {
   const states = ["accepted"] as const;
   return expectSingle(

@@ -1,4 +1,7 @@
-/** Pruning: beginnings of traces and the oldest events go; chains, cursors and references hold. */
+/**
+ * Tests of pruning: deletes the beginnings of traces and the oldest events; chains, cursors and
+ * references stay valid.
+ */
 import { describe, expect } from "vitest";
 import { PRUNING_BRANCH, type PrunePoint } from "../../../src/store/pruning.ts";
 import type { ChainPosition, PruneTrace, SurveyEvents } from "../../../src/store/store.ts";
@@ -8,7 +11,9 @@ import type { Scene, SceneTest } from "../scene.ts";
 const ELSEWHERE = "elsewhere";
 const BRANCH = traceBranch("s1");
 
-/** A trace of so many steps, and something after it: the newest record of a store stays. */
+/**
+ * Stores a trace with this many steps, and a memory after it: the newest record of a store is kept.
+ */
 async function createTrace(scene: Scene, steps: number, branch = BRANCH): Promise<ChainPosition[]> {
   const records = Array.from({ length: steps }, (_, i) => scene.record("ada", `step ${i + 1}`));
   const places = await scene.remember(records, { branch });
@@ -16,7 +21,7 @@ async function createTrace(scene: Scene, steps: number, branch = BRANCH): Promis
   return places;
 }
 
-/** Says that a trace may be gone up to a step. */
+/** Stores the record that permits pruning a trace up to a step. */
 async function recordPruning(
   scene: Scene,
   { seq, storedAt, link }: ChainPosition,
@@ -36,7 +41,7 @@ const remainingSteps = async (scene: Scene, branch = BRANCH): Promise<number[]> 
 
 export function pruning(it: SceneTest): void {
   describe("pruning traces", () => {
-    it("the oldest steps go, as many as asked for, and the chain goes on from the others [MEM-18]", async ({
+    it("deletes the oldest steps up to the limit, and continues the chain from the others [MEM-18]", async ({
       scene,
     }) => {
       const places = await createTrace(scene, 5);
@@ -68,7 +73,7 @@ export function pruning(it: SceneTest): void {
       expect((await store.verify(workspace)).problems).toEqual([]);
     });
 
-    it("a trace that has gone altogether keeps its end, and can be added to [MEM-18]", async ({
+    it("keeps the end of a fully pruned trace, so that steps can be added [MEM-18]", async ({
       scene,
     }) => {
       const places = await createTrace(scene, 3);
@@ -86,7 +91,7 @@ export function pruning(it: SceneTest): void {
       expect((await store.verify(workspace)).problems).toEqual([]);
     });
 
-    it("what has gone and nobody vouched for is missed, by name [MEM-18]", async ({ scene }) => {
+    it("reports pruned steps that no record permits [MEM-18]", async ({ scene }) => {
       const places = await createTrace(scene, 4);
       await prune(scene, { upTo: 2 });
       const { store, workspace } = scene;
@@ -100,7 +105,7 @@ export function pruning(it: SceneTest): void {
       await recordPruning(scene, places[2] as ChainPosition);
     });
 
-    it("a link other than the one that was there is found, before and after it has gone [MEM-18]", async ({
+    it("detects a wrong link in the pruning record, before and after pruning [MEM-18]", async ({
       scene,
     }) => {
       const places = await createTrace(scene, 4);
@@ -116,7 +121,7 @@ export function pruning(it: SceneTest): void {
     });
 
     it.for(["relations", "refs"] as const)(
-      "a step that a record outside names in its %s stays, with all after it [MEM-18]",
+      "keeps a step that another memory names in its %s, and all steps after it [MEM-18]",
       async (field, { scene }) => {
         const places = await createTrace(scene, 5);
         const id = places[2]?.id as string;
@@ -136,7 +141,7 @@ export function pruning(it: SceneTest): void {
       },
     );
 
-    it("steps that only name each other go together; one that stays keeps what it names [MEM-18]", async ({
+    it("prunes steps that refer only to each other, and keeps what a remaining step refers to [MEM-18]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -151,14 +156,14 @@ export function pruning(it: SceneTest): void {
       expect(await survey(3)).toMatchObject({ records: 0, heldBy: 1 });
       const last = (await scene.everything({ branch: BRANCH }))[0] as unknown as ChainPosition;
       await recordPruning(scene, last);
-      // In the midst of it, steps that are to go have lost what they named: nothing else has.
+      // Between the two calls, only steps that are pruned next have lost a reference.
       expect(await prune(scene, { upTo: 4, limit: 1 })).toMatchObject({ records: 1, heldBy: 0 });
       expect((await store.verify(workspace)).problems).toEqual([]);
       expect(await prune(scene, { upTo: 4 })).toMatchObject({ records: 3 });
       expect((await store.verify(workspace)).problems).toEqual([]);
     });
 
-    it("what a step named is not held by it any more when it has gone [MEM-18]", async ({
+    it("allows pruning a step once the step that refers to it is pruned [MEM-18]", async ({
       scene,
     }) => {
       const other = traceBranch("s2");
@@ -178,12 +183,10 @@ export function pruning(it: SceneTest): void {
       await prune(scene, { branch: other });
     });
 
-    it("among other writes of the same moment it disturbs none of them [MEM-18]", async ({
-      scene,
-    }) => {
+    it("does not affect concurrent writes [MEM-18]", async ({ scene }) => {
       const places = await createTrace(scene, 4);
       await recordPruning(scene, places[1] as ChainPosition);
-      await prune(scene, { upTo: 0 }); // What has to be done first is done: now it is quick.
+      await prune(scene, { upTo: 0 }); // Does one-time preparation, so that the next call is fast.
       const write = (branch = scene.branch) => scene.append(scene.record("ada"), { branch });
       const first = places[0]?.id as string;
       const naming = scene.record("ben", { content: "see", refs: [first] });
@@ -199,16 +202,14 @@ export function pruning(it: SceneTest): void {
         scene.append(naming),
       ]);
       expect(refused.kind).toBe("missing_reference");
-      // Whoever was first: the step has gone, or somebody refers to it; never both.
+      // Depending on the order, the step is pruned or referred to; never both.
       const held = late.kind === "appended";
       expect(gone).toMatchObject(held ? { records: 0, heldBy: 1 } : { records: 2, heldBy: 0 });
       expect(await remainingSteps(scene)).toEqual(held ? [1, 2, 3, 4, 5] : [3, 4, 5]);
       expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
     });
 
-    it("nothing but a trace is ever pruned, and of another workspace nothing [MEM-18]", async ({
-      scene,
-    }) => {
+    it("prunes only traces, and nothing in another workspace [MEM-18]", async ({ scene }) => {
       const { store, workspace, branch: trunk } = scene;
       await scene.register("ada", {}, ELSEWHERE);
       await createTrace(scene, 2);
@@ -221,7 +222,7 @@ export function pruning(it: SceneTest): void {
       expect(await remainingSteps(scene)).toEqual([1, 2]);
     });
 
-    it("the newest record of the store stays: what comes after it comes after it [MEM-18]", async ({
+    it("keeps the newest record of the store, so that places only grow [MEM-18]", async ({
       scene,
     }) => {
       const records = [1, 2, 3].map((i) => scene.record("ada", `step ${i}`));
@@ -238,7 +239,7 @@ export function pruning(it: SceneTest): void {
       expect((await store.verify(workspace)).problems).toEqual([]);
     });
 
-    it("traces are listed by name, page by page, from their first step to their last [MEM-12]", async ({
+    it("lists traces by name, page by page, with their first and last step [MEM-12]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -272,8 +273,8 @@ export function pruning(it: SceneTest): void {
   });
 
   describe("pruning events", () => {
-    /** One event a second, of nothing in particular. */
-    async function happen(scene: Scene, events: number, workspace = scene.workspace) {
+    /** Writes one event per second. */
+    async function writeEvents(scene: Scene, events: number, workspace = scene.workspace) {
       for (let i = 0; i < events; i++) {
         scene.clock.advance(1_000);
         const name = `${workspace} ${scene.now}`;
@@ -285,13 +286,13 @@ export function pruning(it: SceneTest): void {
     const numbers = async ({ store, workspace }: Scene, after = 0): Promise<number[]> =>
       (await store.readEvents(workspace, after, 1_000)).map(({ number }) => number);
 
-    it("those older than a time, or beyond the newest so many, are found; the newest is none of them [MEM-18]", async ({
+    it("surveys events older than a time or beyond a number, but never the newest [MEM-18]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
-      await happen(scene, 3);
-      await happen(scene, 2, ELSEWHERE);
-      await happen(scene, 4);
+      await writeEvents(scene, 3);
+      await writeEvents(scene, 2, ELSEWHERE);
+      await writeEvents(scene, 4);
       const all = await store.readEvents(workspace, 0, 1_000);
       const survey = async (rule: Omit<SurveyEvents, "workspace">) => {
         const { upTo, events } = await store.surveyEvents({ workspace, ...rule });
@@ -315,13 +316,13 @@ export function pruning(it: SceneTest): void {
       expect(await store.surveyEvents({ workspace: "nobody", before: scene.now })).toEqual(none);
     });
 
-    it("they go oldest first, and a cursor finds every event that is there [MEM-18]", async ({
+    it("deletes the oldest first, and a cursor reads every remaining event [MEM-18]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
-      await happen(scene, 2);
-      await happen(scene, 3, ELSEWHERE);
-      await happen(scene, 4);
+      await writeEvents(scene, 2);
+      await writeEvents(scene, 3, ELSEWHERE);
+      await writeEvents(scene, 4);
       const before = await numbers(scene);
       const cursor = before[1] as number;
       expect(await store.pruneEvents(workspace, before[3] as number, 3)).toBe(3);
@@ -332,14 +333,14 @@ export function pruning(it: SceneTest): void {
       expect(await store.readEvents(ELSEWHERE, 0, 10)).toHaveLength(3);
     });
 
-    it("the newest stays, so that no number is given twice [MEM-18]", async ({ scene }) => {
+    it("keeps the newest, so that no number is assigned twice [MEM-18]", async ({ scene }) => {
       const { store, workspace } = scene;
-      await happen(scene, 3);
+      await writeEvents(scene, 3);
       const last = (await numbers(scene)).at(-1) as number;
       expect(await store.pruneEvents(workspace, last + 100, 1_000)).toBe(2);
       expect(await numbers(scene)).toEqual([last]);
       await scene.reopen();
-      await happen(scene, 2);
+      await writeEvents(scene, 2);
       const after = await numbers(scene, last);
       expect(after).toHaveLength(2);
       expect(Math.min(...after)).toBeGreaterThan(last);

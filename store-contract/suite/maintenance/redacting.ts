@@ -1,4 +1,7 @@
-/** Redacting: bodies go together with the record that vouches for it, or not at all. */
+/**
+ * Tests of redaction: bodies are erased in the operation that stores the memory vouching for it, or
+ * not at all.
+ */
 import { describe, expect } from "vitest";
 import { sha256 } from "../../../src/base/digest.ts";
 import { resolveLimits } from "../../../src/base/limits.ts";
@@ -18,7 +21,7 @@ const SECRET = "hunter2-hunter2";
 
 export function redacting(it: SceneTest): void {
   describe("redacting", () => {
-    it("a body goes, its row and its neighbours stay [MEM-18]", async ({ scene }) => {
+    it("erases a body and keeps its row and all others [MEM-18]", async ({ scene }) => {
       const [row, ...others] = await threeRecords(scene);
       const { erasure, place } = await redactMemory(scene, row);
       await scene.reopen();
@@ -31,7 +34,7 @@ export function redacting(it: SceneTest): void {
       expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
     });
 
-    it("a record of any branch can be redacted, by one on another [MEM-18]", async ({ scene }) => {
+    it("redacts a memory of another branch [MEM-18]", async ({ scene }) => {
       const memory = scene.record("ada", SECRET);
       await scene.remember([memory], { branch: "side" });
       const [row] = await scene.store.readMemories(scene.workspace, [memory.id]);
@@ -39,7 +42,7 @@ export function redacting(it: SceneTest): void {
       expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
     });
 
-    it("an envelope goes, and its delivery goes on [MEM-18]", async ({ scene }) => {
+    it("erases an envelope and keeps its delivery [MEM-18]", async ({ scene }) => {
       const { delivery } = await scene.send();
       const { envelope: row } = await findWithEnvelope(scene, delivery.id);
       const digest = sha256(row.text);
@@ -57,9 +60,7 @@ export function redacting(it: SceneTest): void {
       expect((await scene.store.verify(scene.workspace)).problems).toEqual([]);
     });
 
-    it("a try's reason, an entry and a profile are replaced, each as it was seen [MEM-18]", async ({
-      scene,
-    }) => {
+    it("replaces an attempt's reason, an entry and a profile [MEM-18]", async ({ scene }) => {
       const { store, workspace } = scene;
       const held = await scene.underWay();
       await scene.settle(held, RELEASED);
@@ -91,25 +92,22 @@ export function redacting(it: SceneTest): void {
     });
 
     it.for<[string, (row: MemoryRow) => Erasure]>([
-      ["a record with another text", ({ id }) => memoryErasure(id, sha256("other"))],
-      ["a record that is not there", () => memoryErasure("mem_none", sha256(""))],
+      ["a memory with another text", ({ id }) => memoryErasure(id, sha256("other"))],
+      ["an unknown memory", () => memoryErasure("mem_none", sha256(""))],
+      ["an unknown envelope", () => ({ ...memoryErasure("env_none", ""), kind: "envelope" })],
       [
-        "an envelope that is not there",
-        () => ({ ...memoryErasure("env_none", ""), kind: "envelope" }),
-      ],
-      [
-        "a try that is not there",
+        "an unknown attempt",
         () => ({ kind: "attempt", delivery: "dlv_x", attempt: 1, digest: "", reason: "{}" }),
       ],
       [
-        "an entry that is not there",
+        "an unknown entry",
         () => ({ kind: "entry", entry: { kind: "key", name: "x", value: "1", basedOn: 1 } }),
       ],
       [
-        "an agent of another revision",
+        "an agent at another revision",
         () => ({ kind: "agent", agent: "ada", basedOn: 7, profile: "{}" }),
       ],
-    ])("with %s among them nothing is changed at all [MEM-18]", async ([_, wrong], { scene }) => {
+    ])("changes nothing when the erasures include %s [MEM-18]", async ([_, wrong], { scene }) => {
       const [row] = await threeRecords(scene);
       const erasure = wrong(row);
       const good = memoryErasure(row.id, sha256(row.text));
@@ -124,7 +122,7 @@ export function redacting(it: SceneTest): void {
       expect(outcome).toEqual({ kind: "changed", erasure });
     });
 
-    it("what is redacted twice is told to have changed [MEM-18]", async ({ scene }) => {
+    it("returns `changed` for a second redaction of the same body [MEM-18]", async ({ scene }) => {
       const [row] = await threeRecords(scene);
       const { erasure } = await redactMemory(scene, row);
       const again = await scene.unchanged(() =>
@@ -137,7 +135,7 @@ export function redacting(it: SceneTest): void {
       expect(again).toEqual({ kind: "changed", erasure });
     });
 
-    it("whoever may not write may not redact [MEM-18]", async ({ scene }) => {
+    it("refuses an unknown or disabled author [MEM-18]", async ({ scene }) => {
       const [row] = await threeRecords(scene);
       await scene.register("cyd", { status: "disabled" });
       for (const [author, kind] of [
@@ -155,7 +153,7 @@ export function redacting(it: SceneTest): void {
       }
     });
 
-    it("a record's id that is taken redacts nothing [MEM-18]", async ({ scene }) => {
+    it("redacts nothing when the id of its memory is taken [MEM-18]", async ({ scene }) => {
       const [row, other] = await threeRecords(scene);
       const memory = scene.record("ada", { content: "again", id: other.id });
       const outcome = await scene.unchanged(() =>
@@ -168,9 +166,7 @@ export function redacting(it: SceneTest): void {
       expect(outcome).toEqual({ kind: "id_taken", id: other.id });
     });
 
-    it("what was redacted is found by its facets still, and not by its tags [MEM-18]", async ({
-      scene,
-    }) => {
+    it("finds a redacted memory by its task, but not by its tags [MEM-18]", async ({ scene }) => {
       const memory = scene.record("ada", { content: SECRET, task: "t", tags: ["secret"] });
       await scene.remember([memory]);
       const [row] = await scene.store.readMemories(scene.workspace, [memory.id]);
@@ -189,8 +185,8 @@ export function redacting(it: SceneTest): void {
     });
   });
 
-  describe("seeking a text", () => {
-    it("finds every place that has it, and no other [MEM-18]", async ({ scene }) => {
+  describe("searching for a text", () => {
+    it("finds every row that contains it, and no other [MEM-18]", async ({ scene }) => {
       const { store, workspace } = scene;
       const inside = scene.record("ada", `it is ${SECRET}.`);
       await scene.remember([scene.record("ada", "nothing"), inside]);
@@ -201,7 +197,7 @@ export function redacting(it: SceneTest): void {
       await scene.put("key", "other", '"none"');
       const held = await scene.underWay();
       await scene.settle(held, { kind: "failed", becomes: "dead" }, `{"why":"${SECRET}"}`);
-      const found = (await seek(scene, [SECRET])).map(describeSighting);
+      const found = (await seek(scene, [SECRET])).map(describeOccurrence);
       const [failed] = await store.readMemories(workspace, [
         (await scene.deliveryNow(held.delivery.id)).settledBy,
       ]);
@@ -213,19 +209,19 @@ export function redacting(it: SceneTest): void {
       ]);
     });
 
-    it("finds envelopes, in any of several forms [MEM-18]", async ({ scene }) => {
+    it("finds envelopes by any of several forms [MEM-18]", async ({ scene }) => {
       const { delivery } = await scene.send({ task: "auth" });
       const found = await seek(scene, ["none of it", '"task":"auth"']);
       expect(found.map(({ kind }) => kind)).toEqual(["envelope", "memory"]);
       expect(found[0]).toMatchObject({ row: { id: delivery.envelope } });
     });
 
-    it("leaves other workspaces alone [MEM-18]", async ({ scene }) => {
+    it("finds nothing in other workspaces [MEM-18]", async ({ scene }) => {
       await scene.register("zoe", { profile: `{"model":"${SECRET}"}` }, "elsewhere");
       expect(await seek(scene, [SECRET])).toEqual([]);
     });
 
-    it("goes through any number of rows, a slice at a time, each once [MEM-18]", async ({
+    it("searches 1,100 memories in slices and returns each match once [MEM-18]", async ({
       scene,
     }) => {
       const all: NewMemory[] = [];
@@ -241,12 +237,12 @@ export function redacting(it: SceneTest): void {
       expect(found.map(({ row }) => ("id" in row ? row.id : ""))).toEqual(wanted);
     });
 
-    it("sees what is written while it is under way [MEM-18]", async ({ scene }) => {
+    it("finds what is written during the search [MEM-18]", async ({ scene }) => {
       const { store, workspace } = scene;
       const first = await store.seekText({ workspace, forms: [SECRET], after: "" });
-      if (first.next === undefined) return; // It looks at everything at once.
       await scene.remember([scene.record("ada", SECRET)]);
-      expect(await seek(scene, [SECRET], first.next)).toHaveLength(1);
+      // A store that searched everything in one slice is searched again from the start.
+      expect(await seek(scene, [SECRET], first.next ?? "")).toHaveLength(1);
     });
   });
 }
@@ -271,7 +267,7 @@ async function threeRecords(scene: Scene): Promise<[MemoryRow, MemoryRow, Memory
   return rows as [MemoryRow, MemoryRow, MemoryRow];
 }
 
-/** Redacts with a record that vouches for it, as the hub does. */
+/** Redacts with a memory that vouches for it, as the hub does. */
 export async function redact(scene: Scene, make: (mark: Omit<Mark, "digest" | "id">) => Erasure[]) {
   const record = scene.ids.mint("memory");
   const mark = { at: scene.now, by: "ada", reason: "leaked", record };
@@ -316,7 +312,7 @@ async function findWithEnvelope(
   return found as { envelope: EnvelopeRow };
 }
 
-/** What the sender wanted, as it stands in the envelope. */
+/** Returns the sender's intent as the envelope contains it. */
 const intentJson = (row: EnvelopeRow): string =>
   JSON.stringify((JSON.parse(row.text) as { intent: string }).intent);
 
@@ -332,7 +328,7 @@ async function seek(scene: Scene, forms: readonly string[], from = ""): Promise<
   return found;
 }
 
-function describeSighting({ kind, row }: TextOccurrence): string {
+function describeOccurrence({ kind, row }: TextOccurrence): string {
   if (kind === "attempt") return `attempt ${row.delivery}`;
   return kind === "entry" ? `entry ${row.name}` : `${kind} ${row.id}`;
 }

@@ -1,4 +1,4 @@
-/** Entries: small facts by kind and name, changed by compare-and-set. */
+/** Tests of entries: values by kind and name, changed by compare-and-set. */
 import { describe, expect } from "vitest";
 import { entryDigest } from "../../../src/store/rows.ts";
 import type { PutEntry } from "../../../src/store/store.ts";
@@ -9,7 +9,7 @@ const ELSEWHERE = "elsewhere";
 
 export function entries(it: SceneTest): void {
   describe("entries", () => {
-    it("what was put is found as it was put, with its revision, time and digest [DLV-9]", async ({
+    it("returns an entry as it was put, with its revision, time and digest [DLV-9]", async ({
       scene,
     }) => {
       const { workspace } = scene;
@@ -22,7 +22,7 @@ export function entries(it: SceneTest): void {
       expect(await scene.store.findEntry(workspace, "key", "k")).toEqual(expected);
     });
 
-    it("a change counts up and is dated when it is made [DLV-9]", async ({ scene }) => {
+    it("increments the revision and updates the time with a change [DLV-9]", async ({ scene }) => {
       await put(scene, {});
       scene.clock.advance(5);
       const { entry } = expectOutcome(await put(scene, { value: "2", basedOn: 1 }), "put");
@@ -31,29 +31,26 @@ export function entries(it: SceneTest): void {
     });
 
     it.for<[string, Partial<PutEntry>]>([
-      ["as if there were none", { basedOn: 0 }],
-      ["on an older revision", { basedOn: 1 }],
-      ["on one still to come", { basedOn: 3 }],
-      ["on an older revision, to take it away", { basedOn: 1, value: undefined }],
-      ["as if there were none, to take it away", { basedOn: 0, value: undefined }],
-    ])(
-      "a change based %s is told what there is, and changes nothing [DLV-9]",
-      async ([_case, change], { scene }) => {
-        await put(scene, {});
-        const { entry } = expectOutcome(await put(scene, { value: "2", basedOn: 1 }), "put");
-        const outcome = await scene.unchanged(() => put(scene, { value: "3", ...change }));
-        expect(outcome).toEqual({ kind: "changed", entry });
-      },
-    );
+      ["a change based on no entry", { basedOn: 0 }],
+      ["a change based on an older revision", { basedOn: 1 }],
+      ["a change based on a later revision", { basedOn: 3 }],
+      ["a deletion based on an older revision", { basedOn: 1, value: undefined }],
+      ["a deletion based on no entry", { basedOn: 0, value: undefined }],
+    ])("refuses %s, and returns the current entry [DLV-9]", async ([_case, change], { scene }) => {
+      await put(scene, {});
+      const { entry } = expectOutcome(await put(scene, { value: "2", basedOn: 1 }), "put");
+      const outcome = await scene.unchanged(() => put(scene, { value: "3", ...change }));
+      expect(outcome).toEqual({ kind: "changed", entry });
+    });
 
-    it("a change of what is not there is told that nothing is [DLV-9]", async ({ scene }) => {
+    it("refuses a change based on an entry that does not exist [DLV-9]", async ({ scene }) => {
       for (const value of ["1", undefined]) {
         const outcome = await scene.unchanged(() => put(scene, { value, basedOn: 1 }));
         expect(outcome).toEqual({ kind: "changed", entry: undefined });
       }
     });
 
-    it("what was taken away is gone, and can be put anew [DLV-9]", async ({ scene }) => {
+    it("deletes an entry, which can be put again [DLV-9]", async ({ scene }) => {
       const { workspace } = scene;
       await put(scene, {});
       expect(await put(scene, { value: undefined, basedOn: 1 })).toEqual({
@@ -65,12 +62,12 @@ export function entries(it: SceneTest): void {
       expect(await put(scene, {})).toMatchObject({ kind: "put", entry: { revision: 1 } });
     });
 
-    it("nothing is there to take away, and that is fine [DLV-9]", async ({ scene }) => {
+    it("accepts the deletion of an entry that does not exist [DLV-9]", async ({ scene }) => {
       const outcome = await scene.unchanged(() => put(scene, { value: undefined }));
       expect(outcome).toEqual({ kind: "put", entry: undefined });
     });
 
-    it("of several changes in one turn one gets through, the others are told which [DLV-9]", async ({
+    it("accepts one of several concurrent changes, and returns it to the others [DLV-9]", async ({
       scene,
     }) => {
       const outcomes = await Promise.all(["1", "2", "3"].map((value) => put(scene, { value })));
@@ -81,7 +78,7 @@ export function entries(it: SceneTest): void {
       expect(outcomes.map(({ entry }) => entry)).toEqual([stored, stored, stored]);
     });
 
-    it("kinds, names and workspaces are kept apart [DLV-9]", async ({ scene }) => {
+    it("keeps kinds, names and workspaces apart [DLV-9]", async ({ scene }) => {
       const { store, workspace } = scene;
       const others = [
         await put(scene, { kind: "route" }),
@@ -101,9 +98,7 @@ export function entries(it: SceneTest): void {
       }
     });
 
-    it("they are listed by name in the order of its code points, by kind and by prefix [DLV-9]", async ({
-      scene,
-    }) => {
+    it("lists names in code point order, by kind and prefix [DLV-9]", async ({ scene }) => {
       const names = ["b", "a", "a/2", "a/10", "B", "a%", "a_", "ab", "é", "z", "😀", "～"];
       for (const name of names) await put(scene, { name });
       await put(scene, { kind: "route", name: "a/1" });
@@ -123,9 +118,7 @@ export function entries(it: SceneTest): void {
       expect(await list(scene, { kind: "none" })).toEqual([]);
     });
 
-    it("they are listed page by page, each after the last one's name [DLV-9]", async ({
-      scene,
-    }) => {
+    it("lists entries page by page, each page after the last name [DLV-9]", async ({ scene }) => {
       const names = Array.from({ length: 7 }, (_, i) => `n/${i}`);
       for (const name of ["m", ...names, "o"]) await put(scene, { name });
       const pages: string[][] = [];
@@ -140,14 +133,12 @@ export function entries(it: SceneTest): void {
       expect(await list(scene, { after: "n/55" })).toEqual(["n/6", "o"]);
     });
 
-    it("an event is told with it when one is named, and only when it is put [DLV-12]", async ({
-      scene,
-    }) => {
+    it("writes the given event only when the entry is put [DLV-12]", async ({ scene }) => {
       const { store, workspace } = scene;
       const entry = { kind: "breaker", name: "ben", value: "1", basedOn: 0 };
-      const told = { kind: "breaker_opened", agent: "ada" } as const;
-      expectOutcome(await store.putEntry(workspace, entry, told), "put");
-      expectOutcome(await store.putEntry(workspace, entry, told), "changed");
+      const event = { kind: "breaker_opened", agent: "ada" } as const;
+      expectOutcome(await store.putEntry(workspace, entry, event), "put");
+      expectOutcome(await store.putEntry(workspace, entry, event), "changed");
       expectOutcome(await store.putEntry(workspace, { ...entry, basedOn: 1 }), "put");
       expect(await store.readEvents(workspace, 0, 10)).toEqual([
         {
@@ -164,8 +155,8 @@ export function entries(it: SceneTest): void {
     });
   });
 
-  describe("entries that come with a handoff", () => {
-    it("both are stored, or neither is [DLV-9]", async ({ scene }) => {
+  describe("entries of a handoff", () => {
+    it("stores the entry and the handoff together, or neither [DLV-9]", async ({ scene }) => {
       const { store, workspace } = scene;
       const entry = { kind: "key", name: "k", value: '"digest"', basedOn: 0 };
       await scene.send({ entries: [entry] });
@@ -186,7 +177,7 @@ export function entries(it: SceneTest): void {
       expect(await store.findEntry(workspace, "key", "l")).toBeUndefined();
     });
 
-    it("of two handoffs with one key in the same turn, one is sent [DLV-9]", async ({ scene }) => {
+    it("sends one of two concurrent handoffs with the same key [DLV-9]", async ({ scene }) => {
       const entry = { kind: "key", name: "k", value: "1", basedOn: 0 };
       const outcomes = await Promise.all(
         ["one", "two"].map((task) =>
@@ -197,7 +188,7 @@ export function entries(it: SceneTest): void {
       expect(await scene.books()).toEqual({ ready: 1 });
     });
 
-    it("its key is told before what is open, so that a repetition is known as one [DLV-9]", async ({
+    it("reports a used key before open work, so that a repeat is recognized [DLV-9]", async ({
       scene,
     }) => {
       const entry = { kind: "key", name: "k", value: "1", basedOn: 0 };
@@ -206,9 +197,7 @@ export function entries(it: SceneTest): void {
       expect(outcome).toMatchObject({ kind: "entry_changed", entry: { value: "1" } });
     });
 
-    it("a key that was changed since is told, one that is as known is changed [DLV-9]", async ({
-      scene,
-    }) => {
+    it("requires the current revision of an existing key [DLV-9]", async ({ scene }) => {
       await scene.put("key", "k", "1");
       const entry = { kind: "key", name: "k", value: "2", basedOn: 2 };
       const early = await scene.store.sendHandoff(scene.handoff({ entries: [entry] }));
@@ -220,9 +209,7 @@ export function entries(it: SceneTest): void {
       });
     });
 
-    it("an extension brings one too, of what is held and of what waits [DLV-9]", async ({
-      scene,
-    }) => {
+    it("stores the entry of an extension of waiting or held work [DLV-9]", async ({ scene }) => {
       const key = (name: string) => ({ kind: "key", name, value: "1", basedOn: 0 });
       const first = await scene.send();
       const second = await scene.send({ extend: scene.extending(first), entries: [key("a")] });
@@ -232,7 +219,7 @@ export function entries(it: SceneTest): void {
       expect(await list(scene)).toEqual(["a", "b"]);
     });
 
-    it("several come together: all of them, or nothing, and the first that differs is told [DLV-9 ENV-10]", async ({
+    it("stores all entries or none, and returns the first that has changed [DLV-9 ENV-10]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -266,7 +253,7 @@ export function entries(it: SceneTest): void {
       });
     });
 
-    it("of two handoffs that change one entry in the same turn, one is sent [ENV-10]", async ({
+    it("sends one of several concurrent handoffs that change the same entry [ENV-10]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;

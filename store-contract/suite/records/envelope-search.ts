@@ -1,6 +1,7 @@
 /**
- * Bodies: what the envelope of a handoff says is searched and embedded with the record that vouches for
- * it, for whoever may see that record, and for no longer than the envelope says it.
+ * Tests of search in envelopes: the content of a handoff's envelope is searched and embedded with
+ * the memory that vouches for it, for readers who may see that memory, until the envelope is
+ * redacted.
  */
 import { describe, expect } from "vitest";
 import { sha256 } from "../../../src/base/digest.ts";
@@ -20,15 +21,17 @@ const draftWith = (words: string): NonNullable<HandoffInput["says"]> => ({
   payload: { type: "note", data: { remark: words } },
 });
 
-/** The ids of the records that say it themselves, and the passages they are found by. */
+/** Returns the ids of the memories that match themselves, with the passages that matched. */
 async function findPassages(scene: Scene, text: string, change: Partial<SearchMemories> = {}) {
   const all = await findHits(scene, text, change);
-  return all.flatMap(({ row, said, passage }) => (said.length > 0 ? [[row.id, passage]] : []));
+  return all.flatMap(({ row, matchedTerms: said, passage }) =>
+    said.length > 0 ? [[row.id, passage]] : [],
+  );
 }
 
 export function envelopeSearch(it: SceneTest): void {
-  describe("bodies", () => {
-    it("a handoff is found by what its envelope says, also after reopening [MEM-19]", async ({
+  describe("search in envelopes", () => {
+    it("finds a handoff by the content of its envelope, also after reopening [MEM-19]", async ({
       scene,
     }) => {
       const sent = await scene.send({ says: draftWith("mind the heliograph") });
@@ -40,12 +43,12 @@ export function envelopeSearch(it: SceneTest): void {
       expect(await findPassages(scene, "remark")).toEqual(expected);
     });
 
-    it("a hit by its content has no passage [MEM-19]", async ({ scene }) => {
+    it("returns no passage for a match in the memory's own content [MEM-19]", async ({ scene }) => {
       const sent = await scene.send({ says: draftWith("mind the heliograph") });
       expect(await findPassages(scene, "hands over")).toEqual([[sent.place.id, undefined]]);
     });
 
-    it("a handoff is found by whoever may see its record [MEM-19]", async ({ scene }) => {
+    it("finds a handoff only for readers who may see its memory [MEM-19]", async ({ scene }) => {
       const sent = await scene.send({ says: draftWith("heliograph"), scope: "agent" });
       const ids = (agent: string) =>
         findMatchingIds(scene, "heliograph", {
@@ -56,7 +59,7 @@ export function envelopeSearch(it: SceneTest): void {
       expect(await findMatchingIds(scene, "heliograph")).toEqual([]);
     });
 
-    it("a handoff is not found where its record is not seen [MEM-19]", async ({ scene }) => {
+    it("finds no handoff whose memory is not visible [MEM-19]", async ({ scene }) => {
       await scene.register("ada", {}, "elsewhere");
       await scene.register("ben", {}, "elsewhere");
       await scene.send({ says: draftWith("heliograph"), where: { workspace: "elsewhere" } });
@@ -70,7 +73,7 @@ export function envelopeSearch(it: SceneTest): void {
       expect(await findMatchingIds(scene, "heliograph", { sight: before })).toEqual([]);
     });
 
-    it("what is embedded of a handoff has its body [MEM-19]", async ({ scene }) => {
+    it("embeds a handoff with the content of its envelope [MEM-19]", async ({ scene }) => {
       const { store, workspace } = scene;
       await scene.send({ says: { ...draftWith("heliograph"), state: "half done" } });
       const { records } = await store.findUnembedded({ workspace, model: MODEL, limit: 10 });
@@ -87,7 +90,7 @@ export function envelopeSearch(it: SceneTest): void {
       ]);
     });
 
-    it("once redacted, an envelope is neither found nor embedded, its record is found [MEM-19]", async ({
+    it("neither finds nor embeds a redacted envelope, but finds its memory [MEM-19]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -116,7 +119,7 @@ export function envelopeSearch(it: SceneTest): void {
         return [{ kind: "envelope", id: row.id, digest, text }];
       });
       expect(await store.listModels(workspace)).toMatchObject([{ vectors: 0 }]);
-      await put(); // Made while it was still there.
+      await put(); // The vector was computed before the redaction.
       expect(await store.listModels(workspace)).toMatchObject([{ vectors: 0 }]);
       expect(await findMatchingIds(scene, "heliograph")).toEqual([]);
       expect(await findMatchingIds(scene, "hands over")).toEqual([sent.place.id]);

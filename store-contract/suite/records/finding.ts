@@ -1,6 +1,6 @@
 /**
- * Finding: newest first, by facets and by words, exact from the moment a record was acknowledged,
- * whatever an index has got to by then.
+ * Tests of `recentMemories()` and `findRelations()`: results are exact from the moment a memory is
+ * acknowledged, by facets and by words, whatever the state of the index.
  */
 import { describe, expect } from "vitest";
 import type { AuthoredRecord } from "../../../src/memory/record.ts";
@@ -15,17 +15,19 @@ import { findMatchingIds, waitUntilIndexed } from "./search.ts";
 
 type Facets = MemoryFilter;
 
-/** More than any store scans instead of asking its index. */
+/** More memories than any store scans without using its index. */
 const MANY = 5_200;
 const BATCH = 1_000;
-/** As many as somebody would look at. */
+/** The number of hits on a typical page. */
 const FEW = 10;
-/** New Tai Lue, whose vowels became letters only lately: not every engine knows. */
+/**
+ * New Tai Lue. Its vowels became letters in a recent Unicode version that not every engine knows.
+ */
 const NEW_LETTER = "ᦀᦰᦀ";
 
 export function finding(it: SceneTest): void {
-  describe("finding", () => {
-    it("the newest come first, as many as asked for [MEM-7]", async ({ scene }) => {
+  describe("finding memories", () => {
+    it("returns the newest first, up to the limit [MEM-7]", async ({ scene }) => {
       const places = await scene.remember([1, 2, 3].map((n) => scene.record("ada", `${n}`)));
       const ids = places.map((place) => place.id).reverse();
       expect(await findRecent(scene, {})).toEqual(ids);
@@ -43,16 +45,16 @@ export function finding(it: SceneTest): void {
       ["type", { type: "plan" }],
       ["task and agent", { task: "t1", agent: "ada" }],
       ["tag and type", { tag: "blue", type: "plan" }],
-      ["all of them", { task: "t1", agent: "ada", session: "ada-1", tag: "red", type: "fact" }],
-      ["a task nobody has", { task: "t9" }],
+      ["all facets", { task: "t1", agent: "ada", session: "ada-1", tag: "red", type: "fact" }],
+      ["an unknown task", { task: "t9" }],
       ["part of a tag", { tag: "re" }],
-    ])("records are found by %s [MEM-7]", async ([_case, facets], { scene }) => {
+    ])("filters by %s [MEM-7]", async ([_case, facets], { scene }) => {
       const records = assortedRecords(scene, 60);
       await scene.remember(records);
       expect(await findRecent(scene, facets)).toEqual(expected(records, facets));
     });
 
-    it("pages follow one another without a gap or a repeat [MEM-7]", async ({ scene }) => {
+    it("pages without gaps or repeats [MEM-7]", async ({ scene }) => {
       const records = assortedRecords(scene, 50);
       await scene.remember(records);
       const found: string[] = [];
@@ -69,14 +71,14 @@ export function finding(it: SceneTest): void {
       expect(found).toEqual(expected(records, { task: "t1" }));
     });
 
-    it("what is found is what is read", async ({ scene }) => {
+    it("returns the same rows as `readMemories()`", async ({ scene }) => {
       await scene.remember(assortedRecords(scene, 3));
       const found = await scene.everything();
       const ids = found.map((row) => row.id);
       expect(found).toEqual(await scene.store.readMemories(scene.workspace, ids));
     });
 
-    it("neither another branch nor another workspace is searched", async ({ scene }) => {
+    it("searches no other branch or workspace", async ({ scene }) => {
       await scene.register("ada", {}, "elsewhere");
       const here = expectSingle(await scene.remember([scene.record("ada", "apple")]));
       await scene.remember([scene.record("ada", "apple")], { branch: "side" });
@@ -87,7 +89,7 @@ export function finding(it: SceneTest): void {
       expect(await scene.everything({ workspace: "nowhere" })).toEqual([]);
     });
 
-    it("a record can be found the moment it was acknowledged, and after it was indexed [MEM-7]", async ({
+    it("finds a memory as soon as it is acknowledged, before and after it is indexed [MEM-7]", async ({
       scene,
     }) => {
       const aside = await scene.remember(assortedRecords(scene, 3), { branch: "side" });
@@ -109,7 +111,7 @@ export function finding(it: SceneTest): void {
   });
 
   describe("relations", () => {
-    it("edges are found from both ends, oldest first [MEM-3]", async ({ scene }) => {
+    it("finds edges from both ends, oldest first [MEM-3]", async ({ scene }) => {
       const [a, b, c, d] = (await createRelated(scene)) as [string, string, string, string];
       expect(await edges(scene, a, { direction: "out" })).toEqual([]);
       expect(await edges(scene, a, { direction: "in" })).toEqual([
@@ -123,7 +125,7 @@ export function finding(it: SceneTest): void {
       ]);
     });
 
-    it("edges are found by kind [MEM-3]", async ({ scene }) => {
+    it("filters edges by kind [MEM-3]", async ({ scene }) => {
       const [a, b, c, d] = (await createRelated(scene)) as [string, string, string, string];
       const supports = [edge("supports", b, a), edge("supports", d, a, [150, 0])];
       expect(await edges(scene, a, { kinds: ["supports"] })).toEqual(supports);
@@ -140,12 +142,12 @@ export function finding(it: SceneTest): void {
       [150, ["supports", "corrects", "supports"]],
       [199, ["supports", "corrects", "supports"]],
       [200, ["supports", "supports"]],
-    ])("edges are found as they were valid at %i [MEM-3]", async ([at, kinds], { scene }) => {
+    ])("finds the edges that are valid at %i [MEM-3]", async ([at, kinds], { scene }) => {
       const [a] = (await createRelated(scene)) as [string];
       expect((await edges(scene, a, { at })).map((each) => each.kind)).toEqual(kinds);
     });
 
-    it("no more edges come than asked for, counted after filtering [MEM-3]", async ({ scene }) => {
+    it("applies the limit after the filters [MEM-3]", async ({ scene }) => {
       const [a, b, , d] = (await createRelated(scene)) as [string, string, string, string];
       expect(await edges(scene, a, { kinds: ["supports"], limit: 1 })).toEqual([
         edge("supports", b, a),
@@ -156,7 +158,7 @@ export function finding(it: SceneTest): void {
       ]);
     });
 
-    it("a record without edges, an unknown one and another workspace's have none [MEM-3]", async ({
+    it("finds no edges of an unknown memory, another workspace or a memory without any [MEM-3]", async ({
       scene,
     }) => {
       const [a, , c] = (await createRelated(scene)) as [string, string, string];
@@ -167,7 +169,7 @@ export function finding(it: SceneTest): void {
   });
 }
 
-/** Records with every combination of a few tasks, authors, sessions, types, tags and words. */
+/** Returns memories that combine a few tasks, authors, sessions, types, tags and words. */
 function assortedRecords(scene: Scene, count: number): NewMemory[] {
   return Array.from({ length: count }, (_, n) =>
     scene.record(n % 3 === 0 ? "ben" : "ada", {
@@ -185,8 +187,8 @@ function fits(record: NewMemory, facets: Facets): boolean {
   const { tag, ...fields } = facets;
   const { tags = [], instance, ...authored } = JSON.parse(record.text) as AuthoredRecord;
   if (tag !== undefined && !tags.includes(tag)) return false;
-  const said: Partial<Record<keyof Facets, unknown>> = { session: instance, ...authored };
-  return Object.entries(fields).every(([name, value]) => said[name as keyof Facets] === value);
+  const values: Partial<Record<keyof Facets, unknown>> = { session: instance, ...authored };
+  return Object.entries(fields).every(([name, value]) => values[name as keyof Facets] === value);
 }
 
 const expected = (records: readonly NewMemory[], facets: Facets): string[] =>
@@ -201,11 +203,11 @@ async function findRecent(
   page: { limit?: number; before?: string } = {},
 ): Promise<string[]> {
   const { workspace, branch } = scene;
-  const look = { workspace, sight: publicVisibility(branch), filter: facets, limit: 100_000 };
-  return (await scene.store.recentMemories({ ...look, ...page })).map((row) => row.id);
+  const query = { workspace, sight: publicVisibility(branch), filter: facets, limit: 100_000 };
+  return (await scene.store.recentMemories({ ...query, ...page })).map((row) => row.id);
 }
 
-/** Every way of finding gives exactly what was written. */
+/** Expects that every query returns exactly what was written. */
 async function expectAllFound(scene: Scene, records: readonly NewMemory[]): Promise<void> {
   const facets: Facets[] = [
     {},
@@ -221,12 +223,12 @@ async function expectAllFound(scene: Scene, records: readonly NewMemory[]): Prom
     expected(records.slice(0, middle), { task: "t1" }).slice(0, 5),
   );
   for (const word of ["seldom", "w3", "never", NEW_LETTER]) {
-    const said = records.filter((record) => wordsOf(record.text).includes(word));
+    const matching = records.filter((record) => wordsOf(record.text).includes(word));
     expect((await findMatchingIds(scene, word)).sort()).toEqual(
-      said.map((record) => record.id).sort(),
+      matching.map((record) => record.id).sort(),
     );
   }
-  // A word that all have, where few and where many pass the filter.
+  // A word in every memory, with filters that few, many and no memories pass.
   for (const [name, value] of [
     ["run", "r1"],
     ["type", "plan"],
@@ -242,7 +244,7 @@ async function expectAllFound(scene: Scene, records: readonly NewMemory[]): Prom
   }
 }
 
-/** Four records; the later ones point to the earlier ones. */
+/** Stores four memories; the later ones point to the earlier ones. */
 async function createRelated(scene: Scene): Promise<string[]> {
   const a = scene.record("ada", "a");
   const b = scene.record("ada", { content: "b", relations: [{ kind: "supports", to: a.id }] });
@@ -263,8 +265,8 @@ async function createRelated(scene: Scene): Promise<string[]> {
 
 function edges(scene: Scene, memory: string, change: Partial<FindRelations>) {
   const { workspace, branch } = scene;
-  const look = { workspace, memory, sight: publicVisibility(branch), limit: 10 };
-  return scene.store.findRelations({ ...look, direction: "in", ...change });
+  const query = { workspace, memory, sight: publicVisibility(branch), limit: 10 };
+  return scene.store.findRelations({ ...query, direction: "in", ...change });
 }
 
 const edge = (kind: string, source: string, target: string, [validFrom, validUntil] = [0, 0]) => ({

@@ -1,6 +1,7 @@
 /**
- * Lines: what is found on several branches at once, each up to one of its records, by a reader who may
- * not see everything; where a branch stood at a moment; and records that bring entries along, or none.
+ * Tests of reads on several branches at once, each up to a position, by readers with limited
+ * visibility; of the tips of branches at a moment; and of memories that are stored together with
+ * entries.
  */
 import { describe, expect } from "vitest";
 import type { MemoryFilter } from "../../../src/store/memory-filter.ts";
@@ -17,8 +18,8 @@ import { expectOutcome, expectSingle } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 export function lines(it: SceneTest): void {
-  describe("finding on several lines", () => {
-    it("the newest come first, whatever line they are on [MEM-10]", async ({ scene }) => {
+  describe("reading several branches", () => {
+    it("returns the newest first across branches [MEM-10]", async ({ scene }) => {
       const ids = await createInterleaved(scene, ["main", "side", "main", "third", "side", "main"]);
       const sight = {
         ...publicVisibility("main"),
@@ -30,7 +31,7 @@ export function lines(it: SceneTest): void {
       expect(await findIds(scene, { ...sight, lines: [] })).toEqual([]);
     });
 
-    it("a line ends where it is said to [MEM-10]", async ({ scene }) => {
+    it("reads each branch up to its given position [MEM-10]", async ({ scene }) => {
       const ids = await createInterleaved(scene, ["main", "side", "main", "side", "main"]);
       const cut = [
         { branch: "side", upTo: 1 },
@@ -43,9 +44,9 @@ export function lines(it: SceneTest): void {
 
     it.for<[string, MemoryFilter]>([
       ["without a filter", {}],
-      ["by a facet", { task: "t1" }],
-      ["by two", { task: "t1", agent: "ada" }],
-    ])("pages follow one another, %s [MEM-10]", async ([_case, filter], { scene }) => {
+      ["with one filter", { task: "t1" }],
+      ["with two filters", { task: "t1", agent: "ada" }],
+    ])("pages without gaps or repeats, %s [MEM-10]", async ([_case, filter], { scene }) => {
       const branches = Array.from({ length: 90 }, (_, n) => ["main", "side", "third"][(n * 7) % 3]);
       const ids = await createInterleaved(scene, branches as string[]);
       const lines = [wholeBranch("main"), { branch: "side", upTo: 20 }];
@@ -63,7 +64,7 @@ export function lines(it: SceneTest): void {
       expect(paged).toEqual(whole);
     });
 
-    it("of more lines than are merged one by one, too [MEM-10]", async ({ scene }) => {
+    it("reads 70 branches at once [MEM-10]", async ({ scene }) => {
       const names = Array.from({ length: 70 }, (_, n) => `b${n}`);
       const ids = await createInterleaved(scene, [...names, "other", ...names]);
       const lines = names.map((branch, n) => ({ branch, upTo: n === 3 ? 1 : END_OF_BRANCH }));
@@ -77,7 +78,7 @@ export function lines(it: SceneTest): void {
       );
     });
 
-    it("traces are found when they are asked for [MEM-12]", async ({ scene }) => {
+    it("includes traces only on request [MEM-12]", async ({ scene }) => {
       const ids = await createInterleaved(scene, [
         "main",
         traceBranch("s1"),
@@ -90,17 +91,21 @@ export function lines(it: SceneTest): void {
     });
   });
 
-  describe("what a reader sees", () => {
+  describe("the visibility of a reader", () => {
     const readers: [string, Partial<Reader>, string[]][] = [
-      ["nobody", {}, ["team"]],
+      ["an anonymous reader", {}, ["team"]],
       ["the author", { agent: "ada" }, ["team", "agent"]],
-      ["one in its session", { session: "ada-1" }, ["team", "session"]],
-      ["one of its owner", { user: "olga" }, ["team", "user"]],
-      ["all of it", { agent: "ada", session: "ada-1", user: "olga" }, [...SCOPES]],
+      ["a reader in the author's session", { session: "ada-1" }, ["team", "session"]],
+      ["a reader of the author's user", { user: "olga" }, ["team", "user"]],
+      [
+        "the author in its session and for its user",
+        { agent: "ada", session: "ada-1", user: "olga" },
+        [...SCOPES],
+      ],
     ];
 
     it.for(readers)(
-      "as %s: pages are full of it [MEM-11]",
+      "fills pages with what %s may see [MEM-11]",
       async ([_who, who, scopes], { scene }) => {
         const records = Array.from({ length: 60 }, (_, n) => ({
           scope: SCOPES[n % SCOPES.length] as (typeof SCOPES)[number],
@@ -123,9 +128,7 @@ export function lines(it: SceneTest): void {
       },
     );
 
-    it("records that were taken out of sight are not found, pages stay full [MEM-16]", async ({
-      scene,
-    }) => {
+    it("leaves out quarantined memories and still fills pages [MEM-16]", async ({ scene }) => {
       const ids = await createInterleaved(
         scene,
         Array.from({ length: 12 }, () => "main"),
@@ -139,7 +142,7 @@ export function lines(it: SceneTest): void {
       );
     });
 
-    it("a look of the hub's own is not bound by scopes [MEM-10]", async ({ scene }) => {
+    it("ignores scopes in an internal read [MEM-10]", async ({ scene }) => {
       const target = scene.record("ada", "target");
       const relations = [{ kind: "supersedes" as const, to: target.id }];
       const mine = scene.record("ada", { content: "mine", scope: "agent", relations });
@@ -152,7 +155,7 @@ export function lines(it: SceneTest): void {
       expect(await store.findRelations({ ...of, sight: publicVisibility("main") })).toEqual([]);
     });
 
-    it("edges are left out whose other end is not seen, and pages stay full [MEM-11]", async ({
+    it("leaves out edges whose other end is not visible, and still fills pages [MEM-11]", async ({
       scene,
     }) => {
       const target = scene.record("ada", "target");
@@ -184,7 +187,7 @@ export function lines(it: SceneTest): void {
         await sources({ ...sight, lines: [wholeBranch("main"), wholeBranch("side")] }),
       ).toEqual([elsewhere.id, ...seen]);
       const out = { workspace, memory: last.id, direction: "out", limit: 10 } as const;
-      // Where a record points is read in the record, on whatever branch that is; not across scopes.
+      // Outgoing edges are visible whatever the branch of their target, but not across scopes.
       expect(await store.findRelations({ ...out, sight })).toMatchObject([
         { target: elsewhere.id },
       ]);
@@ -192,13 +195,13 @@ export function lines(it: SceneTest): void {
     });
   });
 
-  describe("where a branch stood", () => {
-    it("is found at any time and at any record, on any branch [MEM-15]", async ({ scene }) => {
+  describe("the tip of a branch", () => {
+    it("is found for any time or memory, on any branch [MEM-15]", async ({ scene }) => {
       const branches = ["main", "side", "main", "main", "side", "main", "main", "side", "main"];
       const ids: string[] = [];
       const times: number[] = [];
       for (const [n, branch] of branches.entries()) {
-        // Three records share each moment.
+        // Three memories share each timestamp.
         if (n % 3 === 0) scene.clock.advance(1_000);
         ids.push(...(await createInterleaved(scene, [branch])));
         times.push(scene.now);
@@ -231,8 +234,8 @@ export function lines(it: SceneTest): void {
     });
   });
 
-  describe("an envelope", () => {
-    it("is found with the deliveries that point to it now [DLV-1]", async ({ scene }) => {
+  describe("finding an envelope", () => {
+    it("returns it with its current deliveries [DLV-1]", async ({ scene }) => {
       const { store, workspace } = scene;
       const sent = await scene.send();
       const [first] = sent.deliveries;
@@ -246,8 +249,8 @@ export function lines(it: SceneTest): void {
     });
   });
 
-  describe("records that bring entries along", () => {
-    it("are stored with them, or nothing is [MEM-10]", async ({ scene }) => {
+  describe("memories with entries", () => {
+    it("are stored together with their entries, or not at all [MEM-10]", async ({ scene }) => {
       const { store, workspace } = scene;
       const stored = await scene.append(scene.record("ada"), { entries: [put("a"), put("b")] });
       expect(stored).toMatchObject({ kind: "appended", places: [{ seq: 1 }] });
@@ -261,7 +264,7 @@ export function lines(it: SceneTest): void {
       expect(await store.findEntry(workspace, "branch", "b")).toMatchObject({ revision: 2 });
     });
 
-    it("are refused when a branch is not as it was seen [MEM-10]", async ({ scene }) => {
+    it("are refused when the tip of a branch has moved [MEM-10]", async ({ scene }) => {
       await scene.remember([scene.record("ada")], { branch: "side" });
       const entries = [put("a")];
       const moved = await scene.append(scene.record("ada"), {
@@ -280,7 +283,7 @@ export function lines(it: SceneTest): void {
       expect(own).toMatchObject({ kind: "appended", places: [{ seq: 2 }] });
     });
 
-    it("are told what is wrong with the record first [MEM-10]", async ({ scene }) => {
+    it("report a refused memory before a changed entry or tip [MEM-10]", async ({ scene }) => {
       const stored = scene.record("ada");
       await scene.remember([stored]);
       const entries = [put("a", 7)];
@@ -297,7 +300,9 @@ export function lines(it: SceneTest): void {
       });
     });
 
-    it("of those that bring the same entry at once, one is stored [MEM-10]", async ({ scene }) => {
+    it("are stored once when several write the same entry concurrently [MEM-10]", async ({
+      scene,
+    }) => {
       const outcomes = await Promise.all(
         [1, 2, 3].map((n) => scene.append(scene.record("ada", `${n}`), { entries: [put("a")] })),
       );
@@ -311,7 +316,7 @@ export function lines(it: SceneTest): void {
   });
 
   describe("a closed branch", () => {
-    it("takes no record any more, of whatever operation [MEM-10]", async ({ scene }) => {
+    it("refuses memories of appends, handoffs and settlements [MEM-10]", async ({ scene }) => {
       const where = { branch: "side" };
       const held = await scene.underWay({ where });
       const last = scene.record("ada", "the last");
@@ -329,12 +334,12 @@ export function lines(it: SceneTest): void {
       const settlement = scene.settlement(held, { kind: "completed" });
       expect(await scene.store.settleDelivery({ ...settlement, ...where })).toEqual(closed);
       expect(await scene.everything(where)).toEqual(before);
-      // Elsewhere everything goes on; an id that is taken is told first.
+      // Other branches are not affected; a taken id is reported first.
       expect(await scene.append(last, where)).toEqual({ kind: "id_taken", id: last.id });
       expectOutcome(await scene.store.settleDelivery(settlement), "settled");
     });
 
-    it("is so for what comes in the same turn [MEM-10]", async ({ scene }) => {
+    it("refuses concurrent memories after the one that closes it [MEM-10]", async ({ scene }) => {
       const closing = { branch: "side", entries: [{ ...put("side"), kind: CLOSED_BRANCH }] };
       const last = scene.record("ada", "the last");
       const outcomes = await Promise.all([
@@ -360,7 +365,7 @@ const put = (name: string, basedOn = 0): PutEntry => ({
   basedOn,
 });
 
-/** A record on each of the branches, in this order. */
+/** Stores a memory on each of the branches, in this order. Returns their ids. */
 async function createInterleaved(scene: Scene, branches: readonly string[]): Promise<string[]> {
   const ids: string[] = [];
   for (const branch of branches) {
@@ -375,6 +380,6 @@ async function findIds(
   sight: Visibility,
   page: { filter?: MemoryFilter; limit?: number; before?: string } = {},
 ): Promise<string[]> {
-  const look = { workspace, sight, filter: {}, limit: 1_000, ...page };
-  return (await store.recentMemories(look)).map((row) => row.id);
+  const query = { workspace, sight, filter: {}, limit: 1_000, ...page };
+  return (await store.recentMemories(query)).map((row) => row.id);
 }

@@ -1,7 +1,7 @@
 /**
- * Ranked search: what is asked for is found whatever an index has got to, only by who may see it, the
- * best first. What the numbers are is said elsewhere (search/rank.ts): here, that a store feeds it all
- * that is there.
+ * Tests of ranked search: everything that the reader may see is found, whatever the state of the
+ * index, best hits first. These tests check that a store passes all its data to the ranking;
+ * search/rank.ts defines the scores.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect } from "vitest";
@@ -20,7 +20,7 @@ import type { Scene, SceneTest } from "../scene.ts";
 
 const INDEX_WAIT_MS = 20_000;
 
-/** A question, as the hub would put it. */
+/** Returns a search as the hub would run it. */
 export function searchOf(
   { workspace, branch, now }: Scene,
   text: string,
@@ -43,7 +43,7 @@ export function searchOf(
   };
 }
 
-/** What is found, best first, whether it says so itself or something beside it does. */
+/** Returns the hits, best first: memories that match themselves or through their neighbours. */
 export async function findHits(
   scene: Scene,
   text: string,
@@ -52,33 +52,33 @@ export async function findHits(
   return (await scene.store.search(searchOf(scene, text, change))).hits;
 }
 
-/** The ids of those that say something of it themselves. */
+/** Returns the ids of the memories that match themselves. */
 export async function findMatchingIds(
   scene: Scene,
   text: string,
   change: Partial<SearchMemories> = {},
 ): Promise<string[]> {
   const found = await findHits(scene, text, { limit: 100_000, ...change });
-  return found.filter(({ said }) => said.length > 0).map(({ row }) => row.id);
+  return found.filter(({ matchedTerms: said }) => said.length > 0).map(({ row }) => row.id);
 }
 
 const contentOf = ({ row }: SearchHit): string =>
   (JSON.parse(row.text) as { content: string }).content;
 
 export function searching(it: SceneTest): void {
-  describe("searching", () => {
+  describe("ranked search", () => {
     it.for<[string, string, string[]]>([
       ["any of the words", "banana cherry", ["banana split", "fruit salad"]],
       ["whole words only", "ban", []],
       ["another form of a word", "bananas", ["banana split"]],
-      ["capitals and accents aside", "CREME brulee", ["Crème brûlée"]],
-      ["other scripts", "日本", ["日本 4711"]],
+      ["words regardless of case and accents", "CREME brulee", ["Crème brûlée"]],
+      ["words in other scripts", "日本", ["日本 4711"]],
       ["numbers", "4711", ["日本 4711"]],
-      ["part of a put-together name", "token", ["call validateToken"]],
+      ["part of a compound name", "token", ["call validateToken"]],
       ["tags", "sour", ["lemon"]],
       ["concepts", "dessert", ["Crème brûlée"]],
-      ["no word at all", "", []],
-    ])("records are found by %s [MEM-8]", async ([_case, words, contents], { scene }) => {
+      ["nothing without a word", "", []],
+    ])("matches %s [MEM-8]", async ([_case, words, contents], { scene }) => {
       const inputs: MemoryInput[] = [
         { content: "banana split" },
         { content: "lemon", tags: ["sour"] },
@@ -87,14 +87,14 @@ export function searching(it: SceneTest): void {
         { content: "call validateToken" },
         { content: "fruit salad", tags: ["cherry", "apple"] },
       ];
-      // Each in a session of its own: none is beside another.
+      // Each in its own session, so that none is a neighbour of another.
       await scene.remember(
         inputs.map((input, n) => scene.record("ada", { ...input, session: `s${n}` })),
       );
       expect((await findHits(scene, words)).map(contentOf).sort()).toEqual(contents.toSorted());
     });
 
-    it("who says more of what was asked comes first, with the whole record [MEM-8]", async ({
+    it("ranks memories that match more words first, and returns whole rows [MEM-8]", async ({
       scene,
     }) => {
       await remember(scene, [
@@ -116,10 +116,10 @@ export function searching(it: SceneTest): void {
       expect(found.map(({ score }) => score)).toEqual(
         found.map(({ score }) => score).toSorted((a, b) => b - a),
       );
-      expect(found[0]?.said).toEqual([0, 1, 2]);
+      expect(found[0]?.matchedTerms).toEqual([0, 1, 2]);
     });
 
-    it("what is said beside a record counts for it too [MEM-8]", async ({ scene }) => {
+    it("finds a memory through its neighbour in the session [MEM-8]", async ({ scene }) => {
       const session = "talk";
       const [question, answer] = await scene.remember([
         scene.record("ada", { content: "where is the anchor kept?", session }),
@@ -128,12 +128,14 @@ export function searching(it: SceneTest): void {
       ]);
       const found = await findHits(scene, "anchor");
       expect(found.map(({ row }) => row.id)).toEqual([question?.id, answer?.id]);
-      expect(found[1]).toMatchObject({ said: [], heard: [0], nearest: question?.id });
+      expect(found[1]).toMatchObject({
+        matchedTerms: [],
+        neighbourTerms: [0],
+        nearest: question?.id,
+      });
     });
 
-    it("connected records are found, by an edge that holds at that time [MEM-8]", async ({
-      scene,
-    }) => {
+    it("finds a related memory while the relation is valid [MEM-8]", async ({ scene }) => {
       const now = scene.now;
       const cause = scene.record("ada", { content: "the anchor broke", session: "a" });
       const until = now + 1_000;
@@ -155,7 +157,7 @@ export function searching(it: SceneTest): void {
       expect(await at(until)).toEqual([[cause.id, undefined]]);
     });
 
-    it("what was superseded is left out, or marked and last; what supersedes it is found", async ({
+    it("leaves out superseded memories or marks them last, and finds what supersedes them", async ({
       scene,
     }) => {
       const old = scene.record("ada", { content: "the anchor is red", session: "a" });
@@ -184,16 +186,16 @@ export function searching(it: SceneTest): void {
       ["task", { tasks: ["t1"] }, [1, 3]],
       ["run", { runs: ["r1"] }, [4]],
       ["tag", { tags: ["red"] }, [1, 4]],
-      ["two tags, both of which it has", { tags: ["red", "blue"] }, [4]],
+      ["two tags, both required", { tags: ["red", "blue"] }, [4]],
       ["concept", { concepts: ["boats"] }, [5]],
       ["scope", { scopes: ["team"] }, [0, 1, 2, 3, 4, 5]],
       ["branch", { branches: ["side"] }, []],
       ["importance", { minImportance: 0.6 }, [3]],
       ["confidence", { minConfidence: 0.9 }, [0, 1, 2, 3, 5]],
-      ["what was true then", { validAt: 50 }, [5]],
-      ["several of them", { types: ["plan"], tasks: ["t1"], tags: ["red"] }, [1]],
-      ["a tag nobody has", { tags: ["re"] }, []],
-    ])("records are filtered by %s [MEM-8]", async ([_case, filter, places], { scene }) => {
+      ["validity at a time", { validAt: 50 }, [5]],
+      ["several fields", { types: ["plan"], tasks: ["t1"], tags: ["red"] }, [1]],
+      ["part of a tag", { tags: ["re"] }, []],
+    ])("filters by %s [MEM-8]", async ([_case, filter, places], { scene }) => {
       const from = scene.now;
       const inputs: [string, MemoryInput][] = [
         ["ada", { content: "anchor", validFrom: from }],
@@ -212,7 +214,7 @@ export function searching(it: SceneTest): void {
       expect(found.toSorted()).toEqual(places.map((n) => records[n]?.id ?? "").toSorted());
     });
 
-    it("records are filtered by when they were stored [MEM-8]", async ({ scene }) => {
+    it("filters by the time of storing [MEM-8]", async ({ scene }) => {
       const [first] = await remember(scene, ["anchor one"]);
       await scene.clock.advance(1_000);
       const since = scene.now;
@@ -221,28 +223,32 @@ export function searching(it: SceneTest): void {
       expect(await findMatchingIds(scene, "anchor", { filter: { until: since } })).toEqual([first]);
     });
 
-    it("only what is on the lines is found, each up to where it goes [MEM-10]", async ({
-      scene,
-    }) => {
+    it("searches only the given branches, each up to its position [MEM-10]", async ({ scene }) => {
       const main = await remember(scene, ["anchor 1", "anchor 2", "anchor 3"]);
       const side = await remember(scene, ["anchor 4", "anchor 5"], "side");
       const other = await remember(scene, ["anchor 6"], "other");
-      const look = (...lines: Visibility["lines"]) => ({
+      const withLines = (...lines: Visibility["lines"]) => ({
         sight: { ...publicVisibility("main"), lines },
       });
       const tip = (branch: string) => ({ branch, upTo: END_OF_BRANCH });
-      expect((await findMatchingIds(scene, "anchor", look(tip("main")))).sort()).toEqual(
+      expect((await findMatchingIds(scene, "anchor", withLines(tip("main")))).sort()).toEqual(
         main.toSorted(),
       );
-      expect((await findMatchingIds(scene, "anchor", look(tip("other")))).sort()).toEqual(other);
+      expect((await findMatchingIds(scene, "anchor", withLines(tip("other")))).sort()).toEqual(
+        other,
+      );
       expect(
         (
-          await findMatchingIds(scene, "anchor", look(tip("side"), { branch: "main", upTo: 2 }))
+          await findMatchingIds(
+            scene,
+            "anchor",
+            withLines(tip("side"), { branch: "main", upTo: 2 }),
+          )
         ).sort(),
       ).toEqual([...side, ...main.slice(0, 2)].sort());
     });
 
-    it("private records are found by who may see them [MEM-11]", async ({ scene }) => {
+    it("finds private memories only for their readers [MEM-11]", async ({ scene }) => {
       const mine = { agent: "ada", session: "s1", user: "" };
       const records = {
         team: scene.record("ada", { content: "anchor", session: "s9" }),
@@ -263,15 +269,13 @@ export function searching(it: SceneTest): void {
       );
     });
 
-    it("what is quarantined is not found, nor what is only beside or behind it [MEM-16]", async ({
-      scene,
-    }) => {
+    it("does not find quarantined memories [MEM-16]", async ({ scene }) => {
       const [bad = "", good = ""] = await remember(scene, ["the anchor broke", "the anchor holds"]);
       const sight = { ...publicVisibility("main"), quarantined: [bad] };
       expect((await findHits(scene, "anchor", { sight })).map(({ row }) => row.id)).toEqual([good]);
     });
 
-    it("traces are found by who asks for them only [MEM-12]", async ({ scene }) => {
+    it("finds traces only on request [MEM-12]", async ({ scene }) => {
       const [known = ""] = await remember(scene, ["the anchor"]);
       const [step = ""] = await remember(scene, ["lifted the anchor"], "trace/s1");
       expect(await findMatchingIds(scene, "anchor")).toEqual([known]);
@@ -281,7 +285,7 @@ export function searching(it: SceneTest): void {
       );
     });
 
-    it("another workspace is not searched, nor one that is not there", async ({ scene }) => {
+    it("searches no other workspace, and finds nothing in an unknown one", async ({ scene }) => {
       await scene.register("ada", {}, "elsewhere");
       const [here] = await remember(scene, ["anchor"]);
       await scene.remember([scene.record("ada", "anchor")], { workspace: "elsewhere" });
@@ -289,16 +293,12 @@ export function searching(it: SceneTest): void {
       expect(await findHits(scene, "anchor", { workspace: "nowhere" })).toEqual([]);
     });
 
-    it("what cannot be found by words is not: records that only make others work", async ({
-      scene,
-    }) => {
+    it("does not find memories of internal types, such as pins", async ({ scene }) => {
       await scene.remember([scene.record("ada", { content: "anchor", type: "pin" })]);
       expect(await findHits(scene, "anchor")).toEqual([]);
     });
 
-    it("pages follow one another without a gap or a repeat, whatever is added meanwhile", async ({
-      scene,
-    }) => {
+    it("pages without gaps or repeats while memories are added", async ({ scene }) => {
       const ids = await remember(
         scene,
         Array.from({ length: 25 }, (_, n) => `anchor ${n}`),
@@ -325,7 +325,7 @@ export function searching(it: SceneTest): void {
   });
 }
 
-/** Each in a session of its own. */
+/** Stores memories, each in its own session. Returns their ids. */
 async function remember(
   scene: Scene,
   contents: readonly string[],
@@ -338,7 +338,7 @@ async function remember(
   return places.map((place) => place.id);
 }
 
-/** Waits until an index covers at least so many records. */
+/** Waits until the index covers at least this many records. */
 export async function waitUntilIndexed(scene: Scene, least: number): Promise<void> {
   const giveUpAt = performance.now() + INDEX_WAIT_MS;
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Vectors by model: made for what has none, kept with how far the model has come, found by meaning,
- * and taken away.
+ * Tests of embedding vectors by model: finding memories without a vector, storing vectors with the
+ * progress of the model, searching by meaning, and deleting.
  */
 import { describe, expect } from "vitest";
 import { sha256 } from "../../../src/base/digest.ts";
@@ -14,7 +14,9 @@ const DIMENSIONS = 8;
 const MODEL = "test-model";
 const sign = signatureFunctionFor({ dimensions: DIMENSIONS, balanced: false });
 
-/** A direction between two axes: the further from 0, the less like the first. */
+/**
+ * Returns a direction between two axes: the further from 0 degrees, the less similar to the first.
+ */
 export function direction(degrees: number, dimensions: number = DIMENSIONS): Float32Array {
   const vector = new Float32Array(dimensions);
   vector[0] = Math.cos((degrees * Math.PI) / 180);
@@ -30,7 +32,7 @@ const vectorQuery = (degrees: number, model = MODEL): QueryVector => ({
 
 export function vectors(it: SceneTest): void {
   describe("vectors", () => {
-    it("what a model was not asked for yet comes oldest first, in slices [MEM-8]", async ({
+    it("returns memories that a model has not embedded, oldest first, in slices [MEM-8]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -49,9 +51,7 @@ export function vectors(it: SceneTest): void {
       expect(second.done).toBe(first.upTo);
     });
 
-    it("only what a team knows is embedded, with its labels: no traces, nothing that answers nothing", async ({
-      scene,
-    }) => {
+    it("embeds memories with their labels, but no traces or internal types", async ({ scene }) => {
       const { store, workspace } = scene;
       await scene.remember([
         scene.record("ada", { content: "known", tags: ["red"], concepts: ["boats"] }),
@@ -67,7 +67,7 @@ export function vectors(it: SceneTest): void {
       );
     });
 
-    it("models are kept apart, each with how far it has come [MEM-8]", async ({ scene }) => {
+    it("keeps the vectors and the progress of each model separately [MEM-8]", async ({ scene }) => {
       const { store, workspace } = scene;
       const [one = 0, two = 0] = await remember(scene, ["one", "two"]);
       await put(scene, [
@@ -83,7 +83,7 @@ export function vectors(it: SceneTest): void {
       expect(await store.listModels("nowhere")).toEqual([]);
     });
 
-    it("what is near in meaning is found without a word of it, the nearest first [MEM-8]", async ({
+    it("finds memories by meaning without a matching word, nearest first [MEM-8]", async ({
       scene,
     }) => {
       const positions = await remember(scene, ["north", "east", "north east", "south"]);
@@ -94,14 +94,14 @@ export function vectors(it: SceneTest): void {
       const found = await findHits(scene, "", { meant: vectorQuery(10) });
       expect(found.map(contentOf)).toEqual(["north", "north east", "east"]);
       for (const [n, degrees] of [10, 35, 60].entries()) {
-        // A byte for each number: some thousandths are lost.
+        // Vectors are quantised to one byte per number, which loses some thousandths.
         expect(found[n]?.similarity).toBeCloseTo(Math.cos((degrees * Math.PI) / 180), 1);
       }
       expect(await findHits(scene, "")).toEqual([]);
       expect(await findHits(scene, "", { meant: vectorQuery(10, "unknown") })).toEqual([]);
     });
 
-    it("an answer says how vectors were compared [MEM-8]", async ({ scene }) => {
+    it("reports how vectors were compared [MEM-8]", async ({ scene }) => {
       const { store } = scene;
       const [one = 0] = await remember(scene, ["one"]);
       const how = async (change: { meant?: QueryVector }) => {
@@ -114,7 +114,7 @@ export function vectors(it: SceneTest): void {
       expect(["exact", "quantised", "hnsw"]).toContain(await how({ meant: vectorQuery(0) }));
     });
 
-    it("meaning adds to words, and does not replace them [MEM-8]", async ({ scene }) => {
+    it("adds meaning to word matches without replacing them [MEM-8]", async ({ scene }) => {
       const positions = await remember(scene, ["the anchor", "a chain", "anchor and chain"]);
       await put(
         scene,
@@ -126,7 +126,7 @@ export function vectors(it: SceneTest): void {
       expect(found[1]?.parts.meaning).toBe(0);
     });
 
-    it("what may not be seen is not found by meaning either [MEM-11]", async ({ scene }) => {
+    it("finds nothing by meaning that the reader may not see [MEM-11]", async ({ scene }) => {
       const [hidden, open] = await scene.remember([
         scene.record("ben", { content: "north", scope: "agent", session: "a" }),
         scene.record("ben", { content: "also north", session: "b" }),
@@ -145,9 +145,7 @@ export function vectors(it: SceneTest): void {
       expect(found.map(({ row }) => row.id)).not.toContain(hidden?.id);
     });
 
-    it("what a model says again of a record replaces what it said before [MEM-8]", async ({
-      scene,
-    }) => {
+    it("replaces the vector of a memory that is embedded again [MEM-8]", async ({ scene }) => {
       const positions = await remember(scene, ["turning", "still"]);
       const [turning = 0, still = 0] = positions;
       await put(scene, [
@@ -165,7 +163,7 @@ export function vectors(it: SceneTest): void {
       expect(model).toMatchObject({ vectors: 2, done: still });
     });
 
-    it("vectors of a position where nothing is are not kept", async ({ scene }) => {
+    it("ignores vectors at a position without a memory", async ({ scene }) => {
       const [one = 0] = await remember(scene, ["one"]);
       await put(
         scene,
@@ -178,7 +176,7 @@ export function vectors(it: SceneTest): void {
       expect(await scene.store.listModels(scene.workspace)).toMatchObject([{ vectors: 1 }]);
     });
 
-    it("what was redacted while a model read it has no vector, nor what was redacted later [MEM-18]", async ({
+    it("stores no vector of a redacted memory, and deletes it with the redaction [MEM-18]", async ({
       scene,
     }) => {
       const { store, workspace, branch } = scene;
@@ -204,10 +202,10 @@ export function vectors(it: SceneTest): void {
       expect(await store.listModels(workspace)).toMatchObject([{ vectors: 1 }]);
       const found = await findHits(scene, "", { meant: vectorQuery(0) });
       expect(found.filter(({ similarity = 0 }) => similarity > 0.5)).toEqual([]);
-      await scene.close(); // Nothing vouches for what stands there now: that is not what this is about.
+      await scene.close(); // Skips verification: no record vouches for these redactions.
     });
 
-    it("a model that was dropped begins anew, and leaves the others alone [MEM-8]", async ({
+    it("starts a dropped model from the beginning, and keeps the others [MEM-8]", async ({
       scene,
     }) => {
       const { store, workspace } = scene;
@@ -224,7 +222,7 @@ export function vectors(it: SceneTest): void {
       expect(slice.records).toHaveLength(1);
     });
 
-    it("vectors are there when the store is opened again [MEM-8]", async ({ scene }) => {
+    it("keeps vectors after reopening [MEM-8]", async ({ scene }) => {
       const positions = await remember(scene, ["north", "east"]);
       await put(scene, [
         [positions[0] ?? 0, 0],
@@ -245,7 +243,7 @@ const contentOf = ({ row }: { readonly row: { readonly text: string } }): string
 const withoutContent = (text: string): string =>
   JSON.stringify({ ...(JSON.parse(text) as object), content: "" });
 
-/** Each in a session of its own; where each is. */
+/** Stores memories, each in its own session. Returns their positions. */
 async function remember(scene: Scene, contents: readonly string[]): Promise<number[]> {
   const { store, workspace } = scene;
   const known = await store.findUnembedded({ workspace, model: "nobody's", limit: 1_000 });
@@ -256,22 +254,22 @@ async function remember(scene: Scene, contents: readonly string[]): Promise<numb
   return all.records.slice(known.records.length).map(({ pos }) => pos);
 }
 
-/** Positions with the direction each is said to mean. */
+/** Puts vectors at positions, each with its direction in degrees. */
 function put(
   { store, workspace }: Scene,
-  said: readonly (readonly [pos: number, degrees: number])[],
+  directions: readonly (readonly [pos: number, degrees: number])[],
   change: Partial<PutVectors> = {},
 ): Promise<void> {
   return store.putVectors({
     workspace,
     model: MODEL,
     dimensions: DIMENSIONS,
-    vectors: said.map(([pos, degrees]) => ({
+    vectors: directions.map(([pos, degrees]) => ({
       pos,
       vector: direction(degrees),
       signature: sign(direction(degrees)),
     })),
-    upTo: Math.max(0, ...said.map(([pos]) => pos)),
+    upTo: Math.max(0, ...directions.map(([pos]) => pos)),
     ...change,
   });
 }

@@ -1,4 +1,4 @@
-/** Files that a handoff names: fresh, stale or gone where they are at hand, and nothing outside is opened. */
+/** Freshness of artifact files; files outside the hub's folder are never opened. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,25 +6,30 @@ import { describe, expect, it } from "vitest";
 import type { Hub, HubOptions } from "../../../src/index.ts";
 import { openFresh, refusal, STORES, sha256, take, tempFolder } from "../../support/hub/support.ts";
 
-async function handed(hub: Hub, artifacts: { kind: string; path: string; digest?: string }[]) {
+async function sendAndAccept(
+  hub: Hub,
+  artifacts: { kind: string; path: string; digest?: string }[],
+) {
   const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
   await ada.handoff({ to: "ben", task: "t", intent: "i", artifacts });
   return take(ben);
 }
 
-/** What a hub with this folder says of one artifact. */
-async function told(
+/** Returns the freshness that a hub with these options reports for one artifact. */
+async function freshnessOf(
   artifact: { kind?: string; path: string; digest?: string },
   options: HubOptions,
 ): Promise<string | undefined> {
-  const work = await handed(await openFresh("memory", options), [{ kind: "file", ...artifact }]);
+  const work = await sendAndAccept(await openFresh("memory", options), [
+    { kind: "file", ...artifact },
+  ]);
   const { artifacts } = await work.freshness();
   expect(artifacts.map(({ path }) => path)).toEqual([artifact.path]);
   return artifacts[0]?.freshness;
 }
 
-describe.each(STORES)("files of a handoff on %s", (store) => {
-  it("are fresh, stale or gone at the receiver [CTX-10]", async () => {
+describe.each(STORES)("artifact files on %s", (store) => {
+  it("are reported as fresh, stale, gone or unchecked to the receiver [CTX-10]", async () => {
     const files = tempFolder();
     mkdirSync(join(files, "src"));
     for (const name of ["same", "changed", "deleted"]) writeFileSync(join(files, name), name);
@@ -34,7 +39,7 @@ describe.each(STORES)("files of a handoff on %s", (store) => {
     expect(same).toEqual({ kind: "file", path: "same", digest: sha256("same") });
     const deep = await hub.handoffs.artifact(join(files, "src/läuft 😀.ts"));
     expect(deep.path).toBe("src/läuft 😀.ts");
-    const work = await handed(hub, [
+    const work = await sendAndAccept(hub, [
       same,
       deep,
       await hub.handoffs.artifact("./changed"),
@@ -60,10 +65,10 @@ describe.each(STORES)("files of a handoff on %s", (store) => {
   });
 });
 
-describe("files outside of the hub's folder", () => {
+describe("access to artifact files", () => {
   const digest = sha256("secret");
 
-  it("are never opened, by whatever path [CTX-10]", async () => {
+  it("never opens a file outside the hub's folder [CTX-10]", async () => {
     const outside = tempFolder();
     writeFileSync(join(outside, "secret"), "secret");
     const files = join(outside, "in");
@@ -74,12 +79,12 @@ describe("files outside of the hub's folder", () => {
     execFileSync("mkfifo", [join(files, "pipe")]);
     const ways = ["../secret", join(outside, "secret"), "link", "up/secret", "folder/../../secret"];
     for (const path of ways)
-      expect([path, await told({ path, digest }, { files })]).toEqual([path, "unchecked"]);
+      expect([path, await freshnessOf({ path, digest }, { files })]).toEqual([path, "unchecked"]);
     for (const path of ["pipe", "folder"]) {
-      expect([path, await told({ path, digest }, { files })]).toEqual([path, "gone"]);
+      expect([path, await freshnessOf({ path, digest }, { files })]).toEqual([path, "gone"]);
     }
-    expect(await told({ path: "in/link", digest }, { files: outside })).toBe("fresh");
-    expect(await told({ path: "inner", digest }, { files: false })).toBe("unchecked");
+    expect(await freshnessOf({ path: "in/link", digest }, { files: outside })).toBe("fresh");
+    expect(await freshnessOf({ path: "inner", digest }, { files: false })).toBe("unchecked");
     const hub = await openFresh("memory", { files });
     for (const path of ["../secret", "up/secret", "link"]) {
       const { code } = await refusal(hub.handoffs.artifact(path));
@@ -90,22 +95,22 @@ describe("files outside of the hub's folder", () => {
     expect((await refusal(none.handoffs.artifact("inner"))).code).toBe("invalid_input");
   });
 
-  it("is the rule also of a folder that is a link itself, and of the current one [CTX-10]", async () => {
+  it("opens files in a symlinked folder and in the current directory [CTX-10]", async () => {
     const folder = tempFolder();
     writeFileSync(join(folder, "secret"), "secret");
     const link = join(tempFolder(), "link");
     symlinkSync(folder, link);
-    expect(await told({ path: "secret", digest }, { files: link })).toBe("fresh");
+    expect(await freshnessOf({ path: "secret", digest }, { files: link })).toBe("fresh");
     const own = await (await openFresh("memory")).handoffs.artifact("package.json");
-    expect(await told(own, {})).toBe("fresh");
+    expect(await freshnessOf(own, {})).toBe("fresh");
     expect((await refusal(openFresh("memory", { files: 5 as never }))).code).toBe("invalid_input");
   });
 
-  it("are not read beyond the limit [CTX-10]", async () => {
+  it("stops reading at the byte limit [CTX-10]", async () => {
     const files = tempFolder();
     for (const name of ["a", "b", "c"]) writeFileSync(join(files, name), name.repeat(40));
     const hub = await openFresh("memory", { files, limits: { artifactBytes: 100 } });
-    const work = await handed(
+    const work = await sendAndAccept(
       hub,
       await Promise.all(["a", "b", "c"].map((name) => hub.handoffs.artifact(name))),
     );

@@ -1,4 +1,4 @@
-/** The primer: four answers in less than two kilobytes, whatever an envelope holds; made again at any time. */
+/** The primer: its content, size limit and fencing, and reading it again later. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FORMAT_LIMITS } from "../../../src/base/limits.ts";
@@ -31,28 +31,28 @@ function envelopeWith(said: object): Envelope {
 
 const BEN = { agent: "ben", role: "coder" };
 
-/** The text outside of all fences: what the hub itself says. */
+/** Returns the text outside of all fences: what the hub itself writes. */
 function outside(primer: string): string {
   let rest = primer;
-  let told = "";
+  let unfenced = "";
   for (;;) {
     const open = /«+/.exec(rest);
-    if (open === null) return told + rest;
+    if (open === null) return unfenced + rest;
     const mark = open[0];
-    told += rest.slice(0, open.index);
+    unfenced += rest.slice(0, open.index);
     const after = rest.slice(open.index + mark.length);
     const close = new RegExp(`(?<!»)»{${mark.length}}(?!»)`).exec(after);
-    if (close === null) return told + after; // "between « and » marks": the one line that names them.
+    if (close === null) return unfenced + after; // The line that explains the marks.
     rest = after.slice(close.index + mark.length);
   }
 }
 
-/** Of a first attempt. */
+/** Returns the primer of a first attempt. */
 const firstPrimer = (envelope: Envelope, receiver: PrimerReceiver): string =>
   primerOf(envelope, receiver, NO_BACKGROUND);
 
 describe("the primer", () => {
-  it("answers who, which task and why, what now, and what not again [CTX-7]", () => {
+  it("states receiver, task and purpose, next steps and what not to redo [CTX-7]", () => {
     const envelope = envelopeWith({
       origin: "Nobody can log in!!",
       state: "The cookie is the cause.",
@@ -87,7 +87,7 @@ describe("the primer", () => {
     expect(bytes(primer)).toBeLessThan(PRIMER_BYTES);
   });
 
-  it("answers all four also where the sender said next to nothing [CTX-7]", () => {
+  it("has all sections even if the sender wrote only an intent [CTX-7]", () => {
     const primer = firstPrimer(envelopeWith({}), { agent: "ben" });
     expect(primer).toContain("You are ben. ada handed you this task");
     expect(primer).toContain("## Do now\nNo step is named: do what the task asks of ben.");
@@ -95,12 +95,12 @@ describe("the primer", () => {
     expect(primer).not.toContain("Rules you must keep");
   });
 
-  it("clips at a word, and says how much more there is and where [CTX-7]", () => {
+  it("clips at a word, counts what is left out and points to the view [CTX-7]", () => {
     const steps = Array.from({ length: 60 }, (_, i) => `Step number ${i} of the plan`);
     const intent = "Every word counts here, says the customer. ".repeat(300);
     const primer = firstPrimer(envelopeWith({ intent, next: steps }), BEN);
-    const [, told = ""] = /««\n(.*) …\n»»/.exec(primer) ?? [];
-    expect(intent.startsWith(`${told} `)).toBe(true);
+    const [, clipped = ""] = /««\n(.*) …\n»»/.exec(primer) ?? [];
+    expect(intent.startsWith(`${clipped} `)).toBe(true);
     expect(primer).toContain("(clipped: see the view)");
     const shown = steps.filter((step) => primer.includes(`- ${step}\n`)).length;
     const [, left] = /\((\d+) more: see the view\)/.exec(primer) ?? [];
@@ -113,7 +113,7 @@ describe("the primer", () => {
     expect(long).toMatch(/ …\n»»\n\(the last is clipped, 2 more: see the view\)/);
   });
 
-  it("names musts by their ids where their text does not fit, else counts them [CTX-7]", () => {
+  it("lists musts by id if their text does not fit, and counts the rest [CTX-7]", () => {
     const musts = (n: number, rule: string) =>
       Array.from({ length: n }, (_, i) => ({ id: `rule-${i}`, level: "must", rule }));
     const long = firstPrimer(envelopeWith({ constraints: musts(30, "x".repeat(500)) }), BEN);
@@ -125,7 +125,7 @@ describe("the primer", () => {
     expect(named.size + Number(left)).toBe(200);
   });
 
-  it("says that something is missing, and who had it before [CTX-7 CTX-9]", () => {
+  it("reports missing references and the previous holder [CTX-7 CTX-9]", () => {
     const primer = firstPrimer(
       envelopeWith({
         gaps: [{ id: `mem_${NIL}`, reason: "missing" }],
@@ -137,7 +137,7 @@ describe("the primer", () => {
     expect(primer).toContain("eve had it before and stopped responding");
   });
 
-  it("is below two kilobytes and fenced, whatever the envelope holds [CTX-7]", () => {
+  it("stays below 2 KB and fences stored text, for random envelopes [CTX-7]", () => {
     const marks = fc.string({
       unit: fc.constantFrom("«", "»", "\n", "a", " ", "#", "日"),
       maxLength: 3_000,
@@ -196,7 +196,7 @@ describe("the primer", () => {
 });
 
 describe.each(STORES)("the primer of a delivery on %s", (store) => {
-  it("is there with the offer and the work, and again after it was settled [CTX-7]", async () => {
+  it("comes with the offer and the work, and stays readable after settlement [CTX-7]", async () => {
     const hub = await openFresh(store);
     const ada = await hub.agent("ada", {});
     const ben = await hub.agent("ben", { role: "coder" });
@@ -222,7 +222,7 @@ describe.each(STORES)("the primer of a delivery on %s", (store) => {
     expect(unknown.code).toBe("unknown_delivery");
   });
 
-  it("tells what the sender added, once it is looked at [CTX-7]", async () => {
+  it("includes what the sender added, once a call has reported it [CTX-7]", async () => {
     const hub = await openFresh(store);
     const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
     await ada.handoff({ to: "ben", task: "t", intent: "Fix it", next: ["Look"] });

@@ -19,8 +19,8 @@ import {
   reports,
 } from "./failing-team.ts";
 
-describe.each(STORES)("a process on %s that dies on the way", (store) => {
-  /** Everything from the last try on, with a crash after each write; whoever is left finishes it. */
+describe.each(STORES)("a process that dies on %s", (store) => {
+  /** Ends the last attempt in a process that dies after 1, 2, … writes; returns the last number. */
   async function crashes(
     end: (work: Work) => Promise<unknown>,
     { coordinator }: { readonly coordinator: boolean },
@@ -42,8 +42,8 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
         .then(end)
         .catch(() => {});
       for (let n = 0; n < 4; n++) await pass(COORDINATOR_MS);
-      const told = await reports(hub, "t");
-      expect(told, `after ${most} writes`).toHaveLength(1);
+      const reported = await reports(hub, "t");
+      expect(reported, `after ${most} writes`).toHaveLength(1);
       expect((await hub.failures.list({ undecided: true })).items).toEqual([]);
       expect(await decisionsIn(hub, "t")).toHaveLength(1);
       expect(await hub.tasks.get("t")).toMatchObject({ state: "failed" });
@@ -53,7 +53,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     }
   }
 
-  it("leaves a failure that is reported once and decided once, wherever it dies [CRD-3 CRD-4]", async () => {
+  it("leaves a failure that is reported once and decided once [CRD-3 CRD-4]", async () => {
     const writes = await crashes((work) => work.fail(BROKEN), { coordinator: false });
     expect(writes).toBeGreaterThan(5);
     expect(await crashes((work) => work.decline("Not me"), { coordinator: true })).toBeGreaterThan(
@@ -61,7 +61,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     );
   }, 120_000);
 
-  it("wrongly took a holder for dead: the report is taken back, and a later failure is told anew [CRD-4]", async () => {
+  it("leaves a wrong report that is settled; a later failure is reported [CRD-4]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const options = { clock, random, processes: { self: "p", isGone: () => false } };
@@ -72,11 +72,11 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     const work = await take(ben);
     const mistaken = { clock, random, processes: { self: "q", isGone: () => true } };
     const doomed = new LocalHub(dyingAfter("sendHandoff", await reopen()), mistaken);
-    await (await doomed.agent("ada")).accept({ wait: true }); // Until it dies of what it saw.
-    const told = await take(carl);
-    expect(told.envelope.failure).toMatchObject({ delivery: sent.id, type: "silent" });
+    await (await doomed.agent("ada")).accept({ wait: true }); // Dies right after its report.
+    const report = await take(carl);
+    expect(report.envelope.failure).toMatchObject({ delivery: sent.id, type: "silent" });
     const retry = { decision: "retry", reason: "Once more" } as const;
-    expect(await carl.failures.decide(told, retry)).toMatchObject({
+    expect(await carl.failures.decide(report, retry)).toMatchObject({
       kind: "settled",
       delivery: { state: "accepted", holder: "ben" },
     });
@@ -96,10 +96,10 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
   });
 
   it.each([
-    ["in the queue", false],
-    ["that a coordinator sees to", true],
+    ["a queued task", false],
+    ["a task with a coordinator", true],
   ])(
-    "right after a line %s became too long: that is told and decided all the same [CRD-4]",
+    "leaves a hop limit failure that is reported and decided: %s [CRD-4]",
     async (_, coordinator) => {
       const clock = new VirtualClock();
       const options = { clock, random, limits: { hops: 1 } };
@@ -128,7 +128,7 @@ describe.each(STORES)("a process on %s that dies on the way", (store) => {
     },
   );
 
-  it("leaves a decision that is carried out, wherever it dies [CRD-4]", async () => {
+  it("leaves a decision that other processes carry out [CRD-4]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const [lasting, mortal] = [await reopen(), await reopen()];

@@ -1,4 +1,4 @@
-/** Decisions about failures, the reports they settle, and two coordinators that decide at once. */
+/** Decisions about failures, the reports they settle, and concurrent decisions. */
 import { describe, expect, it } from "vitest";
 import type { HubOptions } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -15,7 +15,7 @@ import {
 } from "./failing-team.ts";
 
 describe.each(STORES)("a decision on %s", (store) => {
-  /** A failure that carl is to decide about. */
+  /** Returns a team with a failure that carl is to decide. */
   async function failed(options: HubOptions = {}) {
     const team = await teamOn({ store, options });
     const sent = await team.ada.handoff({ to: "ben", task: "t", intent: "Build it" });
@@ -23,7 +23,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     return { ...team, sent };
   }
 
-  it("to retry has it tried again, with as many tries as at first, when it says; and is a memory caused by the failure [CRD-4]", async () => {
+  it("to retry redelivers after its delay, and is stored with its cause [CRD-4]", async () => {
     const { hub, ben, carl, sent, pass } = await failed();
     const work = await take(carl);
     const answer = await carl.failures.decide(work, {
@@ -55,7 +55,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("to reroute has another do it [CRD-4]", async () => {
+  it("to reroute delivers the work to another receiver [CRD-4]", async () => {
     const { hub, carl, sent } = await failed();
     const dora = await hub.agent("dora", { role: "architect" });
     const decided = { decision: "reroute", to: "role:architect", reason: "She knows" } as const;
@@ -69,7 +69,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("to abort takes everything open of the task back, tells the holders, and closes it [CRD-4]", async () => {
+  it("to abort cancels all open work of the task, and closes it as failed [CRD-4]", async () => {
     const { hub, ada, ben, carl, sent } = await failed();
     const other = await hub.agent("eve", { role: "coder" });
     const more = await ada.handoff({ to: "eve", task: "t", intent: "The other half" });
@@ -88,12 +88,12 @@ describe.each(STORES)("a decision on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("to ask leaves it to a person, who decides the same way; in silence the hub does [CRD-4]", async () => {
+  it("to ask sends the report to a person, who is reminded and decides [CRD-4]", async () => {
     const { hub, carl, sent, pass } = await failed();
     const asking = { decision: "ask", reason: "Is it worth it?" } as const;
     const work = await take(carl);
-    const nobody = await refusal(carl.failures.decide(work, asking));
-    expect(nobody).toMatchObject({ code: "unknown_agent", path: "to" });
+    const noPerson = await refusal(carl.failures.decide(work, asking));
+    expect(noPerson).toMatchObject({ code: "unknown_agent", path: "to" });
     const pat = await hub.agent("pat", { kind: "person" });
     expect(await carl.failures.decide(work, asking)).toEqual({
       kind: "asked",
@@ -116,7 +116,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("by a person who is asked and never answers is made by the hub [CRD-4]", async () => {
+  it("is made by the hub if the person who was asked never answers [CRD-4]", async () => {
     const { hub, carl, sent, pass } = await failed();
     await hub.agent("pat", { kind: "person" });
     await carl.failures.decide(sent.id, { decision: "ask", to: "pat", reason: "You know best" });
@@ -127,7 +127,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("stands: whoever decides again is told who decided what, and why [CRD-4]", async () => {
+  it("is final: a second one returns who decided what, and why [CRD-4]", async () => {
     const { hub, carl, sent } = await failed();
     const dan = await hub.agent("dan", { role: "coordinator" });
     await carl.failures.decide(sent.id, { decision: "retry", reason: "Once more" });
@@ -140,7 +140,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     expect(await decisionsIn(hub, "t")).toHaveLength(1);
   });
 
-  it("is for coordinators and whoever has the report, and says what is wrong with it [CRD-4]", async () => {
+  it("requires permission, valid input and an undecided failure [CRD-4]", async () => {
     const { ada, ben, carl, sent } = await failed();
     const retry = { decision: "retry", reason: "x" } as const;
     expect(await refusal(ben.failures.decide(sent.id, retry))).toMatchObject({
@@ -171,7 +171,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     ).toEqual([sent.id]);
   });
 
-  it("gives what ran out of time as much as it had at first [CRD-4]", async () => {
+  it("to retry after a missed deadline grants the same time again [CRD-4]", async () => {
     const { hub, ada, ben, carl, pass, clock } = await teamOn({ store });
     const policy = { deadlineMs: 5_000 };
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x", policy });
@@ -186,7 +186,7 @@ describe.each(STORES)("a decision on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("after a pause gives it its time from then on [CRD-4]", async () => {
+  it("to retry with a delay starts the deadline after the delay [CRD-4]", async () => {
     const { hub, ada, ben, carl, pass, clock } = await teamOn({ store });
     const policy = { deadlineMs: 5_000 };
     const late = await ada.handoff({ to: "ben", task: "late", intent: "x", policy });
@@ -206,7 +206,7 @@ describe.each(STORES)("a decision on %s", (store) => {
 });
 
 describe.each(STORES)("a report on %s", (store) => {
-  /** A task of the queue whose work has failed; carl is told. */
+  /** Returns a team with a queued task that failed; the failure was reported to carl. */
   async function reported(options: HubOptions = {}) {
     const team = await teamOn({ store, options });
     const { sent } = await team.ada.tasks.add({ task: "t", to: "ben", intent: "x" });
@@ -214,7 +214,7 @@ describe.each(STORES)("a report on %s", (store) => {
     return { ...team, sent };
   }
 
-  it("ends with a decision: who has it can neither complete it nor hand it on before [CRD-4]", async () => {
+  it("is ended by a decision, not by completing it or handing it on [CRD-4]", async () => {
     const { hub, carl, sent } = await reported();
     const work = await take(carl);
     for (const end of [
@@ -232,7 +232,7 @@ describe.each(STORES)("a report on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  /** Ways to take it back without deciding. */
+  /** Ways to cancel a report without a decision. */
   const TAKEN_BACK: Record<
     string,
     { readonly run: (team: Awaited<ReturnType<typeof reported>>) => Promise<unknown>; as: string }
@@ -244,15 +244,18 @@ describe.each(STORES)("a report on %s", (store) => {
       },
       as: "failed",
     },
-    "all of its task is cancelled": {
+    "all handoffs of its task are cancelled": {
       run: ({ ada }) => ada.tasks.cancelHandoffs("t", "Never mind"),
       as: "failed",
     },
-    "its task is ended": { run: ({ ada }) => ada.tasks.cancel("t", "Never mind"), as: "cancelled" },
+    "its task is cancelled": {
+      run: ({ ada }) => ada.tasks.cancel("t", "Never mind"),
+      as: "cancelled",
+    },
   };
 
   it.each(Object.entries(TAKEN_BACK))(
-    "that is taken back is a decision to give up, by who did it, when %s [CRD-4]",
+    "counts as aborted by the agent that cancels it, when %s [CRD-4]",
     async (_, { run, as }) => {
       const team = await reported();
       const { hub, sent, carl, pass } = team;
@@ -273,7 +276,7 @@ describe.each(STORES)("a report on %s", (store) => {
     },
   );
 
-  it("of a part is decided by who ends the whole, for that reason [CRD-2 CRD-4]", async () => {
+  it("of a part is decided by the agent that aborts the parent task [CRD-2 CRD-4]", async () => {
     const { hub, ada, ben, carl, sent } = await reported();
     const eve = await hub.agent("eve", { role: "coder" });
     const part = await ada.tasks.add({ task: "t/part", parent: "t", to: "eve", intent: "y" });
@@ -291,7 +294,7 @@ describe.each(STORES)("a report on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("goes round among those who ask each other only so often [CRD-4]", async () => {
+  it("can be passed on by asking only a limited number of times [CRD-4]", async () => {
     const { hub, carl, sent } = await reported();
     const dan = await hub.agent("dan", { role: "coordinator" });
     const pairs = [
@@ -307,7 +310,7 @@ describe.each(STORES)("a report on %s", (store) => {
     expect(await refusal(more)).toMatchObject({ code: "limit_exceeded", details: { max: most } });
   });
 
-  it("that is left to the hub is decided at once [CRD-4]", async () => {
+  it("that is passed to the hub is decided at once [CRD-4]", async () => {
     const { hub, carl, sent, pass } = await reported();
     await carl.failures.decide(sent.id, { decision: "ask", to: "baton", reason: "As usual" });
     await pass(1);
@@ -327,7 +330,7 @@ describe.each(STORES)("two coordinators on %s", (store) => {
   }
 
   it.each(["retry", "abort"] as const)(
-    "that decide at once: one decision stands, the other is told (%s) [CRD-4]",
+    "get one common decision if they decide at once (%s) [CRD-4]",
     async (decision) => {
       const { one, sent, here, there } = await two();
       const answers = await Promise.all([
@@ -345,7 +348,7 @@ describe.each(STORES)("two coordinators on %s", (store) => {
     },
   );
 
-  it("of which one has the report: the other's decision takes it from its hands [CRD-4]", async () => {
+  it("get one common decision even if one of them holds the report [CRD-4]", async () => {
     const { one, sent, here, there } = await two();
     const work = await take(here);
     const [mine, theirs] = await Promise.all([

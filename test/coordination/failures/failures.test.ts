@@ -24,13 +24,13 @@ describe.each(STORES)("a failure without a coordinator, on %s", (store) => {
 });
 
 describe.each(STORES)("a failure on %s", (store) => {
-  it("is told to the coordinator as an envelope: type, class, what was attempted, retries, hints [CRD-3 CRD-4]", async () => {
+  it("is reported to the coordinator with class, retries and hints [CRD-3 CRD-4]", async () => {
     const { hub, ada, ben, carl } = await teamOn({ store });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "Build it" });
     await fails(ben);
     expect((await sent.status()).state).toBe("dead");
-    const told = await take(carl);
-    expect(told.envelope).toMatchObject({
+    const report = await take(carl);
+    expect(report.envelope).toMatchObject({
       action: "failed",
       failure: { ...BROKEN, attempt: 1, by: "ben", delivery: sent.id, retries: 0 },
       from: { agent: "baton" },
@@ -40,9 +40,9 @@ describe.each(STORES)("a failure on %s", (store) => {
       task: "t",
       to: { kind: "role", role: "coordinator" },
     });
-    expect(told.envelope.next[0]).toContain(sent.id);
-    expect(told.envelope.state).toContain("User is not defined");
-    for (const shown of [told.primer, (await told.view()).text]) {
+    expect(report.envelope.next[0]).toContain(sent.id);
+    expect(report.envelope.state).toContain("User is not defined");
+    for (const shown of [report.primer, (await report.view()).text]) {
       expect(shown).toContain("User is not defined");
       expect(shown).toContain("Check types.ts");
       expect(shown).toContain("npm run build");
@@ -50,7 +50,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("comes back along the line: whoever waits for the result is told what failed, and what was decided [CRD-3]", async () => {
+  it("is returned to the sender that waits for the result, with the decision [CRD-3]", async () => {
     const { ada, ben, carl } = await teamOn({ store });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "Build it" });
     await fails(ben);
@@ -65,7 +65,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     });
   });
 
-  it("of a try that the handoff's own policy repeats is decided by that policy: its record says so [CRD-4]", async () => {
+  it("that the policy of the handoff retries is decided by that policy [CRD-4]", async () => {
     const { hub, ada, ben } = await teamOn({ store });
     await ada.handoff({ to: "ben", task: "t", intent: "Build it" });
     await fails(ben, { message: "Busy" });
@@ -78,7 +78,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  /** Ways to fail: what is reported, and where the delivery ends. */
+  /** Ways to fail: the failure that is reported, and the final state of the delivery. */
   const WAYS: Record<
     string,
     {
@@ -87,7 +87,7 @@ describe.each(STORES)("a failure on %s", (store) => {
       readonly ends?: string;
     }
   > = {
-    "every try fails": {
+    "every attempt fails": {
       async run({ ada, ben, pass }) {
         const sent = await ada.handoff({
           to: "ben",
@@ -108,7 +108,7 @@ describe.each(STORES)("a failure on %s", (store) => {
         by: "ben",
       },
     },
-    "it is given back": {
+    "it is released": {
       async run({ ada, ben }) {
         const sent = await ada.handoff({
           to: "ben",
@@ -129,7 +129,7 @@ describe.each(STORES)("a failure on %s", (store) => {
       },
       failure: { type: "declined", class: "permanent", message: "Not my trade", by: "ben" },
     },
-    "it is declined unseen": {
+    "its offer is declined": {
       async run({ ada, ben }) {
         const sent = await ada.handoff({ to: "ben", task: "t", intent: "x" });
         const { value: offer } = await ben.inbox({ wait: false }).next();
@@ -138,7 +138,7 @@ describe.each(STORES)("a failure on %s", (store) => {
       },
       failure: { type: "declined", class: "permanent", message: "Not my trade", by: "ben" },
     },
-    "its holder falls silent": {
+    "its holder stops responding": {
       async run({ ada, ben, pass }) {
         const sent = await ada.handoff({
           to: "ben",
@@ -152,7 +152,7 @@ describe.each(STORES)("a failure on %s", (store) => {
       },
       failure: { type: "silent", class: "retryable", by: "ben", retries: 0 },
     },
-    "nobody accepts it": {
+    "it is not accepted in time": {
       async run({ ada, pass }) {
         const policy = { acceptMs: 1_000, attempts: 1 };
         const sent = await ada.handoff({ to: "ben", task: "t", intent: "x", policy });
@@ -161,7 +161,7 @@ describe.each(STORES)("a failure on %s", (store) => {
       },
       failure: { type: "silent", class: "retryable", attempt: 1, retries: 0 },
     },
-    "its deadline passes while nobody has it": {
+    "its deadline passes before it is accepted": {
       async run({ ada, pass }) {
         const policy = { deadlineMs: 5_000 };
         const sent = await ada.handoff({ to: "ben", task: "t", intent: "x", policy });
@@ -171,7 +171,7 @@ describe.each(STORES)("a failure on %s", (store) => {
       failure: { type: "silent", class: "retryable", attempt: 1, retries: 0 },
       ends: "expired",
     },
-    "its deadline passes while somebody has it": {
+    "its deadline passes while it is held": {
       async run({ ada, ben, pass }) {
         const policy = { deadlineMs: 5_000 };
         const sent = await ada.handoff({ to: "ben", task: "t", intent: "x", policy });
@@ -182,7 +182,7 @@ describe.each(STORES)("a failure on %s", (store) => {
       failure: { type: "silent", class: "retryable", by: "ben" },
       ends: "expired",
     },
-    "its line is too long": {
+    "its line exceeds the hop limit": {
       async run({ ada, ben }) {
         await ada.handoff({ to: "ben", task: "t", intent: "x" });
         const handedOn = await (await take(ben)).handoff({ to: "ada" });
@@ -192,7 +192,7 @@ describe.each(STORES)("a failure on %s", (store) => {
       },
       failure: { type: "hop_limit", class: "permanent" },
     },
-    "what it joins can never complete": {
+    "a handoff that it joins can never complete": {
       async run({ ada, ben }) {
         const part = await ada.handoff({ to: "ben", task: "part", intent: "x" });
         const join = await ada.handoffs.join([part], { to: "ada", task: "t", intent: "y" });
@@ -210,11 +210,11 @@ describe.each(STORES)("a failure on %s", (store) => {
       const team = await teamOn({ store, options: { limits: { hops: 1 } } });
       const sent = await run(team);
       expect((await sent.status()).state).toBe(ends);
-      const told = await take(team.carl);
-      expect(told.envelope.failure).toMatchObject({ ...failure, delivery: sent.id });
+      const report = await take(team.carl);
+      expect(report.envelope.failure).toMatchObject({ ...failure, delivery: sent.id });
       expect(await reports(team.hub, "t")).toHaveLength(1);
       expect((await team.hub.failures.list({ undecided: true })).items).toMatchObject([
-        { delivery: sent.id, report: told.id, task: "t", with: "carl" },
+        { delivery: sent.id, report: report.id, task: "t", with: "carl" },
       ]);
       await team.hub.deliveries.runDue();
       expect(await team.carl.accept()).toBeUndefined();
@@ -222,7 +222,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     },
   );
 
-  it("is told to nobody where nobody decides, or the handoff says that it is only parked [CRD-4]", async () => {
+  it("is not reported without a coordinator, or if the policy parks it [CRD-4]", async () => {
     const alone = await teamOn({ store, coordinator: false });
     const first = await alone.ada.handoff({ to: "ben", task: "t", intent: "x" });
     await fails(alone.ben);
@@ -243,7 +243,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     expect((await hub.deadLetters.list()).items).toHaveLength(1);
   });
 
-  it("with more to say than an envelope holds is told in short, and is in the tries in full [CRD-3]", async () => {
+  it("is shortened to fit the report, and complete in the attempts [CRD-3]", async () => {
     const { hub, ada, ben, carl } = await teamOn({
       store,
       options: { limits: { envelopeBytes: 8_000 } },
@@ -257,7 +257,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     );
   });
 
-  it("of a task whose ledger leaves no room for more is told without it [CRD-3]", async () => {
+  it("is reported without the ledger if both do not fit [CRD-3]", async () => {
     const { hub, ada, ben, carl } = await teamOn({
       store,
       options: { limits: { envelopeBytes: 4_000 } },
@@ -272,7 +272,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("of what is tried again or dropped by hand is taken back at once [CRD-4]", async () => {
+  it("has its report withdrawn when the delivery is redriven or discarded [CRD-4]", async () => {
     const { hub, ada, ben, carl } = await teamOn({ store });
     const again = await ada.tasks.add({ task: "again", to: "ben", intent: "x" });
     await fails(ben);
@@ -288,7 +288,7 @@ describe.each(STORES)("a failure on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("of what a holder settles while it is given up is taken back [CRD-4]", async () => {
+  it("needs no decision once the delivery is completed after all [CRD-4]", async () => {
     const { hub, ada, ben, carl, clock } = await teamOn({ store });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "x" });
     await fails(ben);

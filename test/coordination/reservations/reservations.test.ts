@@ -1,7 +1,4 @@
-/**
- * Reservations: who works on what, told to whoever would work on the same, and over by themselves when
- * the work is.
- */
+/** Reservations: which files a holder works on, reported conflicts, and when they end. */
 import { describe, expect, it } from "vitest";
 import { type Agent, type HubOptions, LocalHub, type Store } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -10,13 +7,13 @@ import { openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
 
 const LEASE_MS = 60_000;
 
-/** Hands a task of its own over, that says what it touches. */
+/** Sends a handoff with the files it touches; returns its delivery id. */
 async function give(sender: Agent, to: string, task: string, touches?: string[]): Promise<string> {
   const said = touches === undefined ? {} : { touches };
   return (await sender.handoff({ to, task, intent: "Go", ...said })).id;
 }
 
-/** How often an operation of the store is called, by its name, in order. */
+/** Returns a store that records the name of every operation called. */
 function counting(store: Store, calls: string[]): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
@@ -30,7 +27,7 @@ function counting(store: Store, calls: string[]): Store {
   });
 }
 
-/** Whether an entry is left, whatever it is worth. */
+/** Returns whether a delivery still has a stored reservation. */
 async function isLeft(store: Store, delivery: string): Promise<boolean> {
   return (await store.findEntry("default", "reservation", delivery)) !== undefined;
 }
@@ -51,7 +48,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     return { clock, reopen, opened, hub, planner, coder, tester };
   }
 
-  it("say who works on what, since when and until when, and warn whoever would touch the same [CRD-7]", async () => {
+  it("state holder, files and expiry, and report conflicts to other agents [CRD-7]", async () => {
     const { clock, hub, planner, coder, tester } = await team();
     await give(planner, "coder", "login");
     const work = await take(coder);
@@ -83,11 +80,11 @@ describe.each(STORES)("reservations on %s", (store) => {
     await give(planner, "tester", "tests", ["src/*/login.ts", "docs/auth.md"]);
     for await (const offer of tester.inbox()) {
       const { instance: _, ...conflict } = said;
-      const told = [{ ...conflict, globs: ["src/auth/**"], with: ["src/*/login.ts"] }];
-      expect(await offer.conflicts(), "before the work starts").toEqual(told);
+      const expected = [{ ...conflict, globs: ["src/auth/**"], with: ["src/*/login.ts"] }];
+      expect(await offer.conflicts(), "before the work starts").toEqual(expected);
       expect((await hub.tasks.reservations()).items, "looking reserves nothing").toHaveLength(1);
       const theirs = await offer.accept();
-      expect(theirs.reservations.conflicts, "at accept").toEqual(told);
+      expect(theirs.reservations.conflicts, "at accept").toEqual(expected);
       expect((await hub.tasks.reservations({ agent: "tester" })).items).toMatchObject([
         { task: "tests", globs: ["src/*/login.ts", "docs/auth.md"], mode: "exclusive" },
       ]);
@@ -95,7 +92,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     }
   });
 
-  it("are made of what the handoff says its work will touch, when that is accepted [CRD-7]", async () => {
+  it("are made on accept for the files that the handoff touches [CRD-7]", async () => {
     const { hub, planner, coder, tester } = await team();
     await give(planner, "coder", "one", ["src/**"]);
     await give(planner, "tester", "two", ["src/a.ts"]);
@@ -112,7 +109,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     ]);
   });
 
-  it("cost a handoff nothing that does not say what it touches: accepting is one operation [CRD-7]", async () => {
+  it("cost no operation if the handoff names no files [CRD-7]", async () => {
     const { clock, reopen, planner } = await team();
     const calls: string[] = [];
     const hub = new LocalHub(counting(await reopen(), calls), { clock });
@@ -128,7 +125,7 @@ describe.each(STORES)("reservations on %s", (store) => {
   });
 
   it.each(["complete", "fail", "decline", "release", "clarify", "handoff"] as const)(
-    "end when the work does: %s [CRD-7]",
+    "end with the work: %s [CRD-7]",
     async (verb) => {
       const { opened, hub, planner, coder, tester } = await team();
       await give(planner, "coder", "t", ["src/**"]);
@@ -150,7 +147,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     },
   );
 
-  it("end with the lease by the store's time, and nobody has to clean up [CRD-7]", async () => {
+  it("end with the lease, by the clock of the store [CRD-7]", async () => {
     const { clock, opened, hub, planner, coder, tester } = await team();
     await give(planner, "coder", "t", ["src/**"]);
     const work = await take(coder);
@@ -181,7 +178,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     expect((await refusal(work.reservations.set("src/**"))).code).toBe("cancelled");
   });
 
-  it("end with the holder's process, at once [CRD-7]", async () => {
+  it("end at once when the holder's process dies [CRD-7]", async () => {
     const gone = new Set<string>();
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
@@ -200,7 +197,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     expect((await second.tasks.reservations()).items.map(({ agent }) => agent)).toEqual(["tester"]);
   });
 
-  it("are not inherited by the next holder, who has its own when it accepts [CRD-7]", async () => {
+  it("of a lost holder are not inherited by the next one [CRD-7]", async () => {
     const { clock, hub, planner, coder } = await team();
     await give(planner, "coder", "t");
     const lost = await take(coder);
@@ -219,7 +216,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     ]);
   });
 
-  it("of a holder that lost the work in that very moment do not replace those of the next [CRD-7]", async () => {
+  it("are not overwritten by a holder that loses its lease meanwhile [CRD-7]", async () => {
     const { clock, reopen, hub, planner } = await team();
     await give(planner, "coder", "t");
     let meanwhile = async (): Promise<void> => {};
@@ -243,7 +240,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     expect((await hub.tasks.reservations()).items).toMatchObject([{ globs: ["docs/**"] }]);
   });
 
-  it("of what the handoff says follow it to the next holder, reconstructed or not [CRD-7]", async () => {
+  it("that come from the handoff are made again for the next holder [CRD-7]", async () => {
     const { clock, hub, planner, coder } = await team();
     await give(planner, "coder", "t", ["src/**"]);
     const lost = await take(coder);
@@ -257,7 +254,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     ]);
   });
 
-  it("are replaced by what the holder says next, and taken back when it says so [CRD-7]", async () => {
+  it("are replaced by the next set() and removed by clear() [CRD-7]", async () => {
     const { hub, planner, coder } = await team();
     await give(planner, "coder", "t", ["src/**"]);
     const work = await take(coder);
@@ -271,7 +268,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     expect((await work.reservations.set()).reserved.globs).toEqual(["src/**"]);
   });
 
-  it("that are shared do not stand in each other's way, but in that of others [CRD-7]", async () => {
+  it("in shared mode conflict only with exclusive ones [CRD-7]", async () => {
     const { planner, coder, tester } = await team();
     await give(planner, "coder", "t");
     await give(planner, "tester", "u");
@@ -287,7 +284,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     expect(one.reservations.conflicts).toHaveLength(1);
   });
 
-  it("do not conflict with oneself, but with another session of the same agent [CRD-7]", async () => {
+  it("conflict with other sessions of the same agent, but not with its own [CRD-7]", async () => {
     const { hub, planner, coder } = await team();
     for (const task of ["one", "two", "three"]) await give(planner, "coder", task, ["src/**"]);
     await take(coder);
@@ -299,7 +296,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     ]);
   });
 
-  it("go on in another process with the work [CRD-7]", async () => {
+  it("stay with work that is resumed in another process [CRD-7]", async () => {
     const { clock, reopen, opened, planner, coder, tester } = await team();
     await give(planner, "coder", "t", ["src/**"]);
     const { handle, id } = await take(coder);
@@ -314,7 +311,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     expect(await isLeft(opened, id)).toBe(false);
   });
 
-  it("made at the same moment are told to one of two at least, whoever was first [CRD-7]", {
+  it("made concurrently are reported to at least one of the holders [CRD-7]", {
     timeout: 60_000,
   }, async () => {
     const [left, right] = await twoHubs(store);
@@ -324,17 +321,17 @@ describe.each(STORES)("reservations on %s", (store) => {
       await give(planner, "coder", `left ${round}`, [`src/${round}/**`]);
       await give(planner, "tester", `right ${round}`, [`src/${round}/*.ts`]);
       const [one, other] = await Promise.all(agents.map((agent) => take(agent)));
-      const told = [
+      const reported = [
         ...(one?.reservations.conflicts ?? []),
         ...(other?.reservations.conflicts ?? []),
       ];
-      expect(told.length, `round ${round}`).toBeGreaterThan(0);
-      for (const { task } of told) expect(task).toMatch(new RegExp(` ${round}$`));
+      expect(reported.length, `round ${round}`).toBeGreaterThan(0);
+      for (const { task } of reported) expect(task).toMatch(new RegExp(` ${round}$`));
     }
     expect((await left.tasks.reservations()).items).toHaveLength(30);
   });
 
-  it("that nobody can hold any more are taken away by whoever reserves, whatever they were about [CRD-7]", async () => {
+  it("that have expired are deleted when an agent reserves any files [CRD-7]", async () => {
     const { clock, opened, planner, coder, tester } = await team({
       limits: { leaseMs: LEASE_MS, holdMs: 2 * LEASE_MS },
     });
@@ -346,7 +343,7 @@ describe.each(STORES)("reservations on %s", (store) => {
     expect(await isLeft(opened, id)).toBe(false);
   });
 
-  it("are listed a page at a time, in the order their work was sent [CRD-7]", async () => {
+  it("are listed in pages, in the order in which their work was sent [CRD-7]", async () => {
     const { hub, planner, coder } = await team();
     const ids: string[] = [];
     for (const task of ["a", "b", "c", "d", "e"]) {
@@ -365,8 +362,8 @@ describe.each(STORES)("reservations on %s", (store) => {
   });
 });
 
-describe("a glob that is none", () => {
-  it("is refused where it is said, with what to write instead [CRD-7]", async () => {
+describe("an invalid glob", () => {
+  it("is refused with its path and a hint [CRD-7]", async () => {
     const hub = await openFresh();
     const planner = await hub.agent("planner", {});
     const coder = await hub.agent("coder", {});

@@ -6,7 +6,7 @@ import { hubOn, sharedStore } from "../../support/hub/shared-store.ts";
 import { contents, refusal, STORES, take } from "../../support/hub/support.ts";
 import { finish, register, task, team } from "./task-team.ts";
 
-/** The store, but for one operation that it does not take now. */
+/** Returns the store with one operation that fails because the store is busy. */
 const failing = (store: Store, operation: keyof Store): Store =>
   new Proxy(store, {
     get(target, name: keyof Store) {
@@ -20,8 +20,8 @@ const failing = (store: Store, operation: keyof Store): Store =>
   });
 
 describe.each(STORES)("the task queue on %s", (store) => {
-  describe("adding", () => {
-    it("refuses a name that means something already, and writes nothing [CRD-2]", async () => {
+  describe("adding a task", () => {
+    it("refuses a name that is in use, and writes nothing [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       await lead.tasks.add(task("queued"));
       await lead.handoff({ task: "plain", to: "coder", intent: "Do it" });
@@ -40,7 +40,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(await contents(hub)).toEqual(before);
     });
 
-    it("adds once, however often it is tried with a key; also after it was closed [CRD-2]", async () => {
+    it("adds it once per key, even after it was closed [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       const wanted = task("api", { key: "k1" });
       const first = await lead.tasks.add(wanted);
@@ -49,12 +49,12 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await finish(coder, "api");
       expect((await lead.tasks.add(wanted)).task).toMatchObject({ state: "done" });
       expect(await coder.accept()).toBeUndefined();
-      const other = await refusal(lead.tasks.add({ ...wanted, closing: "told" }));
+      const other = await refusal(lead.tasks.add({ ...wanted, closing: "manual" }));
       expect(other.code).toBe("idempotency_conflict");
       expect((await hub.deliveries.totals()).deliveries).toBe(1);
     });
 
-    it("refuses what is not there, or not in the queue, naming what was meant [CRD-2]", async () => {
+    it("refuses an unknown, closed or unqueued parent or dependency [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       await lead.tasks.add(task("design"));
       await lead.handoff({ task: "plain", to: "coder", intent: "Do it" });
@@ -63,30 +63,39 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await lead.tasks.add(task("lost"));
       await lead.tasks.cancel("lost", "No longer wanted");
       const before = await contents(hub);
-      const told = async (rest: Partial<NewTask>) => {
+      const refusedWith = async (rest: Partial<NewTask>) => {
         const { code, path, hint } = await refusal(lead.tasks.add(task("new", rest)));
         return [code, path, hint];
       };
-      expect(await told({ after: ["design", "desing"] })).toEqual([
+      expect(await refusedWith({ after: ["design", "desing"] })).toEqual([
         "unknown_task",
         "after[1]",
         'Did you mean "design"?',
       ]);
-      expect((await told({ parent: "desing" })).slice(0, 2)).toEqual(["unknown_task", "parent"]);
-      expect((await told({ parent: "plain" })).slice(0, 2)).toEqual(["invalid_input", "parent"]);
-      expect((await told({ parent: "over" })).slice(0, 2)).toEqual(["task_closed", "task"]);
-      expect((await told({ after: ["lost"] })).slice(0, 2)).toEqual(["task_closed", "after[0]"]);
-      expect((await told({ after: ["design"], delayMs: 5 })).slice(0, 2)).toEqual([
+      expect((await refusedWith({ parent: "desing" })).slice(0, 2)).toEqual([
+        "unknown_task",
+        "parent",
+      ]);
+      expect((await refusedWith({ parent: "plain" })).slice(0, 2)).toEqual([
+        "invalid_input",
+        "parent",
+      ]);
+      expect((await refusedWith({ parent: "over" })).slice(0, 2)).toEqual(["task_closed", "task"]);
+      expect((await refusedWith({ after: ["lost"] })).slice(0, 2)).toEqual([
+        "task_closed",
+        "after[0]",
+      ]);
+      expect((await refusedWith({ after: ["design"], delayMs: 5 })).slice(0, 2)).toEqual([
         "invalid_input",
         "delayMs",
       ]);
-      expect((await told({ closing: "never" as "told" }))[0]).toBe("invalid_input");
+      expect((await refusedWith({ closing: "never" as "manual" }))[0]).toBe("invalid_input");
       expect((await refusal(hub.tasks.get("desing"))).hint).toBe('Did you mean "design"?');
       expect((await refusal(hub.tasks.get("nothing like it at all"))).code).toBe("unknown_task");
       expect(await contents(hub)).toEqual(before);
     });
 
-    it("refuses a task that would wait for ever [CRD-2]", async () => {
+    it("refuses a dependency cycle [CRD-2]", async () => {
       const { hub, lead } = await team(store);
       await lead.tasks.add(task("feature", { to: "lead" }));
       await lead.tasks.add(task("api", { parent: "feature" }));
@@ -96,8 +105,8 @@ describe.each(STORES)("the task queue on %s", (store) => {
       for (const [parent, after] of [
         [undefined, "new"],
         ["feature", "feature"],
-        ["api", "feature"], // Of which its parent is a part.
-        ["api", "party"], // Which waits for the release, and that for the feature.
+        ["api", "feature"], // The parent of its parent.
+        ["api", "party"], // Waits for release, which waits for feature.
         ["feature", "release"],
       ] as const) {
         const wanted = task("new", { after: [after], ...(parent && { parent }) });
@@ -106,10 +115,10 @@ describe.each(STORES)("the task queue on %s", (store) => {
         expect(message).toContain("would wait for itself");
       }
       expect(await contents(hub)).toEqual(before);
-      await lead.tasks.add(task("new", { parent: "feature", after: ["api"] })); // Its sister.
+      await lead.tasks.add(task("new", { parent: "feature", after: ["api"] })); // A sibling.
     });
 
-    it("is added once its handoff is, whatever the store does then [CRD-2]", async () => {
+    it("succeeds once the handoff is stored, even if a later step fails [CRD-2]", async () => {
       const reopen = sharedStore(store);
       const { lead, coder } = await register(await hubOn(store, await reopen()));
       await lead.tasks.add(task("design"));
@@ -121,10 +130,10 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(added.task).toMatchObject({ task: "build", after: ["design"] });
     });
 
-    it("begins at once when all that it waits for is done [CRD-2]", async () => {
+    it("starts it at once if all of its dependencies are done [CRD-2]", async () => {
       const { lead, coder } = await team(store);
       await lead.tasks.add(task("design"));
-      await lead.tasks.add(task("survey", { closing: "told" }));
+      await lead.tasks.add(task("survey", { closing: "manual" }));
       await finish(coder, "design", "Drawn");
       const survey = await lead.handoff({ task: "idea", to: "coder", intent: "Think" });
       await survey.cancel("We know already");
@@ -140,11 +149,11 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(results?.map(({ task: of, agent, summary }) => [of, agent, summary])).toEqual([
         ["design", "coder", "Drawn"],
         ["survey", "coder", "Asked"],
-        ["idea", "lead", "Decided in a talk"], // Nobody completed it: what its closing says.
+        ["idea", "lead", "Decided in a talk"], // Not completed: the reason of its closing.
       ]);
     });
 
-    it("goes to many at once through a channel, and is done with the last of them [CRD-2]", async () => {
+    it("sends it through a channel, and closes it after the last delivery [CRD-2]", async () => {
       const { hub, lead, coder, tester } = await team(store);
       await hub.channels.set("all");
       for (const agent of [coder, tester]) await agent.channels.subscribe("all");
@@ -168,8 +177,8 @@ describe.each(STORES)("the task queue on %s", (store) => {
     });
   });
 
-  describe("a task that waits", () => {
-    it("is claimed by nobody before, whatever else is handed over for it [CRD-2]", async () => {
+  describe("a waiting task", () => {
+    it("cannot be claimed, whatever else is handed over for it [CRD-2]", async () => {
       const { hub, lead, coder, tester } = await team(store);
       await lead.tasks.add(task("design", { to: "lead" }));
       const { sent } = await lead.tasks.add(task("build", { after: ["design"] }));
@@ -196,12 +205,12 @@ describe.each(STORES)("the task queue on %s", (store) => {
         await take(coder, { delivery: opened[2] ?? "" }),
       ];
       for (const { envelope } of found) expect(envelope.results).toHaveLength(1);
-      // Once it has begun, its line goes on as any other.
+      // Once it has started, its line continues like any other.
       await found[0]?.handoff({ to: "lead" });
       expect((await take(lead)).delivery.task).toBe("build");
     });
 
-    it("costs what it waits for little while others of them are open [CRD-2]", async () => {
+    it("does not read its other dependencies when one of them is done [CRD-2]", async () => {
       const reopen = sharedStore(store);
       const lasting = await reopen();
       const lines: string[] = [];
@@ -225,10 +234,10 @@ describe.each(STORES)("the task queue on %s", (store) => {
       const work = await take(coder, { task: "task-0" });
       lines.length = 0;
       await work.complete({});
-      expect([...new Set(lines)].sort()).toEqual(["last", "task-0"]); // None of the other nineteen.
+      expect([...new Set(lines)].sort()).toEqual(["last", "task-0"]); // None of the other 19.
     });
 
-    it("opens only when the last of several is done [CRD-2]", async () => {
+    it("opens when the last of its dependencies is done [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       for (const name of ["a", "b", "c"]) await lead.tasks.add(task(name));
       await lead.tasks.add(task("all", { after: ["a", "b", "c"] }));
@@ -241,7 +250,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await hub.verify()).problems).toEqual([]);
     });
 
-    it("stays shut when it is tried again before its time [CRD-2]", async () => {
+    it("stays blocked when it expires and is redriven [CRD-2]", async () => {
       const clock = new VirtualClock();
       const { hub, lead, coder } = await team(store, { clock });
       await lead.tasks.add(task("design", { to: "lead" }));
@@ -249,7 +258,9 @@ describe.each(STORES)("the task queue on %s", (store) => {
       const { sent } = await lead.tasks.add(task("build", { after: ["design"], policy }));
       clock.advance(2_000);
       await hub.deliveries.runDue();
-      if ((await sent.status()).state === "expired") await lead.deadLetters.redrive(sent.id);
+      const { items: events } = await hub.events.list();
+      const kinds = events.filter(({ delivery }) => delivery === sent.id).map(({ kind }) => kind);
+      expect(kinds).toEqual(["sent", "postponed", "deadline_passed", "redriven"]);
       for (let minute = 0; minute < 90; minute++) {
         clock.advance(60_000);
         await hub.deliveries.runDue();

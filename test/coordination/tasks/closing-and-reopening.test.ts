@@ -5,10 +5,10 @@ import { refusal, STORES, take } from "../../support/hub/support.ts";
 import { closings, finish, names, onBoard, task, team } from "./task-team.ts";
 
 describe.each(STORES)("the task queue on %s", (store) => {
-  describe("closing", () => {
-    it("is refused while anything is open, naming what and whose [CRD-2]", async () => {
+  describe("closing a task", () => {
+    it("is refused while anything is open, naming delivery and holder [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
-      await lead.tasks.add(task("feature", { to: "lead", closing: "told" }));
+      await lead.tasks.add(task("feature", { to: "lead", closing: "manual" }));
       await lead.tasks.add(task("api", { parent: "feature" }));
       const work = await take(coder);
       const held = await refusal(lead.tasks.close("api", { reason: "Enough" }));
@@ -31,25 +31,25 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await hub.verify()).problems).toEqual([]);
     });
 
-    it("is done once: the second is told who did it, and why [CRD-2]", async () => {
+    it("happens once: a second call gets who closed it, and why [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
-      await lead.tasks.add(task("api", { closing: "told" }));
+      await lead.tasks.add(task("api", { closing: "manual" }));
       await finish(coder, "api");
       await coder.tasks.close("api", { as: "failed", reason: "It is too slow" });
-      const told = await refusal(lead.tasks.close("api", { reason: "Fine" }));
-      expect(told).toMatchObject({
+      const second = await refusal(lead.tasks.close("api", { reason: "Fine" }));
+      expect(second).toMatchObject({
         code: "task_closed",
         details: { as: "failed", by: "coder", reason: "It is too slow" },
       });
-      expect(told.message).toContain("It is too slow");
+      expect(second.message).toContain("It is too slow");
       expect((await hub.tasks.get("api")).state).toBe("failed");
       expect(await closings(hub, "api")).toEqual(['coder closed "api" as failed: It is too slow']);
     });
 
-    it("is for who has a part in the task, or a role that may [CRD-2]", async () => {
+    it("is permitted to participants of the task and to some roles [CRD-2]", async () => {
       const { hub, lead, coder, tester } = await team(store);
       const planner = await hub.agent("planner", { role: "planner" });
-      await tester.tasks.add(task("api", { closing: "told" }));
+      await tester.tasks.add(task("api", { closing: "manual" }));
       await finish(coder, "api");
       const stranger = await hub.agent("stranger", { role: "designer" });
       const refused = await refusal(stranger.tasks.close("api", { reason: "Done" }));
@@ -65,7 +65,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await refusal(stranger.tasks.cancel("api", "No"))).code).toBe("not_permitted");
     });
 
-    it("stops everything: nothing more is handed over, nor tried again [CRD-2]", async () => {
+    it("refuses later handoffs and redrives [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       await lead.tasks.add(task("api"));
       const work = await take(coder);
@@ -83,7 +83,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await hub.verify()).problems).toEqual([]);
     });
 
-    it("works for tasks that were never in the queue [CRD-2]", async () => {
+    it("works for tasks that were never queued [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       await lead.handoff({ task: "plain", to: "coder", intent: "Do it" });
       expect(await hub.tasks.get("plain")).toMatchObject({
@@ -101,7 +101,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(names((await hub.tasks.closed()).items)).toEqual(["plain"]);
     });
 
-    it("leaves a task that was taken back open, to be closed as cancelled [CRD-2]", async () => {
+    it("as cancelled is possible after all of its handoffs were cancelled [CRD-2]", async () => {
       const { hub, lead } = await team(store);
       await lead.tasks.add(task("api"));
       await lead.tasks.cancelHandoffs("api", "Not now");
@@ -111,15 +111,15 @@ describe.each(STORES)("the task queue on %s", (store) => {
     });
   });
 
-  describe("reopening", () => {
-    it("lets a task go on; only what comes then closes it again [CRD-2]", async () => {
+  describe("reopening a task", () => {
+    it("lets it continue; only later work closes it again [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       await lead.tasks.add(task("api"));
       await finish(coder, "api", "Written");
       const again = await lead.tasks.reopen("api", "The customer found a fault");
       expect(again).toMatchObject({ state: "open" });
       expect(again.closed).toBeUndefined();
-      expect((await onBoard(hub)).open).toEqual(["api"]); // Looking does not close it again.
+      expect((await onBoard(hub)).open).toEqual(["api"]); // Reading does not close it again.
       expect((await hub.tasks.closed()).items).toEqual([]);
       expect((await refusal(lead.tasks.reopen("api", "Twice"))).code).toBe("task_open");
       await lead.handoff({ task: "api", to: "coder", intent: "Mend it" });
@@ -128,12 +128,12 @@ describe.each(STORES)("the task queue on %s", (store) => {
         state: "done",
         closed: { reason: "Mended" },
       });
-      expect(await closings(hub, "api")).toHaveLength(2); // Both stand on the chain, the last counts.
+      expect(await closings(hub, "api")).toHaveLength(2); // Both are on the chain; the last counts.
       expect(names((await hub.tasks.closed()).items)).toEqual(["api"]);
       expect((await hub.verify()).problems).toEqual([]);
     });
 
-    it("leaves what has begun, and holds up what has not [CRD-2]", async () => {
+    it("blocks dependents that have not opened yet, but not those that have [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       await lead.tasks.add(task("design"));
       await lead.tasks.add(task("other"));
@@ -151,7 +151,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await hub.tasks.get("waiting")).state).toBe("open");
     });
 
-    it("asks nobody again about what had failed by then [CRD-2]", async () => {
+    it("does not ask again about earlier failures [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       await lead.tasks.add(task("api"));
       await (await take(coder)).fail({ class: "permanent", message: "No such table" });
@@ -170,7 +170,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       });
     });
 
-    it("minds what fails after it [CRD-2]", async () => {
+    it("blocks it again if later work fails [CRD-2]", async () => {
       const { hub, lead, coder } = await team(store);
       await hub.agent("boss", { role: "coordinator" });
       await lead.tasks.add(task("api"));
@@ -184,7 +184,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(await hub.tasks.get("api")).toMatchObject({ state: "blocked" });
     });
 
-    it("is refused below a task that is closed [CRD-2]", async () => {
+    it("is refused while its parent is closed [CRD-2]", async () => {
       const { lead, coder } = await team(store);
       await lead.tasks.add(task("feature"));
       await lead.tasks.add(task("api", { parent: "feature" }));
@@ -199,13 +199,13 @@ describe.each(STORES)("the task queue on %s", (store) => {
       await lead.tasks.reopen("api", "A fault");
       await lead.handoff({ task: "api", to: "coder", intent: "Mend it" });
       await finish(coder, "api");
-      // Its own work had ended before it was reopened: somebody has to say that it is done.
+      // Its own work ended before it was reopened, so it has to be closed explicitly.
       await lead.tasks.close("feature", { reason: "Mended" });
     });
   });
 
-  describe("cancelling", () => {
-    it("takes back a whole tree, tells the holders, and stops what waited for it [CRD-2]", async () => {
+  describe("cancelling a task", () => {
+    it("cancels its whole tree and held work, and fails its dependents [CRD-2]", async () => {
       const clock = new VirtualClock();
       const { hub, lead, coder, tester } = await team(store, { clock });
       await lead.tasks.add(task("feature", { to: "lead" }));
@@ -237,14 +237,14 @@ describe.each(STORES)("the task queue on %s", (store) => {
         expect(info.closed?.reason).not.toBe("");
       }
       expect(await onBoard(hub)).toEqual({ open: [], blocked: [], in_progress: [] });
-      const told = await refusal(lead.tasks.cancel("feature", "Again"));
-      expect(told).toMatchObject({ code: "task_closed", details: { as: "cancelled" } });
+      const again = await refusal(lead.tasks.cancel("feature", "Again"));
+      expect(again).toMatchObject({ code: "task_closed", details: { as: "cancelled" } });
       expect((await hub.verify()).problems).toEqual([]);
     });
   });
 
   describe("a failure", () => {
-    it("blocks a task until somebody decides; an abort ends its parts and what waited for it [CRD-2]", async () => {
+    it("blocks a task until decided; an abort ends parts and dependents [CRD-2]", async () => {
       const clock = new VirtualClock();
       const { hub, lead, coder } = await team(store, { clock });
       const boss = await hub.agent("boss", { role: "coordinator" });

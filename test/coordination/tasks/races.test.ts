@@ -7,7 +7,7 @@ import { closings, finish, onBoard, register, task } from "./task-team.ts";
 
 describe.each(STORES)("the task queue on %s", (store) => {
   describe("with several processes", () => {
-    it("gives each task to one, however many want it [CRD-2]", async () => {
+    it("delivers each task to one agent [CRD-2]", async () => {
       const hubs = await openTwo(store);
       const { lead } = await register(hubs[0]);
       const coders = await Promise.all(
@@ -28,7 +28,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(await onBoard(hubs[1])).toEqual({ open: [], blocked: [], in_progress: [] });
     });
 
-    it("adds one of two tasks of the same name [CRD-2]", async () => {
+    it("adds one of two tasks with the same name [CRD-2]", async () => {
       const hubs = await openTwo(store);
       const { lead, coder } = await register(hubs[0]);
       const other = await hubs[1].agent("tester");
@@ -43,12 +43,12 @@ describe.each(STORES)("the task queue on %s", (store) => {
         const refused = outcomes.flatMap((each) => (each.status === "rejected" ? each.reason : []));
         for (const { code } of refused) expect(code).toBe("task_open");
         if (round % 2 === 0) expect(added).toHaveLength(1);
-        else expect(added.length).toBeLessThan(2); // A handoff of that name may have come first.
+        else expect(added.length).toBeLessThan(2); // The handoff of that name may be first.
       }
       expect((await hubs[0].verify()).problems).toEqual([]);
     });
 
-    it("lets two parts that wait for each other's parents come to be only one [CRD-2]", async () => {
+    it("refuses one of two parts that would wait for each other's parents [CRD-2]", async () => {
       const hubs = await openTwo(store);
       const { lead } = await register(hubs[0]);
       const other = await hubs[1].agent("tester");
@@ -68,13 +68,13 @@ describe.each(STORES)("the task queue on %s", (store) => {
       }
     });
 
-    it("closes a task once, whoever of two is first [CRD-2]", async () => {
+    it("closes a task once, whichever process is first [CRD-2]", async () => {
       const hubs = await openTwo(store);
       const { lead, coder } = await register(hubs[0]);
       const others = [await hubs[1].agent("lead"), await hubs[1].agent("coder"), lead, coder];
       for (let round = 0; round < 5; round++) {
         const name = `task-${round}`;
-        await lead.tasks.add(task(name, { closing: "told" }));
+        await lead.tasks.add(task(name, { closing: "manual" }));
         await lead.tasks.add(task(`after ${name}`, { after: [name] }));
         await finish(coder, name);
         const outcomes = await Promise.allSettled(
@@ -91,13 +91,13 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await hubs[0].verify()).problems).toEqual([]);
     });
 
-    it("lets closing or handing over come first, never both [CRD-2]", async () => {
+    it("either closes a task or accepts a new handoff, never both [CRD-2]", async () => {
       const hubs = await openTwo(store);
       const { lead, coder } = await register(hubs[0]);
       const other = await hubs[1].agent("tester");
       for (let round = 0; round < 20; round++) {
         const name = `task-${round}`;
-        await lead.tasks.add(task(name, { closing: round % 2 === 0 ? "told" : "itself" }));
+        await lead.tasks.add(task(name, { closing: round % 2 === 0 ? "manual" : "automatic" }));
         const work = await take(coder);
         const end = async () => {
           await work.complete();
@@ -119,7 +119,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await hubs[0].verify()).problems).toEqual([]);
     });
 
-    it("lets closing a task or adding a part come first, never both [CRD-2]", async () => {
+    it("either closes a task or adds a part, never both [CRD-2]", async () => {
       const hubs = await openTwo(store);
       const { lead, coder } = await register(hubs[0]);
       const other = await hubs[1].agent("lead");
@@ -139,8 +139,8 @@ describe.each(STORES)("the task queue on %s", (store) => {
     });
   });
 
-  describe("when another is quicker by a moment", () => {
-    /** Two hubs on one store; what the first does is interrupted by the second, right before a write. */
+  describe("when another process writes first", () => {
+    /** Opens two hubs on one store; the second interrupts the first right before a write. */
     async function interrupted(operation: keyof Store) {
       const reopen = sharedStore(store);
       const other = await hubOn(store, await reopen());
@@ -173,9 +173,9 @@ describe.each(STORES)("the task queue on %s", (store) => {
       };
     }
 
-    it("a task that is handed over meanwhile is not closed [CRD-2]", async () => {
+    it("does not close a task that was handed over meanwhile [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("appendMemories");
-      await theirs.lead.tasks.add(task("told", { closing: "told" }));
+      await theirs.lead.tasks.add(task("told", { closing: "manual" }));
       await finish(theirs.coder, "told");
       meanwhile(() => theirs.lead.handoff({ task: "told", to: "tester", intent: "One more" }));
       expect((await refusal(mine.lead.tasks.close("told", { reason: "Over" }))).code).toBe(
@@ -188,7 +188,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(await other.tasks.get("itself")).toMatchObject({ state: "open" });
     });
 
-    it("a task that gets a part meanwhile is not closed [CRD-2]", async () => {
+    it("does not close a task that got a part meanwhile [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("appendMemories");
       await theirs.lead.tasks.add(task("feature"));
       const work = await take(mine.coder);
@@ -203,9 +203,9 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect(refused).toMatchObject({ code: "task_open", details: { children: ["part"] } });
     });
 
-    it("nothing is handed over, added or tried again once it is closed [CRD-2]", async () => {
+    it("refuses handoffs and parts of a task that was closed meanwhile [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("sendHandoff");
-      await theirs.lead.tasks.add(task("api", { closing: "told" }));
+      await theirs.lead.tasks.add(task("api", { closing: "manual" }));
       await finish(theirs.coder, "api");
       meanwhile(() => theirs.lead.tasks.close("api", { reason: "Over" }));
       const handed = await refusal(mine.lead.handoff({ task: "api", to: "coder", intent: "More" }));
@@ -218,16 +218,16 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await other.verify()).problems).toEqual([]);
     });
 
-    it("a part of a task that is closed meanwhile is not reopened [CRD-2]", async () => {
+    it("does not reopen a part whose parent was closed meanwhile [CRD-2]", async () => {
       const { mine, theirs, meanwhile } = await interrupted("appendMemories");
-      await theirs.lead.tasks.add(task("feature", { closing: "told" }));
+      await theirs.lead.tasks.add(task("feature", { closing: "manual" }));
       await theirs.lead.tasks.add(task("part", { parent: "feature" }));
       for (const name of ["feature", "part"]) await finish(theirs.coder, name);
       meanwhile(() => theirs.lead.tasks.close("feature", { reason: "Over" }));
       expect((await refusal(mine.lead.tasks.reopen("part", "A fault"))).code).toBe("task_closed");
     });
 
-    it("a task does not begin when what it waits for is reopened meanwhile [CRD-2]", async () => {
+    it("does not start a task whose dependency was reopened meanwhile [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("moveDeliveries");
       await theirs.lead.tasks.add(task("design"));
       await theirs.lead.tasks.add(task("build", { after: ["design"] }));
@@ -241,7 +241,7 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await take(theirs.coder, { task: "build" })).envelope.results).toHaveLength(1);
     });
 
-    it("a task that is being cancelled gets no parts, and none of them is reopened [CRD-2]", async () => {
+    it("refuses to add or reopen parts of a task that is being cancelled [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("moveDeliveries");
       await theirs.lead.tasks.add(task("feature"));
       await theirs.lead.tasks.add(task("api", { parent: "feature" }));
@@ -257,13 +257,13 @@ describe.each(STORES)("the task queue on %s", (store) => {
       expect((await other.tasks.tree("feature")).parts).toMatchObject([{ state: "done" }]);
     });
 
-    it("a task that is cancelled meanwhile is not closed as done [CRD-2]", async () => {
+    it("does not close a task as done that was cancelled meanwhile [CRD-2]", async () => {
       const { other, mine, theirs, meanwhile } = await interrupted("appendMemories");
-      await theirs.lead.tasks.add(task("api", { closing: "told" }));
+      await theirs.lead.tasks.add(task("api", { closing: "manual" }));
       await finish(theirs.coder, "api");
       meanwhile(() => theirs.lead.tasks.cancel("api", "No more"));
-      const told = await refusal(mine.lead.tasks.close("api", { reason: "Over" }));
-      expect(told).toMatchObject({ code: "task_closed", details: { as: "cancelled" } });
+      const refused = await refusal(mine.lead.tasks.close("api", { reason: "Over" }));
+      expect(refused).toMatchObject({ code: "task_closed", details: { as: "cancelled" } });
       expect(await closings(other, "api")).toHaveLength(1);
     });
   });

@@ -1,4 +1,4 @@
-/** The timeline of a task: what happened, in order, with what went wrong and who decided about it. */
+/** The timeline of a task: what happened, in order, with failures and decisions about them. */
 import { describe, expect, it } from "vitest";
 import type { HubOptions, Timeline, TimelineStep } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -6,7 +6,7 @@ import { openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
 
 const LEASE_MS = 60_000;
 
-/** Kind, who and whom, of each step. */
+/** Returns the kind, agent and receiver of each step. */
 const story = ({ items: steps }: Timeline) =>
   steps.map(({ kind, agent, to }) => (to === undefined ? [kind, agent] : [kind, agent, to]));
 
@@ -28,7 +28,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     return { clock, hub, planner, coder, tester };
   }
 
-  it("tells who handed what to whom, what was noted and how it ended [CRD-5]", async () => {
+  it("lists handoffs, notes and how the work ended, with agents and times [CRD-5]", async () => {
     const { clock, hub, planner, coder, tester } = await team();
     const began = clock.now();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Build the endpoint" });
@@ -59,7 +59,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     expect(last).toMatchObject({ at: began + 2_000, text: "All tests pass." });
   });
 
-  it("tells of a failed try what was attempted, and that the policy tries again [CRD-5]", async () => {
+  it("shows what a failed attempt tried, and that the policy retries [CRD-5]", async () => {
     const { clock, hub, planner, coder } = await team();
     await planner.handoff({ to: "coder", task: "t", intent: "Deploy" });
     const failure = { type: "timeout", message: "503", attempted: "A rollout", hints: ["Wait"] };
@@ -76,7 +76,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     });
   });
 
-  it("tells what nobody wrote down: silence, an inbox nobody looked into, a deadline [CRD-5]", async () => {
+  it("lists lost leases, unaccepted handoffs, missed deadlines and releases [CRD-5]", async () => {
     const { clock, hub, planner, coder } = await team();
     await planner.handoff({ to: "coder", task: "silent", intent: "Go" });
     const lost = await take(coder);
@@ -110,16 +110,16 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     await take(coder, { task: "late" });
     clock.advance(5_000);
     await hub.deliveries.runDue();
-    const told = await hub.tasks.timeline("late");
-    expect(story(told).at(-1)).toEqual(["deadline_passed", "coder"]);
-    expect(story(told)).toHaveLength(3);
+    const expired = await hub.tasks.timeline("late");
+    expect(story(expired).at(-1)).toEqual(["deadline_passed", "coder"]);
+    expect(story(expired)).toHaveLength(3);
 
     await planner.handoff({ to: "coder", task: "left", intent: "Go" });
     await (await take(coder, { task: "left" })).release();
     expect(story(await hub.tasks.timeline("left")).at(-1)).toEqual(["released", "coder"]);
   });
 
-  it("tells that a line was stopped, why something was declined, taken back or given up [CRD-5]", async () => {
+  it("shows why a line was stopped, and a handoff declined or cancelled [CRD-5]", async () => {
     const { hub, planner, coder, tester } = await team({ limits: { hops: 1, leaseMs: LEASE_MS } });
     await planner.handoff({ to: "coder", task: "round", intent: "Go" });
     await (await take(coder)).handoff({ to: "tester" });
@@ -138,7 +138,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     });
   });
 
-  it("tells who decided about a failure and why, linked to what failed [CRD-5]", async () => {
+  it("shows who decided about a failure and why, linked to the delivery [CRD-5]", async () => {
     const { hub, planner, coder, tester } = await team();
     const boss = await hub.agent("boss", { role: "coordinator" });
     const { sent } = await planner.tasks.add({ to: "coder", task: "t", intent: "Build it" });
@@ -179,9 +179,9 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     expect(places).toEqual(places.toSorted((a, b) => a - b));
   });
 
-  it("has what happened to the parts of a task, when that is asked for [CRD-5]", async () => {
+  it("includes the parts of a task on request [CRD-5]", async () => {
     const { hub, planner, coder, tester } = await team();
-    await planner.tasks.add({ to: "tester", task: "whole", intent: "All", closing: "told" });
+    await planner.tasks.add({ to: "tester", task: "whole", intent: "All", closing: "manual" });
     await planner.tasks.add({ to: "coder", task: "part", parent: "whole", intent: "One" });
     await planner.tasks.add({ to: "coder", task: "piece", parent: "part", intent: "Half" });
     await (await take(coder, { task: "piece" })).complete();
@@ -200,7 +200,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     expect(new Set(alone.items.map(({ task }) => task))).toEqual(new Set(["whole"]));
   });
 
-  it("comes in pages from the newest back, which together are all of it, each step once [CRD-5]", async () => {
+  it("is paged from the newest step back, each step once [CRD-5]", async () => {
     const { clock, hub, planner, coder } = await team();
     await planner.handoff({ to: "coder", task: "t", intent: "Go", policy: { attempts: 9 } });
     for (let round = 0; round < 4; round++) {
@@ -230,7 +230,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     expect((await hub.tasks.timeline("unheard-of")).items).toEqual([]);
   });
 
-  it("says where a text was taken away, and shows nothing that is out of sight [CRD-5]", async () => {
+  it("marks redacted text, and leaves out quarantined memories [CRD-5]", async () => {
     const { hub, planner, coder } = await team();
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = await take(coder);

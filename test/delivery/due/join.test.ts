@@ -1,4 +1,4 @@
-/** Joining: a handoff that opens when others have completed, with what they have come to. */
+/** Joins: handoffs that become ready, with results, when the ones they wait for complete. */
 
 import { describe, expect, it } from "vitest";
 import { type Agent, type Hub, type HubOptions, LocalHub, type Sent } from "../../../src/index.ts";
@@ -13,7 +13,7 @@ describe.each(STORES)("a join on %s", (store) => {
     return { hub, ...(await parallel(hub)) };
   }
 
-  /** A lead, and three workers with one handoff each. */
+  /** Registers a lead and three workers, and sends each worker one handoff. */
   async function parallel(hub: Hub) {
     const lead = await hub.agent("lead", {});
     const workers: Agent[] = [];
@@ -30,7 +30,7 @@ describe.each(STORES)("a join on %s", (store) => {
 
   const MERGE = { to: "lead", task: "merge", intent: "Merge the parts" };
 
-  it("opens when all have completed, with their results and parents [DLV-16]", async () => {
+  it("becomes ready when all handoffs complete, with results and parents [DLV-16]", async () => {
     const { hub, lead, workers, sent } = await team();
     const join = await lead.handoffs.join(sent, MERGE);
     expect(await join.status()).toMatchObject({ state: "scheduled", receiver: "lead" });
@@ -54,7 +54,7 @@ describe.each(STORES)("a join on %s", (store) => {
     );
     const origins = sent.map(({ envelope }) => envelope.id);
     expect(work.envelope.parents).toEqual([join.envelope.id, ...origins]);
-    // On the chain it continues from the join, and is derived from each result.
+    // In the chain it continues from the join and is derived from each result.
     const [acceptedFrom] = (await lead.memories.relations(present(work.delivery.acceptedBy))).items;
     const edges = (await lead.memories.relations(acceptedFrom?.target ?? "")).items;
     expect(edges.map(({ kind, target }) => [kind, target])).toEqual([
@@ -66,7 +66,7 @@ describe.each(STORES)("a join on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("wakes who waits for it, when the last one completes [DLV-16]", async () => {
+  it("wakes a waiting receiver when the last handoff completes [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     const join = await lead.handoffs.join(sent, MERGE);
     const waiting = lead.accept({ wait: true });
@@ -74,18 +74,18 @@ describe.each(STORES)("a join on %s", (store) => {
     expect((await waiting)?.id).toBe(join.id);
   });
 
-  it("opens when any has completed, with that one's result [DLV-16]", async () => {
+  it("becomes ready when any handoff completes, with its result [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     await lead.handoffs.join(sent, { ...MERGE, need: "any" });
     await finish(workers[1], { part: "b" });
     const work = await take(lead);
     expect(work.envelope.results?.map(({ agent }) => agent)).toEqual(["bob"]);
-    await finish(workers[0], {}); // The others go on, and open nothing twice.
+    await finish(workers[0], {}); // The join does not open a second time.
     await work.complete();
     expect(await lead.accept()).toBeUndefined();
   });
 
-  it("opens when so many have completed, however the others end [DLV-16]", async () => {
+  it("becomes ready when enough handoffs complete, even if one is declined [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     await lead.handoffs.join(
       sent.map(({ id }) => id),
@@ -99,16 +99,16 @@ describe.each(STORES)("a join on %s", (store) => {
     expect(envelope.results?.map(({ agent }) => agent)).toEqual(["bob", "cat"]);
   });
 
-  it("opens at once when all have completed before [DLV-16]", async () => {
+  it("is ready at once when all handoffs have already completed [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     for (const worker of workers) await finish(worker, {});
-    const join = await lead.handoffs.join([...sent, ...sent], MERGE); // Named twice, each counts once.
+    const join = await lead.handoffs.join([...sent, ...sent], MERGE); // Duplicates count once.
     expect(join.envelope.joins?.need).toBe(3);
     expect((await join.status()).state).toBe("ready");
     expect((await take(lead)).envelope.results).toHaveLength(3);
   });
 
-  it("follows a line that is handed on, to its end [DLV-16]", async () => {
+  it("waits for the end of a line that is handed on [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     const [ann, bob, cat] = workers as [Agent, Agent, Agent];
     await lead.handoffs.join(sent, MERGE);
@@ -127,20 +127,20 @@ describe.each(STORES)("a join on %s", (store) => {
     ]);
   });
 
-  it("follows a line that was handed on before it was joined [DLV-16]", async () => {
+  it("waits for the end of a line that was handed on before the join [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     const [ann, bob, cat] = workers as [Agent, Agent, Agent];
     await (await take(ann)).handoff({ to: "bob" });
     const join = await lead.handoffs.join(sent.slice(0, 1), MERGE);
     expect((await join.status()).state).toBe("scheduled");
     await finish(cat, {});
-    await finish(bob, {}); // Its own part, which is another line.
+    await finish(bob, {}); // Bob's own part, which is another line.
     expect((await join.status()).state).toBe("scheduled");
     await finish(bob, { part: "a" });
     expect((await take(lead)).envelope.results).toMatchObject([{ outputs: { part: "a" } }]);
   });
 
-  it("goes on to the handoff that took the place of one it waits for [DLV-16 ENV-11]", async () => {
+  it("waits for the handoff that superseded one of its handoffs [DLV-16 ENV-11]", async () => {
     const clock = new VirtualClock();
     const { hub, lead, workers, sent } = await team({ clock });
     const join = await lead.handoffs.join(sent, MERGE);
@@ -158,7 +158,7 @@ describe.each(STORES)("a join on %s", (store) => {
     ]);
   });
 
-  it("that cannot open any more is parked with the reason [DLV-16]", async () => {
+  it("is dead-lettered with the reason when it can no longer become ready [DLV-16]", async () => {
     const { hub, lead, workers, sent } = await team();
     const join = await lead.handoffs.join(sent, { ...MERGE, need: 2 });
     await (await take(workers[0] as Agent)).decline("Not mine");
@@ -183,7 +183,7 @@ describe.each(STORES)("a join on %s", (store) => {
   });
 
   it.each(["dead", "expired"] as const)(
-    "is parked when one it needs is %s [DLV-16]",
+    "is dead-lettered when a handoff it needs is %s [DLV-16]",
     async (end) => {
       const clock = new VirtualClock();
       const { hub, lead, workers, sent } = await team({ clock });
@@ -204,7 +204,7 @@ describe.each(STORES)("a join on %s", (store) => {
     },
   );
 
-  it("opens also when the one that settled the last died right after [DLV-16]", async () => {
+  it("becomes ready even if the process that settled the last handoff dies [DLV-16]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const hub = await hubOn(store, await reopen(), { clock });
@@ -215,7 +215,7 @@ describe.each(STORES)("a join on %s", (store) => {
     const dying = new LocalHub(dyingAfter("settleDelivery", await reopen()), { clock });
     await finish(await dying.agent("cat"), { part: "c" });
     expect((await sent[2]?.status())?.state).toBe("completed");
-    expect((await join.status()).state).toBe("scheduled"); // Nobody is left to open it.
+    expect((await join.status()).state).toBe("scheduled"); // The process died first.
 
     const other = await hubOn(store, await reopen(), { clock });
     clock.advance(4_999);
@@ -227,24 +227,24 @@ describe.each(STORES)("a join on %s", (store) => {
     expect((await take(await other.agent("lead"))).envelope.results).toHaveLength(3);
   });
 
-  it("is looked after the less the longer it waits, and opens all the same [DLV-16]", async () => {
+  it("is checked only occasionally in a long wait, and still becomes ready [DLV-16]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const hub = await hubOn(store, await reopen(), { clock });
     const { lead, workers, sent } = await parallel(hub);
     const join = await lead.handoffs.join(sent.slice(0, 1), MERGE);
-    const looks = async () =>
+    const checks = async () =>
       (await hub.events.list({ after: 0, limit: 1_000 })).items.filter(
-        ({ kind }) => kind === "awaited",
+        ({ kind }) => kind === "postponed",
       ).length;
-    const first = await looks();
+    const first = await checks();
     for (let minute = 0; minute < 24 * 60; minute += 10) {
       clock.advance(10 * 60_000);
       await hub.deliveries.runDue();
     }
-    const times = (await looks()) - first;
-    expect(times).toBeGreaterThan(20); // At least once an hour …
-    expect(times).toBeLessThan(60); // … and not at every chance.
+    const times = (await checks()) - first;
+    expect(times).toBeGreaterThan(20); // About once an hour or more often …
+    expect(times).toBeLessThan(60); // … but not on every run.
     const dying = new LocalHub(dyingAfter("settleDelivery", await reopen()), { clock });
     const ann = await dying.agent(workers[0]?.id ?? "");
     await finish(ann, {});
@@ -253,21 +253,21 @@ describe.each(STORES)("a join on %s", (store) => {
     expect((await join.status()).state).toBe("ready");
   });
 
-  it("opens also when the results are larger than an envelope may be [DLV-16]", async () => {
+  it("becomes ready even if its results exceed the envelope size limit [DLV-16]", async () => {
     const { hub, lead, workers, sent } = await team();
     await lead.handoffs.join(sent, MERGE);
     const large = "x".repeat(100_000);
     for (const worker of workers) await finish(worker, { large });
     const work = await take(lead);
     expect(work.envelope.results).toHaveLength(3);
-    // What does not fit is left out; each result stands in the record that is named.
+    // Outputs that do not fit are left out; the named memory holds each result in full.
     for (const { memory } of work.envelope.results ?? []) {
       expect((await work.read(memory)).data).toEqual({ outputs: { large } });
     }
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("that has no room for what it joined is parked, and stops nobody [DLV-16]", async () => {
+  it("is dead-lettered when its own content leaves no space for the results [DLV-16]", async () => {
     const clock = new VirtualClock();
     const { hub, lead, workers, sent } = await team({ clock, limits: { envelopeBytes: 4_000 } });
     const state = "x".repeat(3_200);
@@ -281,7 +281,7 @@ describe.each(STORES)("a join on %s", (store) => {
     ]);
   });
 
-  it("opens with as many parents as an envelope can have [DLV-16]", async () => {
+  it("becomes ready with the maximum number of parents [DLV-16]", async () => {
     const { lead, workers, sent } = await team();
     const own: string[] = [];
     for (let i = 0; i < 62; i++) {
@@ -295,7 +295,7 @@ describe.each(STORES)("a join on %s", (store) => {
     expect(parents).toEqual(expect.arrayContaining(sent.map(({ envelope }) => envelope.id)));
   });
 
-  it("can be joined itself, taken back, and sent to a role [DLV-16 DLV-18]", async () => {
+  it("can be joined, cancelled and sent to a role [DLV-16 DLV-18]", async () => {
     const { hub, lead, workers, sent } = await team();
     await hub.agent("tester", { role: "tester" });
     const inner = await lead.handoffs.join(sent, { ...MERGE, to: "role:tester" });
@@ -311,7 +311,7 @@ describe.each(STORES)("a join on %s", (store) => {
     expect((await taken.status()).state).toBe("cancelled");
   });
 
-  it("on a channel opens at each of its receivers [DLV-16 DLV-3]", async () => {
+  it("becomes ready for each subscriber of a channel [DLV-16 DLV-3]", async () => {
     const { hub, lead, workers, sent } = await team();
     await hub.channels.set("results");
     const readers = [await hub.agent("rita", {}), await hub.agent("rob", {})];
@@ -324,7 +324,7 @@ describe.each(STORES)("a join on %s", (store) => {
     }
   });
 
-  it("of too few, or of what nobody knows, is refused, and nothing is sent [DLV-16]", async () => {
+  it("refuses an unknown delivery, an empty list and too high a need [DLV-16]", async () => {
     const { hub, lead, sent } = await team();
     const before = await contents(hub);
     const unknown = "dlv_01900000-0000-7000-8000-000000000000";

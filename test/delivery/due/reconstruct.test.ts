@@ -1,4 +1,4 @@
-/** The dead man's handoff: what a holder wrote down before it fell silent reaches whoever has the work next. */
+/** Reconstructed envelopes: the next holder gets the notes of a holder that died. */
 
 import { describe, expect, it } from "vitest";
 import type { HubOptions, Work } from "../../../src/index.ts";
@@ -22,7 +22,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     const ben = await hub.agent("ben", {});
     const next = await hub.agent("ben");
     const cyd = await hub.agent("cyd", {});
-    /** The holder is not heard of any more, and somebody looks. */
+    /** Lets the holder's lease run out and processes due deliveries. */
     const die = async () => {
       clock.advance(60_000);
       await hub.deliveries.runDue();
@@ -30,7 +30,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     return { hub, clock, ada, ben, next, cyd, die };
   }
 
-  it("goes to the next with an envelope made from its notes, and marked so [DLV-14]", async () => {
+  it("is redelivered in a reconstructed envelope with the holder's notes [DLV-14]", async () => {
     const { hub, clock, ada, ben, next, die } = await team();
     const plan = await ada.remember({ type: "plan", content: "The plan." });
     const sent = await ada.handoff({
@@ -70,7 +70,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("leaves the first envelope as it was, and both on the chain, by whoever made them [DLV-14]", async () => {
+  it("keeps the original envelope and links the new one to it in the chain [DLV-14]", async () => {
     const { hub, ada, ben, next, die } = await team();
     const sent = await ada.handoff(DRAFT);
     const lost = await take(ben);
@@ -96,7 +96,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     ]);
   });
 
-  it("refuses what the dead one still wants to settle, and keeps its notes, marked [DLV-14 DLV-6]", async () => {
+  it("refuses the dead holder's result and tags its late note [DLV-14 DLV-6]", async () => {
     const { ada, ben, next, die } = await team();
     const sent = await ada.handoff(DRAFT);
     const lost = await take(ben);
@@ -114,7 +114,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect((await ada.memories.recent({ tag: "stale-holder" })).items).toEqual([late.memory]);
   });
 
-  it("is reconstructed from what the dead holder did after accepting, not before [DLV-14]", async () => {
+  it("is reconstructed from what the holder did after accepting, not before [DLV-14]", async () => {
     const { clock, ada, ben, next, die } = await team();
     await ada.handoff(DRAFT);
     await ben.trace({ kind: "tool", name: "before", task: "t" });
@@ -126,7 +126,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(history).toMatchObject([{ agent: "ben", did: "tool since" }]);
   });
 
-  it("without notes goes to the next with the same envelope [DLV-14]", async () => {
+  it("is redelivered in the same envelope when there are no notes [DLV-14]", async () => {
     const { hub, ada, ben, next, die } = await team();
     const sent = await ada.handoff(DRAFT);
     await take(ben);
@@ -137,7 +137,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(await hub.tasks.line("t")).toHaveLength(1);
   });
 
-  it("is the same envelope for the next, too, when the holder gave it back alive [DLV-14]", async () => {
+  it("keeps its envelope when the holder releases or fails it instead [DLV-14]", async () => {
     const { ada, ben, next } = await team({ random: () => 0 });
     const sent = await ada.handoff(DRAFT);
     const released = await take(ben);
@@ -149,7 +149,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect((await take(next)).envelope).toEqual(sent.envelope);
   });
 
-  it("again and again gathers the notes of all of them, without a hop [DLV-14 ENV-9]", async () => {
+  it("accumulates the notes of several holders without adding a hop [DLV-14 ENV-9]", async () => {
     const { hub, ada, ben, next, die } = await team();
     const sent = await ada.handoff(DRAFT);
     await (await take(ben)).note("First.");
@@ -174,7 +174,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is made from the newest envelope, also one the dead one never saw [DLV-14 ENV-11]", async () => {
+  it("is reconstructed from the newest envelope after an extension [DLV-14 ENV-11]", async () => {
     const { ada, ben, next, die } = await team();
     await ada.handoff(DRAFT);
     await (await take(ben)).note("Began.");
@@ -186,7 +186,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(envelope.history.map(({ did }) => did)).toEqual(["Began."]);
   });
 
-  it("on its last try goes to the fallback, with the notes [DLV-14 DLV-7]", async () => {
+  it("goes to the fallback with the notes after the last attempt [DLV-14 DLV-7]", async () => {
     const { hub, ada, ben, next, cyd, die } = await team();
     const policy = { attempts: 1, fallback: ["cyd"] };
     const sent = await ada.handoff({ ...DRAFT, policy });
@@ -205,7 +205,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("on its last try is parked with the notes, for whoever has it redriven [DLV-14 DLV-7]", async () => {
+  it("keeps the notes in the dead letter after the last attempt [DLV-14 DLV-7]", async () => {
     const { hub, ada, ben, cyd, die } = await team();
     const sent = await ada.handoff({ ...DRAFT, policy: { attempts: 1 } });
     await (await take(ben)).note("Half of it is done.");
@@ -220,7 +220,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect((await take(cyd)).envelope.history).toMatchObject([{ did: "Half of it is done." }]);
   });
 
-  it("says when it was held too long instead [DLV-14]", async () => {
+  it("records that it was held too long as the reason [DLV-14]", async () => {
     const { clock, ada, ben, next, die } = await team({ limits: { holdMs: 90_000 } });
     await ada.handoff(DRAFT);
     const work = await take(ben);
@@ -230,20 +230,20 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect((await take(next)).envelope.reconstructed).toMatchObject({ reason: "held too long" });
   });
 
-  it("tells a long note in short, and all of it where it refers to [DLV-14]", async () => {
+  it("shortens a long note in the history and keeps the full text readable [DLV-14]", async () => {
     const { ada, ben, next, die } = await team();
     await ada.handoff(DRAFT);
     const long = "word ".repeat(1_000).trim();
     const [id = ""] = await notes(await take(ben), long);
     await die();
     const work = await take(next);
-    const [told] = work.envelope.history;
-    expect(told?.did.length).toBeLessThan(500);
-    expect(told?.did.endsWith(" …")).toBe(true);
+    const [entry] = work.envelope.history;
+    expect(entry?.did.length).toBeLessThan(500);
+    expect(entry?.did.endsWith(" …")).toBe(true);
     expect((await work.read(id)).content).toBe(long);
   });
 
-  it("tells the newest notes when there are more than an envelope can carry [DLV-14]", async () => {
+  it("lists only the newest notes when not all fit into the envelope [DLV-14]", async () => {
     const { ada, ben, next, die } = await team({ limits: { envelopeBytes: 16_000 } });
     await ada.handoff(DRAFT);
     const work = await take(ben);
@@ -256,7 +256,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(reconstructed?.notes).toBe(60);
   });
 
-  it("tells the newest notes of very many [DLV-14]", async () => {
+  it("includes the newest of 230 notes [DLV-14]", async () => {
     const { ada, ben, next, die } = await team();
     await ada.handoff(DRAFT);
     const work = await take(ben);
@@ -267,7 +267,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(reconstructed?.notes).toBe(230);
   });
 
-  it("tells the newest notes also where the history was full before [DLV-14]", async () => {
+  it("lists the newest notes even if the history was already full [DLV-14]", async () => {
     const { ada, ben, next, die } = await team();
     const history = Array.from({ length: 200 }, (_, i) => ({ agent: "ada", did: `step ${i}` }));
     await ada.handoff({ ...DRAFT, history });
@@ -282,7 +282,7 @@ describe.each(STORES)("work on %s whose holder dies", (store) => {
     expect(envelope.reconstructed?.notes).toBe(6);
   });
 
-  it("is noticed at once when its process has ended, by whoever waits in another [DLV-14 DLV-6]", async () => {
+  it("goes to a receiver waiting in another hub when its process ends [DLV-14 DLV-6]", async () => {
     const clock = new VirtualClock();
     const dead = new Set<string>();
     const isGone = (process: string) => dead.has(process);

@@ -1,6 +1,6 @@
 /**
- * The references of a received handoff: whether each is fresh, stale or gone, how missing ones are looked up
- * again, and reading them at any level of detail.
+ * References of a received handoff: their freshness, gaps for records that are missing, and reading
+ * them at each level of detail.
  */
 
 import { describe, expect, it } from "vitest";
@@ -17,11 +17,11 @@ import { openFresh, openTwo, refusal, STORES, take } from "../../support/hub/sup
 import { present } from "../../support/present.ts";
 import { idsOf, team } from "./receiving-team.ts";
 
-/** An id as callers may give one: of a record that is not there yet. */
+/** Returns the id of a record that is not written yet. */
 const unwritten = (n: number): string =>
   `mem_00000000-0000-7000-8000-${String(n).padStart(12, "0")}`;
 
-/** Counts the calls of a store by name. */
+/** Wraps a store and collects the name of each call. */
 function counting(store: Store): { store: Store; calls: string[] } {
   const calls: string[] = [];
   const counted = new Proxy(store, {
@@ -38,7 +38,7 @@ function counting(store: Store): { store: Store; calls: string[] } {
 }
 
 describe.each(STORES)("freshness on %s", (store) => {
-  it("is told of each reference: fresh, stale, gone [CTX-10]", async () => {
+  it("is reported for each reference: fresh, stale or gone [CTX-10]", async () => {
     const { hub, ada, ben } = await team(await openFresh(store));
     const facts = await ada.remember(
       ["kept", "replaced", "redacted", "quarantined", "both"].map((content) => ({ content })),
@@ -94,14 +94,14 @@ describe.each(STORES)("freshness on %s", (store) => {
       expect.objectContaining({ id: third.id, freshness: "stale", insteadOf: replaced }),
     );
     expect(view.text).not.toContain("2nd");
-    // What quarantines a correction puts the record itself back.
+    // Quarantining the correction makes the corrected record current again.
     await ada.memories.quarantine(third.id, "wrong too");
     const { references } = await work.freshness();
     expect(references[1]).toEqual({ id: replaced, freshness: "stale", now: second.id });
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is what holds on the branch of the work [CTX-10]", async () => {
+  it("is determined on the branch of the work [CTX-10]", async () => {
     const { ada, ben } = await team(await openFresh(store));
     const fact = await ada.remember({ content: "as it was" });
     const apart = await ada.branches.create("run-1");
@@ -123,7 +123,7 @@ describe.each(STORES)("freshness on %s", (store) => {
     expect((await trunk.read(fact.id)).id).toBe(fact.id);
   });
 
-  it("is gone of a record that is not what was sent [CTX-10]", async () => {
+  it("is gone when the stored record is not the one that was sent [CTX-10]", async () => {
     const shared = await sharedStore(store)();
     let forged = false;
     const behind = new Proxy(shared, {
@@ -155,7 +155,7 @@ describe.each(STORES)("freshness on %s", (store) => {
     expect(view.text).not.toContain("a lie");
   });
 
-  it("takes a few looks at the store, however many references there are [CTX-10]", async () => {
+  it("takes fewer than 15 store calls for 100 references [CTX-10]", async () => {
     const { store: counted, calls } = counting(await sharedStore(store)());
     const { ada, ben } = await team(await hubOn(store, counted));
     const old = await ada.remember(Array.from({ length: 100 }, (_, i) => ({ content: `${i}` })));
@@ -173,7 +173,7 @@ describe.each(STORES)("freshness on %s", (store) => {
     expect(calls.length).toBeLessThan(15);
   });
 
-  it("is asked for again when the store is away for a moment [CTX-9]", async () => {
+  it("is retried when the store is briefly unavailable [CTX-9]", async () => {
     const shared = await sharedStore(store)();
     let outages = 0;
     const shaky = new Proxy(shared, {
@@ -203,7 +203,7 @@ describe.each(STORES)("freshness on %s", (store) => {
 describe.each(STORES)("gaps on %s", (store) => {
   const optional = (id: string) => ({ id, optional: true as const });
 
-  it("travel instead of stopping a handoff, for what is optional only [CTX-9]", async () => {
+  it("replace missing optional references; missing required ones are refused [CTX-9]", async () => {
     const { ada, eve, ben } = await team(await openFresh(store));
     const [there, bad, gone] = await ada.remember(
       ["there", "bad", "gone"].map((content) => ({ content })),
@@ -238,7 +238,7 @@ describe.each(STORES)("gaps on %s", (store) => {
     expect((await work.view()).text).toContain(`GONE ${unwritten(1)}`);
   });
 
-  it("are looked for again, and what turned up is shown [CTX-9]", async () => {
+  it("are looked up again for a new view, which shows records found since [CTX-9]", async () => {
     const { ada, ben } = await team(await openFresh(store));
     await ada.handoff({
       to: "ben",
@@ -259,7 +259,7 @@ describe.each(STORES)("gaps on %s", (store) => {
     expect(idsOf(after.shown)).toContain(unwritten(1));
   });
 
-  it("stay with what the receiver makes next, until they are found [CTX-9]", async () => {
+  it("stay in later handoffs and results until the records are found [CTX-9]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
     const refs = [optional(unwritten(1)), optional(unwritten(2)), optional(unwritten(3))];
     await ada.handoff({ to: "ben", task: "t", intent: "i", refs });
@@ -283,7 +283,7 @@ describe.each(STORES)("gaps on %s", (store) => {
     });
   });
 
-  it("that a view found are carried too, also by another process [CTX-9]", async () => {
+  it("are added to the result when a view found them, in any process [CTX-9]", async () => {
     const [hub, other] = await openTwo(store);
     const { ada, ben } = await team(hub);
     const fact = await ada.remember({ content: "wrong" });
@@ -304,7 +304,7 @@ describe.each(STORES)("gaps on %s", (store) => {
     expect(gaps).toEqual([gap, undefined, gap]);
   });
 
-  it("cost nothing where there are none [CTX-9]", async () => {
+  it("cost no store call when there are none [CTX-9]", async () => {
     const { store: counted, calls } = counting(await sharedStore(store)());
     const { ada, ben } = await team(new LocalHub(counted));
     const fact = await ada.remember({ content: "a fact" });
@@ -316,49 +316,54 @@ describe.each(STORES)("gaps on %s", (store) => {
   });
 });
 
-describe.each(STORES)("reading on %s", (store) => {
+describe.each(STORES)("reading references on %s", (store) => {
   const long = Array.from(
     { length: 80 },
     (_, i) => `Sentence ${i} of the report says that the login failed in a way of its own.`,
   ).join(" ");
 
   async function reading(hub: Hub, ada: Agent, ben: Agent) {
-    const [told, untold] = await ada.remember([{ content: long }, { content: `${long} Twice.` }]);
-    if (!told || !untold) throw new Error("not remembered");
+    const [withSummary, withoutSummary] = await ada.remember([
+      { content: long },
+      { content: `${long} Twice.` },
+    ]);
+    if (!withSummary || !withoutSummary) throw new Error("not remembered");
     await ada.handoff({
       to: "ben",
       task: "t",
       intent: "i",
-      refs: [{ id: told.id, summary: "It is the cookie." }, untold.id],
+      refs: [{ id: withSummary.id, summary: "It is the cookie." }, withoutSummary.id],
     });
-    return { hub, told, untold, work: await take(ben) };
+    return { hub, withSummary, withoutSummary, work: await take(ben) };
   }
 
-  it("goes from a line over the summary and the gist to all of it [CTX-6]", async () => {
+  it("returns more text at each level from reference to full [CTX-6]", async () => {
     const { hub, ada, ben } = await team(await openFresh(store));
-    const { told, untold, work } = await reading(hub, ada, ben);
-    expect(await work.read(told.id)).toEqual(told);
-    expect(await work.read(told.id, "summary")).toEqual({
-      ...told,
+    const { withSummary, withoutSummary, work } = await reading(hub, ada, ben);
+    expect(await work.read(withSummary.id)).toEqual(withSummary);
+    expect(await work.read(withSummary.id, "summary")).toEqual({
+      ...withSummary,
       level: "summary",
       text: "It is the cookie.",
       textBy: "sender",
     });
     const levels = ["reference", "summary", "detail", "full"] as const;
-    const texts = await Promise.all(levels.map((level) => work.read(untold.id, level)));
+    const texts = await Promise.all(levels.map((level) => work.read(withoutSummary.id, level)));
     expect(texts.map(({ textBy }) => textBy)).toEqual(["extract", "extract", "extract", "record"]);
     const lengths = texts.map(({ text = "" }) => text.length);
     expect(lengths.toSorted((a, b) => a - b)).toEqual(lengths);
     expect(new Set(lengths).size).toBe(4);
-    expect(texts[3]?.text).toBe(untold.content);
-    expect((await ada.memories.read(untold.id, { level: "summary" })).text).toBe(texts[1]?.text);
-    expect((await hub.memories.read(told.id, { level: "detail" })).text?.length).toBeLessThan(
-      long.length,
+    expect(texts[3]?.text).toBe(withoutSummary.content);
+    expect((await ada.memories.read(withoutSummary.id, { level: "summary" })).text).toBe(
+      texts[1]?.text,
     );
-    expect((await refusal(work.read(told.id, "all" as "full"))).code).toBe("invalid_input");
+    expect(
+      (await hub.memories.read(withSummary.id, { level: "detail" })).text?.length,
+    ).toBeLessThan(long.length);
+    expect((await refusal(work.read(withSummary.id, "all" as "full"))).code).toBe("invalid_input");
   });
 
-  it("says it in a model's words where the hub has one, after the sender's own [CTX-6]", async () => {
+  it("prefers the sender's summary to that of the hub's summarizer [CTX-6]", async () => {
     const asked: string[] = [];
     const summarizer = {
       model: "test",
@@ -368,45 +373,45 @@ describe.each(STORES)("reading on %s", (store) => {
       },
     };
     const { hub, ada, ben } = await team(await openFresh(store, { summarizer }));
-    const { told, untold, work } = await reading(hub, ada, ben);
-    expect((await work.read(told.id, "summary")).textBy).toBe("sender");
-    expect(await work.read(untold.id, "summary")).toMatchObject({
+    const { withSummary, withoutSummary, work } = await reading(hub, ada, ben);
+    expect((await work.read(withSummary.id, "summary")).textBy).toBe("sender");
+    expect(await work.read(withoutSummary.id, "summary")).toMatchObject({
       text: "A model says: cookie.",
       textBy: "model",
     });
-    expect(asked).toEqual([untold.content]);
+    expect(asked).toEqual([withoutSummary.content]);
   });
 
-  it("gives the freshest of it to who works on it, and says so [CTX-8]", async () => {
+  it("returns the record that replaced the reference, and names both [CTX-8]", async () => {
     const { hub, ada, ben } = await team(await openFresh(store));
-    const { told, work } = await reading(hub, ada, ben);
+    const { withSummary, work } = await reading(hub, ada, ben);
     const second = await ada.remember({
       content: "It is the header.",
-      relations: [{ kind: "supersedes", to: told.id }],
+      relations: [{ kind: "supersedes", to: withSummary.id }],
     });
     const third = await ada.remember({
       content: "It is the proxy.",
       relations: [{ kind: "corrects", to: second.id }],
     });
-    expect(await work.read(told.id)).toEqual({ ...third, insteadOf: told.id });
-    // What the sender said was about another record.
-    expect(await work.read(told.id, "summary")).toMatchObject({
+    expect(await work.read(withSummary.id)).toEqual({ ...third, insteadOf: withSummary.id });
+    // The sender's summary is about the replaced record.
+    expect(await work.read(withSummary.id, "summary")).toMatchObject({
       id: third.id,
-      insteadOf: told.id,
+      insteadOf: withSummary.id,
       text: "It is the proxy.",
     });
-    expect((await ada.memories.read(told.id)).id).toBe(told.id);
-    expect(await ada.memories.read(told.id, { freshest: true })).toMatchObject({
+    expect((await ada.memories.read(withSummary.id)).id).toBe(withSummary.id);
+    expect(await ada.memories.read(withSummary.id, { freshest: true })).toMatchObject({
       id: third.id,
-      insteadOf: told.id,
+      insteadOf: withSummary.id,
     });
     expect(
-      await hub.memories.read(told.id, { freshest: true, asOf: { delivery: work.id } }),
+      await hub.memories.read(withSummary.id, { freshest: true, asOf: { delivery: work.id } }),
     ).toMatchObject({
-      id: told.id,
+      id: withSummary.id,
     });
-    await ada.memories.quarantine(told.id, "wrong");
-    expect((await work.read(told.id)).id).toBe(third.id);
-    expect((await ada.memories.read(told.id)).quarantined).toMatchObject({ by: "ada" });
+    await ada.memories.quarantine(withSummary.id, "wrong");
+    expect((await work.read(withSummary.id)).id).toBe(third.id);
+    expect((await ada.memories.read(withSummary.id)).quarantined).toMatchObject({ by: "ada" });
   });
 });

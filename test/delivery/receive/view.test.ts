@@ -1,4 +1,4 @@
-/** The view of a handoff: recorded before it is shown, repeatable, and traced when its content turns out wrong. */
+/** Views of a handoff: recorded, reproducible, and traced when a memory is quarantined. */
 
 import { describe, expect, it } from "vitest";
 import type { Hub } from "../../../src/index.ts";
@@ -30,7 +30,7 @@ describe.each(STORES)("a view on %s", (store) => {
     return { ada, ben, eve, fact, other, sent, work: await take(ben) };
   }
 
-  it("is written down before it is shown: who saw what is known [CTX-1 CTX-10]", async () => {
+  it("is recorded with the records it shows [CTX-1 CTX-10]", async () => {
     const hub = await openFresh(store);
     const { ben, fact, sent, work } = await handed(hub);
     const view = await work.view();
@@ -47,7 +47,7 @@ describe.each(STORES)("a view on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("names the role it was composed for, and none for an agent without one [CTX-1]", async () => {
+  it("names the role it was composed for, if there is one [CTX-1]", async () => {
     const hub = await openFresh(store);
     const { sent, work } = await handed(hub);
     expect(await work.view()).not.toHaveProperty("role");
@@ -56,7 +56,7 @@ describe.each(STORES)("a view on %s", (store) => {
     expect(shown.map((view) => "role" in view && view.role)).toEqual([false, "critic"]);
   });
 
-  it("names records by short ids, and whoever holds the work reads them so, also later [CTX-6]", async () => {
+  it("names records by short ids that can be read, even after resuming [CTX-6]", async () => {
     const [hub, other] = await openTwo(store);
     const { ada, fact, other: recent, sent, work } = await handed(hub);
     const { text } = await work.view();
@@ -75,7 +75,7 @@ describe.each(STORES)("a view on %s", (store) => {
     });
   });
 
-  it("is the same when it is asked for again, also in another process [CTX-1]", async () => {
+  it("is the same when requested again, even in another process [CTX-1]", async () => {
     const [hub, other] = await openTwo(store);
     const { ada, fact, sent, work } = await handed(hub);
     const view = await work.view();
@@ -96,7 +96,7 @@ describe.each(STORES)("a view on %s", (store) => {
     expect(await hub.deliveries.views(work.id)).toEqual(await hub.deliveries.views(sent.id));
   });
 
-  it("is another one of what the sender added [CTX-1]", async () => {
+  it("is composed anew after the sender extended the work [CTX-1]", async () => {
     const hub = await openFresh(store);
     const { ada, work } = await handed(hub);
     const before = await work.view();
@@ -109,7 +109,7 @@ describe.each(STORES)("a view on %s", (store) => {
     expect(after.text).toContain("Tell Ann");
   });
 
-  it("says that it is not what was seen, after something of it was redacted [CTX-4]", async () => {
+  it("is marked as different from what was seen after a redaction [CTX-4]", async () => {
     const hub = await openFresh(store);
     const { ada, fact, sent, work } = await handed(hub);
     const view = await work.view();
@@ -121,7 +121,7 @@ describe.each(STORES)("a view on %s", (store) => {
     expect(idsOf(seen?.shown ?? [])).toContain(fact.id);
   });
 
-  it("is the same again where the sender names a record, and one that it replaced [CTX-1 CTX-8]", async () => {
+  it("can be reproduced with a record and the one it replaced [CTX-1 CTX-8]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     const old = await ada.remember({ content: `Old: ${"the cookie is not sent. ".repeat(40)}` });
@@ -146,7 +146,7 @@ describe.each(STORES)("a view on %s", (store) => {
     }
   });
 
-  it("tells of each of several stale references in whose place one record stands [CTX-4 CTX-10]", async () => {
+  it("accounts for every stale reference that one record replaced [CTX-4 CTX-10]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     const old = await ada.remember([{ content: "Port 1." }, { content: "Port 2." }]);
@@ -165,7 +165,7 @@ describe.each(STORES)("a view on %s", (store) => {
     expect(await hub.deliveries.views(sent.id)).toEqual([view]);
   });
 
-  it("is kept without the paths of its files, however long they are [CTX-1]", async () => {
+  it("is recorded without artifact paths, however long, and returns them [CTX-1]", async () => {
     const hub = await openFresh(store);
     const artifacts = Array.from({ length: 100 }, (_, i) => ({
       kind: "url",
@@ -178,14 +178,14 @@ describe.each(STORES)("a view on %s", (store) => {
     expect(JSON.stringify(await hub.memories.read(view.memory))).not.toContain("files.test");
   });
 
-  it("of every holder is kept, and only of those who held it [CTX-1]", async () => {
+  it("is listed for each holder, and only for agents that held the work [CTX-1]", async () => {
     const hub = await openFresh(store);
     const { eve, sent, work } = await handed(hub, { policy: { attempts: 1, fallback: ["eve"] } });
     const first = await work.view();
     await work.fail({ message: "cannot" });
     const second = await (await take(eve)).view();
     expect(second.receiver).toBe("eve");
-    // Anybody may call a memory a view.
+    // Any agent can write a memory of type view.
     await eve.remember({
       type: "view",
       content: "made up",
@@ -204,7 +204,7 @@ describe.each(STORES)("a view on %s", (store) => {
     ]);
   });
 
-  it("is no note: who dies after having looked leaves nothing to go by [CTX-1 DLV-14]", async () => {
+  it("is not a note: it causes no reconstruction when the holder dies [CTX-1 DLV-14]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock });
     const { ada, ben, fact, sent, work } = await handed(hub);
@@ -229,7 +229,7 @@ describe.each(STORES)("a view on %s", (store) => {
     ]);
   });
 
-  it("is not shown when the work was lost [CTX-1]", async () => {
+  it("is refused when the work was cancelled [CTX-1]", async () => {
     const hub = await openFresh(store);
     const { ada, sent, work } = await handed(hub);
     await ada.deliveries.cancel(sent.id, "not needed");
@@ -237,7 +237,7 @@ describe.each(STORES)("a view on %s", (store) => {
     expect(await hub.deliveries.views(sent.id)).toEqual([]);
   });
 
-  it("is refused for options that mean nothing [CTX-1]", async () => {
+  it("is refused with invalid options [CTX-1]", async () => {
     const hub = await openFresh(store);
     const { work } = await handed(hub);
     expect((await refusal(work.view({ tokens: -1 }))).code).toBe("invalid_input");
@@ -245,7 +245,7 @@ describe.each(STORES)("a view on %s", (store) => {
     expect((await refusal(hub.deliveries.views("dlv"))).code).toBe("invalid_input");
   });
 
-  it("is in nobody's way: not in recent records, catching up, documents, diffs, notes [CTX-1 MEM-7]", async () => {
+  it("is excluded from recent(), catch-up, export, recall and diffs [CTX-1 MEM-7]", async () => {
     const hub = await openFresh(store);
     const { ada, ben, fact, other, work } = await handed(hub);
     const note = await work.note("A note.");
@@ -286,8 +286,8 @@ describe.each(STORES)("a view on %s", (store) => {
   });
 });
 
-describe.each(STORES)("what was shown and turns out to be wrong, on %s", (store) => {
-  it("is told to who saw it in a view, and only to those [MEM-15 MEM-16 CTX-1]", async () => {
+describe.each(STORES)("a quarantined memory on %s", (store) => {
+  it("warns the agent that saw it in a view, and no other [MEM-15 MEM-16 CTX-1]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
     const poison = await eve.remember({ content: "Use port 1234.", task: "t" });
     const [sent] = [await ada.handoff({ to: "ben", task: "t", intent: "i" })];
@@ -301,11 +301,11 @@ describe.each(STORES)("what was shown and turns out to be wrong, on %s", (store)
       deliveries: [{ id: sent.id, holder: "ben", open: true }],
       agents: [{ agent: "ben", ways: ["accepted", "viewed"] }],
     });
-    const told = Promise.withResolvers<readonly { readonly memory: string }[]>();
-    work.on("warned", told.resolve);
+    const warning = Promise.withResolvers<readonly { readonly memory: string }[]>();
+    work.on("warned", warning.resolve);
     const done = await ada.memories.quarantine(poison.id, "made up", { downstream: true });
     expect(done).toMatchObject({ memories: [poison.id], deliveries: [sent.id] });
-    expect((await told.promise).map(({ memory }) => memory)).toEqual([poison.id]);
+    expect((await warning.promise).map(({ memory }) => memory)).toEqual([poison.id]);
     expect(await other.warnings()).toEqual([]);
     expect(await hub.deliveries.warnings(sent.id)).toMatchObject([
       { memory: poison.id, by: "ada" },

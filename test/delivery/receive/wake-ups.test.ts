@@ -1,6 +1,6 @@
 /**
- * Wake-ups are hints: lost, doubled, late or out of order, everything still reaches who waits for it,
- * once. The calls of the store are spoiled on their way to the hubs, by a seed.
+ * Unreliable wake-ups: every handoff still arrives, once. A seed decides which wake-ups of the
+ * store are lost, duplicated or delayed on their way to the hubs.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -14,17 +14,17 @@ const seed = chosenSeed();
 const HANDOFFS = 40;
 const LATEST_MS = 40;
 
-interface Spoils {
+interface WakeUpFaults {
   lost: number;
   doubled: number;
-  /** Put off, and not come yet. */
+  /** Delayed wake-ups that have not arrived yet. */
   pending: number;
-  /** From now on nothing is heard any more. */
-  deaf: boolean;
+  /** Drops every wake-up from now on. */
+  dropAll: boolean;
 }
 
-/** The same store, whose calls are lost, doubled and put off. */
-function spoiled(store: Store, random: Random, spoils: Spoils): Store {
+/** Wraps a store so that its wake-ups are lost, duplicated or delayed. */
+function withFaults(store: Store, random: Random, faults: WakeUpFaults): Store {
   return new Proxy(store, {
     get(target, name: keyof Store) {
       if (name !== "onWake") {
@@ -33,13 +33,13 @@ function spoiled(store: Store, random: Random, spoils: Spoils): Store {
       }
       return (whom: Parameters<Store["onWake"]>[0], listener: () => void) =>
         target.onWake(whom, () => {
-          const times = spoils.deaf ? 0 : random.below(3);
-          if (times === 0) spoils.lost++;
-          if (times === 2) spoils.doubled++;
+          const times = faults.dropAll ? 0 : random.below(3);
+          if (times === 0) faults.lost++;
+          if (times === 2) faults.doubled++;
           for (let n = 0; n < times; n++) {
-            spoils.pending++;
+            faults.pending++;
             setTimeout(() => {
-              spoils.pending--;
+              faults.pending--;
               listener();
             }, random.below(LATEST_MS));
           }
@@ -48,12 +48,12 @@ function spoiled(store: Store, random: Random, spoils: Spoils): Store {
   });
 }
 
-describe.each(STORES)(`with spoiled wake-ups on %s (BATON_SEED=${seed})`, (store) => {
-  it("every handoff reaches one of those who wait, once; senders hear of it, holders of a cancellation [DLV-5 DLV-12 DLV-18]", async () => {
+describe.each(STORES)(`unreliable wake-ups on %s (BATON_SEED=${seed})`, (store) => {
+  it("still deliver handoffs once, results and cancellations [DLV-5 DLV-12 DLV-18]", async () => {
     const random = randomFrom(seed);
-    const spoils = { lost: 0, doubled: 0, pending: 0, deaf: false };
+    const faults = { lost: 0, doubled: 0, pending: 0, dropAll: false };
     const reopen = sharedStore(store);
-    const open = async () => hubOn(store, spoiled(await reopen(), random, spoils));
+    const open = async () => hubOn(store, withFaults(await reopen(), random, faults));
     const [here, there] = [await open(), await open()];
     const ada = await here.agent("ada", {});
     const crew = await Promise.all(
@@ -71,8 +71,8 @@ describe.each(STORES)(`with spoiled wake-ups on %s (BATON_SEED=${seed})`, (store
       if (random.chance(0.3)) await sleep(random.below(20));
       if (n === HANDOFFS - 2) {
         await Promise.all(sent.map((each) => each.completed({ timeoutMs: 60_000 })));
-        spoils.deaf = true; // All agents wait by now; no wake-up will come.
-        await until("what was put off has come", () => spoils.pending === 0);
+        faults.dropAll = true; // All agents are waiting by now; no wake-up will arrive.
+        await until("what was put off has come", () => faults.pending === 0);
       }
     }
     const answers = await Promise.all(sent.map((each) => each.completed({ timeoutMs: 60_000 })));
@@ -87,7 +87,7 @@ describe.each(STORES)(`with spoiled wake-ups on %s (BATON_SEED=${seed})`, (store
     await last.cancel("Enough");
     await stopped;
     expect(held?.signal.reason).toMatchObject({ code: "cancelled" });
-    expect(Math.min(spoils.lost, spoils.doubled), "something was spoiled").toBeGreaterThan(0);
+    expect(Math.min(faults.lost, faults.doubled), "something was spoiled").toBeGreaterThan(0);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * A process that does nothing by itself but listen: whatever it says after "ready", it says because
- * it was woken. `waking-child.ts <part> <file> …`
+ * Child process that only listens: everything it prints after "ready" is caused by a wake-up.
+ * `waking-child.ts <part> <file> …`
  */
 import { EventEmitter, once } from "node:events";
 import { closeSync, existsSync, openSync } from "node:fs";
@@ -19,7 +19,7 @@ const store = await open();
 const parts: Record<WakingPart, () => Promise<void> | void> = { listen, exchange, forget, starve };
 await parts[part as WakingPart]();
 
-/** `listen <file> <workspace> <agent> …`: says who is called, until it is killed. */
+/** `listen <file> <workspace> <agent> …`: prints which agents are woken, until it is killed. */
 function listen(): void {
   const [workspace = "", ...agents] = rest;
   for (const agent of agents) sayWhenWoken(workspace, agent);
@@ -28,20 +28,20 @@ function listen(): void {
 }
 
 /**
- * `exchange <file> <start file> <own name> <how many come> <receiver> …`: sends to every receiver, and looks into
- * its own inbox each time it is called and at no other time, until everything is there.
+ * `exchange <file> <start file> <own name> <expected> <receiver> …`: sends to every receiver, and
+ * checks its own inbox only when it is woken, until the expected number has arrived.
  */
 async function exchange(): Promise<void> {
   const [start = "", name = "", expected = "", ...receivers] = rest;
   const hub = new LocalHub(store);
   const agent = await hub.agent(name);
   const complete = new Promise<void>((resolve) => {
-    const look = async (): Promise<void> => {
+    const check = async (): Promise<void> => {
       if ((await waiting(name)) < Number(expected)) return;
       say({ kind: "complete" });
       resolve();
     };
-    store.onWake({ workspace: "default", agent: name }, () => void look());
+    store.onWake({ workspace: "default", agent: name }, () => void check());
   });
   stay();
   say({ kind: "ready" });
@@ -62,7 +62,7 @@ async function waiting(receiver: string): Promise<number> {
   return (await store.listDeliveries(inbox)).length;
 }
 
-/** `forget <file> <workspace> <agent>`: listens, and has nothing more to do. */
+/** `forget <file> <workspace> <agent>`: listens, and has nothing else to do. */
 function forget(): void {
   const [workspace = "", agent = ""] = rest;
   sayWhenWoken(workspace, agent);
@@ -70,25 +70,25 @@ function forget(): void {
 }
 
 /**
- * `starve <file> <agent>`: has no file handle left when it begins to listen. Stored is what it sends
- * all the same; called from outside (another store of this process) it is once it has some again.
+ * `starve <file> <agent>`: has no free file handle when it starts to listen. What it sends is
+ * stored anyway; another store of this process can wake it once there are free handles again.
  */
 async function starve(): Promise<void> {
   const [name = ""] = rest;
   const outside = await new LocalHub(await open()).agent(name);
   const inside = await new LocalHub(store).agent(name);
-  const handles = openAllThereAre();
-  const heard = new EventEmitter();
-  store.onWake({ workspace: "default", agent: name }, () => heard.emit("woken"));
+  const handles = openAllHandles();
+  const wakeUps = new EventEmitter();
+  store.onWake({ workspace: "default", agent: name }, () => wakeUps.emit("woken"));
   stay();
-  const woken = once(heard, "woken");
+  const woken = once(wakeUps, "woken");
   await inside.handoff({ to: name, task: "starved", intent: "Is stored all the same" });
   await woken;
-  const mended = once(heard, "woken");
+  const recovered = once(wakeUps, "woken");
   for (const handle of handles) closeSync(handle);
-  await mended;
+  await recovered;
   for (let n = 0; n < 3; n++) {
-    const called = once(heard, "woken");
+    const called = once(wakeUps, "woken");
     await outside.handoff({ to: name, task: `fed-${n}`, intent: "Wake up" });
     await called;
   }
@@ -96,7 +96,7 @@ async function starve(): Promise<void> {
   process.exit();
 }
 
-function openAllThereAre(): number[] {
+function openAllHandles(): number[] {
   const handles: number[] = [];
   for (;;) {
     try {
@@ -111,7 +111,7 @@ function sayWhenWoken(workspace: string, agent: string): void {
   store.onWake({ workspace, agent }, () => say({ kind: "woken", agent }));
 }
 
-/** What listens does not keep a process alive. */
+/** Keeps the process alive, which a listener does not. */
 function stay(): void {
   setInterval(() => {}, 3_600_000);
 }

@@ -1,6 +1,6 @@
 /**
- * Waking across processes on one SQLite file. The processes here do nothing but listen: no inbox,
- * no timer, no look of their own. What they say, they say because another one's commit called them.
+ * Wake-ups across processes on one SQLite file. The child processes only listen: no inbox, no
+ * timer, no polling. Everything they print is caused by a commit in another process.
  */
 import { execFile } from "node:child_process";
 import {
@@ -30,11 +30,11 @@ import { SENDS, type WakingFact, type WakingPart } from "./waking-facts.ts";
 const CHILD = new URL("./waking-child.ts", import.meta.url);
 const PROCESSES = ["ada", "ben", "cyd", "dot"];
 const WAIT = { timeout: 60_000, interval: 5 };
-/** A process may take long to start on a busy machine, and four of them longer. */
+/** A process can take long to start on a busy machine, and four of them longer. */
 const PATIENCE = { timeout: 180_000 };
 
 describe("a commit in one process", PATIENCE, () => {
-  it("wakes who listens for its receiver in another [DLV-13]", async () => {
+  it("wakes a listener for its receiver in another process [DLV-13]", async () => {
     const { file, send } = await scene();
     const ben = listener(file, "default", "ben");
     await ben.says("ready");
@@ -42,7 +42,7 @@ describe("a commit in one process", PATIENCE, () => {
     for (let times = 0; times < 20; times++) await ben.isWokenBy(() => send("ben"));
   });
 
-  it("wakes nobody else: neither another agent's listener nor another workspace's [DLV-13]", async () => {
+  it("does not wake listeners of other agents or workspaces [DLV-13]", async () => {
     const { file, send } = await scene();
     const here = listener(file, "default", "ben", "cyd");
     const elsewhere = listener(file, "elsewhere", "ada", "ben", "cyd");
@@ -51,27 +51,27 @@ describe("a commit in one process", PATIENCE, () => {
     await here.says("woken");
     await send("ada", "elsewhere");
     await elsewhere.says("woken");
-    // Rings are heard in their order: had the one for cyd woken others, they would have said so.
+    // Wake-ups arrive in order: a wrong one would have arrived before these.
     expect(here.woken()).toEqual(["cyd"]);
     expect(elsewhere.woken()).toEqual(["ada"]);
   });
 
-  it("wakes its own listeners once, not again when the bell is heard", async () => {
+  it("wakes listeners in its own process once, not again through the bell file", async () => {
     const { file, store, send } = await scene();
     const other = await open(file);
-    other.onWake({ workspace: "default", agent: "ada" }, () => {}); // So that bells are rung.
-    const heard: string[] = [];
+    other.onWake({ workspace: "default", agent: "ada" }, () => {}); // Activates bell files.
+    const wakeUps: string[] = [];
     for (const agent of ["ben", "cyd"]) {
-      store.onWake({ workspace: "default", agent }, () => heard.push(agent));
+      store.onWake({ workspace: "default", agent }, () => wakeUps.push(agent));
     }
     for (let n = 0; n < 3; n++) await send("ben");
-    // The next ring comes from outside, and after those.
+    // This wake-up comes from another store, after the ones above.
     await sending(new LocalHub(other))("cyd");
-    await expect.poll(() => heard, WAIT).toContain("cyd");
-    expect(heard.filter((agent) => agent === "ben")).toHaveLength(3);
+    await expect.poll(() => wakeUps, WAIT).toContain("cyd");
+    expect(wakeUps.filter((agent) => agent === "ben")).toHaveLength(3);
   });
 
-  it("wakes who has opened the file by another name [DLV-13]", async () => {
+  it("wakes a listener that opened the file by another name [DLV-13]", async () => {
     const { file, folder, send } = await scene();
     symlinkSync(file, join(folder, "other-name.db"));
     const ben = listener(join(folder, "other-name.db"), "default", "ben");
@@ -81,11 +81,11 @@ describe("a commit in one process", PATIENCE, () => {
   });
 });
 
-describe("four processes that ring at once", PATIENCE, () => {
+describe("four processes sending at once", PATIENCE, () => {
   it.for([
-    { how: "each for the others", names: PROCESSES },
-    { how: "all for the same agent", names: ["ada"] },
-  ])("$how: nobody misses the last ring [DLV-13]", async ({ names }) => {
+    { how: "each to the others", names: PROCESSES },
+    { how: "all to the same agent", names: ["ada"] },
+  ])("$how: the last wake-up reaches every process [DLV-13]", async ({ names }) => {
     const { file, folder } = await scene();
     const start = join(folder, "start");
     const receiversOf = (name: string) =>
@@ -102,8 +102,8 @@ describe("four processes that ring at once", PATIENCE, () => {
   });
 });
 
-describe("the folder of bells", PATIENCE, () => {
-  it("is made by the first who listens, and by nobody else", async () => {
+describe("the bells folder", PATIENCE, () => {
+  it("is created by the first listener, not by writing", async () => {
     const { file, store, send } = await scene();
     await send("ben");
     await store.listAgents("default");
@@ -115,7 +115,7 @@ describe("the folder of bells", PATIENCE, () => {
     expect(bellsOf(file)).toHaveLength(1);
   });
 
-  it("is not used by one who is alone with the store, until others listen", async () => {
+  it("is not written to while no other process listens", async () => {
     const { file, store, send } = await scene();
     store.onWake({ workspace: "default", agent: "ben" }, () => {});
     const [bell = ""] = bellsOf(file);
@@ -129,7 +129,7 @@ describe("the folder of bells", PATIENCE, () => {
     expect(statSync(bell).mtimeMs).not.toBe(1_000);
   });
 
-  it("is used always where others cannot be counted", async () => {
+  it("is always written to when listeners cannot be counted", async () => {
     const { file, store, send } = await scene();
     store.onWake({ workspace: "default", agent: "ben" }, () => {});
     const [bell = ""] = bellsOf(file);
@@ -139,7 +139,7 @@ describe("the folder of bells", PATIENCE, () => {
     expect(statSync(bell).mtimeMs).not.toBe(1_000);
   });
 
-  it("does not count those who were killed for long, nor those who have closed", async () => {
+  it("does not count listeners that were killed or closed", async () => {
     const { file, store } = await scene();
     const counted = () => readdirSync(`${file}.bells`).filter((name) => /^listeners\./.test(name));
     const killed = listener(file, "default", "ben");
@@ -155,33 +155,36 @@ describe("the folder of bells", PATIENCE, () => {
     expect(counted()).toEqual([]);
   });
 
-  it("can be removed: it is made anew, and rings again [DLV-13]", async () => {
+  it("is recreated after it was removed, and wake-ups arrive again [DLV-13]", async () => {
     const { file, send } = await scene();
     const ben = listener(file, "default", "ben");
     await ben.says("ready");
     rmSync(`${file}.bells`, { recursive: true, maxRetries: 10 });
     await send("ben");
-    // Called when the bell hangs again: it may have missed something.
+    // Woken when the bell file is recreated, since it may have missed a wake-up.
     await ben.says("woken");
     for (let times = 0; times < 4; times++) await ben.isWokenBy(() => send("ben"));
   });
 
   it.for([
-    { what: "a bell", which: /^[0-9a-f]{32}$/ },
-    { what: "what listeners are counted by", which: /^listeners$/ },
-    { what: "a listener's own mark", which: /^listeners\./ },
-  ])("can lose $what, which is made anew: rings are heard again [DLV-13]", async ({ which }) => {
-    const { file, send } = await scene();
-    const ben = listener(file, "default", "ben");
-    await ben.says("ready");
-    for (const name of readdirSync(`${file}.bells`).filter((each) => which.test(each))) {
-      rmSync(join(`${file}.bells`, name));
-    }
-    await ben.says("woken");
-    for (let times = 0; times < 4; times++) await ben.isWokenBy(() => send("ben"));
-  });
+    { what: "a bell file", which: /^[0-9a-f]{32}$/ },
+    { what: "the file that counts listeners", which: /^listeners$/ },
+    { what: "a listener's own file", which: /^listeners\./ },
+  ])(
+    "recreates $what after it was removed, and wake-ups arrive again [DLV-13]",
+    async ({ which }) => {
+      const { file, send } = await scene();
+      const ben = listener(file, "default", "ben");
+      await ben.says("ready");
+      for (const name of readdirSync(`${file}.bells`).filter((each) => which.test(each))) {
+        rmSync(join(`${file}.bells`, name));
+      }
+      await ben.says("woken");
+      for (let times = 0; times < 4; times++) await ben.isWokenBy(() => send("ben"));
+    },
+  );
 
-  it("can be removed while nobody watches: who rings afterwards rings the new one [DLV-13]", async () => {
+  it("wakes a new listener after it was removed while no process listened [DLV-13]", async () => {
     const { file, store, send } = await scene();
     store.onWake({ workspace: "default", agent: "ben" }, () => {})();
     rmSync(`${file}.bells`, { recursive: true, maxRetries: 10 });
@@ -191,7 +194,7 @@ describe("the folder of bells", PATIENCE, () => {
     await ben.says("woken");
   });
 
-  it("does not bring back a store that was removed", async () => {
+  it("is not recreated after the store was removed", async () => {
     const { folder, store } = await scene();
     const stop = store.onWake({ workspace: "default", agent: "ben" }, () => {});
     rmSync(folder, { recursive: true });
@@ -202,22 +205,22 @@ describe("the folder of bells", PATIENCE, () => {
   });
 });
 
-describe("where bells cannot be had", PATIENCE, () => {
-  it("something else in their place is left alone; writes and wake-ups at home go on", async () => {
+describe("without a usable bells folder", PATIENCE, () => {
+  it("leaves a file in its place alone, and wakes listeners of the same process", async () => {
     const { file, store, send } = await scene();
     writeFileSync(`${file}.bells`, "kept");
-    await expectWokenAtHome(store, send);
+    await expectLocalWakeUp(store, send);
     expect(readFileSync(`${file}.bells`, "utf8")).toBe("kept");
   });
 
-  it("in a folder that may not be written, writes and wake-ups at home go on", async () => {
+  it("writes and wakes listeners of the same process in a read-only folder", async () => {
     const { file, folder, store, send } = await scene();
-    await send("ben"); // What SQLite needs is open now.
+    await send("ben"); // Opens the files that SQLite needs.
     const isRoot = process.geteuid?.() === 0;
     chmodSync(folder, 0o555);
     if (isRoot) process.seteuid?.(65_534);
     try {
-      await expectWokenAtHome(store, send);
+      await expectLocalWakeUp(store, send);
     } finally {
       if (isRoot) process.seteuid?.(0);
       chmodSync(folder, 0o755);
@@ -226,7 +229,7 @@ describe("where bells cannot be had", PATIENCE, () => {
   });
 
   it.skipIf(process.platform === "win32")(
-    "a process without a file handle left works on, and is woken once it has some again",
+    "works without free file handles, and is woken once there are some again",
     async () => {
       const { file } = await scene();
       const limited = ["-c", 'ulimit -n 200; exec "$0" "$@"', process.execPath];
@@ -236,7 +239,7 @@ describe("where bells cannot be had", PATIENCE, () => {
     },
   );
 
-  async function expectWokenAtHome(store: Store, send: (to: string) => Promise<unknown>) {
+  async function expectLocalWakeUp(store: Store, send: (to: string) => Promise<unknown>) {
     let woken = 0;
     const stop = store.onWake({ workspace: "default", agent: "ben" }, () => {
       woken++;
@@ -247,31 +250,33 @@ describe("where bells cannot be had", PATIENCE, () => {
   }
 });
 
-describe("a program that listens", PATIENCE, () => {
-  it("and forgets to close ends all the same", async () => {
+describe("a listening process", PATIENCE, () => {
+  it("exits even if it does not close the store", async () => {
     const { file } = await scene();
     const forgetful = child("forget", [file, "default", "ben"]);
     expect(await forgetful.ended).toEqual({ code: 0, signal: null, stderr: "" });
     expect(forgetful.facts("ready")).toHaveLength(1);
   });
 
-  it("and stops, or closes, is not called any more, and can be stopped twice", async () => {
+  it("is not woken after it stops listening, and can stop twice", async () => {
     const { file, store, send } = await scene();
-    const heard: string[] = [];
-    const stop = store.onWake({ workspace: "default", agent: "ben" }, () => heard.push("stopped"));
+    const wakeUps: string[] = [];
+    const stop = store.onWake({ workspace: "default", agent: "ben" }, () =>
+      wakeUps.push("stopped"),
+    );
     stop();
-    store.onWake({ workspace: "default", agent: "ben" }, () => heard.push("listening"));
+    store.onWake({ workspace: "default", agent: "ben" }, () => wakeUps.push("listening"));
     stop();
     await send("ben");
     await sending(new LocalHub(await open(file)))("ben");
-    await expect.poll(() => heard.length, WAIT).toBeGreaterThanOrEqual(2);
-    expect(new Set(heard)).toEqual(new Set(["listening"]));
+    await expect.poll(() => wakeUps.length, WAIT).toBeGreaterThanOrEqual(2);
+    expect(new Set(wakeUps)).toEqual(new Set(["listening"]));
     await store.close();
-    store.onWake({ workspace: "default", agent: "ben" }, () => heard.push("closed"))();
+    store.onWake({ workspace: "default", agent: "ben" }, () => wakeUps.push("closed"))();
   });
 });
 
-/** A store with agents in two workspaces, and how to hand something to one of them. */
+/** Opens a store with agents in two workspaces; send() hands something to one of them. */
 async function scene() {
   const folder = tempFolder();
   const file = join(folder, "hub.db");
@@ -288,7 +293,7 @@ async function scene() {
   return { folder, file, store, send };
 }
 
-/** The files of agents, without those that count who listens. */
+/** Returns the bell files of agents, without the files that count listeners. */
 function bellsOf(file: string): string[] {
   const names = readdirSync(`${file}.bells`).filter((name) => /^[0-9a-f]{32}$/.test(name));
   return names.map((name) => join(`${file}.bells`, name));
@@ -312,7 +317,7 @@ function listener(file: string, workspace: string, ...agents: string[]) {
   return child("listen", [file, workspace, ...agents]);
 }
 
-/** A process and what it has said so far; killed with the test. */
+/** Starts a child process and collects its messages; kills it when the test ends. */
 function child(part: WakingPart, args: readonly string[]) {
   const said: WakingFact[] = [];
   const started = startChild(CHILD, [part, ...args], (line) => {
@@ -333,7 +338,7 @@ function child(part: WakingPart, args: readonly string[]) {
       await act();
       await says("woken", before + 1);
     },
-    /** Who was called, each once. */
+    /** Returns the agents that were woken, without duplicates. */
     woken: () => [...new Set(said.flatMap((fact) => (fact.kind === "woken" ? fact.agent : [])))],
     kill: () => started.kill(),
     ended: started.ended,

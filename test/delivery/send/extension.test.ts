@@ -1,4 +1,4 @@
-/** Handing the same task over again adds to the work that is open; it never makes a second one. */
+/** Sending a task again: the new handoff supersedes or extends the open delivery. */
 import { describe, expect, it } from "vitest";
 import type { EnvelopeOf, HubOptions } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -7,7 +7,7 @@ import { until } from "../../support/until.ts";
 
 const DRAFT = { to: "coder", task: "auth", intent: "Refactor auth" };
 
-describe.each(STORES)("handing over again on %s", (store) => {
+describe.each(STORES)("a second handoff of the same task on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const hub = await openFresh(store, options);
     const planner = await hub.agent("planner", {});
@@ -18,7 +18,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     return { hub, planner, tester, coder, open };
   }
 
-  it("before anybody claimed it supersedes the first, in its place in the inbox [ENV-11]", async () => {
+  it("supersedes an unclaimed handoff and takes its place in the inbox [ENV-11]", async () => {
     const { hub, planner, tester, coder, open } = await team();
     const first = await planner.handoff(DRAFT);
     const other = await tester.handoff({ to: "coder", task: "db", intent: "Add an index" });
@@ -36,7 +36,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     );
   });
 
-  it("links the envelopes and their records, the newest first to the one before [ENV-11]", async () => {
+  it("links each envelope and record to the one before [ENV-11]", async () => {
     const { hub, planner } = await team();
     const sent = [await planner.handoff(DRAFT)];
     for (const step of ["one", "two"]) sent.push(await planner.handoff({ ...DRAFT, next: [step] }));
@@ -62,7 +62,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     }
   });
 
-  it("while held moves the delivery on; settling the old one throws work_extended, then succeeds [ENV-11]", async () => {
+  it("extends held work: settling throws work_extended once, then succeeds [ENV-11]", async () => {
     const { hub, planner, coder, open } = await team();
     const first = await planner.handoff(DRAFT);
     const work = await take(coder);
@@ -95,7 +95,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect(await hub.verify()).toMatchObject({ deliveries: 1, envelopes: 2, problems: [] });
   });
 
-  it("while held keeps the lease of a holder whose complete() throws work_extended [ENV-11]", async () => {
+  it("keeps the holder's lease when complete() throws work_extended [ENV-11]", async () => {
     const clock = new VirtualClock();
     const { hub, planner, coder } = await team({ clock });
     const first = await planner.handoff(DRAFT);
@@ -125,7 +125,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
   });
 
   it.each(["fail", "decline", "clarify", "handoff"] as const)(
-    "while held is also told to a holder who wants to %s [ENV-11]",
+    "makes the holder's %s throw work_extended once, then succeed [ENV-11]",
     async (verb) => {
       const { planner, coder } = await team();
       await planner.handoff(DRAFT);
@@ -145,20 +145,20 @@ describe.each(STORES)("handing over again on %s", (store) => {
     },
   );
 
-  it("while held calls the holder at once, who then settles the newer one [ENV-11]", async () => {
+  it("notifies the holder's listener at once, and the holder settles it [ENV-11]", async () => {
     const { planner, coder } = await team();
     await planner.handoff(DRAFT);
     const work = await take(coder);
-    const told = new Promise<EnvelopeOf<unknown>>((resolve) => {
+    const extension = new Promise<EnvelopeOf<unknown>>((resolve) => {
       work.on("extended", resolve);
     });
     const second = await planner.handoff({ ...DRAFT, next: ["More"] });
-    expect(await told).toEqual(second.envelope);
+    expect(await extension).toEqual(second.envelope);
     expect(work.envelope).toEqual(second.envelope);
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("while held is told with the next note [ENV-11]", async () => {
+  it("returns its envelope id with the holder's next note [ENV-11]", async () => {
     const { planner, coder } = await team();
     const first = await planner.handoff(DRAFT);
     const work = await take(coder);
@@ -172,7 +172,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
   });
 
   it.each(["renew", "read", "note", "heartbeat"] as const)(
-    "while held is not passed over by a holder whose lease was only renewed, by %s [ENV-11]",
+    "still makes complete() throw work_extended after the lease was renewed by %s [ENV-11]",
     async (renewal) => {
       const clock = new VirtualClock();
       const { planner, coder } = await team({ clock, limits: { leaseMs: 60 } });
@@ -184,7 +184,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
         renew: () => work.renew(),
         read: () => work.read(first.memory),
         note: () => work.note("Still"),
-        heartbeat: async () => {}, // Comes by itself, every 20 ms.
+        heartbeat: async () => {}, // Runs on its own every 20 ms.
       };
       await renewals[renewal]();
       const isRenewed = async () => (await second.status()).leaseUntil === clock.now() + 60;
@@ -195,43 +195,43 @@ describe.each(STORES)("handing over again on %s", (store) => {
     },
   );
 
-  it("while held is told with the next call to a holder that listens by then [ENV-11]", async () => {
+  it("notifies a listener added later on the holder's next call [ENV-11]", async () => {
     const { planner, coder } = await team();
     await planner.handoff(DRAFT);
     const work = await take(coder);
     const second = await planner.handoff({ ...DRAFT, next: ["More"] });
-    const told: EnvelopeOf<unknown>[] = [];
-    work.on("extended", (envelope) => told.push(envelope));
+    const extensions: EnvelopeOf<unknown>[] = [];
+    work.on("extended", (envelope) => extensions.push(envelope));
     await work.renew();
     await work.renew();
-    expect(told).toEqual([second.envelope]);
+    expect(extensions).toEqual([second.envelope]);
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("while held is reported to every listener that was not removed [ENV-11]", async () => {
+  it("notifies only listeners that were not removed [ENV-11]", async () => {
     const { planner, coder } = await team();
     await planner.handoff(DRAFT);
     const work = await take(coder);
-    const told: string[] = [];
-    const removeFirst = work.on("extended", () => told.push("first"));
-    const removeSecond = work.on("extended", (envelope) => told.push(envelope.id));
+    const calls: string[] = [];
+    const removeFirst = work.on("extended", () => calls.push("first"));
+    const removeSecond = work.on("extended", (envelope) => calls.push(envelope.id));
     removeFirst();
-    removeFirst(); // Harmless.
+    removeFirst(); // Removing twice has no effect.
     const second = await planner.handoff({ ...DRAFT, next: ["Two"] });
-    await until("the listener that is left", () => told.length > 0);
-    expect(told).toEqual([second.envelope.id]);
+    await until("the listener that is left", () => calls.length > 0);
+    expect(calls).toEqual([second.envelope.id]);
     expect(work.envelope).toEqual(second.envelope);
 
     removeSecond();
     const third = await planner.handoff({ ...DRAFT, next: ["Three"] });
-    await work.renew(); // Without a listener, only settling reports it.
+    await work.renew(); // Without a listener, only settling reports the extension.
     expect(work.envelope).toEqual(second.envelope);
     await refusedAsExtended(work, () => work.complete(), third);
-    expect(told).toEqual([second.envelope.id]);
+    expect(calls).toEqual([second.envelope.id]);
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("while it is only offered gives the newer envelope to who accepts [ENV-11]", async () => {
+  it("gives its envelope to a receiver that accepts an earlier offer [ENV-11]", async () => {
     const { planner, coder } = await team();
     const first = await planner.handoff(DRAFT);
     const { value: offer } = await coder.inbox({ wait: false }).next();
@@ -245,7 +245,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect(await work?.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("while it is only offered is told to a receiver who declines, who may decline again [ENV-11]", async () => {
+  it("makes declining an offer throw work_extended once, then succeed [ENV-11]", async () => {
     const { planner, coder } = await team();
     await planner.handoff(DRAFT);
     const { value: offer } = await coder.inbox({ wait: false }).next();
@@ -257,7 +257,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect((await second.status()).state).toBe("declined");
   });
 
-  it("while held or offered goes to the next holder when this one gives it back [ENV-11]", async () => {
+  it("goes to the next holder when an offer or work is released [ENV-11]", async () => {
     const { planner, coder } = await team();
     await planner.handoff(DRAFT);
     const { value: offer } = await coder.inbox({ wait: false }).next();
@@ -272,7 +272,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     });
   });
 
-  it("while a retry waits supersedes it, and is ready at once [ENV-11]", async () => {
+  it("supersedes a scheduled retry and is ready at once [ENV-11]", async () => {
     const clock = new VirtualClock();
     const { planner, coder } = await team({ clock, random: () => 0.5 });
     const first = await planner.handoff(DRAFT);
@@ -283,7 +283,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect((await take(coder)).envelope).toEqual(second.envelope);
   });
 
-  it("after it was settled is new work [ENV-11]", async () => {
+  it("is new work after the first was settled [ENV-11]", async () => {
     const { planner, coder } = await team();
     await planner.handoff(DRAFT);
     await (await take(coder)).complete();
@@ -292,7 +292,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect((await coder.deliveries.waiting()).items).toHaveLength(1);
   });
 
-  it("by another sender, to another receiver or from another parent is other work [ENV-11]", async () => {
+  it("is separate work for another sender, receiver, task or parent [ENV-11]", async () => {
     const { planner, tester, coder, open } = await team();
     const first = await planner.handoff(DRAFT);
     const others = [
@@ -309,7 +309,7 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect((await first.status()).state).toBe("completed");
   });
 
-  it("many times at once is still one piece of work, in one line [ENV-11]", async () => {
+  it("leaves one open delivery in one line when sent concurrently [ENV-11]", async () => {
     const { hub, planner, coder } = await team();
     await Promise.all(
       Array.from({ length: 6 }, (_, i) => planner.handoff({ ...DRAFT, next: [`Step ${i}`] })),
@@ -320,10 +320,10 @@ describe.each(STORES)("handing over again on %s", (store) => {
     expect(line.map(({ envelope }) => envelope.parents)).toEqual(
       ids.map((_, i) => (i === 0 ? [] : [ids[i - 1]])),
     );
-    const { books, byState } = await hub.deliveries
+    const { totals, byState } = await hub.deliveries
       .totals()
-      .then((all) => ({ books: all, ...all }));
-    expect(books.envelopes).toBe(6);
+      .then((all) => ({ totals: all, ...all }));
+    expect(totals.envelopes).toBe(6);
     expect(byState).toMatchObject({ ready: 1, superseded: 5 });
     expect((await take(coder)).envelope.id).toBe(ids.at(-1));
   });

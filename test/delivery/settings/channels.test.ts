@@ -1,4 +1,4 @@
-/** Channels: published once, delivered to each on its own, and nobody waits for anybody. */
+/** Channels: a publication is stored once and delivered to each subscriber independently. */
 import { describe, expect, it } from "vitest";
 import type { HubOptions } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -21,7 +21,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     return all;
   }
 
-  it("gives a subscriber's copy to the fallback when that one does not take it [DLV-2 DLV-3]", async () => {
+  it("sends an unaccepted delivery of a subscriber to the fallback [DLV-2 DLV-3]", async () => {
     const clock = new VirtualClock();
     const { hub, ada, ben, cyd } = await subscribed({ clock });
     const dan = await hub.agent("dan", {});
@@ -38,7 +38,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     });
   });
 
-  it("stores what is published once, and delivers it to each subscriber [DLV-3]", async () => {
+  it("stores a publication once and delivers it to each subscriber [DLV-3]", async () => {
     const { hub, ada, ben, cyd } = await subscribed();
     expect(await hub.channels.subscribers("news")).toEqual(["ben", "cyd"]);
     const sent = await ada.channels.publish("news", { task: "t", intent: "Hear this" });
@@ -60,13 +60,13 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("can be named as the receiver of any handoff [DLV-3]", async () => {
+  it("can be the receiver of any handoff [DLV-3]", async () => {
     const { ada } = await subscribed();
     const sent = await ada.handoff({ to: "channel:news", task: "t", intent: "Hear this" });
     expect(sent.receivers).toEqual(["ben", "cyd"]);
   });
 
-  it("reaches the receivers that are named, whoever has subscribed [DLV-3]", async () => {
+  it("delivers to named receivers instead of its subscribers [DLV-3]", async () => {
     const { hub, ada, ben, cyd } = await team();
     await cyd.channels.subscribe("news");
     const draft = { task: "t", intent: "Hear this" };
@@ -84,7 +84,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("lets each delivery go its own way, and each answers for itself [DLV-3]", async () => {
+  it("settles the delivery of each subscriber independently [DLV-3]", async () => {
     const { ada, ben, cyd } = await subscribed();
     const sent = await ada.channels.publish("news", { task: "t", intent: "Hear this" });
     await (await take(ben)).complete({ summary: "Heard", outputs: { by: "ben" } });
@@ -95,14 +95,14 @@ describe.each(STORES)("a channel on %s", (store) => {
       { kind: "declined", reason: "Not mine" },
     ]);
     expect(sent.each.map((one) => one.receivers)).toEqual([["ben"], ["cyd"]]);
-    // One answer for many would be nobody's: it is refused, with how to ask.
+    // A single answer for several deliveries would be ambiguous: it is refused with a hint.
     const refused = await refusal(sent.completed());
     expect(refused).toMatchObject({ code: "invalid_input", path: "sent" });
     expect(refused.hint).toContain("sent.each");
     expect(await refusal(sent.status())).toMatchObject({ code: "invalid_input" });
   });
 
-  it("is held up by nobody: not one who holds, fails, is paused, full or disabled [DLV-3]", async () => {
+  it("is not blocked by a slow, failing, paused, full or disabled subscriber [DLV-3]", async () => {
     const { hub, ada, ben, cyd } = await subscribed({ limits: { inbox: 2 } });
     for (const name of ["slow", "broken", "paused", "full", "gone"]) {
       const agent = await hub.agent(name, {});
@@ -111,7 +111,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     for (const task of ["one", "two"]) await ada.handoff({ to: "full", task, intent: "Go" });
     await hub.agents.pause("paused");
     await ada.channels.publish("news", { task: "first", intent: "Hear this" });
-    await take(await hub.agent("slow")); // Holds it, and does nothing.
+    await take(await hub.agent("slow")); // Holds the work and never settles it.
     const failing = await take(await hub.agent("broken"));
     await failing.fail({ message: "no", class: "permanent" });
     await hub.agent("gone", { status: "disabled" });
@@ -129,7 +129,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect(states).toEqual(["completed", "ready", "completed", "ready", "ready", "ready"]);
   });
 
-  it("of which all subscribers are disabled reaches nobody, and says so [DLV-3]", async () => {
+  it("refuses a publication when all subscribers are disabled [DLV-3]", async () => {
     const { hub, ada } = await subscribed();
     for (const name of ["ben", "cyd"]) await hub.agent(name, { status: "disabled" });
     const before = await contents(hub);
@@ -138,7 +138,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("gives a late subscriber what was published before, oldest first [DLV-3]", async () => {
+  it("replays earlier publications to a late subscriber, oldest first [DLV-3]", async () => {
     const { hub, ada } = await subscribed();
     const originals = [];
     for (const task of ["one", "two"]) {
@@ -158,7 +158,7 @@ describe.each(STORES)("a channel on %s", (store) => {
       await work.complete();
     }
     expect(await dora.accept()).toBeUndefined();
-    // The original, and who got it, stay as they were.
+    // The original deliveries are unchanged.
     expect(await Promise.all(originals[0]?.each.map((one) => one.status()) ?? [])).toMatchObject([
       { state: "ready", receiver: "ben" },
       { state: "ready", receiver: "cyd" },
@@ -168,7 +168,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("gives a late subscriber what it asks for: from a time on, or from now [DLV-3]", async () => {
+  it("replays publications since a given time, and none by default [DLV-3]", async () => {
     const clock = new VirtualClock();
     const { hub, ada, ben } = await team({ clock });
     await ben.channels.subscribe("news");
@@ -192,7 +192,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect((await future.deliveries.waiting()).items).toEqual([]);
   });
 
-  it("gives nobody the same twice, however often it subscribes [DLV-3]", async () => {
+  it("delivers a publication once, no matter how often an agent subscribes [DLV-3]", async () => {
     const { hub, ada, ben } = await team();
     await ben.channels.subscribe("news");
     await ada.channels.publish("news", { task: "one", intent: "Hear this" });
@@ -214,7 +214,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect(await hub.channels.subscribers("news")).toEqual(["ben", "dora"]);
   });
 
-  it("is left by who unsubscribes, and what it has already stays [DLV-3]", async () => {
+  it("delivers nothing new after unsubscribing, and keeps earlier deliveries [DLV-3]", async () => {
     const { hub, ada, ben, cyd } = await subscribed();
     await ada.channels.publish("news", { task: "one", intent: "Hear this" });
     await ben.channels.unsubscribe("news");
@@ -227,7 +227,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect((await cyd.deliveries.waiting()).items).toHaveLength(2);
   });
 
-  it("that is closed or paused refuses at once, and takes more when it is opened [DLV-3]", async () => {
+  it("refuses publications while closed or paused, until it is opened [DLV-3]", async () => {
     const { hub, ada, ben } = await subscribed();
     for (const [state, code, retryable] of [
       ["closed", "channel_closed", false],
@@ -239,14 +239,14 @@ describe.each(STORES)("a channel on %s", (store) => {
       expect(refused).toMatchObject({ code, path: "to", retryable });
       expect(refused.hint).toContain('hub.channels.set("news", "open")');
       expect(await contents(hub)).toEqual(before);
-      expect(await hub.channels.set("news")).toEqual({ name: "news", state }); // Asking opens nothing.
+      expect(await hub.channels.set("news")).toEqual({ name: "news", state }); // Does not open it.
     }
     await hub.channels.set("news", "open");
     await ada.channels.publish("news", { task: "t", intent: "Hear this" });
     expect((await take(ben)).delivery.task).toBe("t");
   });
 
-  it("nobody made is refused at once, with the names that are near [DLV-3]", async () => {
+  it("is refused with similar names when it does not exist [DLV-3]", async () => {
     const { hub, ada, ben } = await team();
     await hub.channels.set("weather");
     const before = await contents(hub);
@@ -267,7 +267,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect((await hub.channels.list()).map(({ name }) => name)).toEqual(["news", "weather"]);
   });
 
-  it("without subscribers is refused at once: nobody would receive it [DLV-3]", async () => {
+  it("refuses a publication without subscribers [DLV-3]", async () => {
     const { hub, ada } = await team();
     const before = await contents(hub);
     const refused = await refusal(ada.channels.publish("news", { intent: "Hear this" }));
@@ -276,7 +276,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect(await contents(hub)).toEqual(before);
   });
 
-  it("has as many receivers as the limit says, and not one more", async () => {
+  it("refuses a publication with more receivers than the limit", async () => {
     const { hub, ada, ben, cyd } = await subscribed({ limits: { receivers: 2 } });
     expect((await ada.channels.publish("news", { intent: "Hear this" })).receivers).toHaveLength(2);
     await ada.channels.subscribe("news");
@@ -294,7 +294,7 @@ describe.each(STORES)("a channel on %s", (store) => {
     ).toHaveLength(2);
   });
 
-  it("is new work each time it is published, whatever else is open [DLV-3]", async () => {
+  it("creates new work for each publication, even of the same task [DLV-3]", async () => {
     const { ada, ben } = await subscribed();
     const first = await ada.channels.publish("news", { task: "t", intent: "Hear this" });
     const second = await ada.channels.publish("news", { task: "t", intent: "Hear this" });
@@ -303,9 +303,9 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect((await ben.deliveries.waiting()).items).toHaveLength(2);
   });
 
-  it("can be where work is handed on to: completed and published in one [DLV-3]", async () => {
+  it("can be the receiver of work that is handed on [DLV-3]", async () => {
     const { ada, ben, cyd } = await subscribed();
-    await hubless(ada, "one");
+    await sendToSelf(ada, "one");
     const work = await take(ada);
     const sent = await work.handoff({ to: "channel:news", next: ["Spread it"] });
     if (sent.kind !== "sent") throw new Error("the handoff was not sent as an extension");
@@ -315,16 +315,16 @@ describe.each(STORES)("a channel on %s", (store) => {
     expect((await take(cyd)).envelope.hop).toBe(1);
   });
 
-  const hubless = (agent: Awaited<ReturnType<typeof team>>["ada"], task: string) =>
+  const sendToSelf = (agent: Awaited<ReturnType<typeof team>>["ada"], task: string) =>
     agent.handoff({ to: agent.id, task, intent: "Begin" });
 
-  it("can be cancelled as a whole, or for one receiver [DLV-3 DLV-18]", async () => {
+  it("cancels a publication as a whole, or for one receiver [DLV-3 DLV-18]", async () => {
     const { ada, ben, cyd } = await subscribed();
     const sent = await ada.channels.publish("news", { task: "t", intent: "Hear this" });
     const held = await take(cyd);
     expect(await sent.each[0]?.cancel("Not for ben")).toBe(true);
     expect(await ben.accept()).toBeUndefined();
-    await held.renew(); // Of one receiver only: the others keep theirs.
+    await held.renew(); // Only the delivery of ben was cancelled.
     expect(await sent.cancel("Never mind")).toBe(true);
     expect(await refusal(held.complete())).toMatchObject({ code: "cancelled" });
     expect(await sent.cancel("Again")).toBe(false);

@@ -1,4 +1,4 @@
-/** Choreography: who comes next, by name, by table or by function; and where a line ends. */
+/** Routing: the next receiver by name, route or function; hop limits and cycles. */
 
 import { describe, expect, it } from "vitest";
 import type { Agent, DraftOf, HubOptions, Sent, Work } from "../../../src/index.ts";
@@ -13,7 +13,7 @@ import {
   take,
 } from "../../support/hub/support.ts";
 
-/** Hands on, and fails when the sender had added something. */
+/** Hands work on, and fails when the sender has extended it. */
 async function handOn(work: Work, draft: Parameters<Work["handoff"]>[0]): Promise<Sent<object>> {
   const sent = await work.handoff(draft);
   if (sent.kind !== "sent") throw new Error("the handoff was not sent as an extension");
@@ -33,7 +33,7 @@ describe.each(STORES)("a line on %s", (store) => {
     return { hub, planner, coder, reviewer };
   }
 
-  it("is made by agents that each name their successor [DLV-4]", async () => {
+  it("is formed by agents that each name the next receiver [DLV-4]", async () => {
     const { hub, planner, coder, reviewer } = await team();
     const first = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     await handOn(await take(coder), { to: "role:reviewer", action: "needs_review" });
@@ -55,7 +55,7 @@ describe.each(STORES)("a line on %s", (store) => {
     expect((await hub.deliveries.totals()).byState).toMatchObject({ completed: 3 });
   });
 
-  it("follows the table: action, payload, sender, task, result; the most specific wins [DLV-4]", async () => {
+  it("follows the most specific route by action, payload, sender and task [DLV-4]", async () => {
     const { hub, planner, coder } = await team();
     for (const to of ["any", "action", "payload", "from", "task", "both", "all"]) {
       await hub.agent(to, {});
@@ -81,11 +81,11 @@ describe.each(STORES)("a line on %s", (store) => {
     expect(await goes(planner, { task: "special" })).toEqual(["task"]);
     expect(await goes(planner, { action: "needs_review", ...patch })).toEqual(["both"]);
     expect(await goes(coder, { action: "needs_review", ...patch })).toEqual(["all"]);
-    // Who names a receiver needs no route.
+    // A named receiver takes precedence over routes.
     expect(await goes(coder, { to: "planner", action: "needs_review" })).toEqual(["planner"]);
   });
 
-  it("follows the table also when work is handed on, by the task it is of [DLV-4]", async () => {
+  it("follows a route by the task of the work when it is handed on [DLV-4]", async () => {
     const { hub, planner, coder, reviewer } = await team();
     await hub.routes.set("review", { to: "role:reviewer", when: { task: "t", from: "coder" } });
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
@@ -94,7 +94,7 @@ describe.each(STORES)("a line on %s", (store) => {
     expect((await take(reviewer)).envelope).toMatchObject({ task: "t", action: "needs_review" });
   });
 
-  it("keeps its table in the store, where a route is changed and dropped [DLV-4]", async () => {
+  it("follows routes in the store, which can be changed and deleted [DLV-4]", async () => {
     const { hub, planner } = await team();
     await hub.routes.set("go", { to: "coder" });
     expect(await hub.routes.list()).toEqual([{ name: "go", to: "coder", when: {} }]);
@@ -109,7 +109,7 @@ describe.each(STORES)("a line on %s", (store) => {
     expect(await refusal(planner.handoff({ intent: "Go" }))).toMatchObject({ code: "no_route" });
   });
 
-  it("asks the route function first, and the table when that does not know [DLV-4]", async () => {
+  it("follows the route function first, then the routes in the store [DLV-4]", async () => {
     const asked: RouteInput[] = [];
     const { hub, planner } = await team({
       route: async (leaving) => {
@@ -135,7 +135,7 @@ describe.each(STORES)("a line on %s", (store) => {
     ]);
   });
 
-  it("without a receiver and a route is refused, and says what to do [DLV-4]", async () => {
+  it("is refused with a hint when there is neither a receiver nor a route [DLV-4]", async () => {
     const { hub, planner, coder } = await team();
     await hub.routes.set("other", { to: "coder", when: { action: "completed" } });
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
@@ -153,7 +153,7 @@ describe.each(STORES)("a line on %s", (store) => {
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("whose route leads to nobody is refused like any unknown receiver [DLV-4]", async () => {
+  it("is refused when its route names an unknown receiver [DLV-4]", async () => {
     const { hub, planner } = await team();
     await hub.routes.set("gone", { to: "codr" });
     const refused = await refusal(planner.handoff({ intent: "Go" }));
@@ -161,14 +161,14 @@ describe.each(STORES)("a line on %s", (store) => {
     expect(refused.hint).toContain('"coder"');
   });
 
-  it("goes on from a result, when a route asks for its outcome [DLV-4 DLV-15]", async () => {
+  it("continues from a result when a route matches its outcome [DLV-4 DLV-15]", async () => {
     const { hub, planner, coder, reviewer } = await team();
     await hub.routes.set("approved", { to: "planner", when: { result: "approved" } });
     await hub.routes.set("rejected", {
       to: "coder",
       when: { result: "rejected", from: "reviewer" },
     });
-    await hub.routes.set("anything", { to: "coder" }); // Asks for no result: completed work stops here.
+    await hub.routes.set("anything", { to: "coder" }); // Has no result condition.
     const first = await planner.handoff({
       to: "reviewer",
       task: "t",
@@ -193,14 +193,14 @@ describe.each(STORES)("a line on %s", (store) => {
       task: "t",
     });
     expect(again.envelope.constraints).toEqual(first.envelope.constraints);
-    // No route asks for this outcome, nor for none at all.
+    // No route matches this outcome, or a result without an outcome.
     await again.complete({ outcome: "postponed", summary: "Later" });
     await planner.handoff({ to: "reviewer", task: "u", intent: "Go" });
     await (await take(reviewer)).complete({ summary: "Fine" });
     expect((await hub.deliveries.totals()).byState).toMatchObject({ completed: 3, ready: 0 });
   });
 
-  it("goes on from a result only when it is what was expected [DLV-4 DLV-15]", async () => {
+  it("continues from a result only when it is valid [DLV-4 DLV-15]", async () => {
     const { hub, planner, reviewer } = await team();
     await hub.routes.set("approved", { to: "planner", when: { result: "approved" } });
     const expects = [{ name: "verdict", type: "text" }];
@@ -217,7 +217,7 @@ describe.each(STORES)("a line on %s", (store) => {
     });
   });
 
-  it("tells the requester the result also where it goes on from it [DLV-4 DLV-15]", async () => {
+  it("returns a result to the requester even if a route uses it [DLV-4 DLV-15]", async () => {
     const { hub, planner, reviewer } = await team();
     await hub.routes.set("approved", { to: "coder", when: { result: "approved" } });
     const sent = await planner.handoff({ to: "reviewer", task: "t", intent: "Go" });
@@ -228,7 +228,7 @@ describe.each(STORES)("a line on %s", (store) => {
     expect(answer).toMatchObject({ kind: "completed", result });
   });
 
-  it("counts a hop for each handoff, and none for a retry, redrive, fallback or extension [ENV-9]", async () => {
+  it("adds a hop per handoff, not per retry, redrive, fallback or extension [ENV-9]", async () => {
     const clock = new VirtualClock();
     const { hub, planner, coder, reviewer } = await team({ clock, random: () => 0 });
     const policy = { attempts: 2, fallback: ["reviewer"] };
@@ -258,12 +258,12 @@ describe.each(STORES)("a line on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("extended is the same hop, and the same piece of work [ENV-9 ENV-11]", async () => {
+  it("keeps its hop count when it is extended [ENV-9 ENV-11]", async () => {
     const { planner, coder, reviewer } = await team();
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const first = await handOn(await take(coder), { to: "reviewer" });
     await planner.handoff({ to: "coder", task: "t", intent: "Go", next: ["More"] });
-    expect((await take(coder)).envelope.hop).toBe(0); // The first was over: this is a new line.
+    expect((await take(coder)).envelope.hop).toBe(0); // A new line: the first has ended.
     const again = await planner.handoff({
       to: "coder",
       task: "t",
@@ -274,7 +274,7 @@ describe.each(STORES)("a line on %s", (store) => {
     expect((await take(reviewer)).envelope.hop).toBe(first.envelope.hop);
   });
 
-  it("longer than it may be stops in dead letters, with reason and path [ENV-9]", async () => {
+  it("is dead-lettered at the hop limit with reason and path, and reported [ENV-9]", async () => {
     const { hub, planner, coder } = await team({ limits: { hops: 3 } });
     const lead = await hub.agent("lead", { role: "coordinator" });
     await planner.handoff({ to: "planner", task: "t", intent: "Begin" });
@@ -307,8 +307,8 @@ describe.each(STORES)("a line on %s", (store) => {
     expect(path.at(-1)).toMatchObject({ from: "planner", to: "coder" });
     expect(letter?.envelope.path).toEqual(path);
 
-    const told = await take(lead);
-    expect(told.envelope).toMatchObject({
+    const report = await take(lead);
+    expect(report.envelope).toMatchObject({
       action: "failed",
       from: { agent: "baton" },
       intent: "Begin",
@@ -316,18 +316,18 @@ describe.each(STORES)("a line on %s", (store) => {
       task: stopped.task,
       to: { kind: "role", role: "coordinator" },
     });
-    expect(told.envelope.state).toContain("limit of 3");
-    expect(told.envelope.next[0]).toContain(stopped.id);
-    expect(told.envelope.constraints).toEqual(stopped.envelope.constraints);
+    expect(report.envelope.state).toContain("limit of 3");
+    expect(report.envelope.next[0]).toContain(stopped.id);
+    expect(report.envelope.constraints).toEqual(stopped.envelope.constraints);
     expect(await lead.accept()).toBeUndefined();
     expect((await hub.verify()).problems).toEqual([]);
 
-    // Whoever decides can have it tried all the same: no hop is added.
+    // The coordinator can still redrive it, which adds no hop.
     await lead.deadLetters.redrive(stopped.id);
     expect((await take(planner)).envelope.hop).toBe(4);
   });
 
-  it("that stops without a coordinator is in dead letters all the same [ENV-9]", async () => {
+  it("is dead-lettered at the hop limit even without a coordinator [ENV-9]", async () => {
     const { hub, planner } = await team({ limits: { hops: 1 } });
     await planner.handoff({ to: "planner", task: "t", intent: "Begin" });
     await handOn(await take(planner), { to: "planner" });
@@ -339,7 +339,7 @@ describe.each(STORES)("a line on %s", (store) => {
     expect(await hub.deliveries.totals()).toMatchObject({ deliveries: 3 });
   });
 
-  it("that comes back with the same payload is reported as a cycle, with its path [ENV-9]", async () => {
+  it("is reported as a cycle when it returns with the same payload [ENV-9]", async () => {
     const { hub, planner, coder, reviewer } = await team();
     await planner.handoff({ to: "coder", task: "t", intent: "Go", ...data(1) });
     const first = await handOn(await take(coder), { to: "reviewer", ...data(1) });
@@ -352,7 +352,7 @@ describe.each(STORES)("a line on %s", (store) => {
       ["coder", "reviewer"],
     ]);
     expect(again.cycle[0]?.payload).toBe(again.cycle[2]?.payload);
-    // Reported, where everybody can see it; not stopped.
+    // Recorded in the memory of the handoff, which is delivered nevertheless.
     expect(await hub.memories.read(again.memory)).toMatchObject({
       tags: ["cycle"],
       data: { cycle: again.cycle },
@@ -361,7 +361,7 @@ describe.each(STORES)("a line on %s", (store) => {
     expect((await take(reviewer)).id).toBe(again.id);
   });
 
-  it("of a review that makes progress is no cycle [ENV-9]", async () => {
+  it("is not a cycle when the payload changes on each round [ENV-9]", async () => {
     const { planner, coder, reviewer } = await team();
     await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     for (let version = 1; version <= 4; version++) {
@@ -371,7 +371,7 @@ describe.each(STORES)("a line on %s", (store) => {
     }
   });
 
-  it("of two tasks that meet the same agents is no cycle [ENV-9]", async () => {
+  it("is not a cycle when two tasks pass the same agents [ENV-9]", async () => {
     const { planner, coder } = await team();
     for (const task of ["one", "two"]) {
       await planner.handoff({ to: "coder", task, intent: "Go", ...data(1) });

@@ -1,4 +1,4 @@
-/** Taking work back: whoever has it is told, nobody can settle it any more, and it is on record. */
+/** Cancelling: the holder is notified, later settlements are refused, and a record is kept. */
 
 import { describe, expect, it } from "vitest";
 import type { HubOptions, Work } from "../../../src/index.ts";
@@ -7,8 +7,8 @@ import { twoHubs } from "../../support/hub/shared-store.ts";
 import { contents, openFresh, refusal, STORES, take } from "../../support/hub/support.ts";
 import { present } from "../../support/present.ts";
 
-/** Resolves when the work's signal has said so. */
-function told(work: Work): Promise<unknown> {
+/** Resolves with the reason when the signal of the work is aborted. */
+function abortReason(work: Work): Promise<unknown> {
   const { signal } = work;
   if (signal.aborted) return Promise.resolve(signal.reason);
   return new Promise((resolve) =>
@@ -25,57 +25,57 @@ describe.each(STORES)("cancelling on %s", (store) => {
     return { hub, planner, coder, reviewer };
   }
 
-  it("a handoff nobody has yet takes it out of the inbox [DLV-18]", async () => {
+  it("removes an unclaimed handoff from the inbox [DLV-18]", async () => {
     const { hub, planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     expect(await sent.cancel("Not needed")).toBe(true);
     expect(await sent.status()).toMatchObject({ state: "cancelled", attempt: 0 });
     expect(await coder.accept()).toBeUndefined();
     expect((await coder.deliveries.waiting()).items).toEqual([]);
-    expect(await hub.deliveries.attempts(sent.id)).toEqual([]); // Nobody had tried.
+    expect(await hub.deliveries.attempts(sent.id)).toEqual([]); // No attempt was made.
   });
 
-  it("reaches the holder: its signal is aborted, with the code [DLV-18]", async () => {
+  it("aborts the holder's signal with the code cancelled [DLV-18]", async () => {
     const { planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = await take(coder);
     expect(work.signal.aborted).toBe(false);
-    const reason = told(work);
+    const reason = abortReason(work);
     await sent.cancel("Not needed");
     expect(await reason).toMatchObject({ code: "cancelled", path: "lease" });
     expect(work.signal.aborted).toBe(true);
   });
 
-  it("reaches a holder in another process [DLV-18]", async () => {
+  it("aborts the signal of a holder in another hub [DLV-18]", async () => {
     const [here, there] = await twoHubs(store);
     const planner = await here.agent("planner", {});
     const coder = await there.agent("coder", {});
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
-    const reason = told(await take(coder));
+    const reason = abortReason(await take(coder));
     await sent.cancel("Not needed");
     expect(await reason).toMatchObject({ code: "cancelled" });
   });
 
-  it("reaches a holder that asks for its signal only afterwards [DLV-18]", async () => {
+  it("aborts a signal that the holder reads only afterwards [DLV-18]", async () => {
     const { planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const work = await take(coder);
     await sent.cancel("Not needed");
-    expect(await told(work)).toMatchObject({ code: "cancelled" });
+    expect(await abortReason(work)).toMatchObject({ code: "cancelled" });
   });
 
-  it("reaches work that was taken up again by its handle [DLV-18]", async () => {
+  it("aborts the signal of work resumed by its handle [DLV-18]", async () => {
     const { hub, planner } = await team();
     const session = await hub.agent("coder", undefined, { lease: "session" });
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const { handle } = await take(session);
-    const reason = told(await session.resume(handle));
+    const reason = abortReason(await session.resume(handle));
     await sent.cancel("Not needed");
     expect(await reason).toMatchObject({ code: "cancelled" });
     expect((await refusal(session.resume(handle))).code).toBe("cancelled");
   });
 
-  it("refuses every settlement that comes later, and keeps the notes [DLV-18]", async () => {
+  it("refuses every later settlement and keeps late notes [DLV-18]", async () => {
     const verbs: Record<string, (work: Work) => Promise<unknown>> = {
       complete: (work) => work.complete({ summary: "Too late" }),
       fail: (work) => work.fail({ message: "Too late" }),
@@ -100,18 +100,18 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("ends a block that uses the work without a word [DLV-18]", async () => {
+  it("lets an await using block end without an error [DLV-18]", async () => {
     const { planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     {
       await using work = await take(coder);
       await sent.cancel("Not needed");
-      await told(work);
+      await abortReason(work);
     }
     expect((await sent.status()).state).toBe("cancelled");
   });
 
-  it("is recorded: on the chain, as an event, and as the end of the try [DLV-18]", async () => {
+  it("is recorded in the chain, as an event and as the attempt's outcome [DLV-18]", async () => {
     const { hub, planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     await take(coder);
@@ -141,7 +141,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("a task closes everything of it that is open, and nothing else [DLV-18]", async () => {
+  it("closes every open handoff of a task, and no others [DLV-18]", async () => {
     const clock = new VirtualClock();
     const { hub, planner, coder, reviewer } = await team({ clock, random: () => 0.5 });
     const open: Record<string, string> = {};
@@ -157,7 +157,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     await (await take(coder)).clarify("Which one?");
     open["held"] = (await send("reviewer", { next: ["Again"] })).id;
     const held = await take(reviewer);
-    const reason = told(held);
+    const reason = abortReason(held);
     const other = await planner.handoff({ to: "reviewer", task: "u", intent: "Go" });
 
     const closed = await coder.tasks.cancelHandoffs("t", "The customer left");
@@ -168,14 +168,14 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect((await other.status()).state).toBe("ready");
     expect((await take(reviewer)).id).toBe(other.id);
     expect(await planner.accept()).toBeUndefined();
-    // One decision, one record, that names them all.
+    // One decision is one record that names all of them.
     const [record] = (await hub.memories.recent({ task: "t", limit: 1 })).items;
     expect(record).toMatchObject({ agent: "coder", data: { reason: "The customer left" } });
     expect(record?.trail).toHaveLength(4);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("a task follows its line to where it is now [DLV-18]", async () => {
+  it("closes the current delivery of a task's line [DLV-18]", async () => {
     const { planner, coder, reviewer } = await team();
     const first = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     await (await take(coder)).handoff({ to: "reviewer" });
@@ -185,7 +185,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect((await first.status()).state).toBe("completed");
   });
 
-  it("again changes nothing, and is no mistake [DLV-18]", async () => {
+  it("has no effect on handoffs that are already closed, and throws nothing [DLV-18]", async () => {
     const { hub, planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     expect(await planner.deliveries.cancel(sent.id, "Not needed")).toMatchObject([
@@ -203,7 +203,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect((await done.status()).state).toBe("completed");
   });
 
-  it("by several at once happens once [DLV-18]", async () => {
+  it("takes effect once when called concurrently [DLV-18]", async () => {
     const { hub, planner, coder } = await team();
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const outcomes = await Promise.all(
@@ -217,7 +217,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect(await coder.accept()).toBeUndefined();
   });
 
-  it("against a settlement at the same moment: one of them counts [DLV-18]", async () => {
+  it("succeeds only if a concurrent settlement does not [DLV-18]", async () => {
     const { hub, planner, coder } = await team();
     for (let i = 0; i < 8; i++) {
       const sent = await planner.handoff({ to: "coder", task: `t${i}`, intent: "Go" });
@@ -234,7 +234,7 @@ describe.each(STORES)("cancelling on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("lets the next of the task and receiver have its turn [DLV-18 DLV-13]", async () => {
+  it("makes the next delivery of the task available to its receiver [DLV-18 DLV-13]", async () => {
     const { planner, coder, reviewer } = await team();
     const first = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     const second = await reviewer.handoff({ to: "coder", task: "t", intent: "And this" });

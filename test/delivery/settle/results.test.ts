@@ -1,4 +1,4 @@
-/** Results: held against what was expected before anything is settled, and told to who asked. */
+/** Results: checked against the expected outputs before settling, and returned to the sender. */
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import * as z from "zod";
@@ -54,7 +54,7 @@ describe.each(STORES)("a result on %s", (store) => {
     "anything-else": { good: ["x", 1, false, [], {}], bad: [] },
   };
 
-  it("is of the type that was expected, or refused [DLV-15]", async () => {
+  it("is refused when an output is missing or has the wrong type [DLV-15]", async () => {
     const types = Object.keys(GOOD_AND_BAD);
     const { hub, work } = await expecting(types.map((type) => ({ name: type, type })));
     const before = await contents(hub);
@@ -78,7 +78,7 @@ describe.each(STORES)("a result on %s", (store) => {
     expect(await work.complete({ outputs: first })).toMatchObject({ kind: "settled" });
   });
 
-  it("of every good kind is taken [DLV-15]", async () => {
+  it("is accepted with every valid value of each output type [DLV-15]", async () => {
     const { planner, coder } = await team();
     for (const [type, { good }] of Object.entries(GOOD_AND_BAD)) {
       for (const output of good) {
@@ -93,7 +93,7 @@ describe.each(STORES)("a result on %s", (store) => {
     }
   });
 
-  it("has the format that a registered type describes [DLV-15]", async () => {
+  it("must match the format of a registered payload type [DLV-15]", async () => {
     const all = await expecting([
       { name: "report", type: "object", format: "report" },
       { name: "notes", type: "list", format: "notes" },
@@ -125,7 +125,7 @@ describe.each(STORES)("a result on %s", (store) => {
     expect(await work.complete({ outputs: good })).toMatchObject({ kind: "settled" });
   });
 
-  it("is not longer than it may be: exactly so long is fine [DLV-15]", async () => {
+  it("may be exactly as long as the limit, but not longer [DLV-15]", async () => {
     const { work } = await expecting([
       { name: "text", type: "text", maxLength: 5 },
       { name: "list", type: "list", maxLength: 7 },
@@ -139,7 +139,7 @@ describe.each(STORES)("a result on %s", (store) => {
     expect(await work.complete({ outputs: exact })).toMatchObject({ kind: "settled" });
   });
 
-  it("confirms each criterion of its checklist [DLV-15]", async () => {
+  it("must confirm every criterion of its outputs [DLV-15]", async () => {
     const criteria = ["tests pass", "no new dependency"];
     const { hub, sent, work } = await expecting([{ name: "patch", type: "diff", criteria }]);
     const outputs = { patch: "--- a" };
@@ -163,7 +163,7 @@ describe.each(STORES)("a result on %s", (store) => {
     });
   });
 
-  it("is told everything that is wrong with it at once, and settles nothing [DLV-15]", async () => {
+  it("is refused with all violations at once, and nothing is settled [DLV-15]", async () => {
     const { hub, sent, work } = await expecting([
       { name: "a", type: "text" },
       { name: "b", type: "number", criteria: ["is even"] },
@@ -181,11 +181,11 @@ describe.each(STORES)("a result on %s", (store) => {
     for (const { hint } of refused.violations) expect(hint).not.toBe("");
     expect(await contents(hub)).toEqual(before);
     expect((await sent.status()).state).toBe("accepted");
-    await work.renew(); // Still its holder's.
+    await work.renew(); // The holder keeps the work.
     expect((await refusal(work.complete())).violations).toHaveLength(4);
   });
 
-  it("may have more than was expected, and need not be one to fail or decline [DLV-15]", async () => {
+  it("may have additional outputs, and is not needed to decline [DLV-15]", async () => {
     const { sent, work } = await expecting([{ name: "a", type: "text" }]);
     await work.complete({ outputs: { a: "x", more: 1 } });
     expect(await sent.completed({ timeoutMs: 60_000 })).toMatchObject({
@@ -195,7 +195,7 @@ describe.each(STORES)("a result on %s", (store) => {
     expect(await second.work.decline("Cannot be done")).toMatchObject({ kind: "settled" });
   });
 
-  it("is for the newest envelope: what the sender has added counts [DLV-15 ENV-11]", async () => {
+  it("is checked against the newest envelope after an extension [DLV-15 ENV-11]", async () => {
     const { planner, work } = await expecting([]);
     const expects = [{ name: "a", type: "text" }];
     const added = await planner.handoff({ to: "coder", task: "t", intent: "Go", expects });
@@ -205,7 +205,7 @@ describe.each(STORES)("a result on %s", (store) => {
   });
 });
 
-describe.each(STORES)("an answer on %s", (store) => {
+describe.each(STORES)("waiting for a result on %s", (store) => {
   async function team(options: HubOptions = {}, opened?: Hub) {
     const hub = opened ?? (await openFresh(store, options));
     const planner = await hub.agent("planner", {});
@@ -218,7 +218,7 @@ describe.each(STORES)("an answer on %s", (store) => {
 
   const answerTo = (sent: Sent<object>) => sent.completed({ timeoutMs: 60_000 });
 
-  it("comes to who waits for it, as soon as there is one [DLV-15]", async () => {
+  it("returns the result as soon as the work is completed [DLV-15]", async () => {
     const { coder, request } = await team();
     const sent = await request();
     const waiting = answerTo(sent);
@@ -237,7 +237,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     expect((await waiting).kind === "completed" && (await answerTo(sent))).toEqual(await waiting);
   });
 
-  it("without anything said is there all the same [DLV-15]", async () => {
+  it("returns empty outputs and a default summary when no result was given [DLV-15]", async () => {
     const { coder, request } = await team();
     const sent = await request();
     await (await take(coder)).complete();
@@ -246,18 +246,18 @@ describe.each(STORES)("an answer on %s", (store) => {
     expect(answer.kind === "completed" && answer.result.summary).toContain("coder");
   });
 
-  it("may be that it was declined, with the reason [DLV-15]", async () => {
+  it("returns the reason when the work is declined [DLV-15]", async () => {
     const { coder, request } = await team();
     const sent = await request();
     await (await take(coder)).decline("Not my repository");
     expect(await answerTo(sent)).toMatchObject({ kind: "declined", reason: "Not my repository" });
   });
 
-  it("may be that it was given up, with every try [DLV-15]", async () => {
+  it("returns every attempt when the handoff is dead-lettered [DLV-15]", async () => {
     const { coder, request } = await team({ random: () => 0 });
     const sent = await request({ policy: { attempts: 2 } });
     await (await take(coder)).fail({ message: "first" });
-    expect((await sent.completed({ timeoutMs: 0 })).kind).toBe("timeout"); // It will be tried again.
+    expect((await sent.completed({ timeoutMs: 0 })).kind).toBe("timeout"); // It will be retried.
     await (await take(coder)).fail({ message: "second" });
     const answer = await answerTo(sent);
     expect(answer.kind).toBe("dead");
@@ -265,7 +265,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     expect(attempts.map(({ reason }) => reason.message)).toEqual(["first", "second"]);
   });
 
-  it("may be a question; then it goes on [DLV-15 DLV-11]", async () => {
+  it("returns a question, and the result once it is answered [DLV-15 DLV-11]", async () => {
     const { planner, coder, request } = await team();
     const sent = await request();
     await (await take(coder)).clarify("Which port?");
@@ -276,7 +276,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     expect(await waiting).toMatchObject({ kind: "completed", result: { summary: "On 8080" } });
   });
 
-  it("may be that it was taken back, with the reason [DLV-15 DLV-18]", async () => {
+  it("returns the reason when the handoff is cancelled [DLV-15 DLV-18]", async () => {
     const { hub, request } = await team();
     const sent = await request();
     const lead = await hub.agent("lead", {});
@@ -285,7 +285,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     expect(await waiting).toMatchObject({ kind: "cancelled", reason: "Not needed" });
   });
 
-  it("may be that its deadline passed: who waits sees to it [DLV-15 DLV-2]", async () => {
+  it("enforces the deadline itself and returns expired [DLV-15 DLV-2]", async () => {
     const clock = new VirtualClock();
     const { coder, request } = await team({ clock });
     const sent = await request({ policy: { deadlineMs: 300 } });
@@ -296,19 +296,19 @@ describe.each(STORES)("an answer on %s", (store) => {
     expect((await refusal(work.complete())).code).toBe("lease_lost");
   });
 
-  it("may be that a newer handoff took its place [DLV-15 ENV-11]", async () => {
+  it("returns superseded when a newer handoff replaces it [DLV-15 ENV-11]", async () => {
     const { coder, request } = await team();
     const old = await request();
     const waiting = answerTo(old);
     const newer = await request({ next: ["More"] });
     expect(await waiting).toMatchObject({ kind: "superseded", delivery: { id: old.id } });
-    // Along the line it is the answer to what took its place.
+    // With line: true, it returns the result of the newer handoff.
     const along = old.completed({ line: true, timeoutMs: 60_000 });
     await (await take(coder)).complete({ summary: "Done" });
     expect(await along).toMatchObject({ kind: "completed", delivery: { id: newer.id } });
   });
 
-  it("may be late: then it is told where it stands [DLV-15]", async () => {
+  it("returns the current state when it times out or is aborted [DLV-15]", async () => {
     const { coder, request } = await team();
     const sent = await request();
     const work = await take(coder);
@@ -322,7 +322,7 @@ describe.each(STORES)("an answer on %s", (store) => {
     expect((await sent.completed({ timeoutMs: 0 })).kind).toBe("completed");
   });
 
-  it("can be that of the line it began: handed on is not over [DLV-15]", async () => {
+  it("waits for the end of the line with line: true [DLV-15]", async () => {
     const { coder, reviewer, request } = await team();
     const sent = await request();
     const along = sent.completed({ line: true, timeoutMs: 60_000 });
@@ -340,15 +340,15 @@ describe.each(STORES)("an answer on %s", (store) => {
     });
   });
 
-  it("of a line waits no longer than it was told, however often it is handed on [DLV-15]", async () => {
-    const looked = new Set<string>();
+  it("applies one timeout to the whole line [DLV-15]", async () => {
+    const queriedIds = new Set<string>();
     const watched = new Proxy(await sharedStore(store)(), {
       get(target, name: keyof Store) {
         const value = target[name];
         if (typeof value !== "function") return value;
         if (name !== "findDelivery") return value.bind(target);
         return (...asked: Parameters<Store["findDelivery"]>) => {
-          looked.add(asked[1]);
+          queriedIds.add(asked[1]);
           return target.findDelivery(...asked);
         };
       },
@@ -363,13 +363,13 @@ describe.each(STORES)("an answer on %s", (store) => {
     passed.mockReturnValue(700);
     const onward = await work.handoff({ to: "reviewer" });
     if (onward.kind !== "sent") throw new Error("the handoff was not sent as an extension");
-    await until("it waits for the next of the line", () => looked.has(onward.id));
+    await until("it waits for the next of the line", () => queriedIds.has(onward.id));
     passed.mockReturnValue(1_001);
     expect(await along).toMatchObject({ kind: "timeout", delivery: { receiver: "reviewer" } });
     expect(signal.aborted, "it ended by its own time").toBe(false);
   });
 
-  it("is the same for a sender in another process, by the same key [DLV-15 DLV-9]", async () => {
+  it("returns the same result to another session with the same key [DLV-15 DLV-9]", async () => {
     const clock = new VirtualClock();
     const { hub, coder, request } = await team({ clock });
     await request({ key: "k" });

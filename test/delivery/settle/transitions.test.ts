@@ -1,4 +1,4 @@
-/** The life of a delivery: the table is sound, and a real delivery lives by it. */
+/** The delivery state machine: the transition table is consistent, and deliveries follow it. */
 import { describe, expect, it } from "vitest";
 import {
   isLegal,
@@ -18,11 +18,11 @@ import { openFresh, STORES, take } from "../../support/hub/support.ts";
 
 const table: readonly Transition[] = Object.values(TRANSITIONS);
 
-/** Over, until somebody decides otherwise. */
+/** Final states that a later decision can still change. */
 const PARKED: readonly DeliveryState[] = ["dead", "expired"];
 
-describe("the table of transitions", () => {
-  it("ends in exactly the states the design calls terminal; two of them somebody can lead out of", () => {
+describe("the transition table", () => {
+  it("has the expected final states, of which only dead and expired can be left", () => {
     expect([...TERMINAL_STATES, ...PARKED].sort()).toEqual([
       "cancelled",
       "completed",
@@ -38,7 +38,7 @@ describe("the table of transitions", () => {
     expect(out.map(({ verb }) => verb)).toEqual(["redrive", "discard", "open"]);
   });
 
-  it("leads from sending to every state, and from every open state to an end", () => {
+  it("reaches every state from sending, and completed from each non-terminal state", () => {
     const next = (from: DeliveryState | undefined) =>
       DELIVERY_STATES.filter((to) => isLegal(from, to));
     const reach = (from: DeliveryState | undefined) => {
@@ -56,7 +56,7 @@ describe("the table of transitions", () => {
     }
   });
 
-  it("names each verb as its key, and leaves an event for whatever a person would ask about", () => {
+  it("is keyed by verb, and records events for every transition except mature", () => {
     for (const [key, { verb, events }] of Object.entries(TRANSITIONS)) {
       expect(verb).toBe(key);
       expect(events.length > 0, key).toBe(key !== "mature");
@@ -65,7 +65,7 @@ describe("the table of transitions", () => {
     expect(beginnings.map(({ verb }) => verb)).toEqual(["send"]);
   });
 
-  it("does not let an addition change the state of what is held", () => {
+  it("does not let an extension change the state of a delivery", () => {
     const staying = table.filter(({ to }) => to.length === 0);
     expect(staying.map(({ verb }) => verb)).toEqual(["extend"]);
     expect(isLegal("accepted", "claimed")).toBe(false);
@@ -85,25 +85,25 @@ describe.each(STORES)("a delivery on %s", (store) => {
   }
   type Team = Awaited<ReturnType<typeof team>>;
 
-  /** A delivery with a policy, and nobody who takes it. */
-  async function left(team: Team, policy: PolicyInput): Promise<() => Promise<unknown>> {
+  /** Sends a handoff that no agent claims; returns a function that processes due deliveries. */
+  async function sendUnclaimed(team: Team, policy: PolicyInput): Promise<() => Promise<unknown>> {
     team.sent = await team.planner.handoff({ ...team.draft, task: "left", policy });
     team.clock.advance(1_000);
     return () => team.hub.deliveries.runDue();
   }
 
-  async function parked({ coder, sent }: Team): Promise<void> {
+  async function failPermanently({ coder, sent }: Team): Promise<void> {
     await (await take(coder, { delivery: sent.id })).fail({ message: "no", class: "permanent" });
   }
 
-  /** A delivery that waits for the first one. */
+  /** Sends a join that waits for the first delivery; returns the work of that delivery. */
   async function joining(team: Team) {
     const work = await take(team.coder);
     team.sent = await team.planner.handoffs.join([team.sent], { ...team.draft, task: "join" });
     return work;
   }
 
-  /** Brings a delivery to where the verb starts; answers how to say the verb. */
+  /** Brings a delivery into a state the verb starts from; returns a function that performs it. */
   const SCENES: Record<string, (team: Team) => Promise<() => Promise<unknown>>> = {
     supersede:
       async ({ planner, draft }) =>
@@ -121,7 +121,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
       const { value: offer } = await coder.inbox({ wait: false }).next();
       return async () => offer?.accept();
     },
-    "accept (at once)":
+    "accept (without an offer)":
       async ({ coder }) =>
       () =>
         take(coder),
@@ -133,7 +133,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
       const work = await take(coder);
       return () => work.fail({ message: "no" });
     },
-    "fail (for good)": async ({ coder }) => {
+    "fail (permanent)": async ({ coder }) => {
       const work = await take(coder);
       return () => work.fail({ message: "no", class: "permanent" });
     },
@@ -149,7 +149,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
       const work = await take(coder);
       return () => work.release();
     },
-    "release (last try)": async ({ coder }) => {
+    "release (last attempt)": async ({ coder }) => {
       await (await take(coder)).release();
       const work = await take(coder);
       return () => work.release();
@@ -167,16 +167,16 @@ describe.each(STORES)("a delivery on %s", (store) => {
       clock.advance(60_000);
       return () => coder.accept({ task: "other" });
     },
-    "expire (last try)": async ({ coder, clock }) => {
+    "expire (last attempt)": async ({ coder, clock }) => {
       await (await take(coder)).release();
       await take(coder);
       clock.advance(60_000);
       return () => coder.accept({ task: "other" });
     },
-    miss: (team) => left(team, { acceptMs: 1_000 }),
-    "miss (last try)": (team) => left(team, { acceptMs: 1_000, attempts: 1 }),
-    reroute: (team) => left(team, { acceptMs: 1_000, attempts: 1, fallback: ["tester"] }),
-    lapse: (team) => left(team, { deadlineMs: 1_000 }),
+    miss: (team) => sendUnclaimed(team, { acceptMs: 1_000 }),
+    "miss (last attempt)": (team) => sendUnclaimed(team, { acceptMs: 1_000, attempts: 1 }),
+    reroute: (team) => sendUnclaimed(team, { acceptMs: 1_000, attempts: 1, fallback: ["tester"] }),
+    lapse: (team) => sendUnclaimed(team, { deadlineMs: 1_000 }),
     cancel:
       async ({ sent }) =>
       () =>
@@ -186,25 +186,25 @@ describe.each(STORES)("a delivery on %s", (store) => {
       return () => sent.cancel("Not needed");
     },
     redrive: async (team) => {
-      await parked(team);
+      await failPermanently(team);
       return () => team.planner.deadLetters.redrive(team.sent.id);
     },
     discard: async (team) => {
-      await parked(team);
+      await failPermanently(team);
       return () => team.planner.deadLetters.discard(team.sent.id, "Not needed");
     },
     open: async (team) => {
       const work = await joining(team);
       return () => work.complete();
     },
-    "open (parked)": async (team) => {
+    "open (dead)": async (team) => {
       const { planner, coder, sent: first } = team;
       await (await joining(team)).fail({ message: "no", class: "permanent" });
       await planner.deadLetters.redrive(first.id);
       const work = await take(coder);
       return () => work.complete();
     },
-    "open (never)": async (team) => {
+    "open (impossible)": async (team) => {
       const work = await joining(team);
       return () => work.decline("No");
     },
@@ -215,7 +215,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     },
   };
 
-  it("is seen to live by every verb", () => {
+  it("has a scene for every transition", () => {
     const seen = Object.keys(SCENES).map((scene) => scene.split(" ")[0]);
     expect(new Set(["send", ...seen])).toEqual(new Set(Object.keys(TRANSITIONS)));
   });
@@ -224,7 +224,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
   const eventsAfter = async (hub: Hub, number: number, delivery: string) =>
     (await hub.events.list({ after: number })).items.filter((event) => event.delivery === delivery);
 
-  it.each(Object.entries(SCENES))("obeys the table when it meets: %s", async (scene, prepare) => {
+  it.each(Object.entries(SCENES))("follows the transition table: %s", async (scene, prepare) => {
     const all = await team();
     const act = await prepare(all);
     const rule = TRANSITIONS[scene.split(" ")[0] as keyof typeof TRANSITIONS] as Transition;
@@ -240,7 +240,7 @@ describe.each(STORES)("a delivery on %s", (store) => {
     for (const kind of kinds) expect(rule.events).toContain(kind);
   });
 
-  it("that has ended is left alone by every verb", async () => {
+  it("is not changed by accept, complete, release or decline once completed", async () => {
     const { hub, coder, sent } = await team();
     const work = await take(coder);
     await work.complete();

@@ -1,25 +1,38 @@
 /**
- * The reckoning after the chaos: what the store says happened, held against what the processes were
- * told. Each promise that was broken is a violation, in words.
+ * Audits a chaos run: compares what the store recorded with what it acknowledged to the processes.
+ * Each broken guarantee is reported as a violation in plain text.
  */
 import type { Attempt, EventKind, Hub, HubEvent } from "../../../src/index.ts";
 import type { ChaosFact, FactOf } from "./facts.ts";
 
 export interface Audit {
   readonly violations: readonly string[];
-  /** How often each event happened. */
+  /** Number of events by kind. */
   readonly events: Readonly<Record<string, number>>;
   readonly deliveries: number;
 }
 
-/** Events that begin a hold, and those that end one. */
+/** Events that start an attempt, and events that end one. */
 const BEGINS: readonly EventKind[] = ["claimed", "accepted"];
 const ENDS: readonly EventKind[] = [
   ...(["completed", "failed", "declined", "released", "asked", "expired", "dead"] as const),
-  ...(["cancelled", "lapsed", "rerouted", "unaccepted", "superseded", "discarded"] as const),
+  ...([
+    "cancelled",
+    "deadline_passed",
+    "rerouted",
+    "accept_timeout",
+    "superseded",
+    "discarded",
+  ] as const),
 ];
-/** Endings that leave nothing more to happen, save what somebody decides about a dead letter. */
-const FINAL: readonly EventKind[] = ["completed", "declined", "cancelled", "lapsed", "superseded"];
+/** Events after which nothing more happens, except a decision about a dead letter. */
+const FINAL: readonly EventKind[] = [
+  "completed",
+  "declined",
+  "cancelled",
+  "deadline_passed",
+  "superseded",
+];
 
 const PAGE = 1_000;
 
@@ -33,7 +46,7 @@ export async function audit(hub: Hub, facts: readonly ChaosFact[]): Promise<Audi
     ...lostSends(facts, byDelivery),
     ...settlements(facts, byDelivery),
     ...(await leases(hub, facts, byDelivery)),
-    ...(await books(hub, byDelivery.size)),
+    ...(await checkTotals(hub, byDelivery.size)),
     ...(await hub.verify()).problems.map(
       ({ record, field, message }) => `verify: ${record} ${field} ${message}`,
     ),
@@ -57,7 +70,7 @@ function numbering(events: readonly HubEvent[]): string[] {
     .map(({ number }) => `events are not numbered without a gap at ${number}`);
 }
 
-/** In the order of the store: a hold begins when none is under way, and each ends at most once. */
+/** Checks, in store order, that no two attempts overlap and that a delivery ends only once. */
 function oneHolder(id: string, events: readonly HubEvent[]): string[] {
   const violations: string[] = [];
   let holding = 0;
@@ -97,21 +110,21 @@ function lostSends(facts: readonly ChaosFact[], events: Events): string[] {
     .map((id) => `${id} was acknowledged as sent and is not there`);
 }
 
-/** What a holder was told is settled is what the store has, for that very attempt, once. */
+/** Checks that each acknowledged settlement is stored for its attempt, once. */
 function settlements(facts: readonly ChaosFact[], events: Events): string[] {
-  const told = new Set<string>();
+  const seen = new Set<string>();
   return ofKind(facts, "settled").flatMap(({ delivery, attempt, as }) => {
     const key = `${delivery} ${attempt}`;
-    const twice = told.has(key) ? [`${key} was settled twice`] : [];
-    told.add(key);
+    const twice = seen.has(key) ? [`${key} was settled twice`] : [];
+    seen.add(key);
     const own = (events.get(delivery) ?? []).filter((event) => event.attempt === attempt);
-    // The last failure or release of a delivery may have parked it at once.
+    // The last failure or release of a delivery may have dead-lettered it immediately.
     const kept = own.some(({ kind }) => kind === as || (kind === "dead" && as !== "completed"));
     return kept ? twice : [...twice, `${key}: ${as} was acknowledged and is not there`];
   });
 }
 
-/** Nobody's lease was ended while it had time left, unless its process had ended or it was decided. */
+/** Checks that no lease expired early, unless the process had ended or a deadline had passed. */
 async function leases(hub: Hub, facts: readonly ChaosFact[], events: Events): Promise<string[]> {
   const until = new Map<string, number>();
   for (const fact of [...ofKind(facts, "accepted"), ...ofKind(facts, "renewed")]) {
@@ -134,7 +147,7 @@ async function leases(hub: Hub, facts: readonly ChaosFact[], events: Events): Pr
 const isByTime = ({ outcome, reason }: Attempt): boolean =>
   outcome === "expired" && !/process ended|deadline/.test(JSON.stringify(reason));
 
-async function books(hub: Hub, deliveries: number): Promise<string[]> {
+async function checkTotals(hub: Hub, deliveries: number): Promise<string[]> {
   const { byState, deliveries: counted } = await hub.deliveries.totals();
   const sum = Object.values(byState).reduce((total, count) => total + count, 0);
   const { scheduled, ready, claimed, accepted, waiting } = byState;

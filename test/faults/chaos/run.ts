@@ -1,7 +1,7 @@
 /**
- * Chaos: many processes at once on one store that send, accept, renew, fail, ask and cancel; they are
- * killed, or stopped for longer than their lease and let go again. In the end all that is open is
- * taken over, and the books are audited. Shared by the test and by `npm run chaos`.
+ * Runs many processes on one store that send, accept, renew, fail, ask and cancel. The processes
+ * are killed, or stopped for longer than their lease and resumed. At the end all open deliveries
+ * are taken over, and the store is audited. Shared by the test and `npm run chaos`.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Agent, type EventKind, type Hub, isBatonError, openHub } from "../../../src/index.ts";
@@ -12,25 +12,25 @@ import { AGENTS, CHAOS_LIMITS, type ChaosFact, ROLE } from "./facts.ts";
 
 const CHILD = new URL("./child.ts", import.meta.url);
 const LONGEST_LIFE_MS = 8_000;
-/** Rounds of a chaos that has not shown enough yet, at most. */
+/** Maximum number of rounds while a required kind of event is missing. */
 const MOST_ROUNDS = 20;
-/** Some are killed before they have finished opening. */
+/** Share of processes that are killed before they have finished opening. */
 const EARLY_SHARE = 0.1;
 const EARLY_MS = 400;
-/** One fate in so many is to be stopped and let go on, instead of being killed. */
+/** Share of interruptions that stop and resume the process instead of killing it. */
 const STOP_SHARE = 0.5;
-/** All of its leases have run out by then. */
+/** All leases of the process have expired by then. */
 const STOPPED_MS = CHAOS_LIMITS.leaseMs * 1.5;
 const TAKEN_OVER_WITHIN_MS = 120_000;
-/** Longer than any pause of this process: it must not lose what it takes over. */
+/** Longer than any pause of this process, which must not lose what it takes over. */
 const TAKEOVER_LIMITS = { ...CHAOS_LIMITS, leaseMs: 600_000, holdMs: 600_000 };
 
 export interface ChaosOptions {
   readonly address: string;
   readonly forMs: number;
-  /** Events that must have happened: the chaos goes on until each of them has. */
+  /** Kinds of events that must occur: the run continues until each has occurred. */
   readonly kinds?: readonly EventKind[];
-  /** The longest a process goes on between two blows. */
+  /** Maximum time in milliseconds between two interruptions of a process. Default: 8,000. */
   readonly lifeMs?: number;
   readonly processes: number;
   readonly seed: number;
@@ -38,7 +38,7 @@ export interface ChaosOptions {
 }
 
 export interface ChaosProgress {
-  /** Of the time the chaos lasts. */
+  /** Elapsed share of the run time, from 0 to 1. */
   readonly share: number;
   readonly facts: number;
   readonly kills: number;
@@ -48,11 +48,11 @@ export interface ChaosProgress {
 export interface ChaosReport extends Audit {
   readonly facts: readonly ChaosFact[];
   readonly kills: number;
-  /** Times a process was stopped past its lease and went on. */
+  /** Number of times a process was stopped past its lease and resumed. */
   readonly stops: number;
-  /** Settlements that came too late and were refused. */
+  /** Number of settlements that were refused because they came too late. */
   readonly refused: number;
-  /** Holds that ended because their holder was silent or gone. */
+  /** Number of attempts that expired because the holder stopped responding or died. */
   readonly redelivered: number;
 }
 
@@ -61,7 +61,10 @@ interface Chaos {
   readonly random: Random;
   readonly facts: ChaosFact[];
   readonly violations: string[];
-  /** So long after the first process was under way: starting one takes seconds on a busy machine. */
+  /**
+   * End of the run, counted from when the first process is ready: starting one takes seconds on a
+   * busy machine.
+   */
   until: number;
   kills: number;
   stops: number;
@@ -84,11 +87,11 @@ export async function chaosRun(options: ChaosOptions): Promise<ChaosReport> {
     options.onProgress?.({ share, facts: facts.length, kills, stops });
   }, 250);
   try {
-    await (await openHub(options.address)).close(); // Made once, not by all at the same moment.
+    await (await openHub(options.address)).close(); // Creates the store, once for all.
     for (let round = 1; ; round++) {
       chaos.until = Number.POSITIVE_INFINITY;
-      await Promise.all(Array.from({ length: options.processes }, () => lives(chaos)));
-      const report = await reckon(chaos);
+      await Promise.all(Array.from({ length: options.processes }, () => keepRunning(chaos)));
+      const report = await buildReport(chaos);
       const lacks = options.kinds?.some((kind) => report.events[kind] === undefined) ?? false;
       if (!lacks || round === MOST_ROUNDS) return report;
     }
@@ -97,12 +100,12 @@ export async function chaosRun(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-/** One place at the table: whoever dies there is followed by another. */
-async function lives(chaos: Chaos): Promise<void> {
-  while (performance.now() < chaos.until) await life(chaos);
+/** Keeps one process running: starts another whenever it dies. */
+async function keepRunning(chaos: Chaos): Promise<void> {
+  while (performance.now() < chaos.until) await runProcess(chaos);
 }
 
-async function life(chaos: Chaos): Promise<void> {
+async function runProcess(chaos: Chaos): Promise<void> {
   const { options, random, facts, violations } = chaos;
   const seed = random.below(2 ** 31);
   const underWay = Promise.withResolvers<void>();
@@ -115,18 +118,17 @@ async function life(chaos: Chaos): Promise<void> {
     }
     if (fact.kind === "error") violations.push(`a process met ${fact.message}`);
   });
-  // A few are killed while they are still opening.
   const early = random.chance(EARLY_SHARE) ? sleep(random.below(EARLY_MS)) : undefined;
-  const born = Promise.race([early ?? underWay.promise, child.ended]);
-  const fate = born.then(() => suffer(chaos, child));
+  const started = Promise.race([early ?? underWay.promise, child.ended]);
+  const interruption = started.then(() => interrupt(chaos, child));
   const end = await child.ended;
-  await fate;
+  await interruption;
   if (end.signal === "SIGKILL") return;
   violations.push(`process ${seed} ended by itself (exit code ${end.code}): ${end.stderr}`);
 }
 
-/** Lives for a while, is stopped now and then, and is killed in the end. */
-async function suffer(chaos: Chaos, child: Child): Promise<void> {
+/** Stops and resumes the process at random, and kills it at the end. */
+async function interrupt(chaos: Chaos, child: Child): Promise<void> {
   const { random } = chaos;
   const { lifeMs = LONGEST_LIFE_MS } = chaos.options;
   while (performance.now() < chaos.until) {
@@ -142,7 +144,7 @@ async function suffer(chaos: Chaos, child: Child): Promise<void> {
   chaos.kills++;
 }
 
-async function reckon(chaos: Chaos): Promise<ChaosReport> {
+async function buildReport(chaos: Chaos): Promise<ChaosReport> {
   const { options, facts, kills, stops } = chaos;
   await using hub = await openHub(options.address, { limits: TAKEOVER_LIMITS });
   const violations = [...chaos.violations, ...(await takeOver(hub))];
@@ -159,7 +161,7 @@ async function reckon(chaos: Chaos): Promise<ChaosReport> {
   };
 }
 
-/** Answers, completes or cancels all that is still open, as the agents would after a restart. */
+/** Answers or completes everything that is still open, as the agents would after a restart. */
 async function takeOver(hub: Hub): Promise<string[]> {
   const agents = await Promise.all(AGENTS.map((name) => hub.agent(name, { role: ROLE })));
   const until = performance.now() + TAKEN_OVER_WITHIN_MS;
@@ -175,7 +177,7 @@ async function takeOver(hub: Hub): Promise<string[]> {
     if (open === 0) return [];
     if (performance.now() > until)
       return [`still open after two minutes: ${JSON.stringify(byState)}`];
-    await sleep(100); // Leases of the dead run out, retries and joins fall due.
+    await sleep(100); // Leases of dead processes expire; retries and joins become due.
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The server is ended under load, again and again: hubs find it by themselves when it is back, and
- * what was acknowledged before, during and after is there once.
+ * Restarts and crashes the server under load, again and again: hubs must reconnect by themselves,
+ * and what was acknowledged before, during and after must be stored once.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -16,12 +16,14 @@ import { CHILD, type Reckoning, reckon } from "../kill-run.ts";
 import { withConnectionName } from "../server-done.ts";
 
 const HUBS = 3;
-/** How the server ends: as after a power cut, in order, or because one of its processes died. */
+/**
+ * How the server ends: as after a power failure, in order, or by a crash of one of its processes.
+ */
 const ENDINGS = ["immediate", "fast", "crash"] as const;
 const ROUNDS = runs(1);
 const TIMEOUT_MS = 120_000 + ROUNDS * 60_000;
 const LONGEST_CALM_MS = 300;
-/** What each hub must have acknowledged after an ending before the next. */
+/** Acknowledgements that each hub must report between two endings of the server. */
 const SIGNS_OF_LIFE = 5;
 
 const seed = chosenSeed();
@@ -31,17 +33,17 @@ interface LivingHub {
   readonly facts: Fact[];
 }
 
-describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TIMEOUT_MS }, () => {
+describe(`a server that goes down under load (BATON_SEED=${seed})`, { timeout: TIMEOUT_MS }, () => {
   let server: PostgresServer;
   let hubs: readonly LivingHub[] = [];
   let ends: readonly ChildEnd[] = [];
   let reckoning: Reckoning;
-  /** What was read along by a cursor, and what there was in the end. */
+  /** The events that a polling reader saw, and all events that were stored at the end. */
   let seen: readonly HubEvent[] = [];
   let stored: readonly HubEvent[] = [];
 
   beforeAll(async () => {
-    // Nothing gets to the disk unless somebody waits for it.
+    // Nothing reaches the disk unless a client waits for it.
     server = await startPostgres(["fsync=off", "wal_writer_delay=10s"]);
     const random = randomFrom(seed);
     const address = withConnectionName(server.url, "killed");
@@ -55,7 +57,7 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
       await endServer(server, ending);
       await signsOfLife(hubs);
     }
-    // On a busy machine every piece of work may have been interrupted so far.
+    // On a busy machine, all work so far may have been interrupted.
     await until("something was completed", () =>
       hubs.some(({ facts }) => facts.some(({ kind }) => kind === "completed")),
     );
@@ -78,22 +80,22 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
     await server?.stop();
   });
 
-  it("is found again by every hub, without an error for anybody", () => {
+  it("is reconnected to by every hub, without an error for any caller", () => {
     expect(ends).toEqual(hubs.map(() => ({ code: null, signal: "SIGKILL", stderr: "" })));
     expect(reckoning.byKind["error"] ?? 0, errorsOf(hubs)).toBe(0);
   });
 
-  it("keeps what was acknowledged, once; chains and events have no gap, the books balance, verify finds nothing [DLV-1 DLV-6 OPS-10]", () => {
+  it("keeps every acknowledged write once, without gaps in chains or events [DLV-1 DLV-6 OPS-10]", () => {
     expect(reckoning.byKind["completed"] ?? 0).toBeGreaterThan(0);
     expect(reckoning.violations).toEqual([]);
   });
 
-  it("shows whoever reads along every event, in order, and none that is not there any more [OPS-10]", () => {
+  it("shows a polling reader every event in order, and none that disappears later [OPS-10]", () => {
     expect(seen.length).toBeGreaterThan(0);
     expect(seen).toEqual(stored.slice(0, seen.length));
   });
 
-  it("keeps it also where the database is set up to acknowledge before it is safe [DLV-1]", async () => {
+  it("keeps acknowledged writes even if the database sets synchronous_commit = off [DLV-1]", async () => {
     await query(server, "alter database postgres set synchronous_commit = off");
     await using hub = await openHub(`${server.url}?schema=lazy`);
     const agent = await hub.agent("ann", { role: "writer" });
@@ -112,7 +114,7 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("acknowledges nothing that is committed and not on the disk yet [DLV-1]", async () => {
+  it("acknowledges a write only when it is on disk, not when it is committed [DLV-1]", async () => {
     await using scene = await slowDisk("unsynced");
     const remembering = scene.ann.remember({ content: "x" });
     const committed = () => query(server, "select 1 from unsynced.memories where workspace > 0");
@@ -123,7 +125,7 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
     expect((await scene.reader.verify()).memories).toBe(1);
   });
 
-  it("takes back nothing a reader has seen, also when its writer has not been told of it yet [OPS-10]", async () => {
+  it("keeps an event that a reader has seen, even if its writer was not acknowledged yet [OPS-10]", async () => {
     await using scene = await slowDisk("seen");
     const { ann, reader } = scene;
     const sending = ann.handoff({ to: "ann", task: "t", intent: "Go on" });
@@ -137,14 +139,14 @@ describe(`a server that is ended under load (BATON_SEED=${seed})`, { timeout: TI
     expect((await reader.events.list()).items).toEqual(events);
   });
 
-  /** Two hubs on a store where the disk is waited for in vain until the server is started again. */
+  /** Opens two hubs on a store whose sync to disk hangs until the server is restarted. */
   async function slowDisk(schema: string) {
     const address = `${server.url}?schema=${schema}`;
     const writer = await openHub(address);
     const reader = await openHub(address);
     const ann = await writer.agent("ann", { role: "worker" });
     const [started] = await query(server, "select pg_postmaster_start_time()::text as at");
-    // In one transaction: a hub that syncs meanwhile finds either function.
+    // In one transaction: a hub that syncs meanwhile finds the old function or the new one.
     await query(
       server,
       `alter function ${schema}.sync() rename to sync_later;
@@ -169,21 +171,21 @@ function startHub(address: string, childSeed: number): LivingHub {
   return { child, facts };
 }
 
-/** Reads events as they come, by a cursor, whatever becomes of the server. */
+/** Polls events with a cursor, across restarts of the server. */
 function readAlong(hub: Hub): { end(): Promise<HubEvent[]> } {
   const seen: HubEvent[] = [];
   let ended = false;
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     while (!ended) {
       seen.push(...(await hub.events.list({ after: seen.at(-1)?.number ?? 0, limit: 50 })).items);
       await sleep(1);
     }
   };
-  const looking = look();
+  const polling = poll();
   return {
     async end() {
       ended = true;
-      await looking;
+      await polling;
       return seen;
     },
   };
@@ -204,8 +206,8 @@ async function endServer(server: PostgresServer, how: (typeof ENDINGS)[number]):
     const { rows } = await client.query(
       "select pid from pg_stat_activity where application_name in ('baton', 'killed') limit 1",
     );
-    // One process of the server dies: the others are ended with it, and the log is replayed. A busy server
-    // may go on for a while before it notices; it has when it ends this connection too.
+    // When one process of the server dies, the server ends the others and replays the log. A busy
+    // server may take a while to notice; it has noticed when it ends this connection too.
     const noticed = new Promise((resolve) => client.once("end", resolve));
     process.kill(rows[0]?.["pid"] as number, "SIGKILL");
     await noticed;
@@ -229,7 +231,7 @@ async function withClient<T>(
   }
 }
 
-/** Waits until each hub has been told of something new, several times; or has ended. */
+/** Waits until each hub has reported several new acknowledgements, or has ended. */
 async function signsOfLife(hubs: readonly LivingHub[]): Promise<void> {
   await Promise.all(
     hubs.map(async ({ child, facts }) => {

@@ -1,4 +1,4 @@
-/** The operations whose connection breaks in lost-answers.test.ts, each with the state it starts from. */
+/** The operations whose connection breaks in lost-answers.test.ts, each with its initial state. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sha256 } from "../../../src/base/digest.ts";
 import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
@@ -8,7 +8,7 @@ import type { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 
 export const WRITE = "baton_write\0";
 
-/** Committed by then, and not acknowledged. */
+/** Sent after the commit and before the acknowledgement. */
 const SYNC = "baton_sync\0";
 
 export const LEASE_MS = DEFAULT_LIMITS.leaseMs;
@@ -25,13 +25,16 @@ export interface Scene {
 
 export interface Operation {
   readonly name: string;
-  /** Brings about the state it starts from, and returns the operation itself. */
+  /** Creates the initial state, and returns the operation. */
   readonly prepare: (scene: Scene) => Promise<() => Promise<unknown>>;
-  /** The message to break at, and which of them. */
+  /** The message to break at, and which occurrence of it. Default: the first write. */
   readonly at?: readonly [text: string, nth: number];
-  /** Makes records of its own, anew each time it is tried: they have other ids then. */
+  /** Creates new records on each attempt, so that their ids differ. */
   readonly makesRecords?: boolean;
-  /** How many stand in line when the hub asks again while nobody can write; 0: it does not get there. */
+  /**
+   * How many writes wait for the lock when the hub retries while the workspace is locked. Default:
+   * 2; 0 if the operation does not get there.
+   */
   readonly inLine?: number;
 }
 
@@ -44,7 +47,7 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "append, cut before it is on the disk",
+    name: "append, cut before it is on disk",
     at: [SYNC, 1],
     prepare:
       async ({ ann }) =>
@@ -52,14 +55,14 @@ export const OPERATIONS: readonly Operation[] = [
         ann.remember({ content: "x" }),
   },
   {
-    name: "append of many",
+    name: "append of many memories",
     prepare: async ({ ann }) => {
       const inputs = Array.from({ length: 20 }, (_, n) => ({ content: `step ${n}` }));
       return () => ann.remember(inputs);
     },
   },
   {
-    name: "appends of one group",
+    name: "appends in one group commit",
     prepare:
       async ({ ann, ben }) =>
       () =>
@@ -72,7 +75,7 @@ export const OPERATIONS: readonly Operation[] = [
   {
     name: "note under a lease",
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       return () => work.note("half way");
     },
   },
@@ -81,28 +84,28 @@ export const OPERATIONS: readonly Operation[] = [
     prepare:
       async ({ send }) =>
       () =>
-        told(send("first")),
+        sentResult(send("first")),
   },
   {
-    name: "send behind another of the task",
+    name: "send behind another handoff of the task",
     prepare: async ({ hub, send }) => {
       await send("first");
       const cyd = await hub.agent("cyd", { role: "worker" });
-      return () => told(cyd.handoff({ to: "ben", task: "first", intent: "Go on" }));
+      return () => sentResult(cyd.handoff({ to: "ben", task: "first", intent: "Go on" }));
     },
   },
   {
-    name: "send that takes a waiting one's place",
+    name: "send that supersedes a waiting delivery",
     prepare: async ({ send }) => {
       await send("first");
-      return () => told(send("first", { next: ["More"] }));
+      return () => sentResult(send("first", { next: ["More"] }));
     },
   },
   {
-    name: "send that adds to held work",
+    name: "send that extends accepted work",
     prepare: async (scene) => {
-      await taken(scene);
-      return () => told(scene.send("first", { next: ["More"] }));
+      await acceptFirst(scene);
+      return () => sentResult(scene.send("first", { next: ["More"] }));
     },
   },
   {
@@ -113,7 +116,7 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "claim, cut before it is on the disk",
+    name: "claim, cut before it is on disk",
     at: [SYNC, 1],
     prepare: async (scene) => {
       await scene.send("first");
@@ -121,9 +124,9 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "claim of what a silent holder had",
+    name: "claim after an expired lease",
     prepare: async (scene) => {
-      await taken(scene);
+      await acceptFirst(scene);
       scene.clock.advance(LEASE_MS);
       return () => firstOffer(scene.ben).then((offer) => offer?.envelope);
     },
@@ -155,7 +158,7 @@ export const OPERATIONS: readonly Operation[] = [
   },
   {
     makesRecords: true,
-    name: "claim and accept, cut before it is on the disk",
+    name: "claim and accept, cut before it is on disk",
     at: [SYNC, 1],
     prepare: async (scene) => {
       await scene.send("first");
@@ -164,7 +167,7 @@ export const OPERATIONS: readonly Operation[] = [
   },
   {
     makesRecords: true,
-    name: "claim and accept, cut at the look",
+    name: "claim and accept, cut at the query",
     at: ["baton_pick\0", 1],
     inLine: 1,
     prepare: async (scene) => {
@@ -174,7 +177,7 @@ export const OPERATIONS: readonly Operation[] = [
   },
   {
     makesRecords: true,
-    name: "claim and accept by several at once",
+    name: "several claims and accepts at once",
     prepare: async (scene) => {
       for (const task of ["first", "second", "third"]) await scene.send(task);
       return () => Promise.all([1, 2, 3].map(() => working(acceptSoon(scene.ben))));
@@ -182,20 +185,20 @@ export const OPERATIONS: readonly Operation[] = [
   },
   {
     makesRecords: true,
-    name: "claim and accept of what a silent holder had, cut where it is taken back",
+    name: "claim and accept after an expired lease, cut where the lease is ended",
     prepare: async (scene) => {
-      await taken(scene);
+      await acceptFirst(scene);
       scene.clock.advance(LEASE_MS);
       return () => working(acceptSoon(scene.ben));
     },
   },
   {
     makesRecords: true,
-    name: "claim and accept of what a silent holder had, cut at the write",
+    name: "claim and accept after an expired lease, cut at the write",
     at: [WRITE, 2],
     inLine: 0,
     prepare: async (scene) => {
-      await taken(scene);
+      await acceptFirst(scene);
       scene.clock.advance(LEASE_MS);
       return () => working(acceptSoon(scene.ben));
     },
@@ -203,13 +206,13 @@ export const OPERATIONS: readonly Operation[] = [
   {
     name: "renew",
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       scene.clock.advance(LEASE_MS / 2);
       return () => work.renew();
     },
   },
   {
-    name: "renew of a session",
+    name: "renew a session",
     prepare: async ({ hub, send, clock }) => {
       await send("first");
       const ben = await hub.agent("ben", undefined, { lease: "session" });
@@ -221,67 +224,67 @@ export const OPERATIONS: readonly Operation[] = [
   {
     name: "complete",
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       await scene.hub.agent("cyd", { role: "worker" });
       return () => work.complete({ summary: "done", outputs: { answer: 42 } });
     },
   },
   {
-    name: "complete, with the next one waiting for its turn",
+    name: "complete, with another delivery of the task waiting",
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       const cyd = await scene.hub.agent("cyd", { role: "worker" });
       await cyd.handoff({ to: "ben", task: "first", intent: "Go on" });
       return () => work.complete();
     },
   },
   {
-    name: "complete, cut before it is on the disk",
+    name: "complete, cut before it is on disk",
     at: [SYNC, 1],
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       return () => work.complete();
     },
   },
   {
-    name: "fail, to be tried again",
+    name: "fail, with a retry",
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       return () => work.fail({ message: "no luck", class: "retryable" });
     },
   },
   {
     name: "decline",
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       return () => work.decline("not mine");
     },
   },
   {
     name: "release",
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       return () => work.release();
     },
   },
   {
-    name: "settlement that comes too late",
+    name: "settlement after the lease expired",
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       scene.clock.advance(LEASE_MS);
       return () => work.complete().catch(codeOf);
     },
   },
   {
-    name: "hand on",
+    name: "handoff that completes the work",
     prepare: async (scene) => {
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       await scene.hub.agent("cyd", { role: "worker" });
-      return () => told(work.handoff({ to: "cyd", action: "needs_review" }) as Promise<Sent>);
+      return () => sentResult(work.handoff({ to: "cyd", action: "needs_review" }) as Promise<Sent>);
     },
   },
   {
-    name: "publication",
+    name: "publication to several receivers",
     prepare: async ({ store, workspace, hub, send }) => {
       const { id } = await send("first");
       const found = await store.findDelivery(workspace, id);
@@ -314,7 +317,7 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "entry",
+    name: "change of an entry",
     prepare: async ({ store, workspace, clock }) => {
       const entry = { kind: "breaker", name: "ben", value: '{"n":1}' };
       await store.putEntry(workspace, { ...entry, basedOn: 0 });
@@ -324,7 +327,7 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "entry that is taken away",
+    name: "deletion of an entry",
     prepare: async ({ store, workspace }) => {
       const entry = { kind: "route", name: "ben" };
       await store.putEntry(workspace, { ...entry, value: "{}", basedOn: 0 });
@@ -335,16 +338,16 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "move of what is held, and of what is behind it",
+    name: "move of accepted work and of the delivery behind it",
     prepare: async (scene) => {
       const { store, workspace } = scene;
-      const work = await taken(scene);
+      const work = await acceptFirst(scene);
       const cyd = await scene.hub.agent("cyd", { role: "worker" });
       const behind = await cyd.handoff({ to: "ben", task: "first", intent: "Go on" });
       const moves: Move[] = [];
       for (const [id, change] of [
         [work.id, { to: "dead", event: "dead", ends: { outcome: "expired", reason: "" } }],
-        [behind.id, { to: "ready", event: "lapsed", lapseMs: 7 }],
+        [behind.id, { to: "ready", event: "deadline_passed", lapseMs: 7 }],
       ] as const) {
         const found = await store.findDelivery(workspace, id);
         const seen = (found as NonNullable<typeof found>).delivery;
@@ -354,7 +357,7 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: "registration",
+    name: "registration of an agent",
     at: ["baton_register\0", 1],
     prepare:
       async ({ hub }) =>
@@ -362,7 +365,7 @@ export const OPERATIONS: readonly Operation[] = [
         hub.agent("cyd", { role: "worker", aliases: ["c"] }).then(({ info }) => info),
   },
   {
-    name: "change of a registration",
+    name: "change of a registered agent",
     at: ["baton_register\0", 1],
     prepare:
       async ({ hub }) =>
@@ -371,14 +374,14 @@ export const OPERATIONS: readonly Operation[] = [
   },
 ];
 
-async function taken(scene: Scene): Promise<Work> {
+async function acceptFirst(scene: Scene): Promise<Work> {
   await scene.send("first");
   const work = await scene.ben.accept();
   if (work === undefined) throw new Error("nothing to accept");
   return work;
 }
 
-/** What a connection that broke had reserved is free again when the server has noticed. */
+/** Retries until the server has released what the broken connection had reserved. */
 async function acceptSoon(agent: Agent): Promise<Work> {
   for (;;) {
     const work = await agent.accept();
@@ -392,14 +395,14 @@ export async function firstOffer(agent: Agent) {
   return undefined;
 }
 
-/** What a sender is told. */
-async function told(sending: Promise<Sent>): Promise<object> {
+/** Returns what a sender gets. */
+async function sentResult(sending: Promise<Sent>): Promise<object> {
   const sent = await sending;
   const { id, envelope, digest, memory } = sent;
   return { id, envelope, digest, memory, status: await sent.status() };
 }
 
-/** What a holder is told. */
+/** Returns what a holder gets. */
 async function working(accepting: Promise<Work | undefined> | undefined): Promise<object> {
   const work = await accepting;
   if (work === undefined) return { nothing: true };

@@ -1,10 +1,10 @@
 /**
- * The network breaks at the worst moment of each operation: before the write arrives, after it was
- * committed and before the hub hears of it, and so that the server carries it out while the hub
- * already asks again. Each operation must have taken effect once, and its caller must be told so.
+ * Breaks the connection at the worst moment of each operation: before the write arrives, after it
+ * was committed but before the hub gets the answer, and so that the server executes it while the
+ * hub already retries. Each operation must take effect once, and its caller must get that result.
  *
- * Every operation runs twice with the same clock and ids: on a connection that holds and on one
- * that breaks. What the callers are told and every row of the database have to be the same.
+ * Every operation runs twice with the same clock and ids: on a connection that works and on one
+ * that breaks. The results and every row of the database must be equal.
  */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -27,7 +27,7 @@ import {
   WRITE,
 } from "./lost-answers-operations.ts";
 
-/** How the network breaks, and what happens until the hub has its answer. */
+/** Ways in which the connection breaks, and what happens until the hub has its answer. */
 const BREAKS: Readonly<
   Record<string, (act: () => Promise<unknown>, around: Around) => Promise<unknown>>
 > = {
@@ -47,7 +47,7 @@ const BREAKS: Readonly<
     return await after(fault.finished, acting);
   },
   "the write arrives when the hub has its answer": async (act, { cut, makesRecords }) => {
-    if (makesRecords) return await act(); // What is on its way keeps the delivery reserved: below.
+    if (makesRecords) return await act(); // The delayed write keeps it reserved: see below.
     const fault = cut("late");
     const outcome = await act();
     await fault.arrive();
@@ -61,7 +61,7 @@ const BREAKS: Readonly<
     await using held = await lock();
     const acting = act();
     await fault.happened;
-    // What stands in line has reserved what it is about to take: the hub finds nothing meanwhile.
+    // The waiting write has reserved what it is about to claim: the retry finds nothing.
     const standing = makesRecords ? 1 : inLine;
     await until("they stand in line", async () => (await held.waiting()) === standing);
     await held.release();
@@ -71,7 +71,7 @@ const BREAKS: Readonly<
 
 interface Around extends Pick<Required<Operation>, "inLine" | "makesRecords"> {
   cut(kind: FaultKind): Fault;
-  /** From now on nobody can write to the workspace. */
+  /** Blocks all writes to the workspace. */
   lock(): Promise<HeldLock>;
 }
 
@@ -90,11 +90,10 @@ afterAll(async () => {
 
 const LONG = { timeout: 120_000 };
 
-describe.concurrent(
-  "an operation whose connection breaks takes effect once, and its caller gets that result",
-  LONG,
-  () => {
-    it.for(OPERATIONS)("$name [DLV-1 DLV-6 OPS-10]", async (operation, { expect }) => {
+describe.concurrent("an operation whose connection breaks", LONG, () => {
+  it.for(OPERATIONS)(
+    "takes effect once and returns its result: $name [DLV-1 DLV-6 OPS-10]",
+    async (operation, { expect }) => {
       const { name, prepare, at = [WRITE, 1], inLine = 2, makesRecords = false } = operation;
       await using proxy = await startProxy(postgresUrl());
       await using reliable = await openStage(steady.address);
@@ -115,12 +114,12 @@ describe.concurrent(
         const rows = await workspaceRows(shaky, workspace);
         expect(seen(rows), how).toEqual(seen(await workspaceRows(steady, workspace)));
       }
-    });
-  },
-);
+    },
+  );
+});
 
 describe("a send whose answer was lost", () => {
-  it("wakes its receiver all the same [DLV-13]", async () => {
+  it("still wakes its receiver [DLV-13]", async () => {
     await using proxy = await startProxy(postgresUrl());
     await using shakyStage = await openStage(proxy.through(shaky.address));
     const { send } = await shakyStage.scene("woken all the same");
@@ -139,8 +138,10 @@ describe("a send whose answer was lost", () => {
   });
 });
 
-describe("what a claim had reserved that is being undone", () => {
-  /** As the server does it: the workspace is free again, and the reservation not yet. */
+describe("a delivery reserved by a claim that is being rolled back", () => {
+  /**
+   * Reproduces the state on the server: the workspace is unlocked, the reservation is not released.
+   */
   async function reserving(workspace: string, lease: number | null): Promise<AsyncDisposable> {
     const client = new pg.Client(postgresUrl());
     await client.connect();
@@ -160,7 +161,7 @@ describe("what a claim had reserved that is being undone", () => {
     };
   }
 
-  it("is found by the next one all the same, unlike what somebody is about to take [DLV-6]", async () => {
+  it("can be claimed again, unlike one that another session is about to claim [DLV-6]", async () => {
     await using stage = await openStage(shaky.address);
     const { workspace, ben, send } = await stage.scene("being undone");
     await send("first");
@@ -173,8 +174,8 @@ describe("what a claim had reserved that is being undone", () => {
   });
 });
 
-describe("an answer that is read after the lease ran out", LONG, () => {
-  /** A's answer is lost, and A cut off; its lease runs out; B has the work when A is back. */
+describe("an answer that arrives after the lease expired", LONG, () => {
+  /** Drops A's answer and cuts A off until its lease has expired and B has accepted the work. */
   async function overtaken<T>(act: (scene: Scene) => Promise<() => Promise<T>>, workspace: string) {
     await using proxy = await startProxy(postgresUrl());
     await using cutOff = await openStage(proxy.through(shaky.address));
@@ -191,15 +192,15 @@ describe("an answer that is read after the lease ran out", LONG, () => {
     b.clock.advance(LEASE_MS);
     const work = await b.ben.accept();
     proxy.open = true;
-    const told = await outcome;
+    const result = await outcome;
     expect(work?.delivery.attempt).toBe(2);
     await work?.complete();
     expect((await b.hub.verify()).problems).toEqual([]);
     expect((await b.hub.deliveries.totals()).byState.completed).toBe(1);
-    return told;
+    return result;
   }
 
-  it("gives no offer: the work is somebody else's [DLV-6]", async () => {
+  it("does not return an offer, because another holder has the work [DLV-6]", async () => {
     const offer = await overtaken(
       async ({ ben }) =>
         () =>
@@ -209,7 +210,7 @@ describe("an answer that is read after the lease ran out", LONG, () => {
     expect(offer).toBeUndefined();
   });
 
-  it("gives no work: it is somebody else's [DLV-6]", async () => {
+  it("does not return work, because another holder has it [DLV-6]", async () => {
     const work = await overtaken(
       async ({ ben }) =>
         () =>
@@ -219,7 +220,7 @@ describe("an answer that is read after the lease ran out", LONG, () => {
     expect(work).toBeUndefined();
   });
 
-  it("accepts no offer: the lease is lost [DLV-6]", async () => {
+  it("fails the acceptance of an offer with lease_lost [DLV-6]", async () => {
     const accepting = async ({ ben }: Scene) => {
       const offer = await firstOffer(ben);
       return async () => offer?.accept().catch(codeOf);
@@ -228,7 +229,7 @@ describe("an answer that is read after the lease ran out", LONG, () => {
   });
 });
 
-/** A store with a clock that stands still, and scenes in it that begin alike. */
+/** Opens a store with a virtual clock, and scenes in it that start alike. */
 async function openStage(address: string) {
   const clock = new VirtualClock();
   const start = clock.now();
@@ -254,7 +255,7 @@ async function openStage(address: string) {
 }
 
 interface HeldLock extends AsyncDisposable {
-  /** How many stand in line for it. */
+  /** Returns how many sessions wait for the lock. */
   waiting(): Promise<number>;
   release(): Promise<void>;
 }
@@ -285,7 +286,7 @@ async function after(first: Promise<void>, then: Promise<unknown> | undefined): 
   return await then;
 }
 
-/** Ids numbered as they appear, and nothing that is computed from them. */
+/** Numbers ids in order of appearance, and masks what is computed from them. */
 function withoutIdentity(value: unknown): unknown {
   const numbers = new Map<string, number>();
   const numbered = (id: string): string => {

@@ -1,4 +1,4 @@
-/** Many hubs on one database, none of them special: nobody is turned away, nothing lost or doubled. */
+/** Many equal hubs on one database: every call succeeds, and nothing is lost or duplicated. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { DEFAULT_LIMITS } from "../../../src/base/limits.ts";
 import { type Hub, LocalHub, openHub } from "../../../src/index.ts";
@@ -15,11 +15,11 @@ import { crowd, factsOf } from "../crowd-run.ts";
 const PROCESSES = 4;
 const HUBS_EACH = 4;
 const RACED = 120;
-/** Each process gets so many before any of them goes on: none is kept from its share. */
+/** Deliveries that each process gets before any of them continues: none is starved. */
 const SHARE = 10;
 
-describe("many hubs on one PostgreSQL", { timeout: 120_000 }, () => {
-  it("sixteen open an empty database at once: it is set up once, and all of them write [OPS-10]", async () => {
+describe("many hubs on one PostgreSQL database", { timeout: 120_000 }, () => {
+  it("open an empty database at the same moment, set it up once, and all write [OPS-10]", async () => {
     using folder = temporaryFolder();
     await using schema = testSchema();
     const place = { address: schema.address, start: folder.file("start"), hubs: HUBS_EACH };
@@ -35,7 +35,7 @@ describe("many hubs on one PostgreSQL", { timeout: 120_000 }, () => {
     expect(new Set(migrations.map(({ version }) => version)).size).toBe(migrations.length);
   });
 
-  it("all append to one branch at once: no place doubled or left out, and who reads along misses nothing [MEM-1 DLV-1 OPS-10]", async () => {
+  it("append to one branch without gaps or duplicates, and a reader misses no event [MEM-1 DLV-1 OPS-10]", async () => {
     using folder = temporaryFolder();
     await using schema = testSchema();
     await using hub = await openHub(schema.address);
@@ -57,7 +57,7 @@ describe("many hubs on one PostgreSQL", { timeout: 120_000 }, () => {
   });
 
   it.for([2, PROCESSES])(
-    "%i share one inbox: each delivery to one of them, work for all of them, and who reads along misses nothing [DLV-6 DLV-13 OPS-10]",
+    "share one inbox (%i processes): one holder per attempt, work for each, no event missed [DLV-6 DLV-13 OPS-10]",
     async (hubs) => {
       using folder = temporaryFolder();
       await using schema = testSchema();
@@ -84,12 +84,12 @@ describe("many hubs on one PostgreSQL", { timeout: 120_000 }, () => {
   );
 });
 
-describe("one hub with much to do", () => {
-  it("takes what its sender replaces in the same moment before or after that, not both [DLV-6]", async () => {
+describe("one hub with concurrent calls", () => {
+  it("serializes a claim and an extension of the same delivery [DLV-6]", async () => {
     await using schema = testSchema();
     const store = await openPostgresStore({ address: schema.address, limits: DEFAULT_LIMITS });
     onTestFinished(() => store.close());
-    // The addition and the acceptance wait for each other, and are submitted in the same turn.
+    // The extension and the claim wait for each other, and are submitted in the same turn.
     const { promise: adding, resolve: add } = Promise.withResolvers<void>();
     const { promise: accepting, resolve: accept } = Promise.withResolvers<void>();
     const together: Store = {
@@ -123,7 +123,7 @@ describe("one hub with much to do", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("does what a holder asks for in the order it was asked, without being waited for [DLV-6]", async () => {
+  it("executes the calls of a holder in order, even if they are not awaited [DLV-6]", async () => {
     await using schema = testSchema();
     await using hub = await openHub(schema.address);
     const ann = await hub.agent("ann", { role: "worker" });
@@ -154,23 +154,23 @@ async function sendTo(hub: Hub): Promise<string[]> {
   return sent.map(({ id }) => id);
 }
 
-/** Reads events as they come, by a cursor; small pages, so that it is always in the middle. */
+/** Polls events with a cursor, in small pages, so that it is always in the middle. */
 function readAlong(hub: Hub): Disposable & { upTo(number: number): Promise<number[]> } {
   const seen: number[] = [];
   let ended = false;
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     while (!ended) {
       const events = (await hub.events.list({ after: seen.at(-1) ?? 0, limit: 20 })).items;
       seen.push(...events.map(({ number }) => number));
       if (events.length === 0) await new Promise(setImmediate);
     }
   };
-  const looking = look();
+  const polling = poll();
   return {
     async upTo(number) {
       await until(`event ${number} is read`, () => (seen.at(-1) ?? 0) >= number);
       ended = true;
-      await looking;
+      await polling;
       return seen;
     },
     [Symbol.dispose]() {

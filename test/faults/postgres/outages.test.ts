@@ -1,7 +1,7 @@
 /**
- * What a database does to its clients in the course of a day: ends their connections, lets them
- * wait, gives up on their statements, runs out of room for them. Waiting ends well when the trouble
- * does, and with `store_busy` when it lasts; nothing is ever half done.
+ * Disturbances that a database causes for its clients: it ends connections, blocks them, cancels
+ * statements and runs out of connections. A call succeeds if the disturbance ends in time, and
+ * fails with `store_busy` if it lasts; nothing is ever half done.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -23,11 +23,15 @@ import { postgresUrl, type TestSchema, testSchema } from "../../support/postgres
 import { refused } from "../../support/refusal.ts";
 import { until } from "../../support/until.ts";
 
-/** Long enough for whatever is not in the way of anything, short enough to see the end of it. */
+/** Long enough for any call that is not blocked, short enough to wait for the timeout. */
 const SHORT = { limits: { busyMs: 1_000 } } as const;
-/** The server says when a wait has lasted too long: its answer is waited for, also on a busy machine. */
+/**
+ * Lets the server report that a wait took too long, before the client gives up on a busy machine.
+ */
 const WAITING = { query_timeout: "60000" } as const;
-/** For statements that sleep: longer than anything else can take, and long over before they wake. */
+/**
+ * For statements that sleep: longer than any other statement takes, and over long before they wake.
+ */
 const STATEMENT_MS = 1_000;
 const ASLEEP_S = 30;
 
@@ -35,7 +39,7 @@ let schema: TestSchema;
 
 beforeAll(async () => {
   schema = testSchema();
-  await (await openHub(schema.address)).close(); // The tables are there before anybody hurries.
+  await (await openHub(schema.address)).close(); // Creates the tables before short limits apply.
 });
 
 afterAll(() => schema[Symbol.asyncDispose]());
@@ -43,12 +47,12 @@ afterAll(() => schema[Symbol.asyncDispose]());
 interface Scene extends AsyncDisposable {
   readonly hub: Hub;
   readonly ann: Agent;
-  /** The hub's connections have this name. */
+  /** Application name of the hub's connections. */
   readonly name: string;
   readonly workspace: string;
 }
 
-/** A hub in a workspace of its own. */
+/** Opens a hub in a workspace of its own. */
 async function openScene(
   options: HubOptions = {},
   settings: Record<string, string> = {},
@@ -67,7 +71,7 @@ interface Session extends AsyncDisposable {
   query(text: string, values?: unknown[]): Promise<pg.QueryResult>;
 }
 
-/** A session of somebody else, in a transaction until it ends it. */
+/** Opens another session, in a transaction until the caller ends it. */
 async function otherSession(name = schema.schema): Promise<Session> {
   const client = new pg.Client(postgresUrl());
   await client.connect();
@@ -79,7 +83,7 @@ async function otherSession(name = schema.schema): Promise<Session> {
   };
 }
 
-/** Retries what failed with `store_busy`: nothing of it was kept. */
+/** Retries a call that failed with `store_busy`, which stores nothing. */
 function patiently<T extends object>(act: () => Promise<T>): Promise<T> {
   return until("the server has time for it", () => act().catch(undefinedIfBusy));
 }
@@ -95,8 +99,8 @@ async function expectUnchanged(workspace: string, act: () => Promise<unknown>): 
   expect(await workspaceRows(schema, workspace)).toEqual(before);
 }
 
-describe("connections that are ended", () => {
-  it("again and again, under load: everything is done once, and nobody is told of it [DLV-1 OPS-10]", async () => {
+describe("terminated connections", () => {
+  it("under load cause no error for any caller, and each call takes effect once [DLV-1 OPS-10]", async () => {
     await using scene = await openScene();
     const { hub, ann, name } = scene;
     let busy = true;
@@ -128,11 +132,11 @@ describe("connections that are ended", () => {
     expect(problems).toEqual([]);
     const { byState, deliveries } = await hub.deliveries.totals();
     expect(deliveries).toBe(done);
-    // One that finds everything reserved by others goes without: it is still there.
+    // A caller that finds everything reserved by others gets nothing; the delivery stays ready.
     expect(byState.completed + byState.ready).toBe(done);
   });
 
-  it("in the middle of a transaction, because the hub was busy with something else", async () => {
+  it("do not fail a claim when the server ends a transaction that the hub left idle", async () => {
     let stall = false;
     const { mint, salt } = randomIdGenerator(systemClock);
     const ids = {
@@ -159,7 +163,7 @@ describe("connections that are ended", () => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("in the very packet that says they are ready: others take their place [OPS-10]", async () => {
+  it("are replaced when they end in the packet that reports them as ready [OPS-10]", async () => {
     await using proxy = await startProxy(postgresUrl());
     await using hub = await openHub(proxy.through(schema.address), { workspace: "ready" });
     await hub.agent("ann", { role: "worker" });
@@ -171,7 +175,7 @@ describe("connections that are ended", () => {
     expect(proxy.made - before).toBeGreaterThanOrEqual(3);
   });
 
-  it("while the hub closes: what was submitted before still gets its answer [DLV-1]", async () => {
+  it("do not stop a closing hub from answering the calls it has [DLV-1]", async () => {
     await using proxy = await startProxy(postgresUrl());
     await using scene = await openScene();
     const hub = await openHub(proxy.through(schema.address), { workspace: scene.workspace });
@@ -186,7 +190,7 @@ describe("connections that are ended", () => {
     expect((await scene.hub.deliveries.totals()).byState.completed).toBe(1);
   });
 
-  it("for good: closing ends all the same", async () => {
+  it("do not stop a hub from closing when the server stays unreachable", async () => {
     await using proxy = await startProxy(postgresUrl());
     const hub = await openHub(proxy.through(schema.address), { workspace: "cut-off" });
     const agent = await hub.agent("ann", { role: "worker" });
@@ -198,8 +202,8 @@ describe("connections that are ended", () => {
   });
 });
 
-describe.concurrent("a server that does not answer", () => {
-  it("is given up in time, with a word on what that means [DLV-1]", async () => {
+describe.concurrent("a connection that stops responding", () => {
+  it("times out with store_unavailable, and the error says that the outcome is uncertain [DLV-1]", async () => {
     await using proxy = await startProxy(postgresUrl());
     await using scene = await openScene();
     const { workspace } = scene;
@@ -216,7 +220,7 @@ describe.concurrent("a server that does not answer", () => {
     expect((await patiently(() => agent.remember({ content: "z" }))).seq).toBe(2);
   });
 
-  it("keeps nothing reserved for a hub that has vanished between look and write [DLV-6]", async () => {
+  it("does not keep a delivery reserved for a hub that vanished between query and write [DLV-6]", async () => {
     await using proxy = await startProxy(postgresUrl());
     await using scene = await openScene();
     const { ann, workspace } = scene;
@@ -240,13 +244,13 @@ describe.concurrent("a server that does not answer", () => {
   });
 });
 
-describe.concurrent("somebody who holds the workspace", () => {
+describe.concurrent("a workspace lock held by another session", () => {
   const lock = (other: Session, workspace: string) =>
     other.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
       `${schema.schema} ${workspace}`,
     ]);
 
-  it("is waited for", async () => {
+  it("delays a write until it is released", async () => {
     await using scene = await openScene();
     const { ann, workspace } = scene;
     await using other = await otherSession();
@@ -259,49 +263,55 @@ describe.concurrent("somebody who holds the workspace", () => {
   });
 
   it.for([
-    { how: "for as long as a write may wait", settings: {} },
-    { how: "for longer than the server lets one wait", settings: { lock_timeout: "50" } },
-  ])("$how: store_busy, nothing is kept, and later it works again", async ({ settings }) => {
-    await using scene = await openScene(SHORT, { ...WAITING, ...settings });
-    const { ann, workspace } = scene;
-    await ann.handoff({ to: "ann", task: "t", intent: "Go" });
-    await using other = await otherSession();
-    await lock(other, workspace);
-    await expectUnchanged(workspace, async () => {
-      const expected = { code: "store_busy", path: /^postgres / } as const;
-      const acts = [
-        () => ann.remember({ content: "x" }),
-        () => ann.accept(),
-        () => ann.handoff({ to: "ann", task: "u", intent: "Go" }),
-      ];
-      await Promise.all(acts.map((act) => refused(act, expected)));
-    });
-    await other.query("commit");
-    expect((await acceptSoon(ann)).delivery.task).toBe("t");
-  });
+    { how: "after the busyMs of the hub", settings: {} },
+    { how: "after the lock_timeout of the server", settings: { lock_timeout: "50" } },
+  ])(
+    "makes calls fail with store_busy $how without storing anything; later calls succeed",
+    async ({ settings }) => {
+      await using scene = await openScene(SHORT, { ...WAITING, ...settings });
+      const { ann, workspace } = scene;
+      await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+      await using other = await otherSession();
+      await lock(other, workspace);
+      await expectUnchanged(workspace, async () => {
+        const expected = { code: "store_busy", path: /^postgres / } as const;
+        const acts = [
+          () => ann.remember({ content: "x" }),
+          () => ann.accept(),
+          () => ann.handoff({ to: "ann", task: "u", intent: "Go" }),
+        ];
+        await Promise.all(acts.map((act) => refused(act, expected)));
+      });
+      await other.query("commit");
+      expect((await acceptSoon(ann)).delivery.task).toBe("t");
+    },
+  );
 });
 
-describe("statements that take longer than the server allows", () => {
+describe("statements that exceed the statement_timeout of the server", () => {
   const settings = { ...WAITING, statement_timeout: `${STATEMENT_MS}` };
 
   it.for([
     { what: "a write", name: "write", act: (ann: Agent) => ann.remember({ content: "x" }) },
-    { what: "the look before accepting", name: "pick", act: (ann: Agent) => ann.accept() },
+    { what: "the query before accepting", name: "pick", act: (ann: Agent) => ann.accept() },
     { what: "the write that accepts", name: "write", act: (ann: Agent) => ann.accept() },
-  ])("$what: store_busy, nothing is kept, and later it works again", async ({ name, act }) => {
-    await using scene = await openScene(SHORT, settings);
-    const { ann, workspace } = scene;
-    await ann.handoff({ to: "ann", task: "t", intent: "Go" });
-    await changing(name, sleepingFirst(ASLEEP_S), async () => {
-      await expectUnchanged(workspace, async () => {
-        await refused(() => act(ann), { code: "store_busy", path: /^postgres / });
+  ])(
+    "fail $what with store_busy without storing anything; later calls succeed",
+    async ({ name, act }) => {
+      await using scene = await openScene(SHORT, settings);
+      const { ann, workspace } = scene;
+      await ann.handoff({ to: "ann", task: "t", intent: "Go" });
+      await changing(name, sleepingFirst(ASLEEP_S), async () => {
+        await expectUnchanged(workspace, async () => {
+          await refused(() => act(ann), { code: "store_busy", path: /^postgres / });
+        });
       });
-    });
-    await patiently(() => ann.remember({ content: "y" }));
-    expect((await acceptSoon(ann)).delivery.task).toBe("t");
-  });
+      await patiently(() => ann.remember({ content: "y" }));
+      expect((await acceptSoon(ann)).delivery.task).toBe("t");
+    },
+  );
 
-  it("a try that is too slow is followed by one that is not [DLV-1]", async () => {
+  it("are retried until one is fast enough [DLV-1]", async () => {
     await using scene = await openScene({}, settings);
     const { hub, ann, name } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
@@ -315,8 +325,8 @@ describe("statements that take longer than the server allows", () => {
   });
 });
 
-describe("a disk that is slower than the server allows", () => {
-  it("what was committed is not written again [DLV-1]", async () => {
+describe("a sync to disk that exceeds the statement_timeout of the server", () => {
+  it("does not repeat what was committed [DLV-1]", async () => {
     await using scene = await openScene({}, { statement_timeout: "300" });
     const { hub, ann } = scene;
     await changing("sync", sleepingFirst(ASLEEP_S), async () => {
@@ -334,8 +344,8 @@ describe("a disk that is slower than the server allows", () => {
   });
 });
 
-describe("what shares the writing connection", () => {
-  it("is not part of another's transaction: a registration that was acknowledged is there [DLV-1]", async () => {
+describe("a registration on the shared write connection", () => {
+  it("is not part of another call's transaction: it is stored when it is acknowledged [DLV-1]", async () => {
     await using scene = await openScene();
     const { hub, ann, name, workspace } = scene;
     await ann.handoff({ to: "ann", task: "t", intent: "Go" });
@@ -350,8 +360,8 @@ describe("what shares the writing connection", () => {
   });
 });
 
-describe.concurrent("connections for reading", () => {
-  it("are waited for: one is enough for many reads and a verification [OPS-10]", async () => {
+describe.concurrent("the pool of read connections", () => {
+  it("serves many reads and two verifications with one connection [OPS-10]", async () => {
     await using scene = await openScene({}, { pool: "1" });
     const { hub, ann } = scene;
     await ann.remember(Array.from({ length: 500 }, (_, n) => ({ content: `record ${n}` })));
@@ -363,7 +373,7 @@ describe.concurrent("connections for reading", () => {
     expect(answers).toHaveLength(40);
   });
 
-  it("are not waited for longer than busyMs: store_busy", async () => {
+  it("fails a read with store_busy after it has waited busyMs for a connection", async () => {
     await using scene = await openScene(SHORT, { pool: "1" });
     const { hub, ann, name } = scene;
     await using other = await otherSession();
@@ -392,13 +402,14 @@ describe("two stores in one database", () => {
       await agent.handoff({ to: "ann", task: "t", intent: "Go" });
     }
     const ann = await hub.agent("ann");
-    // Both have the same id in the first workspace, and the neighbour's is being looked at.
+    // Both have the same id in the first workspace, and another session has reserved the
+    // neighbour's.
     const [ours] = await here.query(`select id from ${here.schema}.deliveries where state = 1`);
     await neighbour.query(`update ${neighbour.schema}.deliveries set id = $1 where state = 1`, [
       ours?.["id"],
     ]);
-    await using looking = await otherSession(neighbour.schema);
-    const { rows } = await looking.query(
+    await using reserving = await otherSession(neighbour.schema);
+    const { rows } = await reserving.query(
       "select * from pickable(1, 0, row (0, 'ann', '', '', '', 0, 0, 1, null, null)::claim_part, '{}')",
     );
     expect(rows).toHaveLength(1);
@@ -406,20 +417,20 @@ describe("two stores in one database", () => {
   });
 });
 
-/** For much longer than an impatient server waits for the rest of a transaction. */
+/** Blocks for much longer than the server waits for the rest of a transaction. */
 function holdUp(): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_000);
 }
 
-/** What a connection that was given up had reserved is free again when the server has noticed. */
+/** Retries until the server has released what the abandoned connection had reserved. */
 function acceptSoon(agent: Agent): Promise<Work> {
   return until("there is something to accept", () => agent.accept().catch(undefinedIfBusy));
 }
 
-/** Whether a statement of a hub is asleep. */
+/** Returns whether a statement of the hub is asleep. */
 const isAsleep = (name: string): Promise<boolean> => isAt(name, "Timeout", "PgSleep");
 
-/** Whether a statement of a hub waits for something of this kind. */
+/** Returns whether a statement of the hub waits for an event of this type. */
 async function isAt(name: string, type: string, event?: string): Promise<boolean> {
   const found = await schema.query(
     `select 1 from pg_stat_activity where application_name = $1 and state = 'active'
@@ -429,7 +440,7 @@ async function isAt(name: string, type: string, event?: string): Promise<boolean
   return found.length > 0;
 }
 
-/** The server's processes for a hub. */
+/** Returns the server's process ids of the hub's connections. */
 async function connectionsOf(name: string): Promise<number[]> {
   const found = await schema.query("select pid from pg_stat_activity where application_name = $1", [
     name,
@@ -437,7 +448,7 @@ async function connectionsOf(name: string): Promise<number[]> {
   return found.map(({ pid }) => pid as number);
 }
 
-/** Changes a function of the store for a while. */
+/** Replaces a function of the store while `meanwhile` runs. */
 async function changing<T>(
   name: string,
   change: (definition: string) => string,

@@ -1,4 +1,4 @@
-/** A server with little room: for connections, and for notifications. */
+/** A server that runs out of connections, or of space for notifications. */
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -19,8 +19,8 @@ beforeAll(async () => {
 
 afterAll(() => server?.stop());
 
-describe("a server without a connection left", () => {
-  it("is waited for when a hub is opened [OPS-10]", async () => {
+describe("a server without free connections", () => {
+  it("delays the opening of a hub until a connection is free [OPS-10]", async () => {
     const others = await takeAll();
     const opening = openHub(server.url);
     const first = await Promise.race([opening, sleep(200).then(() => "waits")]);
@@ -30,7 +30,7 @@ describe("a server without a connection left", () => {
     await hub.close();
   });
 
-  it("is waited for by an open hub as long as busyMs says; then store_busy, and later it works again", async () => {
+  it("makes calls of an open hub fail with store_busy after busyMs, and later calls succeed", async () => {
     const hub = await open({ limits: { busyMs: 1_000 } });
     const agent = await hub.agent("ann", { role: "worker" });
     await endConnections();
@@ -47,8 +47,8 @@ describe("a server without a connection left", () => {
   });
 });
 
-describe("a server whose queue of notifications is full", () => {
-  it("writes as before, and whoever waits finds its work by looking [DLV-13]", async () => {
+describe("a server with a full notification queue", () => {
+  it("still accepts writes, and waiting agents find their work by polling [DLV-13]", async () => {
     const hub = await open({ workspace: "full" });
     const other = await open({ workspace: "full" });
     const ann = await hub.agent("ann", { role: "worker" });
@@ -60,7 +60,7 @@ describe("a server whose queue of notifications is full", () => {
     const first = await waiting;
     expect(first).toBeDefined();
     await first?.complete();
-    // Claims and accepts open a transaction: a notification that fails must not be part of it.
+    // Claims and acceptances open a transaction: a failed notification must not be part of it.
     const work = async (): Promise<number> => {
       for (let done = 0; ; done++) {
         const taken = await ben.accept();
@@ -72,7 +72,7 @@ describe("a server whose queue of notifications is full", () => {
     const done = await Promise.all([work(), work(), work()]);
     expect(done.reduce((sum, each) => sum + each, 1)).toBe(tasks.length);
     expect((await hub.verify()).problems).toEqual([]);
-    await expect(notify(server.url)).rejects.toThrow(/NOTIFY queue/); // Full to the end.
+    await expect(notify(server.url)).rejects.toThrow(/NOTIFY queue/); // Still full.
   });
 });
 
@@ -95,8 +95,8 @@ function undefinedIfBusy(error: unknown): undefined {
 }
 
 /**
- * Takes every connection there is, until it is released, including those of other clients as soon as the
- * server has noticed.
+ * Takes all connections until they are released, including those of other clients once the server
+ * has closed them.
  */
 async function takeAll(): Promise<{ leave(): Promise<void> }> {
   const taken: pg.Client[] = [];
@@ -130,23 +130,25 @@ async function notify(url: string): Promise<void> {
   }
 }
 
-/** Somebody listens and does not hear, because it never ends its transaction. */
+/** Fills the queue with a listener that receives nothing, because it never ends its transaction. */
 async function fillNotifications(): Promise<AsyncDisposable> {
-  const deaf = await connect();
-  await deaf.query("listen noise");
-  await deaf.query("begin; select 1");
-  const loud = await connect();
+  const listener = await connect();
+  await listener.query("listen noise");
+  await listener.query("begin; select 1");
+  const notifier = await connect();
   try {
     for (let n = 0; ; n++) {
-      await loud.query("select pg_notify('noise', $1)", [`${n}`.padEnd(7_990, "x")]);
+      await notifier.query("select pg_notify('noise', $1)", [`${n}`.padEnd(7_990, "x")]);
     }
   } catch {
-    // Full.
+    // The queue is full.
   }
   for (let n = 0; ; n++) {
-    const full = await loud.query("select pg_notify('noise', $1)", [`${n}`]).catch(() => "full");
+    const full = await notifier
+      .query("select pg_notify('noise', $1)", [`${n}`])
+      .catch(() => "full");
     if (full === "full") break;
   }
-  await loud.end();
-  return { [Symbol.asyncDispose]: () => deaf.end() };
+  await notifier.end();
+  return { [Symbol.asyncDispose]: () => listener.end() };
 }

@@ -1,6 +1,6 @@
 /**
- * A process on PostgreSQL that does nothing by itself but listen: whatever it says after "ready", it
- * says because it was woken. `waking-child.ts <part> <address> …`
+ * A process on PostgreSQL that only listens: after "ready" it reports only what it was woken for.
+ * Usage: `waking-child.ts <part> <address> …`
  */
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,7 @@ const store = await openPostgresStore({ address, limits: DEFAULT_LIMITS });
 const parts: Record<string, () => Promise<void> | void> = { listen, exchange, forget };
 await parts[part]?.();
 
-/** `listen <address> <workspace> <agent> …`: says who is called, until it is killed. */
+/** `listen <address> <workspace> <agent> …`: reports which agent is woken, until it is killed. */
 function listen(): void {
   const [workspace = "", ...agents] = rest;
   for (const agent of agents) {
@@ -27,21 +27,20 @@ function listen(): void {
 }
 
 /**
- * `exchange <address> <start file> <own name> <how many come> <receiver> …`: sends to every
- * receiver, and looks into its own inbox each time it is called and at no other time, until
- * everything is there.
+ * `exchange <address> <start file> <own name> <expected count> <receiver> …`: sends to every
+ * receiver, and reads its own inbox only when it is woken, until everything has arrived.
  */
 async function exchange(): Promise<void> {
   const [start = "", name = "", expected = "", ...receivers] = rest;
   const hub = new LocalHub(store);
   const agent = await hub.agent(name);
   const { promise: complete, resolve } = Promise.withResolvers<void>();
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     if ((await waiting(name)) < Number(expected)) return;
     say({ kind: "complete" });
     resolve();
   };
-  const stop = store.onWake({ workspace: "default", agent: name }, () => void look());
+  const stop = store.onWake({ workspace: "default", agent: name }, () => void check());
   stay();
   say({ kind: "ready" });
   while (!existsSync(start)) await sleep(1);
@@ -51,7 +50,7 @@ async function exchange(): Promise<void> {
     }
   }
   await complete;
-  stop(); // Closing calls everybody once more.
+  stop(); // Closing wakes all listeners once more.
   await hub.close();
   process.exit();
 }
@@ -62,7 +61,7 @@ async function waiting(receiver: string): Promise<number> {
   return (await store.listDeliveries(inbox)).length;
 }
 
-/** `forget <address>`: writes, reads, listens, and has nothing more to do. */
+/** `forget <address>`: writes, reads and listens, and never closes the store. */
 async function forget(): Promise<void> {
   const agent = await new LocalHub(store).agent("ann", { role: "worker" });
   await agent.remember({ content: "x" });
@@ -72,7 +71,7 @@ async function forget(): Promise<void> {
   say({ kind: "ready" });
 }
 
-/** What listens does not keep a process alive. */
+/** Keeps the process alive, which a listener does not. */
 function stay(): void {
   setInterval(() => {}, 3_600_000);
 }

@@ -1,6 +1,6 @@
 /**
- * Waking across hubs on PostgreSQL. The processes here do nothing but listen: no inbox, no timer, no
- * look of their own. What they say, they say because another hub's commit called them.
+ * Wake-ups across hubs on PostgreSQL. The processes here only listen: no inbox, no timer, no
+ * polling. Everything they report was caused by a commit of another hub.
  */
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
@@ -34,11 +34,11 @@ beforeAll(async () => {
 
 afterAll(() => schema[Symbol.asyncDispose]());
 
-// What the test before has left is gone: each counts its own listeners.
+// Each test counts its own listeners: those of the previous test must be gone.
 beforeEach(() => untilListening(0), TIMEOUT.timeout);
 
 describe("a commit of one hub", TIMEOUT, () => {
-  it("wakes who listens for its receiver at another, and nobody else [DLV-13]", async () => {
+  it("wakes listeners of its receiver on another hub, and no others [DLV-13]", async () => {
     const ben = await listening("default", "ben");
     const others = await listening("elsewhere", "ben", "cyd");
     const hub = await open();
@@ -46,7 +46,7 @@ describe("a commit of one hub", TIMEOUT, () => {
       await send(hub, "ben");
       await ben.says("woken", times);
     }
-    // Notifications are heard in their order: had an earlier one woken them, they had said so before.
+    // Notifications arrive in order: if an earlier one had woken them, it would be reported first.
     await send(await open({ workspace: "elsewhere" }), "cyd");
     await others.says("woken");
     expect(others.facts("woken")).toEqual([
@@ -54,24 +54,24 @@ describe("a commit of one hub", TIMEOUT, () => {
     ]);
   });
 
-  it("wakes its own listeners once, not again when the notification comes back [DLV-13]", async () => {
+  it("wakes its own listeners once, not again when the notification returns [DLV-13]", async () => {
     const store = await openStore();
-    const heard: string[] = [];
+    const wokenAgents: string[] = [];
     for (const agent of ["ben", "cyd"]) {
-      store.onWake({ workspace: "default", agent }, () => heard.push(agent));
+      store.onWake({ workspace: "default", agent }, () => wokenAgents.push(agent));
     }
     await untilListening(1);
     await send(new LocalHub(store), "ben");
-    await send(await open(), "cyd"); // From outside, and after the first.
-    await expect.poll(() => heard, WAIT).toContain("cyd");
-    expect(heard).toEqual(["ben", "cyd"]);
+    await send(await open(), "cyd"); // From another hub, after the first.
+    await expect.poll(() => wokenAgents, WAIT).toContain("cyd");
+    expect(wokenAgents).toEqual(["ben", "cyd"]);
   });
 
-  it("wakes others also when it is the hub's last, and the hub closes [DLV-13]", async () => {
+  it("wakes other hubs even if it is the last before the hub closes [DLV-13]", async () => {
     const store = await openStore();
-    const heard: string[] = [];
+    const wokenAgents: string[] = [];
     for (const agent of AGENTS) {
-      store.onWake({ workspace: "default", agent }, () => heard.push(agent));
+      store.onWake({ workspace: "default", agent }, () => wokenAgents.push(agent));
     }
     await untilListening(1);
     for (let times = 1; times <= 5; times++) {
@@ -79,13 +79,13 @@ describe("a commit of one hub", TIMEOUT, () => {
       for (const agent of AGENTS) await send(hub, agent);
       await hub.close();
       for (const agent of AGENTS) {
-        const calls = () => heard.filter((each) => each === agent).length;
+        const calls = () => wokenAgents.filter((each) => each === agent).length;
         await expect.poll(calls, WAIT).toBeGreaterThanOrEqual(times);
       }
     }
   });
 
-  it("wakes everybody where it concerns more agents than a notification can name [DLV-13]", async () => {
+  it("wakes all listeners if it concerns more agents than a notification can name [DLV-13]", async () => {
     const clock = new VirtualClock();
     const store = await openStore(undefined, clock);
     const hub = new LocalHub(store, { workspace: "long-names", clock });
@@ -112,7 +112,7 @@ describe("a commit of one hub", TIMEOUT, () => {
     await bystander.says("woken");
   });
 
-  it("wakes also where the schema's name is as long as a name can be [DLV-13]", async () => {
+  it("wakes listeners when the schema name has the maximum length [DLV-13]", async () => {
     const long = `${schema.schema}_${"x".repeat(63)}`.slice(0, 63);
     onTestFinished(async () => {
       await schema.query(`drop schema if exists ${long} cascade`);
@@ -133,9 +133,9 @@ describe("a commit of one hub", TIMEOUT, () => {
 
 describe("four hubs that send at once", TIMEOUT, () => {
   it.for([
-    { how: "each to the others", names: AGENTS },
-    { how: "all to the same agent", names: ["ada"] },
-  ])("$how: nobody misses the last notification [DLV-13]", async ({ names }) => {
+    { how: "to each other", names: AGENTS },
+    { how: "to the same agent", names: ["ada"] },
+  ])("all receive the last notification when they send $how [DLV-13]", async ({ names }) => {
     await using own = testSchema();
     await using hub = await openHub(own.address);
     for (const name of AGENTS) await hub.agent(name, { role: "worker" });
@@ -163,8 +163,8 @@ describe("four hubs that send at once", TIMEOUT, () => {
   });
 });
 
-describe("a hub whose listening connection was ended", TIMEOUT, () => {
-  it("is called when it listens again, and by every commit after that [DLV-13]", async () => {
+describe("a hub whose listening connection was terminated", TIMEOUT, () => {
+  it("is woken when it listens again, and by every later commit [DLV-13]", async () => {
     const ben = await listening("default", "ben");
     const hub = await open();
     await send(hub, "ben");
@@ -172,8 +172,8 @@ describe("a hub whose listening connection was ended", TIMEOUT, () => {
     await schema.query("select pg_terminate_backend(pid) from pg_stat_activity where query = $1", [
       `listen ${channelOf(schema.schema)}`,
     ]);
-    await send(hub, "ben"); // Nobody hears it.
-    await ben.says("woken", 2); // Called all the same: it may have missed something, and it has.
+    await send(hub, "ben"); // No listener receives this one.
+    await ben.says("woken", 2); // Woken on reconnect: it may have missed a notification, and has.
     for (let times = 3; times <= 5; times++) {
       await send(hub, "ben");
       await ben.says("woken", times);
@@ -181,22 +181,22 @@ describe("a hub whose listening connection was ended", TIMEOUT, () => {
   });
 });
 
-describe("what anybody can say on the channel", TIMEOUT, () => {
-  it("disturbs nobody", async () => {
+describe("an invalid notification", TIMEOUT, () => {
+  it("does not wake a listener", async () => {
     const store = await openStore();
-    const heard: string[] = [];
-    store.onWake({ workspace: "default", agent: "ben" }, () => heard.push("ben"));
+    const wokenAgents: string[] = [];
+    store.onWake({ workspace: "default", agent: "ben" }, () => wokenAgents.push("ben"));
     await untilListening(1);
     for (const payload of ["garbage", "null", "42", "{}", '["x", 1]', '["x", ["default"]]']) {
       await schema.query("select pg_notify($1, $2)", [channelOf(schema.schema), payload]);
     }
     await send(await open(), "ben");
-    await expect.poll(() => heard, WAIT).toEqual(["ben"]);
+    await expect.poll(() => wokenAgents, WAIT).toEqual(["ben"]);
   });
 });
 
 describe("a program that listens", TIMEOUT, () => {
-  it("and forgets to close ends all the same", async () => {
+  it("exits even if it never closes its store", async () => {
     const forgetful = child("forget", schema.address);
     expect(await forgetful.ended).toEqual({ code: 0, signal: null, stderr: "" });
     expect(forgetful.facts("ready")).toHaveLength(1);
@@ -205,7 +205,7 @@ describe("a program that listens", TIMEOUT, () => {
 
 const channelOf = (name: string): string => `baton_${name}`;
 
-/** A hub, closed with the test. */
+/** Opens a hub that is closed with the test. */
 async function open(options: { workspace?: string } = {}): Promise<Hub> {
   const hub = await openHub(schema.address, options);
   onTestFinished(() => hub.close());
@@ -223,7 +223,7 @@ async function send(hub: Hub, to: string): Promise<void> {
   await dot.handoff({ to, task: randomUUID(), intent: "Wake up" });
 }
 
-/** A process that listens, from now on. */
+/** Starts a process, and waits until it listens. */
 async function listening(workspace: string, ...agents: string[]) {
   const before = await listenersOf(channelOf(schema.schema));
   const started = child("listen", schema.address, workspace, ...agents);
@@ -243,7 +243,7 @@ async function listenersOf(channel: string): Promise<number> {
   return rows.length;
 }
 
-/** A process and what it has said so far; killed with the test. */
+/** Starts a process that is killed with the test, and collects what it reports. */
 function child(...args: string[]) {
   const said: WakingFact[] = [];
   const started = startChild(CHILD, args, (line) => {

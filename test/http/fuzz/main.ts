@@ -1,6 +1,6 @@
 /**
- * The fuzzed calls at length: `npm run fuzz -- --requests 100000 --seed 7`. Exits with 1 and says what
- * was sent when something happens that must not.
+ * Runs many fuzzed calls: `npm run fuzz -- --requests 100000 --seed 7`. Prints the calls that broke
+ * a rule, and exits with 1 if there are any.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,11 @@ for (const event of ["uncaughtException", "unhandledRejection"] as const) {
   process.on(event, (error: unknown) => bugs.push(error));
 }
 const hub = await openLocalHub(`sqlite:${file}`, FUZZED_HUB);
-const listening = await listen(hub, { port: 0, onBug: (bug) => bugs.push(bug) });
+const listening = await listen(hub, {
+  port: 0,
+  open: "coordinator",
+  onBug: (bug) => bugs.push(bug),
+});
 const report = await fuzz({
   ...{ hub, file, port: listening.port, requests, seed },
   onProgress: (done) => {

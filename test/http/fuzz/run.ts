@@ -1,6 +1,6 @@
 /**
- * Fuzzed calls on a real hub over a real socket. Whatever is sent: there is an answer, it is no 500, it is
- * as described, nothing is stored by a call that was refused, and the hub goes on.
+ * Fuzzed calls to a real hub over a real socket. Whatever is sent, the hub must answer, without a
+ * 500 and as described, and must keep running; a refused call must store nothing.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import type { LocalHub } from "../../../src/hub/hub.ts";
@@ -29,22 +29,25 @@ export interface FuzzReport {
   readonly raw: number;
   readonly byStatus: Readonly<Record<string, number>>;
   readonly byKind: Readonly<Record<string, number>>;
-  /** Of calls, by the method they were sent with. */
+  /** Number of calls by HTTP method. */
   readonly byMethod: Readonly<Record<string, number>>;
-  /** What must not be. */
+  /** Broken rules, each with its call. */
   readonly violations: readonly string[];
 }
 
-/** What a scene holds stays held: a lease that runs out by itself is not what a refused call stored. */
+/** Long leases, so that an expiring lease is not mistaken for a write of a refused call. */
 export const FUZZED_HUB: HubOptions = { limits: { leaseMs: 24 * 3_600_000 } };
 
-/** No call is held back for longer than it asks for, which is fifty milliseconds: this is a hang. */
-const PATIENCE_MS = 60_000;
-/** Calls change their scene: after so many there is a new one. */
+/**
+ * Timeout of a call. No call asks to wait for more than 50 ms, so reaching it means that the hub
+ * hangs.
+ */
+const ANSWER_TIMEOUT_MS = 60_000;
+/** Number of calls on one scene. Calls change their scene, so it is replaced. */
 const CALLS_IN_A_SCENE = 400;
-/** One in so many is bytes instead of a call. */
+/** Share of calls that are replaced by raw bytes. */
 const RAW_SHARE = 0.2;
-/** Each of these starts a process, or reads everything: less often than the others. */
+/** Operations that start a process or read everything; called less often. */
 const SLOW: readonly string[] = ["memories.sql", "verify", "archive.export"];
 const MOST_VIOLATIONS = 20;
 
@@ -54,7 +57,7 @@ export async function fuzz(fuzzing: Fuzzing): Promise<FuzzReport> {
   const operations = describedOperations().flatMap(oftenEnough);
   const report = new Report();
   using stored = new Stored(file);
-  using sender = new Sender(PATIENCE_MS);
+  using sender = new Sender(ANSWER_TIMEOUT_MS);
   let stage: Stage | undefined;
   for (let n = 0; n < requests && report.violations.length < MOST_VIOLATIONS; n++) {
     if (n % CALLS_IN_A_SCENE === 0 || stage === undefined) {
@@ -76,7 +79,7 @@ export async function fuzz(fuzzing: Fuzzing): Promise<FuzzReport> {
 interface Stage {
   readonly workspace: string;
   readonly scene: Scene;
-  /** For calls of any access; without it, a caller is what the open hub lets it be. */
+  /** An admin token; calls without it have the access of the open hub. */
   readonly token: string;
 }
 
@@ -87,7 +90,10 @@ async function stageIn(hub: LocalHub, workspace: string): Promise<Stage> {
   return { workspace, scene, token };
 }
 
-/** What changes a part of a whole is as many calls as there are parts. */
+/**
+ * Repeats a PATCH operation once per property, so that each property gets as many calls as any
+ * other operation.
+ */
 const oftenEnough = (operation: Described): Described[] =>
   operation.method === "PATCH"
     ? Object.keys(operation.body?.["properties"] ?? {}).map(() => operation)
@@ -170,9 +176,9 @@ async function rawCall({
   if (stored.look() !== before) report.stored(about, `${statuses}, yet something was stored`);
 }
 
-/** Whatever was sent before. */
+/** Checks that the hub still answers a valid call. */
 async function goodCall(sender: Sender, port: number, report: Report): Promise<void> {
-  await pause(50); // What was left in the middle is over.
+  await pause(50); // Lets interrupted requests end.
   const asked = { method: "GET", path: "/v1/totals", headers: {} };
   const answer = await sender.send({ port, ...asked }).catch((error: Error) => error);
   if (answer instanceof Error || answer.status !== 200) {
@@ -190,7 +196,7 @@ class Report implements FuzzReport {
   readonly byKind: Record<string, number> = {};
   readonly byMethod: Record<string, number> = {};
   readonly violations: string[] = [];
-  /** Senders that left before an answer: what they said may be carried out at any time. */
+  /** Number of senders that left before an answer; what they sent may take effect at any time. */
   unheard = 0;
 
   count(kind: string, status: number): void {
@@ -208,7 +214,7 @@ class Report implements FuzzReport {
     this.count(`bytes: ${kind}`, statuses[0] ?? 0);
   }
 
-  /** By this call, unless it may have been by one whose sender had left. */
+  /** Reports a write of a refused call, unless a sender that left may have caused it. */
   stored(about: Partial<Spoiled>, what: string): void {
     if (this.unheard > 0) this.unheard--;
     else this.violation(about, what);

@@ -1,4 +1,4 @@
-/** The blast radius of a memory: all that came of it, and who saw any of it. */
+/** Tests the impact of a memory: everything derived from it, and which agents saw any of it. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -12,8 +12,8 @@ import { present } from "../../support/present.ts";
 import { chosenSeed } from "../../support/random.ts";
 import { runs } from "../../support/runs.ts";
 
-/** Written down here once more: the kinds by which one record comes of another. */
-const COMES_OF = new Set<string>([
+/** The relation kinds by which one record derives from another, listed independently of src. */
+const DERIVATIONS = new Set<string>([
   ...["derived-from", "references", "continues-from", "summarizes", "supports", "caused-by"],
 ]);
 
@@ -32,13 +32,13 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     relations: [{ kind, to }],
   });
 
-  it("follows every kind by which one record comes of another, and references, and no other [MEM-16]", async () => {
+  it("follows references and every deriving relation kind, and no others [MEM-16]", async () => {
     const { hub, ada } = await team();
     const { id } = await ada.remember({ content: "poison" });
     const expected = [];
     for (const kind of RELATION_KINDS) {
       const written = await ada.remember(onto(kind, id));
-      if (COMES_OF.has(kind)) expected.push([written.id, kind, 1]);
+      if (DERIVATIONS.has(kind)) expected.push([written.id, kind, 1]);
     }
     const named = await ada.remember({ content: "see", refs: [id] });
     expected.push([named.id, "references", 1]);
@@ -51,7 +51,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is the transitive closure, whatever the graph [MEM-16]", {
+  it("equals the transitive closure of random graphs [MEM-16]", {
     timeout: runs(120_000),
   }, async () => {
     const { hub, ada } = await team();
@@ -80,7 +80,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("finds the handoffs that carried it, where each stands, and who saw it [MEM-16]", async () => {
+  it("lists handoffs that carried it, their state, and agents that saw it [MEM-16]", async () => {
     const { hub, ada, ben, cyd } = await team();
     const { id } = await ada.remember({ content: "poison", task: "t" });
     const waits = await ada.handoff({ to: "cyd", task: "waits", intent: "Go", refs: [id] });
@@ -109,7 +109,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     });
   });
 
-  it("names everybody an offer was shown to, also who let it go [MEM-16]", async () => {
+  it("includes an agent that only claimed and released an offer [MEM-16]", async () => {
     const { hub, ada, ben } = await team();
     const { id } = await ada.remember({ content: "poison" });
     await ada.handoff({ to: "ben", task: "t", intent: "Go", refs: [id] });
@@ -123,7 +123,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     });
   });
 
-  it("counts what the reader may not see, and goes on beyond it [MEM-16]", async () => {
+  it("counts records hidden from the reader, and continues beyond them [MEM-16]", async () => {
     const { hub, ada, ben } = await team();
     const { id } = await ada.remember({ content: "poison" });
     const secret = await ben.remember({ content: "now", scope: "session", refs: [id] });
@@ -141,7 +141,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     expect(await refusal(ada.memories.impact(secret.id))).toMatchObject({ code: "unknown_memory" });
   });
 
-  it("says where a limit ended it, and can be asked to go on there [MEM-16]", async () => {
+  it("reports where a limit cut it off, and can continue from there [MEM-16]", async () => {
     const { hub, ada } = await team();
     const chain = [(await ada.remember({ content: "0" })).id];
     for (let n = 1; n < 6; n++) {
@@ -160,7 +160,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     expect(await hub.memories.impact(root, { limit: 5, depth: 5 })).toMatchObject({ more: false });
   });
 
-  it("finds more than one answer of the store holds [MEM-16]", async () => {
+  it("finds more records than one store query returns [MEM-16]", async () => {
     const { hub, ada } = await team();
     const { id } = await ada.remember({ content: "poison" });
     const many = Array.from({ length: 700 }, (_, n) => ({
@@ -177,7 +177,7 @@ describe.each(STORES)("the impact of a memory on %s", (store) => {
     expect(few).toMatchObject({ more: true, cut: [{ memory: id, why: "limit" }] });
   });
 
-  it("refuses more than its limits, and what is no query [MEM-16]", async () => {
+  it("refuses values above its limits, unknown options and invalid ids [MEM-16]", async () => {
     const [hub] = await openTwo(store, { limits: { impactVisits: 10, impactDepth: 5 } });
     const ada = await hub.agent("ada", {});
     const { id } = await ada.remember({ content: "x" });
@@ -200,7 +200,7 @@ interface Edge {
   readonly back: number;
 }
 
-/** Writes a graph whose edges point back, and what points at what, as it was written. */
+/** Writes records with edges to earlier ones; returns their ids, and the edges by target. */
 async function write(author: Agent, nodes: readonly (readonly Edge[])[]) {
   const ids: string[] = [];
   const edges = new Map<string, [string, string][]>();
@@ -221,7 +221,7 @@ async function write(author: Agent, nodes: readonly (readonly Edge[])[]) {
   return { ids, edges };
 }
 
-/** How far each record that comes of the root is from it: by relaxing until nothing changes. */
+/** Returns the distance of each derived record from the root, relaxing until nothing changes. */
 function closure(root: string, edges: ReadonlyMap<string, [string, string][]>) {
   const depths = new Map([[root, 0]]);
   for (let changed = true; changed; ) {
@@ -230,7 +230,7 @@ function closure(root: string, edges: ReadonlyMap<string, [string, string][]>) {
       const near = depths.get(target);
       if (near === undefined) continue;
       for (const [source, kind] of sources) {
-        if (!COMES_OF.has(kind) || (depths.get(source) ?? Number.POSITIVE_INFINITY) <= near + 1)
+        if (!DERIVATIONS.has(kind) || (depths.get(source) ?? Number.POSITIVE_INFINITY) <= near + 1)
           continue;
         depths.set(source, near + 1);
         changed = true;

@@ -1,4 +1,4 @@
-/** Quarantine: the agents that hold or accept affected work are warned, also in other processes. */
+/** Tests that agents that hold or accept affected work are warned, also in other processes. */
 import { describe, expect, it, vi } from "vitest";
 import type { Store, Warning } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
@@ -7,11 +7,11 @@ import { hubOn, sharedStore } from "../../support/hub/shared-store.ts";
 import { freshAddress, open, openFresh, openTwo, STORES, take } from "../../support/hub/support.ts";
 import { ids, poisoned, team } from "./poisoned-records.ts";
 
-/** A wake-up may be lost: then whoever holds the work looks within two seconds. */
+/** A wake-up can be lost: the holder then polls within two seconds. */
 const PATIENCE = { timeout: 60_000 };
 
 describe.each(STORES)("quarantine on %s", (store) => {
-  it("tells open deliveries by an event, also in another hub, and leaves them as they are [MEM-16]", async () => {
+  it("notifies open deliveries, also in another hub, without changing them [MEM-16]", async () => {
     const [here, there] = await openTwo(store);
     const { hub, ada, eve } = await team(here);
     const { bad } = await poisoned(eve);
@@ -22,14 +22,14 @@ describe.each(STORES)("quarantine on %s", (store) => {
     await ada.handoff({ to: "ben", task: "clean", intent: "Go" });
     const over = await ada.handoff({ to: "eve", task: "over", intent: "Go", refs: [bad.id] });
     await (await take(eve, { task: "over" })).complete();
-    const told: Warning[] = [];
-    work.on("warned", (warnings) => void told.push(...warnings));
+    const allWarnings: Warning[] = [];
+    work.on("warned", (warnings) => void allWarnings.push(...warnings));
     const before = (await hub.deliveries.get(held.id)).delivery;
     const done = await ada.memories.quarantine(bad.id, "made up");
     expect(done.deliveries.toSorted()).toEqual([held.id, waits.id].toSorted());
     expect(done.deliveries).not.toContain(over.id);
     const warning = [{ memory: bad.id, reason: "made up" }];
-    await vi.waitFor(() => expect(told).toMatchObject(warning), PATIENCE);
+    await vi.waitFor(() => expect(allWarnings).toMatchObject(warning), PATIENCE);
     const events = (await hub.events.list({ after: 0, limit: 1_000 })).items.filter(
       ({ kind }) => kind === "quarantined",
     );
@@ -42,7 +42,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("warns whoever accepts or is offered it later, and says nothing of clean work [MEM-16]", async () => {
+  it("warns about affected work that is offered or accepted later [MEM-16]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
     const { bad } = await poisoned(eve);
     await ada.handoff({ to: "ben", task: "t", intent: "Go", refs: [bad.id] });
@@ -52,9 +52,9 @@ describe.each(STORES)("quarantine on %s", (store) => {
     for await (const offer of ben.inbox({ wait: false, task: "t" })) {
       expect(await offer.warnings()).toMatchObject([warning]);
       const work = await offer.accept();
-      const told: Warning[] = [];
-      work.on("warned", (warnings) => void told.push(...warnings));
-      await vi.waitFor(() => expect(told).toMatchObject([warning]), PATIENCE);
+      const allWarnings: Warning[] = [];
+      work.on("warned", (warnings) => void allWarnings.push(...warnings));
+      await vi.waitFor(() => expect(allWarnings).toMatchObject([warning]), PATIENCE);
       expect(await work.warnings()).toMatchObject([warning]);
       expect(await hub.deliveries.warnings(work.id)).toMatchObject([warning]);
       break;
@@ -68,12 +68,12 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const { bad } = await poisoned(eve);
     await ada.handoff({ to: "ben", task: "t", intent: "Go", refs: [bad.id] });
     const work = await take(ben);
-    const told: string[] = [];
-    const remove = work.on("warned", () => told.push("removed"));
-    work.on("warned", (warnings) => told.push(...warnings.map(({ memory }) => memory)));
+    const notifications: string[] = [];
+    const remove = work.on("warned", () => notifications.push("removed"));
+    work.on("warned", (warnings) => notifications.push(...warnings.map(({ memory }) => memory)));
     remove();
     await ada.memories.quarantine(bad.id, "made up");
-    await vi.waitFor(() => expect(told).toEqual([bad.id]), PATIENCE);
+    await vi.waitFor(() => expect(notifications).toEqual([bad.id]), PATIENCE);
     await work.complete();
   });
 
@@ -92,7 +92,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     await work.complete();
   });
 
-  it("warns of what an earlier envelope of the same work carried [MEM-16]", async () => {
+  it("warns about memories that an earlier envelope of the work referenced [MEM-16]", async () => {
     const { ada, ben, eve } = await team(await openFresh(store));
     const { bad } = await poisoned(eve);
     await ada.handoff({ to: "ben", task: "t", intent: "Go", refs: [bad.id] });
@@ -103,7 +103,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect(await work.warnings()).toMatchObject([{ memory: bad.id }]);
   });
 
-  it("tells the holders of all that came of it, with downstream [MEM-16]", async () => {
+  it("warns holders of derived memories with the downstream option [MEM-16]", async () => {
     const { ada, ben, eve } = await team(await openFresh(store));
     const { bad, far } = await poisoned(eve);
     const sent = await ada.handoff({ to: "ben", task: "w", intent: "Go", refs: [far.id] });
@@ -117,7 +117,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     await work.complete();
   });
 
-  it("a delivery that is taken at that very moment is told all the same [MEM-16]", async () => {
+  it("notifies a delivery that is accepted concurrently [MEM-16]", async () => {
     const reopen = sharedStore(store);
     const { hub, ada, ben, eve } = await team(await hubOn(store, await reopen()));
     const { bad } = await poisoned(eve);
@@ -138,7 +138,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await hub.memories.recent({ type: "quarantine" })).items).toHaveLength(1);
   });
 
-  it("what the hub reconstructs goes on without it, and warns all the same [MEM-16]", async () => {
+  it("removes the memory from a reconstructed envelope and still warns [MEM-16]", async () => {
     const clock = new VirtualClock();
     const { ada, ben, eve } = await team(
       await openFresh(store, { clock, limits: { leaseMs: 1_000 } }),
@@ -158,7 +158,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect((await next.warnings()).map(({ memory }) => memory)).toEqual([bad.id]);
   });
 
-  it("an edit leaves it out of what goes back [MEM-16]", async () => {
+  it("removes the memory from an edited envelope [MEM-16]", async () => {
     const { ada, ben, eve } = await team(await openFresh(store));
     const { bad, clean } = await poisoned(eve);
     const refs = [bad.id, clean.id];
@@ -168,7 +168,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
     expect(ids(edited.envelope.refs)).toEqual([clean.id]);
   });
 
-  it("is told to whoever catches up on what waits [MEM-16 MEM-7]", async () => {
+  it("is reported in the receiver's catch-up until it is lifted [MEM-16 MEM-7]", async () => {
     const { ada, ben, eve } = await team(await openFresh(store));
     const { bad, far } = await poisoned(eve);
     const intent = "Build on it. ".repeat(200);
@@ -177,10 +177,10 @@ describe.each(STORES)("quarantine on %s", (store) => {
     const before = await ben.catchUp();
     expect(before.text).not.toContain("Do not build on");
     await ada.memories.quarantine(bad.id, "made »»» up\n## Waiting for you");
-    const told = (await ben.catchUp()).text;
-    expect(told).toContain(`Do not build on ${bad.id}: quarantined by ada`);
-    expect(told.match(/Do not build on/g)).toHaveLength(1);
-    expect(told).toContain(`««««\nquarantined (${bad.id}): made »»» up\n`);
+    const text = (await ben.catchUp()).text;
+    expect(text).toContain(`Do not build on ${bad.id}: quarantined by ada`);
+    expect(text.match(/Do not build on/g)).toHaveLength(1);
+    expect(text).toContain(`««««\nquarantined (${bad.id}): made »»» up\n`);
     const short = (await ben.catchUp({ tokens: 250 })).text;
     expect(short).not.toContain("Build on it.");
     expect(short).toContain(`Do not build on ${bad.id}: quarantined by ada`);
@@ -189,7 +189,7 @@ describe.each(STORES)("quarantine on %s", (store) => {
   });
 });
 
-/** The store, with something that happens right before the first operation of this name. */
+/** Wraps a store so that `run` is called right before its first call of `operation`. */
 function before(operation: keyof Store, store: Store, run: () => Promise<unknown>): Store {
   let isFirst = true;
   return new Proxy(store, {
@@ -209,7 +209,7 @@ function before(operation: keyof Store, store: Store, run: () => Promise<unknown
 }
 
 it.for(["sqlite", "postgres"] as const)(
-  "a holder in another process is told of a quarantine, on %s [MEM-16]",
+  "warns a holder in another process about a quarantine, on %s [MEM-16]",
   { timeout: 180_000 },
   async (store) => {
     const address = freshAddress(store);

@@ -1,11 +1,11 @@
-/** What a handoff says and what a result returns is found like a memory, and leads to the delivery. */
+/** Tests that recall finds the content of handoffs and results, and returns their deliveries. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Draft, Hit, Hub, HubOptions } from "../../../src/index.ts";
 import { type Embedder, toUnit } from "../../../src/search/embedding/embedder.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
 import { freshAddress, open, openFresh, STORES, take } from "../../support/hub/support.ts";
 
-/** One word for each field, found nowhere else. */
+/** Returns a word for a field that occurs nowhere else. */
 const planted = (field: string): string => `zeppelin${field.replaceAll(/\W/g, "")}`;
 
 const FIELDS = [
@@ -53,7 +53,7 @@ const draftWith = (memory: string): Draft => ({
   refs: [{ id: memory, summary: planted("summary") }],
 });
 
-/** How often each of a few words is said. */
+/** Returns an embedder that counts how often each of a few words occurs. */
 function wordCounter(words: readonly string[]): Embedder {
   const count = (text: string, word: string) => text.split(/\W+/).filter((each) => each === word);
   return {
@@ -64,11 +64,13 @@ function wordCounter(words: readonly string[]): Embedder {
 }
 
 const hitsOf = async (by: Hub | Agent, question: string, query = {}): Promise<readonly Hit[]> =>
-  (await by.recall(question, { depth: 0, ...query })).items.filter(({ said }) => said.length > 0);
+  (await by.recall(question, { depth: 0, ...query })).items.filter(
+    ({ matchedWords: said }) => said.length > 0,
+  );
 
 const PAYLOAD = { type: "note", data: { remark: "The heliograph needs new mirrors." } };
 
-describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 }, (store) => {
+describe.each(STORES)("recall of handoffs and results on %s", { timeout: 60_000 }, (store) => {
   async function team(options: HubOptions = {}, address = freshAddress(store)) {
     const hub = await open(address, { embedder: false, ...options });
     const ada = await hub.agent("ada", {});
@@ -92,7 +94,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     }
   });
 
-  it("finds what the hub adds to a handoff: releases, joined results, failures [MEM-19]", async () => {
+  it("finds what the hub adds to a handoff: releases and joined results [MEM-19]", async () => {
     const { hub, ada, ben } = await team();
     const first = await ada.handoff({
       to: "ben",
@@ -112,7 +114,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     expect(first.envelope.decisions).toHaveLength(1);
   });
 
-  it("finds a result by its outputs, a failure by its hints, and leads to the delivery [MEM-19]", async () => {
+  it("finds results by output and failures by hint, with their delivery [MEM-19]", async () => {
     const { hub, ada, ben } = await team();
     const done = await ada.handoff({ to: "ben", task: "one", intent: "Look" });
     await (await take(ben)).complete({
@@ -135,7 +137,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     });
   });
 
-  it("leaves the data of memories alone, and has no handoff for them [MEM-19]", async () => {
+  it("does not search the data of memories, nor return a handoff for them [MEM-19]", async () => {
     const { hub, ada } = await team();
     await ada.remember({ content: "A fact.", data: { remark: "heliograph" } });
     expect(await hitsOf(hub, "heliograph")).toEqual([]);
@@ -144,7 +146,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     expect(hit).not.toHaveProperty("passage");
   });
 
-  it("finds it after reopening, and by filters [MEM-19]", async () => {
+  it("finds a handoff after reopening the store, and with filters [MEM-19]", async () => {
     const { hub, address, ada } = await team();
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "Signal", payload: PAYLOAD });
     const again = store === "memory" ? hub : await open(address, { embedder: false });
@@ -156,7 +158,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     expect(await hitsOf(again, "mirrors", { task: "other" })).toEqual([]);
   });
 
-  it("applies branches and as-of as to every memory [MEM-19]", async () => {
+  it("respects branches and asOf [MEM-19]", async () => {
     const clock = new VirtualClock();
     const { hub, ada } = await team({ clock });
     const before = clock.now();
@@ -171,7 +173,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     expect(await hitsOf(branch, "semaphore")).toHaveLength(1);
   });
 
-  it("hides a handoff that is quarantined, from recall and from SQL similarity [MEM-19]", async () => {
+  it("hides a quarantined handoff from recall and from SQL similarity [MEM-19]", async () => {
     const embedder = wordCounter(["heliograph", "login"]);
     const { hub, ada } = await team({ embedder });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "login", payload: PAYLOAD });
@@ -187,7 +189,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     expect((await hub.memories.sql(of, { params })).rows).toEqual([]);
   });
 
-  it("finds a handoff and a result by SQL similarity with what they carry [MEM-19]", async () => {
+  it("finds handoffs and results by the SQL similarity of their content [MEM-19]", async () => {
     const embedder = wordCounter(["heliograph", "astrolabe", "login"]);
     const { hub, ada, ben } = await team({ embedder });
     await ada.remember({ content: "login" });
@@ -213,7 +215,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     expect(results.rows[0]?.["score"]).toBeCloseTo(1, 2);
   });
 
-  it("forgets what was redacted from a payload or a result [MEM-19]", async () => {
+  it("does not find what was redacted from a payload or a result [MEM-19]", async () => {
     const embedder = wordCounter(["heliograph", "astrolabe", "login"]);
     const { hub, ada, ben } = await team({ embedder });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: "login", payload: PAYLOAD });
@@ -233,7 +235,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
     expect((await hub.memories.sql(near, { params })).rows[0]?.["score"] ?? 0).toBe(0);
   });
 
-  it("ranks a memory that says it before a handoff that carries it along [MEM-19]", async () => {
+  it("ranks a memory above a handoff whose payload has the same text [MEM-19]", async () => {
     const { hub, ada } = await team();
     const memory = await ada.remember({ content: "The heliograph needs new mirrors." });
     const noise = Array.from({ length: 30 }, (_, n) => `step ${n}: walk around the tower`);
@@ -249,7 +251,7 @@ describe.each(STORES)("handoffs and results in recall on %s", { timeout: 60_000 
   });
 });
 
-it("searches the beginning of a long payload, and all of the other fields [MEM-19]", async () => {
+it("recall searches only the start of a long payload, but all other fields [MEM-19]", async () => {
   const hub = await openFresh("sqlite", { embedder: false });
   const ada = await hub.agent("ada", {});
   await ada.handoff({

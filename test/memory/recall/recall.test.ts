@@ -1,8 +1,8 @@
-/** Recalling: what answers a question comes first, and says why. */
+/** Tests recall: ranking, reasons, filters, pages, visibility and refusals. */
 import { describe, expect, it } from "vitest";
 import type { Agent, Hub, MemoryInput, RecallQuery } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
-import { openFresh, refusal, STORES } from "../../support/hub/support.ts";
+import { openFresh, openTwo, refusal, STORES } from "../../support/hub/support.ts";
 
 const DAY = 24 * 3_600_000;
 
@@ -17,7 +17,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
   const contents = async (of: Hub | Agent, question: string, query: RecallQuery = {}) =>
     (await of.recall(question, query)).items.map(({ memory }) => memory.content);
 
-  it("finds words whatever grammar did to them, and puts what says most first [MEM-8]", async () => {
+  it("matches inflected words, and ranks the best match first [MEM-8]", async () => {
     const { hub, planner } = await team();
     await planner.remember([
       { content: "The children were told to write tests.", session: "a" },
@@ -35,7 +35,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect(await contents(hub, "kangaroo")).toEqual([]);
   });
 
-  it("splits put-together names, so that a part of one finds it [MEM-8]", async () => {
+  it("finds an identifier by its parts [MEM-8]", async () => {
     const { hub, coder } = await team();
     await coder.remember({ content: "Extracted validateToken() from JWT_SECRET handling." });
     for (const question of ["token validation", "validateToken", "the JWT secret"]) {
@@ -43,7 +43,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     }
   });
 
-  it("explains each hit: parts that add up to its score, and the same in words [MEM-8]", async () => {
+  it("explains each hit by parts that add up to its score, and in words [MEM-8]", async () => {
     const { hub, planner } = await team();
     await planner.remember([
       { content: "We chose REST because clients cache better.", importance: 0.9 },
@@ -56,26 +56,26 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
       expect(score).toBeCloseTo(sum * factor, 9);
     }
     const [first] = hits;
-    expect(first?.said).toEqual(["choose", "rest"]);
+    expect(first?.matchedWords).toEqual(["choose", "rest"]);
     expect(first?.why).toContain('contains "choose", "rest"');
     expect(first?.why).toContain("is by an agent the question names");
     expect(first?.parts.author).toBeGreaterThan(0);
   });
 
-  it("finds an answer that repeats no word of the question beside one that does [MEM-8]", async () => {
+  it("finds a record without matching words next to one that matches [MEM-8]", async () => {
     const { hub, planner, coder } = await team();
     await coder.remember({ content: "Which database holds the invoices?", session: "talk" });
     await planner.remember({ content: "Postgres, in Frankfurt.", session: "talk" });
     await planner.remember({ content: "Lunch is at noon.", session: "elsewhere" });
     const { items: hits } = await hub.recall("database of the invoices");
     const answer = hits.find(({ memory }) => memory.content.startsWith("Postgres"));
-    expect(answer?.heard).toEqual(["database", "invoices"]);
+    expect(answer?.neighbourWords).toEqual(["database", "invoices"]);
     expect(answer?.parts.near).toBeGreaterThan(0);
     expect(answer?.why.join()).toContain("is next to mem_");
     expect(hits.map(({ memory }) => memory.content)).not.toContain("Lunch is at noon.");
   });
 
-  it("knows who wrote it and of which day it is [MEM-8]", async () => {
+  it("ranks by author and date when the question names them [MEM-8]", async () => {
     const { hub, planner, coder } = await team();
     const at = (day: string) => Date.parse(`${day}T10:00:00Z`);
     await coder.remember({
@@ -101,7 +101,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect((await found("the coder's release of 7 May 2026"))[0]).toBe("a");
   });
 
-  it("finds what is said deep inside a long record [MEM-8]", async () => {
+  it("finds a passage deep inside a long record [MEM-8]", async () => {
     const { hub, coder } = await team();
     const noise = (n: number) =>
       Array.from({ length: 400 }, (_, i) => `filler${(i * 7 + n) % 97}`).join(" ");
@@ -115,7 +115,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect(hits.map(({ memory }) => memory.session)).not.toContain("c");
   });
 
-  it("finds tags and concepts, and a tag says more than a word in passing [MEM-8]", async () => {
+  it("searches tags and concepts, and ranks them above a word in the text [MEM-8]", async () => {
     const { hub, coder } = await team();
     await coder.remember([
       { content: "Rotate keys before billing closes.", session: "a" },
@@ -127,7 +127,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect(hits[2]?.memory.session).toBe("a");
   });
 
-  it("follows connections as deep and as wide as it may, and says along which [MEM-8]", async () => {
+  it("follows relations up to the depth and visits, and names them [MEM-8]", async () => {
     const { hub, coder } = await team();
     const remember = (input: MemoryInput) => coder.remember(input);
     const root = await remember({ content: "The checkout is slow.", session: "a" });
@@ -151,7 +151,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect(hits[1]?.why).toContainEqual(`is related (derived-from) to ${root.id}`);
   });
 
-  it("lets what was superseded or corrected rank no more; its successor takes its place [MEM-8 MEM-9]", async () => {
+  it("replaces superseded and corrected memories by their successors [MEM-8 MEM-9]", async () => {
     const { hub, planner } = await team();
     const old = await planner.remember({ content: "The API speaks REST.", session: "a" });
     const wrong = await planner.remember({ content: "REST runs on port 80.", session: "b" });
@@ -180,7 +180,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect((await hub.memories.read(old.id)).content).toBe("The API speaks REST.");
   });
 
-  it("minds importance, confidence, age and validity among what says the same [MEM-8]", async () => {
+  it("weighs importance, confidence, age and validity of equal matches [MEM-8]", async () => {
     const clock = new VirtualClock(1_000 * DAY);
     const { hub, planner } = await team({ clock });
     const say = (session: string, more: Partial<MemoryInput> = {}) =>
@@ -200,7 +200,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
   });
 
   describe("filters", () => {
-    it("keeps to every field it is asked for, alone and together [MEM-8]", async () => {
+    it("are applied alone and combined [MEM-8]", async () => {
       const clock = new VirtualClock(1_000 * DAY);
       const { hub, planner, coder } = await team({ clock });
       const base = { content: "The cache is warm.", session: "s0" };
@@ -267,7 +267,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     });
   });
 
-  it("gives pages that fit together, whatever is written in between [MEM-8]", async () => {
+  it("returns consistent pages while other records are written [MEM-8]", async () => {
     const { hub, planner } = await team();
     await planner.remember(
       Array.from({ length: 30 }, (_, n) => ({
@@ -292,7 +292,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect(pages).toEqual(whole.items.map(({ memory }) => memory.id));
   });
 
-  it("finds a record the moment it was acknowledged, and after the index has it [MEM-8]", async () => {
+  it("finds a record as soon as it is written, and after it is indexed [MEM-8]", async () => {
     const { hub, planner } = await team();
     for (const round of [1, 2, 3]) {
       await planner.remember(
@@ -313,7 +313,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     }
   });
 
-  it("tells what was known then, and what was superseded only later [MEM-8 MEM-15]", async () => {
+  it("returns the version that was current at the asOf time [MEM-8 MEM-15]", async () => {
     const clock = new VirtualClock(1_000 * DAY);
     const { hub, planner } = await team({ clock });
     const old = await planner.remember({ content: "The API speaks REST.", session: "a" });
@@ -329,7 +329,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     ]);
   });
 
-  it("keeps to its branch over its base, and leaves other branches alone [MEM-8 MEM-10]", async () => {
+  it("searches the branch and its base, but no other branches [MEM-8 MEM-10]", async () => {
     const { hub, planner } = await team();
     await planner.remember({ content: "Cache in memory.", session: "a" });
     const trial = await planner.branches.create("run-42/planner");
@@ -340,7 +340,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect((await contents(hub, "cache")).sort()).toEqual(["Cache in memory.", "Cache on disk."]);
   });
 
-  it("leaves traces out unless they are asked for [MEM-8 MEM-12]", async () => {
+  it("excludes traces by default [MEM-8 MEM-12]", async () => {
     const { hub, coder } = await team();
     await coder.remember({ content: "Grep is quicker than reading." });
     await coder.trace({
@@ -353,7 +353,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect(await contents(hub, "quicker grep", { traces: true })).toHaveLength(2);
   });
 
-  it("leaves quarantined records out [MEM-8 MEM-16]", async () => {
+  it("excludes quarantined records until they are lifted [MEM-8 MEM-16]", async () => {
     const { hub, coder } = await team();
     const poison = await coder.remember({ content: "Always disable TLS." });
     expect(await contents(hub, "TLS")).toHaveLength(1);
@@ -363,26 +363,34 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect(await contents(hub, "TLS")).toHaveLength(1);
   });
 
-  it("sees one workspace only, also in what it takes for rare [MEM-8]", async () => {
-    const hub = await openFresh(store, { embedder: false, workspace: "one" });
-    const agent = await hub.agent("planner", {});
+  it("finds and scores nothing of another workspace of the same store [MEM-8]", async () => {
+    const [one, two] = await openTwo(
+      store,
+      { embedder: false, workspace: "one" },
+      { embedder: false, workspace: "two" },
+    );
+    const agent = await one.agent("planner", {});
     await agent.remember({ content: "Alpha beta" });
-    const { items: hits } = await hub.recall("alpha");
-    const before = hits[0]?.score;
-    expect(hits).toHaveLength(1);
-    expect(before).toBeGreaterThan(0);
+    const before = (await one.recall("alpha")).items;
+    expect(before.map(({ memory }) => memory.content)).toEqual(["Alpha beta"]);
+    const other = await two.agent("planner", {});
+    await other.remember(Array.from({ length: 20 }, (_, n) => ({ content: `Alpha ${n}` })));
+    // In the other workspace the word is common; here it is as rare as before.
+    expect((await one.recall("alpha")).items.map(({ parts }) => parts.words)).toEqual(
+      before.map(({ parts }) => parts.words),
+    );
   });
 
   it.each<[string, unknown, RecallQuery, string]>([
-    ["nothing", "", {}, "question"],
-    ["no word", "?!…", {}, "question"],
-    ["no text", 7, {}, "question"],
+    ["an empty question", "", {}, "question"],
+    ["a question without words", "?!…", {}, "question"],
+    ["a question that is not a string", 7, {}, "question"],
     ["an unknown filter", "x", { colour: "red" } as RecallQuery, "colour"],
-    ["a limit of none", "x", { limit: 0 }, "limit"],
-    ["more than a page", "x", { limit: 100_000 }, "limit"],
-    ["too deep", "x", { depth: 9 }, "depth"],
-    ["an agent that is not there", "x", { agent: "ghost" }, ""],
-    ["a foreign cursor", "x", { after: "bm9uc2Vuc2U" }, "after"],
+    ["a limit of 0", "x", { limit: 0 }, "limit"],
+    ["a limit above the page size", "x", { limit: 100_000 }, "limit"],
+    ["a depth above the maximum", "x", { depth: 9 }, "depth"],
+    ["an unknown agent", "x", { agent: "ghost" }, ""],
+    ["an invalid cursor", "x", { after: "bm9uc2Vuc2U" }, "after"],
   ])("refuses %s with a hint", async (_, question, query, path) => {
     const { hub } = await team();
     const error = await refusal(hub.recall(question as string, query));
@@ -390,7 +398,7 @@ describe.each(STORES)("recall on %s", { timeout: 60_000 }, (store) => {
     expect(error.hint).not.toBe("");
   });
 
-  it("refuses a cursor of another question [MEM-8]", async () => {
+  it("refuses the cursor of another question [MEM-8]", async () => {
     const { hub, planner } = await team();
     await planner.remember(Array.from({ length: 5 }, (_, n) => ({ content: `Apple ${n}` })));
     const { next: after = "" } = await hub.recall("apple", { limit: 2 });

@@ -1,4 +1,4 @@
-/** Search first: who writes what is known is told, or refused, and offered what to do instead. */
+/** Tests duplicate detection on write: the `known` option of remember(), and similar(). */
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import type {
@@ -29,7 +29,7 @@ const DISTRACTORS = [
   "Nina reviews everything that touches payments.",
 ];
 
-describe.each(STORES)("what is known already, on %s", (store) => {
+describe.each(STORES)("duplicate detection on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const hub = await openFresh(store, options);
     const ada = await hub.agent("ada", { owner: "pat" });
@@ -38,7 +38,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     return { hub, ada, ben };
   }
 
-  it("is told to who says it again, in other words, with what to do instead [MEM-9]", async () => {
+  it("reports a memory that says the same, with suggested relations [MEM-9]", async () => {
     const { ada, ben } = await team();
     const first = await ben.remember({ content: "Passwords are hashed with argon2id." });
     const input = { content: "We hash passwords using argon2id.", tags: ["security"] };
@@ -46,18 +46,18 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(verdicts(written.known)).toEqual([[first.id, "same"]]);
     const [known] = written.known as [SimilarMemory];
     expect(known.memory).toEqual(await ada.memories.read(first.id));
-    expect(known.likeness).toBeGreaterThan(0.8);
+    expect(known.similarity).toBeGreaterThan(0.8);
     expect(known.why).toMatch(/the same/);
     expect(known.offers.map(({ relation }) => relation)).toEqual([
       "continues-from",
       "supersedes",
       "corrects",
     ]);
-    // The memory itself is written as ever.
+    // The memory itself is written as usual.
     expect(await ada.memories.read(written.id)).toMatchObject({ ...input, agent: "ada" });
   });
 
-  it("is told to who says the opposite, newest decision first on offer [MEM-9]", async () => {
+  it("reports a contradicting memory, and suggests superseding it first [MEM-9]", async () => {
     const { ada, ben } = await team();
     const first = await ben.remember({ content: "Retries are enabled for uploads." });
     const { known } = await ada.remember(
@@ -74,7 +74,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
   });
 
   it.each([0, 1, 2])(
-    "leaves one record that holds when offer %i is taken after a report [MEM-9]",
+    "removes the duplicate from recall when suggestion %i is written [MEM-9]",
     async (which) => {
       const { ada, ben } = await team();
       const first = await ben.remember({ content: "The beta has 200 testers." });
@@ -96,7 +96,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     },
   );
 
-  it("is refused in strict mode, and nothing is written [MEM-9]", async () => {
+  it("refuses a repetition in refuse mode, and writes nothing [MEM-9]", async () => {
     const { hub, ada, ben } = await team();
     const first = await ben.remember({ content: "The health check is at /healthz." });
     const before = await hub.deliveries.totals();
@@ -109,7 +109,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     });
     expect(error.hint).toContain(first.id);
     expect(await hub.deliveries.totals()).toEqual(before);
-    // What is new, and what replaces the old one, goes through.
+    // New memories, and those that replace the known one, are written.
     await ada.remember({ content: "The mail queue is drained by hand." }, { known: "refuse" });
     const relations = [{ kind: "supersedes" as const, to: first.id }];
     const content = "/healthz serves the health check.";
@@ -117,7 +117,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(newer.known).toEqual([]);
   });
 
-  it("that speaks against it is reported in strict mode, and written [MEM-9]", async () => {
+  it("reports and writes a contradiction in refuse mode [MEM-9]", async () => {
     const { ada, ben } = await team();
     const first = await ben.remember({ content: "The office opens at 8." });
     const second = await ada.remember({ content: "The office opens at 9." }, { known: "refuse" });
@@ -125,14 +125,14 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect((await ada.memories.read(second.id)).content).toBe("The office opens at 9.");
   });
 
-  it("is not looked for unless somebody asked [MEM-9]", async () => {
+  it("is off by default [MEM-9]", async () => {
     const { ada, ben } = await team();
     await ben.remember({ content: "Dates are stored as UTC." });
     const again = await ada.remember({ content: "Dates are stored as UTC." });
     expect("known" in again).toBe(false);
   });
 
-  it("is looked for by every call of a hub that was opened so, but those that say otherwise [MEM-9]", async () => {
+  it("uses the mode of the hub, which a call can override [MEM-9]", async () => {
     const { ada, ben } = await team({ known: "refuse" });
     const content = "Dates are stored as UTC.";
     const first = await ben.remember({ content });
@@ -142,14 +142,14 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect("known" in (await ada.remember({ content }, { known: "ignore" }))).toBe(false);
   });
 
-  it("is told without writing anything [MEM-9]", async () => {
+  it("finds similar memories without writing [MEM-9]", async () => {
     const { hub, ada, ben } = await team();
     const first = await ben.remember({ content: "Logs are written as JSON lines." });
     const before = await hub.deliveries.totals();
     const known = await ada.memories.similar({ content: "We write logs as JSON lines." });
     expect(verdicts(known)).toEqual([[first.id, "same"]]);
     expect(await hub.deliveries.totals()).toEqual(before);
-    // The offer is the input that is right from the start.
+    // A suggested input can be written as it is.
     const continued = await ada.remember(known[0]?.offers[0]?.input as MemoryInput, {
       known: "refuse",
     });
@@ -160,7 +160,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
   });
 
   it.each(["continues-from", "supersedes", "corrects", "contradicts"] as const)(
-    "is not told to who says so itself with %s [MEM-9]",
+    "does not report a memory that the input relates to by %s [MEM-9]",
     async (kind) => {
       const { ada, ben } = await team();
       const first = await ben.remember({ content: "Node 24 is required." });
@@ -175,7 +175,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
   );
 
   it.each(["supersedes", "corrects"] as const)(
-    "is only what holds: not what another record %s [MEM-9]",
+    "reports the current memory, not one that another record %s [MEM-9]",
     async (kind) => {
       const { ada, ben } = await team();
       const old = await ben.remember({ content: "The cache expires after 10 minutes." });
@@ -190,7 +190,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     },
   );
 
-  it("is nothing that is quarantined, a trace, ended, or the hub's own [MEM-9]", async () => {
+  it("ignores quarantined, expired and system memories, and traces [MEM-9]", async () => {
     const clock = new VirtualClock(1_000_000);
     const { ada, ben } = await team({ clock });
     const content = "The vendor accepted the new contract.";
@@ -206,7 +206,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(await ada.memories.similar({ content })).toEqual([]);
   });
 
-  it("is only what the writer may see, and those it writes for [MEM-9]", async () => {
+  it("reports only memories that the writer and its readers may see [MEM-9]", async () => {
     const { ada, ben } = await team();
     const content = "Hugo is the product owner.";
     const secret = await ben.remember({ content, scope: "agent" });
@@ -214,7 +214,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(verdicts(await ben.memories.similar({ content, scope: "agent" }))).toEqual([
       [secret.id, "same"],
     ]);
-    // Telling everybody what only ben knew repeats nothing.
+    // ben's private memory does not make the fact known to the team.
     expect(await ben.memories.similar({ content })).toEqual([]);
     const shared = await ben.remember({ content }, { known: "refuse" });
     expect(verdicts(await ada.memories.similar({ content, scope: "agent" }))).toEqual([
@@ -222,7 +222,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     ]);
   });
 
-  it("is what the branch sees [MEM-9]", async () => {
+  it("compares with what the branch sees [MEM-9]", async () => {
     const { ada, ben } = await team();
     const content = "Pagination uses cursors.";
     const side = await ben.branches.create("run-1");
@@ -238,7 +238,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     await ada.remember({ content }, { known: "refuse" });
   });
 
-  it("is found the moment another agent was told that it is written [MEM-9]", async () => {
+  it("finds a memory as soon as another agent's write returns [MEM-9]", async () => {
     const [one, two] = await openTwo(store);
     const ada = await one.agent("ada", {});
     const ben = await two.agent("ben", {});
@@ -249,7 +249,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     }
   });
 
-  it("is told for each of a batch, also what the batch itself repeats [MEM-9]", async () => {
+  it("reports duplicates for each memory of a batch, also within it [MEM-9]", async () => {
     const { ada, ben } = await team();
     const first = await ben.remember({ content: "Emma speaks French and Italian." });
     const batch: MemoryInput[] = [
@@ -276,7 +276,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     ]);
   });
 
-  it("refuses a whole batch for one of it, wherever it is known from [MEM-9]", async () => {
+  it("refuses a whole batch for one repetition, stored or within the batch [MEM-9]", async () => {
     const { hub, ada, ben } = await team();
     await ben.remember({ content: "Ivan's car is red." });
     const before = await hub.deliveries.totals();
@@ -291,7 +291,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(await hub.deliveries.totals()).toEqual(before);
   });
 
-  it("does not stand in the way of a retry with the same id [MEM-9]", async () => {
+  it("allows a retry with the same id [MEM-9]", async () => {
     const { ada } = await team();
     const id = `mem_${"0".repeat(8)}-0000-7000-8000-${"1".repeat(12)}`;
     const input = { id, content: "Greta is afraid of dogs." };
@@ -301,7 +301,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(second.known).toEqual([]);
   });
 
-  it("lets one of many strict writers through that say the same at once, in two hubs [MEM-9]", async () => {
+  it("admits one of several concurrent writers of one text, in two hubs [MEM-9]", async () => {
     const [one, two] = await openTwo(store);
     await one.agent("ada", {});
     const writers = await Promise.all([one, two, one, two].map((hub) => hub.agent("ada")));
@@ -314,7 +314,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
       writers.map((agent) => write(agent, "Refunds need approval by finance.")),
     );
     expect(outcomes.sort()).toEqual(["already_known", "already_known", "already_known", "written"]);
-    // Those that say different things do not get in each other's way.
+    // Writers of different texts do not block each other.
     const topics = [
       "Lena likes jazz.",
       "Sockets leak on macOS.",
@@ -327,7 +327,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(apart).toEqual(["written", "written", "written", "written"]);
   });
 
-  it("does not stop many strict writers of one hub that say different things [MEM-9]", async () => {
+  it("admits all concurrent writers of different texts in one hub [MEM-9]", async () => {
     const { ada } = await team();
     const written = await Promise.all(
       Array.from({ length: 60 }, (_, n) =>
@@ -337,7 +337,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(new Set(written.map(({ seq }) => seq)).size).toBe(60);
   });
 
-  it("of a short note of another task, or a question, is something else [MEM-9]", async () => {
+  it("does not match short notes of another task, or questions [MEM-9]", async () => {
     const { ada, ben } = await team();
     await ben.remember({ content: "Tests pass.", task: "auth" });
     expect(await ada.memories.similar({ content: "Tests pass.", task: "mail" })).toEqual([]);
@@ -346,7 +346,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(await ada.memories.similar({ content: "We use REST for the partner API." })).toEqual([]);
   });
 
-  it("is found of a long text, and of one that says nothing, nothing is [MEM-9]", async () => {
+  it("matches a long text, and nothing for a text without words [MEM-9]", async () => {
     const { ada, ben } = await team();
     const long = Array.from(
       { length: 600 },
@@ -357,7 +357,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
     expect(await ada.memories.similar({ content: "…!" })).toEqual([]);
   });
 
-  it("is asked for with the right words, or not at all [MEM-9]", async () => {
+  it("refuses an unknown mode and invalid input [MEM-9]", async () => {
     const { ada } = await team();
     const wrong = await refusal(
       ada.remember({ content: "x" }, { known: "tell" as unknown as "report" }),
@@ -372,7 +372,7 @@ describe.each(STORES)("what is known already, on %s", (store) => {
   });
 });
 
-it("is no way to open a hub: a word that is none [MEM-9]", async () => {
+it("refuses to open a hub with an unknown value of the known option [MEM-9]", async () => {
   const options = { known: "loud" } as unknown as HubOptions;
   const address = freshAddress();
   const error = await refusal(open(address, options));

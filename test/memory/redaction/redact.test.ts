@@ -1,4 +1,4 @@
-/** Redaction: a leaked secret goes from everywhere, and everything still verifies. */
+/** Tests redaction: a leaked text is erased everywhere, and the store still verifies. */
 import { createPublicKey, verify } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { EnvelopeSchema } from "../../../src/envelope/schema.ts";
@@ -17,17 +17,17 @@ import { present } from "../../support/present.ts";
 const SECRET = "sk-live-0123456789";
 const WHY = "leaked in a log";
 
-describe.each(STORES)("a redaction on %s", (store) => {
+describe.each(STORES)("redaction on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const clock = new VirtualClock();
-    // What is redacted here was stored by somebody who let it.
+    // The secrets to redact are stored first, so the hub must allow them.
     const hub = await openFresh(store, { clock, secrets: "allow", ...options });
     const ada = await hub.agent("ada", {});
     const ben = await hub.agent("ben", {});
     return { hub, clock, ada, ben };
   }
 
-  /** Nothing of it is left, and nobody notices anything but what was meant. */
+  /** Expects that no occurrence is left and that the store verifies. */
   async function expectGone(hub: Hub, by: Agent, secret = SECRET): Promise<void> {
     expect((await hub.verify()).problems).toEqual([]);
     expect(await by.memories.redact({ text: secret }, "a look", { dryRun: true })).toMatchObject({
@@ -36,7 +36,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     });
   }
 
-  it("by text takes it from every place it stands in [MEM-18]", async () => {
+  it("erases a text everywhere it occurs [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     await hub.agent("cyd", { description: `uses ${SECRET} to log in`, model: "m" });
     const plain = await ada.remember({ content: `The key is ${SECRET}.`, tags: [SECRET, "key"] });
@@ -86,7 +86,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("of what the caller may not see is told as a count, and by a dry run not at all [MEM-18]", async () => {
+  it("reports hidden records as a count, and not at all in a dry run [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const own = await ada.remember({ scope: "agent", content: `Mine: ${SECRET}` });
     const named = await ada.remember({ scope: "agent", content: "Mine.", task: `t-${SECRET}` });
@@ -95,9 +95,9 @@ describe.each(STORES)("a redaction on %s", (store) => {
     const none = { erased: 0, left: 0 };
 
     for (const guess of [SECRET, `Mine: ${SECRET}`, `Mine: ${SECRET.slice(0, -1)}?`]) {
-      const look = await ben.memories.redact({ text: guess }, "a look", { dryRun: true });
-      expect(look).toMatchObject({ left: [], hidden: none });
-      expect(look.erased).toEqual(guess === SECRET ? spots : []);
+      const preview = await ben.memories.redact({ text: guess }, "a look", { dryRun: true });
+      expect(preview).toMatchObject({ left: [], hidden: none });
+      expect(preview.erased).toEqual(guess === SECRET ? spots : []);
     }
     const hers = await ada.memories.redact({ text: SECRET }, "a look", { dryRun: true });
     expect(hers.erased).toEqual([{ kind: "memory", id: own.id }, ...spots]);
@@ -110,12 +110,12 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("does not name a private record by the mark it was quarantined with [MEM-18]", async () => {
+  it("does not name a private record whose quarantine mark is redacted [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const own = await ada.remember({ scope: "agent", content: "Mine." });
     await ben.memories.quarantine({ agent: "ada" }, `wrote ${SECRET}`);
-    const look = await ben.memories.redact({ text: SECRET }, "a look", { dryRun: true });
-    expect(JSON.stringify(look)).not.toContain(own.id);
+    const preview = await ben.memories.redact({ text: SECRET }, "a look", { dryRun: true });
+    expect(JSON.stringify(preview)).not.toContain(own.id);
     const report = await ben.memories.redact({ text: SECRET }, WHY);
     expect(JSON.stringify(report)).not.toContain(own.id);
     expect(report.hidden).toEqual({ erased: 1, left: 0 });
@@ -126,7 +126,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("by id reaches what the caller may see, and nothing else is there [MEM-18]", async () => {
+  it("treats ids that the caller may not see as unknown [MEM-18]", async () => {
     const { ada, ben } = await team();
     const own = await ada.remember({ scope: "agent", content: SECRET });
     const unknown = "mem_01890000-0000-7000-8000-000000000000";
@@ -142,7 +142,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect(erased).toEqual([{ kind: "memory", id: own.id }]);
   });
 
-  it("leaves a memory that says so, with its digest, link and signature [MEM-18]", async () => {
+  it("keeps the digest, link and signature of a redacted memory [MEM-18]", async () => {
     const { hub, clock, ada } = await team();
     const key = generateKey();
     const cyd = await hub.agent("cyd", { key });
@@ -180,7 +180,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("is on the chain: who, why and which, and never the text [MEM-18]", async () => {
+  it("records who redacted what and why, without the text [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const memory = await ada.remember({ content: SECRET });
     const { records } = await ben.memories.redact({ text: SECRET }, WHY);
@@ -198,7 +198,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect(JSON.stringify((await hub.memories.recent()).items)).not.toContain(SECRET);
   });
 
-  it("leaves the record out of catching up and pins, and shows it as redacted among the recent [MEM-18]", async () => {
+  it("hides the memory from pins and catch-up, and lists it as redacted [MEM-18]", async () => {
     const { hub, ada } = await team();
     const pinned = await ada.remember({ content: `Always ${SECRET}`, task: "t" });
     await ada.memories.pin(pinned.id);
@@ -218,7 +218,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     ).toEqual([{ id: memory.id, digest: memory.digest }]);
   });
 
-  it("takes its words out of what is recalled, also where they were looked up before [MEM-18]", async () => {
+  it("removes the words from recall, even after they were searched for [MEM-18]", async () => {
     const { hub, ada } = await team();
     const memory = await ada.remember({ content: "The passphrase is xylophone zeppelin." });
     const other = await ada.remember({ content: "A xylophone was bought." });
@@ -230,7 +230,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada, "xylophone zeppelin");
   });
 
-  it("of an envelope that waits tells its receiver so, and the work goes on [MEM-18]", async () => {
+  it("shows the receiver of a waiting envelope that it was redacted [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const sent = await ada.handoff({
       to: "ben",
@@ -266,7 +266,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("of a handoff's record takes the envelope along [MEM-18]", async () => {
+  it("erases the envelope together with its handoff record [MEM-18]", async () => {
     const { hub, ada } = await team();
     const sent = await ada.handoff({ to: "ben", task: "t", intent: SECRET });
     const { erased } = await ada.memories.redact({ ids: [sent.memory] }, WHY);
@@ -274,7 +274,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("of work that is held reaches the next holder, with what is left of the notes [MEM-18]", async () => {
+  it("passes only the remaining notes of held work to the next holder [MEM-18]", async () => {
     const { hub, clock, ada, ben } = await team();
     const sent = await ada.handoff({ to: "ben", task: "t", intent: `Use ${SECRET}` });
     const lost = await take(ben);
@@ -293,7 +293,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("of a result still opens the join that waits for it [MEM-18]", async () => {
+  it("does not stop a join that waits for a redacted result [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const first = await ada.handoff({ to: "ben", task: "one", intent: "Go" });
     const second = await ada.handoff({ to: "ben", task: "two", intent: "Go" });
@@ -316,7 +316,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("of a join that has opened keeps that it has [MEM-18]", async () => {
+  it("keeps a join that has already opened [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const first = await ada.handoff({ to: "ben", task: "one", intent: "Go" });
     const join = await ada.handoffs.join([first], { to: "ada", task: "all", intent: "Merge" });
@@ -333,7 +333,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("of what was published is not told to whoever subscribes later [MEM-18]", async () => {
+  it("excludes a redacted envelope from the replay of a channel [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     await hub.channels.set("news");
     await ben.channels.subscribe("news");
@@ -347,7 +347,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("of a question, an answer and a dead letter leaves each of them usable [MEM-18]", async () => {
+  it("leaves a redacted question answerable and a dead letter redrivable [MEM-18]", async () => {
     const { hub, ada, ben } = await team({ limits: { attempts: 1 } });
     const asked = await ada.handoff({ to: "ben", task: "q", intent: "Go" });
     const dead = await ada.handoff({ to: "ben", task: "d", intent: SECRET });
@@ -369,7 +369,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
   it.each([
     ["quotes and backslashes", 'pa"ss\\word/1'],
     ["line breaks", "-----BEGIN KEY-----\nabc\n-----END KEY-----"],
-    ["letters beyond ASCII", "pässwörd-🔑-1"],
+    ["non-ASCII characters", "pässwörd-🔑-1"],
   ])("finds a text with %s, also in JSON within a text [MEM-18]", async (_case, secret) => {
     const { hub, ada } = await team();
     const ascii = JSON.stringify({ secret }).replace(
@@ -389,7 +389,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada, secret);
   });
 
-  it("takes no key of ours, no id and no digest for the text [MEM-18]", async () => {
+  it("does not match field names, ids or digests [MEM-18]", async () => {
     const { ada } = await team();
     const memory = await ada.remember({ content: "x", data: { a: 1 } });
     await ada.handoff({ to: "ben", intent: "Go", constraints: ["c"], refs: [memory.id] });
@@ -399,7 +399,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     }
   });
 
-  it("names what it cannot erase: names, and records that vouch [MEM-18]", async () => {
+  it("reports what it cannot erase: names and redaction records [MEM-18]", async () => {
     const { hub, ada } = await team();
     const named = await ada.remember({ content: "x", task: `rotate ${SECRET}` });
     await ada.effects.run(SECRET, () => "done");
@@ -426,7 +426,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("changes nothing on a dry run, and when it is refused [MEM-18]", async () => {
+  it("changes nothing in a dry run or when it is refused [MEM-18]", async () => {
     const { hub, ada } = await team();
     const memory = await ada.remember({ content: SECRET });
     const before = { ...(await contents(hub)), memory: await ada.memories.read(memory.id) };
@@ -452,7 +452,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     );
   });
 
-  it("is refused to whoever is disabled [MEM-18]", async () => {
+  it("is refused for a disabled agent [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const memory = await ada.remember({ content: SECRET });
     await hub.agent("ben", { status: "disabled" });
@@ -462,7 +462,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect(await ada.memories.read(memory.id)).toEqual(memory);
   });
 
-  it("leaves other workspaces alone [MEM-18]", async () => {
+  it("does not affect other workspaces [MEM-18]", async () => {
     const reopen = sharedStore(store);
     const [here, there] = [
       await hubOn(store, await reopen()),
@@ -477,7 +477,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(here, ada);
   });
 
-  it("reaches traces and branches, and what was quarantined [MEM-18]", async () => {
+  it("erases texts in traces, branches and quarantined memories [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const step = await ben.trace({ kind: "tool", name: "login", input: { key: SECRET } });
     const side = await (await ada.branches.create("side")).remember({ content: SECRET });
@@ -488,7 +488,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     await expectGone(hub, ada);
   });
 
-  it("goes along with an export, and verifies where it is imported [MEM-18 MEM-17]", async () => {
+  it("is included in an export, which verifies after import [MEM-18 MEM-17]", async () => {
     const { hub, ada } = await team();
     const memory = await ada.remember({ content: SECRET });
     const sent = await ada.handoff({ to: "ben", task: "t", intent: SECRET });
@@ -507,7 +507,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect(await hub.memories.exportMarkdown()).not.toContain(SECRET);
   });
 
-  it("says what this store cannot reach [MEM-18]", async () => {
+  it("reports which copies the store cannot reach [MEM-18]", async () => {
     const { ada } = await team();
     const { beyond } = await ada.memories.redact({ text: SECRET }, WHY);
     expect(beyond.join("\n")).toMatch(/Backups, exports and copies/);
@@ -515,7 +515,7 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect(/write-ahead log.*replicas/.test(beyond.join("\n"))).toBe(store === "postgres");
   });
 
-  it("of very many goes in batches, and after a death goes on with what is left [MEM-18]", async () => {
+  it("erases many records in batches, and resumes after a crash [MEM-18]", async () => {
     const reopen = sharedStore(store);
     const hub = await hubOn(store, await reopen());
     const ada = await hub.agent("ada", {});
@@ -534,18 +534,18 @@ describe.each(STORES)("a redaction on %s", (store) => {
     expect(first).toBeGreaterThan(0);
     expect(first).toBeLessThan(120);
     expect((await hub.verify()).problems).toEqual([]);
-    const told: number[] = [];
+    const progress: number[] = [];
     const report = await ada.memories.redact({ text: SECRET }, WHY, {
-      onProgress: ({ checked, total }) => told.push(checked / total),
+      onProgress: ({ checked, total }) => progress.push(checked / total),
     });
     expect(report.erased).toHaveLength(120 - first);
     expect(report.records.length).toBeGreaterThan(1);
-    expect(told.at(-1)).toBe(1);
+    expect(progress.at(-1)).toBe(1);
     expect(await redacted()).toBe(120);
     await expectGone(hub, ada);
   });
 
-  it("by two at once erases everything once [MEM-18]", async () => {
+  it("erases each record once when two agents redact concurrently [MEM-18]", async () => {
     const reopen = sharedStore(store);
     const hubs = [await hubOn(store, await reopen()), await hubOn(store, await reopen())];
     const agents = await Promise.all(hubs.map((hub, n) => hub.agent(`a${n}`, {})));

@@ -1,7 +1,7 @@
 /**
- * Secrets in what is said: found before anything is stored or digested, and redacted or refused by the
- * rule of the hub and of the workspace. Said in every place that takes a text, and then looked for in
- * all that the store holds.
+ * Tests secret detection: secrets are found before anything is stored or hashed, and redacted,
+ * refused or allowed by the mode of the hub and the workspace. Every call that takes a text gets a
+ * secret, and then the whole store is searched for it.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ import {
   take,
 } from "../../support/hub/support.ts";
 
-/** Nobody's; put together here, so that no key stands in this file. */
+/** Counts the tokens, which are made up and assembled so that this file contains no key. */
 let drawn = 0;
 const token = (): string =>
   `gh${"p_"}${`Zq7mX2vK9rT4wB6nL1cD8hF3jS5gP0yA${++drawn}`.padEnd(36, "eR3")}`;
@@ -34,7 +34,7 @@ async function team(hub: Hub) {
   };
 }
 
-/** Everything the workspace holds, as text: all rows, but for when and how they were asked for. */
+/** Returns all rows and events of the workspace as text, without the export's header and footer. */
 async function everything(hub: Hub): Promise<string> {
   let text = "";
   for await (const line of hub.archive.export()) {
@@ -43,8 +43,8 @@ async function everything(hub: Hub): Promise<string> {
   return text + JSON.stringify([(await hub.events.list({ after: 0, limit: 500 })).items]);
 }
 
-describe.each(STORES)("a secret in what is said, on %s", (store) => {
-  it("is redacted before it is stored, and the answer says where it stood [OPS-6]", async () => {
+describe.each(STORES)("a secret in the input on %s", (store) => {
+  it("is redacted before it is stored, and the result says where it was [OPS-6]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     const secret = token();
@@ -85,7 +85,7 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is refused where that is the rule: by kind and place, never by itself, and nothing is stored [OPS-6]", async () => {
+  it("is refused with kind and path in refuse mode, and nothing is stored [OPS-6]", async () => {
     const hub = await openFresh(store, { secrets: "refuse" });
     const { ada, ben } = await team(hub);
     await ada.handoff({ to: "ben", intent: "Rotate the keys", task: "rotate" });
@@ -120,7 +120,7 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
     expect((await work.complete({ summary: "They are in the vault" })).kind).toBe("settled");
   });
 
-  it("is stored where that is allowed, and the stricter rule of hub and workspace counts [OPS-6]", async () => {
+  it("follows the stricter mode of the hub and the workspace [OPS-6]", async () => {
     const modes: [
       hub: SecretMode | undefined,
       workspace: SecretMode | undefined,
@@ -152,7 +152,7 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
     }
   });
 
-  it("said again is the same: exact tries by id and by key still count once [OPS-6]", async () => {
+  it("does not affect retries by id or idempotency key [OPS-6]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     const secret = token();
@@ -160,7 +160,7 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
     const input = { id: first.id, content: `Use ${secret}` };
     const again = await ada.remember(input);
     expect([again.seq, again.digest]).toEqual([first.seq, first.digest]);
-    // Whoever reads it back and says that is heard as well.
+    // Writing the redacted text under the same id is a retry as well.
     expect((await ada.remember({ id: first.id, content: first.content })).seq).toBe(first.seq);
     const draft = { to: "ben", intent: `Use ${secret}`, task: "use", key: "once" };
     const sent = await ada.handoff(draft);
@@ -169,7 +169,7 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
     expect((await ben.deliveries.waiting()).items).toHaveLength(1);
   });
 
-  it("is reported: of which kind, when, by whom and where, never the value [OPS-6]", async () => {
+  it("is reported with kind, path, time and agent, but without its value [OPS-6]", async () => {
     const hub = await openFresh(store);
     const { ada, ben } = await team(hub);
     expect(await hub.memories.secretsFound()).toEqual({ total: 0, byKind: {}, found: [] });
@@ -207,8 +207,8 @@ describe.each(STORES)("a secret in what is said, on %s", (store) => {
   });
 });
 
-/** Every call that takes a text from somebody, each with a secret of its own. */
-type Saying = (place: {
+/** A call that takes text; the text contains the secret. */
+type CallWithSecret = (place: {
   hub: Hub;
   ada: Agent;
   ben: Agent;
@@ -216,16 +216,17 @@ type Saying = (place: {
   secret: string;
 }) => Promise<unknown>;
 
-const SAYINGS: Readonly<Record<string, Saying>> = {
+const CALLS_WITH_SECRET: Readonly<Record<string, CallWithSecret>> = {
   "an agent's profile": ({ hub, secret }) => hub.agent("dan", { description: `Has ${secret}` }),
   "a role's profile": ({ hub, secret }) =>
     hub.settings.update({ profiles: { tester: { tags: { [secret]: 2 } } } }),
-  "a rule about failures": ({ hub, secret }) =>
+  "a failure rule": ({ hub, secret }) =>
     hub.failures.setRule("r", { then: { abort: true }, reason: `Has ${secret}` }),
   "a memory's tags and concepts": ({ ada, secret }) =>
     ada.remember({ content: "x", tags: [secret], concepts: [`the ${secret}`] }),
   "a private memory": ({ ada, secret }) => ada.remember({ content: secret, scope: "agent" }),
-  "a document": ({ ada, secret }) => ada.memories.importMarkdown(`# Facts\n\n- Use ${secret}\n`),
+  "an imported document": ({ ada, secret }) =>
+    ada.memories.importMarkdown(`# Facts\n\n- Use ${secret}\n`),
   "a prompt, a tool call and a result": async ({ ada, secret }) => {
     await ada.trace([
       { kind: "prompt", content: `Log in with ${secret}` },
@@ -257,7 +258,7 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
     }),
   "a long intent": ({ ada, secret }) =>
     ada.handoff({ to: "ben", intent: `${"long ".repeat(600)}${secret}`, task: "long" }),
-  "a note, a result": async ({ ada, ben, secret }) => {
+  "a note, a reservation and a result": async ({ ada, ben, secret }) => {
     await ada.handoff({ to: "ben", intent: "Do it", task: "noted" });
     const work = await take(ben, { task: "noted" });
     await work.note({ content: secret, data: { a: [secret] } });
@@ -269,7 +270,7 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
     await (await take(ben, { task: "asked" })).clarify(`Is it ${secret}?`);
     await ada.questions.answer(sent.id, `It is ${secret}`);
   },
-  "a failure, a redrive, a discard": async ({ ada, ben, secret }) => {
+  "a failure, a redrive and a discard": async ({ ada, ben, secret }) => {
     const policy = { attempts: 1, exhausted: "park" as const };
     const sent = await ada.handoff({ to: "ben", intent: "Do it", task: "failed", policy });
     await (await take(ben, { task: "failed" })).fail({
@@ -292,7 +293,7 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
       reason: `Because of ${secret}`,
     });
   },
-  "a refusal": async ({ ada, ben, secret }) => {
+  "a declined delivery": async ({ ada, ben, secret }) => {
     await ada.handoff({
       to: "ben",
       intent: "Do it",
@@ -307,7 +308,7 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
     const other = await ada.handoff({ to: "ben", intent: "Do it", task: "withdrawn" });
     await other.cancel(`Because of ${secret}`);
   },
-  "a person's word": async ({ ada, ben, secret }) => {
+  "a person's approval, rejection, edit and reply": async ({ ada, ben, secret }) => {
     const expects = [{ name: "ok", type: "approval" }];
     const asked = (task: string) => ada.handoff({ to: "ben", intent: "Look", task, expects });
     await ben.approvals.approve((await asked("p1")).id, { comment: `c ${secret}` });
@@ -319,7 +320,7 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
     const text = await ada.handoff({ to: "ben", intent: "Say", task: "p4" });
     await ben.approvals.reply(text.id, `t ${secret}`);
   },
-  "a handoff on the way": async ({ ada, ben, secret }) => {
+  "a handoff of held work": async ({ ada, ben, secret }) => {
     await ada.handoff({ to: "ben", intent: "Do it", task: "on" });
     await (await take(ben, { task: "on" })).handoff(
       { to: "ada", state: secret, next: [secret] },
@@ -367,7 +368,7 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
     await ada.memories.lift(id, `Because of ${secret}`);
     await ada.memories.redact({ ids: [id] }, `Because of ${secret}`);
   },
-  "a branch that is given up": async ({ ada, secret }) => {
+  "an abandoned branch": async ({ ada, secret }) => {
     await ada.branches.create("try-1");
     await ada.branches.abandon("try-1", `Because of ${secret}`);
   },
@@ -377,7 +378,7 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
     const work = await ben.accept({ task: "receipt", receipt });
     expect(work).toBeDefined();
   },
-  "an effect that happens once": async ({ ada, secret }) => {
+  "the result of an effect": async ({ ada, secret }) => {
     const done = await ada.effects.run("deploy", () => ({ url: `https://x/${secret}` }));
     expect(done).toMatchObject({ kind: "done", result: { url: `https://x/${secret}` } });
     expect(await ada.effects.run("deploy", () => "not again")).toMatchObject({
@@ -387,24 +388,28 @@ const SAYINGS: Readonly<Record<string, Saying>> = {
   },
 };
 
-describe("a secret is stored by nobody who says it in", () => {
+describe("a secret in any call that takes text", () => {
   let hub: Hub;
   beforeEach(async () => {
     hub = await openFresh("memory");
   });
 
-  it.each(Object.entries(SAYINGS))("%s [OPS-6]", async (_what, say) => {
-    const secret = token();
-    await say({ hub, ...(await team(hub)), secret });
-    const held = await everything(hub);
-    // Not even a part of it: what is cut short is no longer known for what it is.
-    for (let i = 4; i + 8 <= secret.length; i++) expect(held).not.toContain(secret.slice(i, i + 8));
-    expect((await hub.verify()).problems).toEqual([]);
-  });
+  it.each(Object.entries(CALLS_WITH_SECRET))(
+    "is not stored from %s [OPS-6]",
+    async (_what, call) => {
+      const secret = token();
+      await call({ hub, ...(await team(hub)), secret });
+      const held = await everything(hub);
+      // Not even a part: a truncated secret is no longer recognized as one.
+      for (let i = 4; i + 8 <= secret.length; i++)
+        expect(held).not.toContain(secret.slice(i, i + 8));
+      expect((await hub.verify()).problems).toEqual([]);
+    },
+  );
 });
 
-describe("a secret that was redacted", () => {
-  it("is in no file of the store, nor in what a hub without a store would tell [OPS-6]", async () => {
+describe("secret redaction", () => {
+  it("leaves no secret in any file of the store [OPS-6]", async () => {
     const address = freshAddress("sqlite");
     const hub = await open(address);
     const { ada, ben } = await team(hub);
@@ -424,7 +429,7 @@ describe("a secret that was redacted", () => {
     }
   });
 
-  it("changes nothing of the order in which things were said in one turn [OPS-6]", async () => {
+  it("keeps the order of concurrent writes [OPS-6]", async () => {
     const hub = await openFresh("sqlite");
     const { ada } = await team(hub);
     const said = Array.from({ length: 12 }, (_, i) => `${i} ${i % 3 === 1 ? token() : "plain"}`);
@@ -443,7 +448,7 @@ describe("a secret that was redacted", () => {
     );
   });
 
-  it("is still named by the lint before sending, and stops a handoff where that is binding [OPS-6 ENV-12]", async () => {
+  it("does not hide a secret from lint, which can refuse the handoff [OPS-6 ENV-12]", async () => {
     const hub = await openFresh("memory");
     const { ada } = await team(hub);
     const draft = { to: "ben", intent: "Rotate the keys of the mirror", state: `It is ${token()}` };
@@ -457,7 +462,7 @@ describe("a secret that was redacted", () => {
   });
 
   it.each([{ secrets: "hide" }, { secrets: true }, { secrets: null }])(
-    "has a rule that exists, or the hub is not opened: %o [OPS-6]",
+    "refuses an unknown mode: %o [OPS-6]",
     async (options) => {
       const error = await refusal(openFresh("memory", options as unknown as HubOptions));
       expect(error).toMatchObject({ code: "invalid_input", path: "secrets" });

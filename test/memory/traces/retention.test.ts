@@ -1,4 +1,4 @@
-/** Retention: what the rules say goes, and only that; what is gone is vouched for, what is lost is named. */
+/** Tests retention: what the rules prune, what stays, and that verify finds other deletions. */
 
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -37,7 +37,7 @@ async function traced(agent: Agent, steps: number): Promise<Memory[]> {
 }
 
 describe.each(STORES)("retention on %s", (store) => {
-  /** A trace of a session a day, on three days; and what the team remembers, the same days. */
+  /** Writes a trace and a memory a day on three days, each day in a new session. */
   async function threeDays(rules: RetentionRules = {}) {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock });
@@ -59,7 +59,7 @@ describe.each(STORES)("retention on %s", (store) => {
       (await hub.traces.sessions()).items.map(({ session, steps }) => [session, steps]),
     );
 
-  /** What vouches for what is gone, the newest first. */
+  /** Returns the pruning records, newest first. */
   const prunings = (shared: Store, { workspace }: Hub) =>
     shared.recentMemories({
       workspace,
@@ -68,7 +68,7 @@ describe.each(STORES)("retention on %s", (store) => {
       limit: 10,
     });
 
-  it("has no rules at first, and without rules nothing goes [MEM-18]", async () => {
+  it("prunes nothing without rules [MEM-18]", async () => {
     const { hub } = await threeDays();
     expect((await hub.settings.get()).retention).toEqual({});
     expect(await hub.memories.prune()).toEqual({
@@ -77,7 +77,7 @@ describe.each(STORES)("retention on %s", (store) => {
     expect(await sessions(hub)).toEqual({ one: 3, two: 3, three: 3 });
   });
 
-  it("leaves of a session that is pruned in full only when it ended [MEM-18]", async () => {
+  it("lists a fully pruned session with its end time only [MEM-18]", async () => {
     const { hub, clock } = await threeDays({ traces: { sessions: 2 } });
     await hub.memories.prune();
     const { items } = await hub.traces.sessions();
@@ -86,7 +86,7 @@ describe.each(STORES)("retention on %s", (store) => {
     expect(items[0]).toMatchObject({ session: "three", agent: "ada", from: until + 2 * DAY_MS });
   });
 
-  it("keeps its rules with the workspace, the last ones set, for every hub [MEM-18]", async () => {
+  it("stores its rules in the workspace for every hub [MEM-18]", async () => {
     const reopen = sharedStore(store);
     const hub = await hubOn(store, await reopen());
     const rules = { traces: { days: 30, sessions: 100 }, events: { days: 0.5, keep: 10 } };
@@ -104,14 +104,14 @@ describe.each(STORES)("retention on %s", (store) => {
     [{ traces: { sessions: 1.5 } }, "retention.traces.sessions"],
     [{ memories: { days: 1 } }, "retention.memories"],
     [{ events: 3 }, "retention.events"],
-  ])("refuses rules that mean nothing: %j [MEM-18]", async (rules, path) => {
+  ])("refuses invalid rules: %j [MEM-18]", async (rules, path) => {
     const { hub } = await threeDays({ traces: { days: 9 } });
     const error = await refusal(hub.settings.update({ retention: rules as RetentionRules }));
     expect(error).toMatchObject({ code: "invalid_input", path });
     expect((await hub.settings.get()).retention).toEqual({ traces: { days: 9 } });
   });
 
-  it("whole traces whose last step is too old go, and what the team knows stays [MEM-18]", async () => {
+  it("prunes traces whose last step is too old, and keeps memories [MEM-18]", async () => {
     const { hub, agents, steps } = await threeDays({ traces: { days: 1.5 } });
     await agents[0]?.trace({ kind: "tool", name: "again" });
     const known = (await hub.memories.recent()).items;
@@ -129,7 +129,7 @@ describe.each(STORES)("retention on %s", (store) => {
     expect(await hub.memories.prune(), "once is enough").toMatchObject({ sessions: [], steps: 0 });
   });
 
-  it("of more sessions than may stay, those heard of longest ago go [MEM-18]", async () => {
+  it("prunes the least recently active sessions above the limit [MEM-18]", async () => {
     const { hub } = await threeDays({ traces: { sessions: 1 } });
     expect((await hub.memories.prune()).sessions.map(({ session }) => session).sort()).toEqual([
       "one",
@@ -139,7 +139,7 @@ describe.each(STORES)("retention on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("what has gone is recalled no more, not even by who asks for traces [MEM-12 MEM-18]", async () => {
+  it("removes pruned traces from recall [MEM-12 MEM-18]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock, embedder: false });
     const ada = await hub.agent("ada", {}, { instance: "s" });
@@ -155,7 +155,7 @@ describe.each(STORES)("retention on %s", (store) => {
     expect(await found(true)).toEqual(["fact"]);
   });
 
-  it("a dry run tells the same and changes nothing [MEM-18]", async () => {
+  it("reports the same in a dry run, and changes nothing [MEM-18]", async () => {
     const { hub, steps, agents } = await threeDays({ traces: { days: 0.5 }, events: { keep: 0 } });
     await agents[1]?.remember({ content: "See.", refs: [steps[1]?.[1]?.id ?? ""] });
     const before = [
@@ -173,7 +173,7 @@ describe.each(STORES)("retention on %s", (store) => {
     expect(await hub.memories.prune()).toEqual({ ...dry, dryRun: false });
   });
 
-  it("a step that somebody refers to stays, with all after it, also in a handoff [MEM-18]", async () => {
+  it("keeps a referenced step and all later ones [MEM-18]", async () => {
     const { hub, ada, steps, agents } = await threeDays({ traces: { days: 0.5 } });
     const [first, second, third] = steps.map((of) => of[1]?.id ?? "") as [string, string, string];
     await hub.agent("ben", {});
@@ -191,7 +191,7 @@ describe.each(STORES)("retention on %s", (store) => {
     expect(await hub.memories.prune()).toMatchObject({ steps: 0 });
   });
 
-  it("a session goes on tracing after its beginning has gone, and goes again [MEM-18]", async () => {
+  it("lets a session continue its trace after pruning, and prunes it again [MEM-18]", async () => {
     const { hub, clock, ada } = await threeDays({ traces: { days: 0.5 } });
     await hub.memories.prune();
     for (let round = 0; round < 3; round++) {
@@ -204,7 +204,7 @@ describe.each(STORES)("retention on %s", (store) => {
     }
   });
 
-  it("goes in slices, tells how far it is, and others write in between [MEM-18]", async () => {
+  it("prunes in batches, reports progress, and allows writes in between [MEM-18]", async () => {
     const clock = new VirtualClock();
     const reopen = sharedStore(store, { clock });
     const other = await hubOn(store, await reopen(), { clock });
@@ -224,16 +224,16 @@ describe.each(STORES)("retention on %s", (store) => {
     const hub = await hubOn(store, sliced, { clock });
     await hub.settings.update({ retention: { traces: { days: 0.5 } } });
     clock.advance(DAY_MS);
-    const told: number[] = [];
-    const onProgress: PruneOptions["onProgress"] = ({ done, total }) => told.push(done, total);
+    const progress: number[] = [];
+    const onProgress: PruneOptions["onProgress"] = ({ done, total }) => progress.push(done, total);
     expect(await hub.memories.prune({ onProgress })).toMatchObject({ steps: 900 });
-    expect(told).toEqual([200, 900, 400, 900, 600, 900, 800, 900, 900, 900]);
+    expect(progress).toEqual([200, 900, 400, 900, 600, 900, 800, 900, 900, 900]);
     const { length } = (await hub.memories.recent()).items;
-    expect(length, "one before each slice").toBeGreaterThanOrEqual(told.length / 2);
+    expect(length, "one before each slice").toBeGreaterThanOrEqual(progress.length / 2);
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("what is cut off in the midst of it still verifies, and is finished by the next [MEM-18]", async () => {
+  it("leaves a valid store when interrupted, and finishes on the next run [MEM-18]", async () => {
     const clock = new VirtualClock();
     for (const operation of ["appendMemories", "pruneTrace"] as const) {
       const reopen = sharedStore(store, { clock });
@@ -241,7 +241,7 @@ describe.each(STORES)("retention on %s", (store) => {
       const ada = await hub.agent("ada", {}, { instance: "cut" });
       await traced(ada, 500);
       await hub.settings.update({ retention: { traces: { days: 0.5 } } });
-      await hub.memories.prune(); // Nothing is old; the hub's own agent is registered by the next one.
+      await hub.memories.prune(); // Prunes nothing yet; the next run registers the hub's agent.
       clock.advance(DAY_MS);
       const dying = new LocalHub(dyingAfter(operation, await reopen()), { clock });
       expect((await refusal(dying.memories.prune())).code).toBe("store_closed");
@@ -253,7 +253,7 @@ describe.each(STORES)("retention on %s", (store) => {
     }
   });
 
-  it("says on a chain who had what pruned, and up to where, and nobody has to read it [MEM-18]", async () => {
+  it("records on a hidden chain who pruned what, and up to where [MEM-18]", async () => {
     const clock = new VirtualClock();
     const shared = await sharedStore(store, { clock })();
     const hub = await hubOn(store, shared, { clock });
@@ -278,7 +278,7 @@ describe.each(STORES)("retention on %s", (store) => {
     expect((await hub.traces.list()).items).toEqual([]);
   });
 
-  it("is the hub's own act, or that of an agent who has shown that it is it [MEM-4 MEM-18]", async () => {
+  it("is run by the hub or by an agent that proves its identity [MEM-4 MEM-18]", async () => {
     const clock = new VirtualClock();
     const shared = await sharedStore(store, { clock })();
     const hub = new LocalHub(shared, { clock });
@@ -307,7 +307,7 @@ describe.each(STORES)("retention on %s", (store) => {
   });
 
   it.each(["traces", "events"] as const)(
-    "a disabled agent has no %s pruned, and looks all the same [MEM-4 MEM-18]",
+    "refuses to prune %s for a disabled agent, but allows a dry run [MEM-4 MEM-18]",
     async (what) => {
       const { hub, clock, ada } = await threeDays({ [what]: { days: 0 } });
       const ben = await hub.agent("ben", {});
@@ -323,7 +323,7 @@ describe.each(STORES)("retention on %s", (store) => {
     },
   );
 
-  it("old events go, and a cursor over them goes on [MEM-18]", async () => {
+  it("prunes old events, and cursors over them stay valid [MEM-18]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock });
     const ada = await hub.agent("ada", {});
@@ -351,18 +351,18 @@ describe.each(STORES)("retention on %s", (store) => {
   });
 });
 
-describe("behind the hub's back", () => {
-  interface Intruder {
+describe("a store with pruned traces", () => {
+  interface PrunedStore {
     readonly hub: Hub;
     readonly address: string;
     readonly steps: readonly Memory[];
     change(sql: string): Promise<void>;
-    /** What a file's query counts, as n. */
+    /** Returns the column `n` of a query on the SQLite file. */
     rows(sql: string): number;
   }
 
-  /** A trace of six steps of which three are pruned, and two that are whole. */
-  async function pruned(store: "sqlite" | "postgres"): Promise<Intruder> {
+  /** Writes three traces; prunes half of the first and all of the second. */
+  async function pruned(store: "sqlite" | "postgres"): Promise<PrunedStore> {
     const clock = new VirtualClock();
     const schema = store === "postgres" ? testSchema() : undefined;
     if (schema) onTestFinished(() => schema[Symbol.asyncDispose]());
@@ -388,7 +388,7 @@ describe("behind the hub's back", () => {
   const of = (branch: string) => `chain = (select key from chains where branch = '${branch}')`;
 
   it.each(["sqlite", "postgres"] as const)(
-    "a step taken from a trace on %s is named, at its beginning too [MEM-12 MEM-18]",
+    "reports a step deleted from a trace on %s, even the first [MEM-12 MEM-18]",
     async (store) => {
       const { hub, steps, change } = await pruned(store);
       await change(`delete from memories where ${of("trace/old")} and seq = 5`);
@@ -401,7 +401,7 @@ describe("behind the hub's back", () => {
     },
   );
 
-  it("a trace whose last steps were taken is named, also when all of them were [MEM-18]", async () => {
+  it("reports a trace whose last steps, or all of them, were deleted [MEM-18]", async () => {
     const { hub, change } = await pruned("sqlite");
     await change(`delete from memories where ${of("trace/new")} and seq = 3`);
     const end = expect.objectContaining({ record: "branch trace/new", field: "seq" });
@@ -411,7 +411,7 @@ describe("behind the hub's back", () => {
   });
 
   it.each(["sqlite", "postgres"] as const)(
-    "a record of pruning on %s that was changed is named, and so is what it no longer vouches for [MEM-18]",
+    "reports a changed pruning record on %s, and the step it no longer covers [MEM-18]",
     async (store) => {
       const { hub, steps, change } = await pruned(store);
       await change(
@@ -424,7 +424,7 @@ describe("behind the hub's back", () => {
     },
   );
 
-  it("a record of pruning that was taken away leaves what it vouched for missing [MEM-18]", async () => {
+  it("reports a deleted pruning record and the traces it covered [MEM-18]", async () => {
     const { hub, steps, change } = await pruned("sqlite");
     await change(`delete from memories where ${of("#pruned")}`);
     const { problems } = await hub.verify();
@@ -434,7 +434,7 @@ describe("behind the hub's back", () => {
     expect(records).toContain("branch #pruned");
   });
 
-  it("nothing is left of the edges of what has gone [MEM-18]", async () => {
+  it("keeps no relations of pruned steps [MEM-18]", async () => {
     const { hub, rows } = await pruned("sqlite");
     const linked = await hub.agent("ada", {}, { instance: "linked" });
     const [fact] = (await hub.memories.recent()).items;
@@ -445,7 +445,7 @@ describe("behind the hub's back", () => {
     expect(edges()).toBe(before - 1);
   });
 
-  it("no record of pruning vouches for anything but traces [MEM-18]", async () => {
+  it("accepts pruning records for traces only [MEM-18]", async () => {
     const { hub, address, change } = await pruned("sqlite");
     const ada = await hub.agent("ada");
     await ada.remember({ content: "Later." });
@@ -469,7 +469,7 @@ describe("behind the hub's back", () => {
     expect((await hub.verify()).problems).toContainEqual(named);
   });
 
-  it("the end of a trace that has gone cannot be set to another [MEM-18]", async () => {
+  it("reports a changed end of a pruned trace [MEM-18]", async () => {
     for (const column of [
       "seq = seq + 1",
       "stored_at = stored_at + 1",
@@ -483,8 +483,8 @@ describe("behind the hub's back", () => {
   });
 });
 
-describe("the index of a store whose traces were pruned", () => {
-  it("is not made anew for it, and finds what is there [MEM-18]", async () => {
+describe("the index after pruning", () => {
+  it("is not rebuilt, and finds the remaining memories [MEM-18]", async () => {
     const clock = new VirtualClock();
     const address = freshAddress("sqlite");
     const hub = await open(address, { clock });

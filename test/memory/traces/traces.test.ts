@@ -1,4 +1,4 @@
-/** Traces: what agents did, step by step, attached to task and session, out of everybody's way. */
+/** Tests traces: what agents did, step by step, by session and task, hidden from other reads. */
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/base/clock.ts";
 import { randomIdGenerator } from "../../../src/base/ids.ts";
@@ -25,7 +25,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     return { hub, ada: await hub.agent("ada", {}), ben: await hub.agent("ben", {}) };
   }
 
-  it("keeps each step as it was, attached to its session and task, on the session's chain [MEM-12]", async () => {
+  it("stores each step with its session and task on the session's chain [MEM-12]", async () => {
     const { hub, ada } = await pair();
     const plan = await ada.remember({ content: "The plan." });
     const about = { task: "auth", run: "r1", tags: ["search"], refs: [plan.id] };
@@ -46,7 +46,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("gives the newest steps back in order, of a session, a task or an agent [MEM-12]", async () => {
+  it("lists the newest steps in order, by session, task or agent [MEM-12]", async () => {
     const { hub, ada, ben } = await pair();
     const again = await hub.agent("ada");
     await ada.trace([
@@ -76,7 +76,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     });
   });
 
-  it("stays out of recent memories, catching up, pins and what is handed over [MEM-12]", async () => {
+  it("is excluded from recent memories, catch-up, pins and handoffs [MEM-12]", async () => {
     const { hub, ada, ben } = await pair();
     await ada.remember({ content: "Known.", task: "t" });
     for (let i = 0; i < 30; i++) void ada.trace({ kind: "tool", name: `noise-${i}`, task: "t" });
@@ -90,7 +90,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await hub.traces.list({ task: "t" })).items).toHaveLength(30);
   });
 
-  it("of a prompt, a tool call and its result is found when asked for, shown to nobody else, and pruned [MEM-12]", async () => {
+  it("is found only on request, is not handed on, and can be pruned [MEM-12]", async () => {
     const { hub, ada, ben } = await pair();
     await ada.handoff({ to: "ben", task: "login", intent: "Mend the login" });
     const work = await take(ben);
@@ -113,7 +113,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("holds steps of the order they were traced in, however many at once [MEM-12]", async () => {
+  it("keeps concurrent steps in the order they were traced [MEM-12]", async () => {
     const { hub, ada, ben } = await pair();
     const names = Array.from({ length: 300 }, (_, i) => `s${i}`);
     const stored = names.map((name, i) =>
@@ -132,7 +132,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("takes lists of steps one right after the other [MEM-12]", async () => {
+  it("appends consecutive lists of steps in order [MEM-12]", async () => {
     const { hub, ada } = await pair();
     for (const name of ["one", "two", "three"]) await ada.trace([{ kind: "tool", name }]);
     expect(contents((await hub.traces.list()).items)).toEqual([
@@ -142,7 +142,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     ]);
   });
 
-  it("takes the same step again under its id for the same, and no other [MEM-12]", async () => {
+  it("stores a step with an id once, and refuses another with that id [MEM-12]", async () => {
     const { hub, ada, ben } = await pair();
     const id = randomIdGenerator(systemClock).mint("memory");
     const step = { id, kind: "tool", name: "grep", input: { n: 1 } };
@@ -155,7 +155,7 @@ describe.each(STORES)("a trace on %s", (store) => {
       { kind: "tool", name: "beside" },
       { ...step, name: "sed" },
     ]);
-    expect((await refusal(beside)).code).toBe("id_conflict"); // And its neighbour is not stored.
+    expect((await refusal(beside)).code).toBe("id_conflict"); // Neither step is stored.
     expect((await refusal(ben.trace(step))).code).toBe("id_conflict");
     expect(first.data).toEqual({ kind: "tool", name: "grep", input: { n: 1 } });
     expect(contents((await hub.traces.list()).items).map((text) => text.split("\n")[0])).toEqual([
@@ -165,10 +165,10 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("is stored when the hub closes, also what nobody waited for [MEM-12]", async () => {
+  it("is stored when the hub closes, even if no caller awaited it [MEM-12]", async () => {
     const reopen = sharedStore(store);
     const opened = await reopen();
-    // The store in memory is gone with its hub: there only that it was stored is seen.
+    // The memory store disappears with its hub, so the proxy records what was appended.
     const kept: string[] = [];
     const watched = new Proxy(opened, {
       get(target, name: keyof typeof opened) {
@@ -191,7 +191,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(await hub.traces.counts()).toEqual({ stored: 5, failed: 0, waiting: 0 });
   });
 
-  it("refuses what is wrong or too large, says so to who waits, and to flush once [MEM-12]", async () => {
+  it("refuses invalid or large steps, and reports them to flush once [MEM-12]", async () => {
     const { hub, ada, ben } = await pair({ limits: { traceBytes: 2_000 } });
     const bad: [unknown, string, string][] = [
       [{ kind: "Tool" }, "invalid_memory", "kind"],
@@ -218,7 +218,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await hub.traces.list({})).items).toEqual([]);
   });
 
-  it("a step that is refused takes no other down with it [MEM-12]", async () => {
+  it("stores the other steps when one is refused [MEM-12]", async () => {
     const { hub, ada } = await pair();
     const missing = "mem_01890000-0000-7000-8000-000000000000";
     const steps = [{}, { refs: [missing] }, {}].map((more, i) =>
@@ -230,22 +230,22 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(await hub.traces.counts()).toEqual({ stored: 2, failed: 1, waiting: 0 });
   });
 
-  it("refers to no record its author may not see, as if it were not there [MEM-12 MEM-11]", async () => {
+  it("treats references its author may not see as missing [MEM-12 MEM-11]", async () => {
     const { hub, ada, ben } = await pair();
     const own = await ben.remember({ content: "Mine.", scope: "agent" });
     const unknown = "mem_01890000-0000-7000-8000-000000000000";
-    const told = async (id: string) => {
+    const errorFor = async (id: string) => {
       const { code, path, message } = await refusal(ada.trace({ ...GREP, refs: [id] }));
       return { code, path, message: message.replace(/mem_\S+/g, "mem") };
     };
-    expect(await told(own.id)).toEqual(await told(unknown));
+    expect(await errorFor(own.id)).toEqual(await errorFor(unknown));
     expect(await refusal(ada.traces.flush())).toMatchObject({ code: "dangling_reference" });
     const ours = await ben.remember({ content: "Ours." });
     await ada.trace({ ...GREP, refs: [ours.id] });
     expect(await hub.traces.counts()).toEqual({ stored: 1, failed: 2, waiting: 0 });
   });
 
-  it("builds on nothing that was quarantined, and keeps its order meanwhile [MEM-12 MEM-16]", async () => {
+  it("refuses references to quarantined memories, and keeps its order [MEM-12 MEM-16]", async () => {
     const { hub, ada, ben } = await pair();
     const [good, bad] = await ada.remember([{ content: "Right." }, { content: "Wrong." }]);
     if (!good || !bad) throw new Error("nothing was remembered");
@@ -258,12 +258,12 @@ describe.each(STORES)("a trace on %s", (store) => {
     const third = ada.trace({ kind: "tool", name: "t3" });
     expect(await refusal(second)).toMatchObject({ code: "quarantined", path: "[1].refs[1]" });
     await Promise.all([first, third]);
-    // All steps of a call are stored, or none.
+    // The steps of a call are stored together or not at all.
     expect(contents((await hub.traces.list()).items)).toEqual(["tool t0", "tool t3"]);
     expect(await hub.traces.counts()).toEqual({ stored: 2, failed: 2, waiting: 0 });
   });
 
-  it("has no step that was quarantined, of a session or all of them, until that is lifted [MEM-12 MEM-16]", async () => {
+  it("hides quarantined steps from every list until they are lifted [MEM-12 MEM-16]", async () => {
     const { hub, ada, ben } = await pair();
     const steps = await ada.trace([
       { kind: "tool", name: "one", task: "t" },
@@ -281,7 +281,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(contents((await hub.traces.list()).items)).toEqual(["tool one", "tool two"]);
   });
 
-  it("a full buffer refuses the newest step by its limit, and loses none of the others [MEM-12]", async () => {
+  it("refuses the newest steps when its buffer is full, and keeps the rest [MEM-12]", async () => {
     const { hub, ada } = await pair({ limits: { traceBuffer: 3 } });
     const steps = Array.from({ length: 5 }, (_, i) => ada.trace({ kind: "tool", name: `t${i}` }));
     const outcomes = await Promise.allSettled(steps);
@@ -299,7 +299,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await hub.traces.list({})).items).toHaveLength(4);
   });
 
-  it("what could not be stored is told, and counted, when the store is gone [MEM-12]", async () => {
+  it("reports and counts steps that could not be stored [MEM-12]", async () => {
     const { LocalHub } = await import("../../../src/index.ts");
     const reopen = sharedStore(store);
     const hub = new LocalHub(dyingAfter("registerAgent", await reopen()));
@@ -309,7 +309,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(await hub.traces.counts()).toEqual({ stored: 0, failed: 1, waiting: 0 });
   });
 
-  it("of a piece of work has its task, also in the process that goes on with it [MEM-12]", async () => {
+  it("has the task of its work, also when another session resumes it [MEM-12]", async () => {
     const { hub, ada, ben } = await pair();
     await ada.handoff({ to: "ben", task: "t", intent: "Go" });
     const work = await take(ben);
@@ -324,7 +324,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     ]);
   });
 
-  it("keeps the lease of a session that does nothing but trace [MEM-12]", async () => {
+  it("renews the lease of a session that only traces [MEM-12]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock });
     const ada = await hub.agent("ada", {});
@@ -337,7 +337,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(await work.complete()).toMatchObject({ kind: "settled" });
   });
 
-  it("tells the next holder where the last one stopped, without keeping the trace for it [MEM-12 DLV-14]", async () => {
+  it("shows the next holder the last steps, and can still be pruned [MEM-12 DLV-14]", async () => {
     const clock = new VirtualClock();
     const hub = await openFresh(store, { clock });
     const ada = await hub.agent("ada", {});
@@ -361,7 +361,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect((await hub.verify()).problems).toEqual([]);
   });
 
-  it("of a session nobody knows is an error that names those that are near [MEM-12]", async () => {
+  it("refuses an unknown session, and suggests similar ones [MEM-12]", async () => {
     const { hub } = await pair();
     const agent = await hub.agent("ada", {}, { instance: "nightly-1" });
     await agent.trace({ kind: "tool" });
@@ -369,7 +369,7 @@ describe.each(STORES)("a trace on %s", (store) => {
     expect(error).toMatchObject({ code: "unknown_session", details: { near: ["nightly-1"] } });
   });
 
-  it("before a step that nobody has, or that the reader may not see, is an error [MEM-11 MEM-12]", async () => {
+  it("refuses a cursor that is unknown or hidden from the reader [MEM-11 MEM-12]", async () => {
     const { hub, ada, ben } = await pair();
     await ben.trace({ kind: "tool" });
     const hidden = await ada.remember({ content: "mine", scope: "agent" });

@@ -1,4 +1,7 @@
-/** One call of every operation on agents, memories, traces, branches, settings and the hub. */
+/**
+ * Sample calls of the operations on agents, memories, traces, branches, settings and the hub, one
+ * each.
+ */
 import type { LocalHub } from "../../../src/hub/hub.ts";
 import { agentsOperations } from "../../../src/operations/agents.ts";
 import { branchesOperations } from "../../../src/operations/branches.ts";
@@ -112,6 +115,9 @@ export const MEMORY_SAMPLES: Readonly<Record<MemoryOperation, MemorySample>> = {
   "memories.pin": { input: ({ secret: id }) => ({ id }) },
   "memories.unpin": { input: ({ fact: id }) => ({ id }) },
   "memories.pins": {},
+  "memories.allowText": {
+    input: () => ({ text: "Rel4821x77Qb90Zeu3", reason: "It is a build number." }),
+  },
   "memories.quarantine": {
     input: ({ fact }) => ({ what: [fact], reason: "Wrong.", downstream: true }),
   },

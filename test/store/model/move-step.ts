@@ -1,4 +1,7 @@
-/** The step that moves deliveries, also such as are not as they were seen, and deciding about all that is due. */
+/**
+ * The step that moves deliveries, including outdated ones, and decisions about everything that is
+ * due.
+ */
 import fc from "fast-check";
 import type { Envelope } from "../../../src/envelope/schema.ts";
 import { reseal } from "../../../src/envelope/seal.ts";
@@ -16,25 +19,25 @@ import { decisionOf, reachable } from "./send-step.ts";
 import { HERE, LIMITS, type Side, WORKSPACE } from "./side.ts";
 import { idle, known, number, pick, write } from "./step.ts";
 
-/** Each kind of move: the states it may start from, and what it makes of a delivery. */
+/** A kind of move: the states it may start from, and how it changes a delivery. */
 interface Deciding {
   readonly from: readonly DeliveryState[];
-  /** What its record says; without one it leaves none. */
+  /** The verb of its record; without a verb, the move leaves no record. */
   readonly verb?: DeliveryStep["verb"];
-  /** True when it goes on to a new envelope. */
+  /** True if the move creates a new envelope. */
   readonly rewrites?: boolean;
   readonly several?: boolean;
   change(delivery: DeliveryRow, to: string): Omit<Move, "delivery" | "seen">;
 }
 
-const last = ({ attempt, maxAttempts }: DeliveryRow, tries = 0): boolean =>
-  attempt + tries >= maxAttempts;
+const last = ({ attempt, maxAttempts }: DeliveryRow, more = 0): boolean =>
+  attempt + more >= maxAttempts;
 
 const endOf = ({ state }: DeliveryRow, outcome: "expired" | "cancelled") =>
   isHeld(state) ? { ends: { outcome, reason: "{}" } } : {};
 
-/** However often it was tried, it can be tried again. */
-const moreTries = ({ attempt, maxAttempts }: DeliveryRow) => ({
+/** Raises the limit, so that the delivery can be attempted again. */
+const moreAttempts = ({ attempt, maxAttempts }: DeliveryRow) => ({
   maxAttempts: Math.max(maxAttempts, attempt + 2),
 });
 
@@ -82,7 +85,7 @@ const DECIDING = {
     change: (delivery) => ({
       to: "ready",
       event: "expired",
-      ...moreTries(delivery),
+      ...moreAttempts(delivery),
       ...endOf(delivery, "expired"),
     }),
   },
@@ -93,16 +96,20 @@ const DECIDING = {
       const dead = last(delivery, isHeld(delivery.state) ? 0 : 1);
       return {
         to: dead ? "dead" : "scheduled",
-        event: dead ? "dead" : "unaccepted",
+        event: dead ? "dead" : "accept_timeout",
         delayMs: 350,
-        ends: { outcome: "unaccepted", reason: "{}" },
+        ends: { outcome: "accept_timeout", reason: "{}" },
       };
     },
   },
   lapse: {
     from: OPEN_STATES,
     several: true,
-    change: (delivery) => ({ to: "expired", event: "lapsed", ...endOf(delivery, "expired") }),
+    change: (delivery) => ({
+      to: "expired",
+      event: "deadline_passed",
+      ...endOf(delivery, "expired"),
+    }),
   },
   reroute: {
     from: ["scheduled", "ready", "claimed", "accepted"],
@@ -112,7 +119,7 @@ const DECIDING = {
       to: "ready",
       event: "rerouted",
       receiver,
-      ...moreTries(delivery),
+      ...moreAttempts(delivery),
       ...endOf(delivery, "expired"),
     }),
   },
@@ -120,7 +127,12 @@ const DECIDING = {
     from: ["dead", "expired"],
     verb: "redrive",
     several: true,
-    change: (delivery) => ({ to: "ready", event: "redriven", deadline: 0, ...moreTries(delivery) }),
+    change: (delivery) => ({
+      to: "ready",
+      event: "redriven",
+      deadline: 0,
+      ...moreAttempts(delivery),
+    }),
   },
   answer: {
     from: ["waiting"],
@@ -132,7 +144,7 @@ const DECIDING = {
 
 const KINDS = Object.keys(DECIDING) as (keyof typeof DECIDING)[];
 
-/** Mostly as it is; else not as it was seen. */
+/** Which part of the delivery is outdated; usually none. */
 const stale = fc.constantFrom(
   ...(["no", "no", "no", "no", "fence", "envelope", "lease", "minded"] as const),
 );
@@ -162,7 +174,7 @@ export const move = write(
   },
 );
 
-/** Mostly such as fit, each once; else just one, to be refused. */
+/** Returns deliveries that fit, each once; or else any one, which is refused. */
 async function decidedAbout(
   side: Side,
   { from, several }: Deciding,
@@ -223,24 +235,24 @@ function decisionAbout(
 }
 
 /**
- * Decides about all that is due, one by one, so that a hub finds nothing: it would decide about
- * several at the same time, and ids are made in the order in which answers come.
+ * Decides about everything that is due, one by one, so that the hub finds nothing due: it would
+ * decide about several concurrently, and ids are created in the order of the answers.
  */
 export async function decideDue(side: Side): Promise<unknown> {
-  const told: unknown[] = [];
+  const outcomes: unknown[] = [];
   for (let round = 0; round < 5; round++) {
     const { due } = await side.store.listDue({ workspace: WORKSPACE, gone: [], limit: 100 });
     if (due.length === 0) break;
     for (const each of due) {
-      const about = { deciding: fate(side, each.delivery), by: "ada", to: "" };
+      const about = { deciding: dueDecision(side, each.delivery), by: "ada", to: "" };
       const operation = decisionAbout(side, [each], { ...about, stale: "minded" });
-      told.push(await side.store.moveDeliveries(operation));
+      outcomes.push(await side.store.moveDeliveries(operation));
     }
   }
-  return told;
+  return outcomes;
 }
 
-function fate(side: Side, { state, deadline, leaseUntil }: DeliveryRow): Deciding {
+function dueDecision(side: Side, { state, deadline, leaseUntil }: DeliveryRow): Deciding {
   const now = side.clock.now();
   if (deadline !== 0 && deadline <= now) return DECIDING.lapse;
   if (isHeld(state) && leaseUntil <= now) return DECIDING.expire;

@@ -1,6 +1,7 @@
 /**
- * What only a caller with the store in hand could do: changing agents, entries, reading. Leases are in
- * lease-steps.ts, handoffs in send-step.ts, decisions about deliveries in move-step.ts.
+ * Steps that only a caller with direct access to the store can take: changing agents, writing
+ * entries, and reading. Leases are in lease-steps.ts, handoffs in send-step.ts, decisions about
+ * deliveries in move-step.ts.
  */
 import fc from "fast-check";
 import { BREAKER, OPEN_STATES } from "../../../src/store/rows.ts";
@@ -51,21 +52,21 @@ export const putEntry = write(
     name: fc.constantFrom("a", "a/1", "a/2", "B", ...NAMES, ...ROLES),
     value: fc.constantFrom("1", "2", undefined),
     off: fc.constantFrom(0, 0, 0, 1, -1),
-    told: fc.boolean(),
+    withEvent: fc.boolean(),
   }),
-  async (side, { kind, name, value, off, told }) => {
+  async (side, { kind, name, value, off, withEvent }) => {
     const current = await side.store.findEntry(WORKSPACE, kind, name);
     const basedOn = Math.max(0, (current?.revision ?? 0) + off);
-    // A breaker as a hub reads it: closed, with one that was given up.
+    // A breaker as the hub reads it: closed, with one lost delivery.
     const strikes = { deliveries: [`dlv ${value}`], openedAt: 0, probedAt: 0 };
     const text = kind === BREAKER && value !== undefined ? JSON.stringify(strikes) : value;
     const event = { kind: "breaker_reset" as const, agent: "ada" };
     const entry = { kind, name, value: text, basedOn };
-    return () => side.store.putEntry(WORKSPACE, entry, told ? event : undefined);
+    return () => side.store.putEntry(WORKSPACE, entry, withEvent ? event : undefined);
   },
 );
 
-// Looking
+// Queries
 
 export const lookPast: fc.Arbitrary<Step> = step(
   "look past the hub",

@@ -1,17 +1,18 @@
 /**
- * The command line as it is published, and the programs that tests start as processes, built once for all
- * test files of a run: from the sources each starts in more than twice the time. Laid out as the package is,
- * in a folder of the run's own.
+ * Builds the published command line and the programs that tests start as processes, once for all
+ * test files of a run: from sources, each takes more than twice as long to start. The build has the
+ * layout of the package and a folder per run.
  */
 import { copyFileSync, globSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { copyData } from "../../../scripts/build.ts";
 import { bundleSources } from "../../../scripts/bundle.ts";
 import { ROOT } from "../run-script.ts";
-import { BUILD } from "./place.ts";
+import { BUILD, HOME } from "./place.ts";
 
 export async function setup(): Promise<void> {
   removeAbandoned();
+  mkdirSync(HOME, { recursive: true });
   const dist = join(BUILD, "dist");
   const children = globSync("test/!(support)/**/*child.ts", { cwd: ROOT });
   await bundleSources({
@@ -25,10 +26,10 @@ export async function setup(): Promise<void> {
 }
 
 export function teardown(): void {
-  rmSync(BUILD, { recursive: true, force: true });
+  for (const folder of [BUILD, HOME]) rmSync(folder, { recursive: true, force: true });
 }
 
-/** What runs left behind that were killed. */
+/** Removes the builds of runs that were killed. */
 function removeAbandoned(): void {
   const folder = dirname(BUILD);
   mkdirSync(folder, { recursive: true });

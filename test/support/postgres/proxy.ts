@@ -1,46 +1,48 @@
 /**
- * A network between hub and server that breaks on demand, at an exact message: before it reaches the
- * server, or after the server has done what it says and before the hub hears of it.
+ * A network between hub and server that breaks on demand at an exact message: before it reaches the
+ * server, or after the server has processed it and before the hub gets the response.
  *
- * Speaks just enough of the protocol to cut at messages instead of bytes: every message has a type
- * and a length, but for the very first of a connection, which has no type.
+ * Knows just enough of the protocol to cut at messages instead of bytes: every message has a type
+ * and a length, except the first of a connection, which has no type.
  */
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
 /**
- * What happens at the message:
- *   "unsent"    it is thrown away; when what was sent before it is answered, both sides find their
- *               connection closed
- *   "unheard"   it goes through and is carried out; its answer is thrown away, then as above
- *   "hung up"   it goes through, and only the hub finds its connection closed, at once
- *   "silent"    it is thrown away; nothing is ever answered, and nobody finds anything closed
- *   "late"      only the hub finds its connection closed; the message (and what followed it) waits
- *               and arrives when it is let through
+ * What happens to the message:
+ *   "unsent"    it is dropped; after earlier messages are answered, the connection is closed on
+ *               both sides
+ *   "unheard"   it is forwarded and processed; its response is dropped, then as above
+ *   "hung up"   it is forwarded, and only the hub's connection is closed, at once
+ *   "silent"    it is dropped; no response ever arrives, and no connection is closed
+ *   "late"      only the hub's connection is closed; the message and those after it are held back
+ *               until they are released
  */
 export type FaultKind = "unsent" | "unheard" | "hung up" | "silent" | "late";
 
 export interface Fault {
-  /** After the hub's connection was closed. */
+  /** Resolves after the hub's connection was closed. */
   readonly happened: Promise<void>;
-  /** Lets through what was held back. */
+  /** Forwards the messages that were held back. */
   arrive(): Promise<void>;
-  /** After the server has done with everything that reached it. */
+  /** Resolves after the server has processed everything that reached it. */
   readonly finished: Promise<void>;
 }
 
 export interface Proxy extends AsyncDisposable {
-  /** The server's address, by way of this proxy. */
+  /** Returns the server's address with this proxy as host. */
   through(address: string): string;
-  /** Breaks the connection on which the hub sends a message that contains `text` (the nth of them). */
+  /** Breaks the connection on which the hub sends the nth message that contains `text`. */
   breakAt(text: string, kind: FaultKind, nth?: number): Fault;
-  /** While closed, nobody gets through: new connections are dropped at once. */
+  /** If false, new connections are dropped at once. */
   open: boolean;
-  /** So many new connections are ended by the server in the packet that says they are ready. */
+  /** If true, nothing passes in either direction; no connection is closed, and new ones are accepted. */
+  silent: boolean;
+  /** Number of new connections that the server ends in the packet that reports them ready. */
   endsNew: number;
-  /** Drops every connection there is. */
+  /** Drops every open connection. */
   dropAll(): void;
-  /** Connections that were made through it so far. */
+  /** Number of connections made through the proxy so far. */
   readonly made: number;
 }
 
@@ -52,7 +54,7 @@ interface Trap {
 }
 
 export interface ProxyOptions {
-  /** Sees every message of the hub: its type ("" for the first one) and what it says. */
+  /** Receives every message of the hub: its type ("" for the first one) and its body. */
   readonly onRequest?: (type: string, body: Buffer) => void;
 }
 
@@ -66,6 +68,7 @@ export async function startProxy(
   let made = 0;
   const proxy = {
     open: true,
+    silent: false,
     endsNew: 0,
     get made() {
       return made;
@@ -113,7 +116,8 @@ export async function startProxy(
       return;
     }
     made++;
-    const line = new Line(hub, connect(Number(port), hostname), springs);
+    const isSilent = (): boolean => proxy.silent;
+    const line = new Line(hub, connect(Number(port), hostname), { springs, isSilent });
     if (proxy.endsNew > 0) {
       proxy.endsNew--;
       line.endWhenReady();
@@ -126,31 +130,33 @@ export async function startProxy(
   return proxy;
 }
 
-/** One connection of the hub, and the one to the server that carries it. */
+interface Network {
+  readonly springs: (line: Line, message: Buffer) => FaultKind | undefined;
+  readonly isSilent: () => boolean;
+}
+
+/** One connection of the hub, and the connection to the server behind it. */
 class Line {
   readonly hubClosed: Promise<void>;
   readonly finished: Promise<void>;
   readonly #hub: Socket;
   readonly #server: Socket;
-  /** Requests that were sent, less those that were answered; the first is to be let in. */
+  /** Requests that are not answered yet; the first is the login. */
   #unanswered = 1;
-  /** Of those, the ones that were sent before it broke: they are still answered. */
+  /** Requests that were sent before the connection broke: they are still answered. */
   #owed = 0;
   #broken: FaultKind | undefined;
   #endsWhenReady = false;
   readonly #held: Buffer[] = [];
 
-  constructor(
-    hub: Socket,
-    server: Socket,
-    springs: (line: Line, message: Buffer) => FaultKind | undefined,
-  ) {
+  constructor(hub: Socket, server: Socket, { springs, isSilent }: Network) {
     this.#hub = hub.setNoDelay();
     this.#server = server.setNoDelay();
     this.hubClosed = new Promise((resolve) => hub.once("close", () => resolve()));
     this.finished = new Promise((resolve) => server.once("close", () => resolve()));
     const requests = new Messages({ untyped: 1 });
     hub.on("data", (bytes) => {
+      if (isSilent()) return;
       for (const message of requests.add(bytes)) {
         const fault = springs(this, message);
         if (fault !== undefined) this.#break(fault);
@@ -159,6 +165,7 @@ class Line {
     });
     const answers = new Messages({ untyped: 0 });
     server.on("data", (bytes) => {
+      if (isSilent()) return;
       for (const message of answers.add(bytes)) this.#answer(message);
     });
     server.on("error", () => {});
@@ -194,7 +201,7 @@ class Line {
         break;
       case "late":
         this.#held.push(message);
-        setImmediate(() => this.#hub.destroy()); // What was sent in the same breath waits too.
+        setImmediate(() => this.#hub.destroy()); // Messages in the same batch are held back too.
         break;
       case "hung up":
         this.#forward(message);
@@ -226,7 +233,7 @@ class Line {
 }
 
 const READY = "Z".charCodeAt(0);
-/** What a server says to every connection when it is shut down. */
+/** The message that a server sends to every connection when it shuts down. */
 const ENDED = errorMessage({
   S: "FATAL",
   V: "FATAL",
@@ -245,10 +252,10 @@ function errorMessage(fields: Readonly<Record<string, string>>): Buffer {
   return Buffer.concat([head, body]);
 }
 
-/** Each of these is answered by one "ready". */
+/** Message types that are answered by one "ready". */
 const SYNC = new Set(["S", "Q"].map((type) => type.charCodeAt(0)));
 
-/** Cuts a stream into messages. */
+/** Splits a stream into messages. */
 class Messages {
   #rest = Buffer.alloc(0);
   #untyped: number;

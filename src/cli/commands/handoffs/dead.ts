@@ -14,7 +14,7 @@ import { omitUndefined } from "../../options/omit-undefined.ts";
 import { attemptOf, printDelivery, printDeliveryDetails } from "../../render/delivery.ts";
 import { printEnvelope, printField } from "../../render/envelope.ts";
 import { printMore } from "../../render/next-page.ts";
-import { openExisting } from "../../store.ts";
+import { openExisting, openUpToDate } from "../../store.ts";
 import { dim, printJson, printLine } from "../../terminal.ts";
 
 const DEFAULT_LIMIT = 20;
@@ -39,7 +39,7 @@ const list = command({
   },
 
   async run({ options: { limit = DEFAULT_LIMIT, after, json, store, workspace, ...filter } }) {
-    await using hub = await openExisting({ store, workspace });
+    await using hub = await openUpToDate({ store, workspace });
     const page = await hub.deadLetters.list({ limit, ...omitUndefined({ ...filter, after }) });
     if (json) printJson(page);
     else if (page.items.length === 0) printLine(dim("No matching dead letters."));
@@ -62,7 +62,7 @@ const show = command({
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [id = ""], options }) {
-    await using hub = await openExisting(options);
+    await using hub = await openUpToDate(options);
     const shown = await hub.deliveries.get(id);
     if (options.json) printJson(shown);
     else {

@@ -16,7 +16,7 @@ import { CONTENT_OPTIONS, contentOf } from "../../options/draft.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
 import { printField } from "../../render/envelope.ts";
 import { printMore } from "../../render/next-page.ts";
-import { openExisting, openStore } from "../../store.ts";
+import { openExisting, openStore, openUpToDate } from "../../store.ts";
 import {
   bad,
   bold,
@@ -61,7 +61,7 @@ const list = command({
   },
 
   async run({ options: { task, undecided, limit = DEFAULT_LIMIT, after, json, ...choice } }) {
-    await using hub = await openExisting(choice);
+    await using hub = await openUpToDate(choice);
     const page = await hub.failures.list({ limit, ...omitUndefined({ task, undecided, after }) });
     if (json) printJson(page);
     else if (page.items.length === 0) printLine(dim("No matching failures."));
@@ -75,8 +75,10 @@ function printFailure(listed: ListedFailure): void {
   const { task, delivery, failure, asked, advice, decision, report } = listed;
   const by = failure.by === undefined ? "" : ` by ${failure.by}`;
   const mark = decision === undefined ? bad(failure.type) : failure.type;
-  const tries = plural(failure.retries, "retry");
-  printLine(`${bold(oneLine(task))}  ${mark} (${failure.class})${by}, ${tries}  ${dim(delivery)}`);
+  const retries = plural(failure.retries, "retry");
+  printLine(
+    `${bold(oneLine(task))}  ${mark} (${failure.class})${by}, ${retries}  ${dim(delivery)}`,
+  );
   printField("message", [failure.message]);
   printField("hint", failure.hints);
   printField("attempted", failure.attempted === undefined ? [] : [failure.attempted]);
@@ -111,7 +113,7 @@ const show = command({
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [id = ""], options }) {
-    await using hub = await openExisting(options);
+    await using hub = await openUpToDate(options);
     const failure = await hub.failures.get(id);
     if (options.json) printJson(failure);
     else printFailure(failure);
@@ -141,12 +143,12 @@ const decide = command({
     await using hub = await openForWork({ store, workspace });
     const agent = await hub.agent(as, undefined, { lease: "session" });
     const content = contentOf(options);
-    const said = omitUndefined({
+    const fields = omitUndefined({
       next: content.next,
       state: content.state,
       payload: content.payload,
     });
-    const changes = Object.keys(said).length === 0 ? undefined : said;
+    const changes = Object.keys(fields).length === 0 ? undefined : fields;
     const decision = {
       decision: what,
       reason,

@@ -4,7 +4,7 @@ import { OK } from "../../exit.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
 import { printDelivery, printDeliveryDetails } from "../../render/delivery.ts";
 import { printEnvelope } from "../../render/envelope.ts";
-import { openExisting } from "../../store.ts";
+import { openUpToDate } from "../../store.ts";
 import { printJson, printLine } from "../../terminal.ts";
 
 export const handoffShow = command({
@@ -19,7 +19,7 @@ export const handoffShow = command({
   },
 
   async run({ args: [id = ""], options: { follow, timeout, json, ...choice } }) {
-    await using hub = await openExisting(choice);
+    await using hub = await openUpToDate(choice);
     if (follow) {
       for await (const row of hub.deliveries.watch(id, omitUndefined({ timeoutMs: timeout }))) {
         if (json) printLine(JSON.stringify(row));

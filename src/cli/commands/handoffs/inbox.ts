@@ -7,7 +7,7 @@ import { notBefore } from "../../render/delivery.ts";
 import { expectedOf } from "../../render/envelope.ts";
 import { printMore } from "../../render/next-page.ts";
 import { printWarnings } from "../../render/warnings.ts";
-import { openExisting } from "../../store.ts";
+import { openUpToDate } from "../../store.ts";
 import { bad, bold, dim, localTime, oneLine, printJson, printLine } from "../../terminal.ts";
 import { usageError } from "../../usage-error.ts";
 
@@ -31,7 +31,7 @@ export const inbox = command({
         "Pass the name of an agent; baton agents lists agents and roles.",
       );
     }
-    await using hub = await openExisting(choice);
+    await using hub = await openUpToDate(choice);
     const agent = await hub.agent(name);
     const page = await agent.deliveries.waiting(omitUndefined({ task, limit, after }));
     if (json) printJson(page);

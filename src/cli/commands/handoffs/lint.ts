@@ -41,13 +41,13 @@ export const lint = command({
 
   async run({ args, options }) {
     const { lease, store, workspace, json, rules } = options;
-    const look = rules ? undefined : lintCallOf(args, options);
+    const call = rules ? undefined : lintCallOf(args, options);
     await using hub = await openForWork({ store, workspace, lease });
-    if (look === undefined) {
+    if (call === undefined) {
       await showRules(hub, args, json);
       return OK;
     }
-    const report = await look(hub);
+    const report = await call(hub);
     if (json) printJson(report);
     else printLintReport(report);
     return report.ok ? OK : LINT_FAILED;

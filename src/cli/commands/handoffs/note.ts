@@ -28,7 +28,7 @@ export const note = command({
     if (json) printJson(noted);
     else printNoteResult(noted);
     if (noted.kind === "kept") return ERROR_CODES.lease_lost.exit;
-    const { delivery, envelope, sentAt } = await hub.deliveries.get(handle.replace(/#.*$/, ""));
+    const { delivery, envelope, sentAt } = await hub.deliveries.get(handle.replace(/#.*/s, ""));
     if (!json && sentAt > (delivery.acceptedAt ?? 0)) {
       printLine(`The sender added to the work (${envelope.id}): baton handoff show ${delivery.id}`);
     }

@@ -1,7 +1,7 @@
 /** The command `baton questions`: list unanswered questions of receivers to a sender. */
 import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
-import { openExisting } from "../../store.ts";
+import { openUpToDate } from "../../store.ts";
 import { bold, dim, oneLine, printJson, printLine } from "../../terminal.ts";
 
 export const questions = command({
@@ -11,7 +11,7 @@ export const questions = command({
   options: { ...AS_OPTION, ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ options: { as, json, ...choice } }) {
-    await using hub = await openExisting(choice);
+    await using hub = await openUpToDate(choice);
     const agent = await hub.agent(as);
     const asked = await agent.questions.list();
     if (json) printJson(asked);

@@ -17,8 +17,8 @@ const relay = command({
     printLine(
       "In prose, handoffs drop rules, repeat settled work and die with their process. With Baton:",
     );
-    const { runDemo: tell } = await import("../../demo/relay-demo.ts"); // Imported after the first output, because it loads the library.
-    await tell(options);
+    const { runDemo: runRelay } = await import("../../demo/relay-demo.ts"); // Imported after the first output, because it loads the library.
+    await runRelay(options);
     return OK;
   },
 });

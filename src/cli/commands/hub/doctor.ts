@@ -50,5 +50,5 @@ const MARKS = { ok: good("ok  "), warn: styled("yellow", "warn"), fail: bad("fai
 
 function printCheckResult(finding: CheckResult): void {
   printLine(`${MARKS[finding.status]}  ${bold(finding.check)}  ${printable(finding.found)}`);
-  if (finding.status !== "ok") printLine(dim(`      ${printable(finding.mend)}`));
+  if (finding.status !== "ok") printLine(dim(`      ${printable(finding.fix)}`));
 }

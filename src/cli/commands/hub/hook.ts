@@ -45,7 +45,7 @@ export const hook = command({
         defaultStoreFile: defaultFile,
         fileOf,
         storeMissing,
-      } = await import("../../../base/store-file.ts");
+      } = await import("../../../base/files/store-file.ts");
       const named = (choice.store ?? process.env["BATON_STORE"]) || undefined;
       file = fileOf(named ?? `sqlite:${defaultFile(process.cwd())}`);
       const { parseHookInput: readInput } = await import("../../../harness/hook-input.ts");
@@ -83,10 +83,10 @@ async function answer(
     import("../../../harness/hook.ts"),
     import("../../../harness/session-context.ts"),
   ]);
-  const patience = /^https?:/i.test(choice.store)
-    ? { patienceMs: BUSY_MS }
+  const outage = /^https?:/i.test(choice.store)
+    ? { outageMs: BUSY_MS }
     : { limits: { busyMs: BUSY_MS } };
-  await using hub = await openStore(choice, { create: false, ...patience });
+  await using hub = await openStore(choice, { create: false, ...outage });
   await answerHook(hub, { ...asked, tokens: asked.tokens ?? DEFAULT_TOKENS }, printLine);
 }
 

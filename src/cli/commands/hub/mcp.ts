@@ -33,14 +33,14 @@ export const mcp = command({
         "Pass --as <agent>, or set BATON_AGENT.",
       );
     }
-    const told = new AbortController();
-    const stop = (): void => told.abort();
+    const ended = new AbortController();
+    const stop = (): void => ended.abort();
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.once(signal, stop);
     await using hub = await openStore(choice);
     const agent = await agentOf(hub, name, role);
     const { serveMcp } = await import("../../../mcp/stdio.ts");
     await serveMcp(agent, hub, {
-      signal: told.signal,
+      signal: ended.signal,
       onError: ({ message }) => process.stderr.write(`baton mcp: ${message}\n`),
     });
     return OK;

@@ -148,8 +148,9 @@ function settingsOf(settings: readonly string[]): RoleProfile {
       );
     }
     requireKnown(group, name);
-    const said = Number.isNaN(Number(value)) ? value : Number(value);
-    profile[group] = name === undefined ? said : { ...(profile[group] as object), [name]: said };
+    const parsed = Number.isNaN(Number(value)) ? value : Number(value);
+    profile[group] =
+      name === undefined ? parsed : { ...(profile[group] as object), [name]: parsed };
   }
   return profile as RoleProfile;
 }

@@ -1,6 +1,8 @@
 /** The command `baton setup`: writes the MCP server and hooks into a client's settings, or removes them. */
+
 import { join, resolve } from "node:path";
-import { fileOf } from "../../../base/store-file.ts";
+import { fileOf } from "../../../base/files/store-file.ts";
+import { trimEndOf } from "../../../base/trim-end.ts";
 import type { DiffLine, FileChange } from "../../../harness/setup/file-changes.ts";
 import type { Launch } from "../../../harness/setup/launch.ts";
 import type { Client, Scope } from "../../../harness/setup/plan.ts";
@@ -58,9 +60,9 @@ export const setup = command({
       if (!undo && scope === "project") await register(launch, options);
       writeChanges(changes);
     }
-    const told = await fileDiffsOf(changes);
-    if (json) printJson({ client, scope, undo, dryRun: isDry, changes: told });
-    else printChanges(told, isDry);
+    const diffs = await fileDiffsOf(changes);
+    if (json) printJson({ client, scope, undo, dryRun: isDry, changes: diffs });
+    else printChanges(diffs, isDry);
     if (!(json || undo || isDry)) printNextSteps(client, launch, scope);
     return OK;
   },
@@ -167,18 +169,22 @@ async function printConfiguration(launch: Launch, { json, undo, store }: Options
   const stdio = { command: launch.node, args: mcpArguments(launch) };
   const { DEFAULT_HOST, DEFAULT_PORT } = await import("../../../http/listen.ts");
   const hub = store !== undefined && /^https?:/i.test(store) ? store : undefined;
-  const address = (hub ?? `http://${DEFAULT_HOST}:${DEFAULT_PORT}`).replace(/\/+$/, "");
-  const http = { type: "http", url: `${address}/mcp/${encodeURIComponent(launch.as)}` };
+  const address = trimEndOf(hub ?? `http://${DEFAULT_HOST}:${DEFAULT_PORT}`, "/");
+  const http = {
+    type: "http",
+    url: `${address}/mcp/${encodeURIComponent(launch.as)}`,
+    headers: { Authorization: "Bearer <token>" },
+  };
   const [forStdio, forHttp] = [stdio, http].map((baton) => ({ mcpServers: { baton } }));
   if (json) {
     printJson({ stdio: forStdio, http: forHttp });
     return OK;
   }
-  printLine("For a client that starts the server itself (most do):");
+  printLine("For a client that starts the server itself (most do); needs no token:");
   printJson(forStdio);
   printLine();
   printLine("For a client that connects to a running hub (baton start):");
   printJson(forHttp);
-  printLine('If the hub requires tokens, add "headers": { "Authorization": "Bearer <token>" }.');
+  printLine(`Replace <token> by a token: baton token add ${launch.as} --access agent`);
   return OK;
 }

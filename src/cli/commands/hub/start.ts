@@ -1,4 +1,5 @@
 /** The command `baton start`: runs the hub until a signal arrives. */
+import type { LocalEntry } from "../../../http/listen.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { openLocal } from "../../store.ts";
@@ -7,16 +8,20 @@ import { usageError } from "../../usage-error.ts";
 
 export const start = command({
   name: "start",
-  summary: "Start a hub that serves HTTP, MCP and the API reference (default: this machine only)",
+  summary:
+    "Start a hub that serves HTTP, MCP and the API reference (default: this user on this machine)",
   args: [],
   options: {
     port: { type: "number", value: "<port>", help: "port (default: 4747); 0: any free port" },
     host: {
       type: "text",
       value: "<address>",
-      help: "address to listen on (default: 127.0.0.1); any other requires tokens",
+      help: "address to listen on (default: 127.0.0.1); any other requires issued tokens",
     },
-    "require-tokens": { type: "flag", help: "require tokens from callers on this machine too" },
+    "require-tokens": {
+      type: "flag",
+      help: "require issued tokens from programs of this user on this machine too",
+    },
     "allow-host": { type: "texts", value: "<name>", help: "additional host name to accept" },
     "allow-origin": {
       type: "texts",
@@ -60,15 +65,15 @@ export const start = command({
       throw error;
     });
     const asked = untilSignal(); // Registered before the address is printed, because its reader may send a signal at once.
-    const told = { ...listening, store: hub.store, workspace: hub.workspace };
+    const started = { ...listening, store: hub.store, workspace: hub.workspace };
     if (options.json) {
-      const { address, port, isOpen, store, workspace } = told;
-      printLine(JSON.stringify({ address, port, isOpen, store, workspace, pid: process.pid }));
-    } else printWelcome(told);
+      const { address, port, local, store, workspace } = started;
+      printLine(JSON.stringify({ address, port, ...local, store, workspace, pid: process.pid }));
+    } else printWelcome(started);
     try {
       if (options.demo) {
-        const { runDemo: tell } = await import("../../demo/relay-demo.ts");
-        await Promise.race([tell(options), asked]);
+        const { runDemo: runRelay } = await import("../../demo/relay-demo.ts");
+        await Promise.race([runRelay(options), asked]);
       }
       await asked;
       if (!options.json) printLine(dim("Stopping: finishing open requests."));
@@ -87,28 +92,30 @@ function requirePositive(option: string, value: number | undefined): number | un
 
 interface ServerInfo {
   readonly address: string;
-  readonly isOpen: boolean;
+  readonly local: LocalEntry | undefined;
   readonly store: string;
   readonly workspace: string;
 }
 
-function printWelcome({ address, isOpen, store, workspace }: ServerInfo): void {
+function printWelcome({ address, local, store, workspace }: ServerInfo): void {
   const baton = process.env["npm_lifecycle_event"] === undefined ? "baton" : "npm run baton --";
-  const bearer = isOpen ? `"baton-agent: claude"` : `"authorization: Bearer $BATON_TOKEN"`;
   const line = (label: string, text: string) => printLine(`  ${label.padEnd(12)} ${text}`);
   printLine(bold(`Baton is running at ${address}`) + dim("   Press Ctrl-C to stop."));
   line("data", `${store}, workspace "${workspace}"`);
-  line("access", isOpen ? "programs on this machine, without a token" : "callers with a token");
-  if (!isOpen) line("", `${baton} token add <agent> ---access agent   creates one`);
+  if (local === undefined) line("access", "callers with a token");
+  else {
+    line("browser", `${local.login}   works once; ${baton} login prints another`);
+    line("access", `programs of this user; the token is in ${local.tokenFile}`);
+  }
+  line("", `${baton} token add <agent> --access agent   creates a token for other callers`);
   printLine();
-  line("Claude Code", `claude mcp add --transport http baton ${address}/mcp --header ${bearer}`);
-  line(
-    "",
-    `${baton} setup claude-code   also installs hooks that show open work when a session starts`,
-  );
+  line("Claude Code", `${baton} setup claude-code`);
   line("Codex", `${baton} setup codex`);
-  line("MCP clients", isOpen ? `${address}/mcp/<agent>` : `${address}/mcp, with a token`);
-  line("SDK", `openHub("${address}"${isOpen ? "" : ", { token }"})`);
+  line("MCP clients", `${baton} setup mcp, or ${address}/mcp with a token`);
+  line("SDK", `openHub("${address}"${local === undefined ? ", { token }" : ""})`);
+  if (local?.socket !== undefined) {
+    line("curl", `curl --unix-socket ${local.socket} http://localhost/v1/agents`);
+  }
   printLine();
   line("demo", `${baton} demo   in another terminal, or start with --demo`);
   line("reference", `${address}/reference`);

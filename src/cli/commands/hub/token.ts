@@ -7,13 +7,16 @@ import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting, openStore } from "../../store.ts";
 import { bold, dim, localTime, oneLine, printJson, printLine, table } from "../../terminal.ts";
 
-const ANYBODY = "*";
+const ANY_AGENT = "*";
 
 const add = command({
   name: "token add",
   summary: "Create an access token (printed once)",
   args: [
-    { name: "agent", help: `agent of the token; "${ANYBODY}": a program that runs several agents` },
+    {
+      name: "agent",
+      help: `agent of the token; "${ANY_AGENT}": a program that runs several agents`,
+    },
   ],
   options: {
     access: {
@@ -35,7 +38,7 @@ const add = command({
 
   async run({ args: [agent = ""], options: { access, expires, label, json, ...choice } }) {
     // The agent of a token must be registered; the first token for any agent may create the store.
-    await using hub = await (agent === ANYBODY ? openStore(choice) : openExisting(choice));
+    await using hub = await (agent === ANY_AGENT ? openStore(choice) : openExisting(choice));
     const { token, info } = await hub.tokens.add({
       agent,
       access: access as Access,
@@ -91,7 +94,7 @@ const revoke = command({
   },
 });
 
-const agentLabel = ({ agent }: TokenInfo): string => (agent === ANYBODY ? "the program" : agent);
+const agentLabel = ({ agent }: TokenInfo): string => (agent === ANY_AGENT ? "the program" : agent);
 
 const printToken = (info: TokenInfo): void => {
   const [id = "", ...rest] = columnsOf(info);
@@ -100,7 +103,7 @@ const printToken = (info: TokenInfo): void => {
 
 const columnsOf = (info: TokenInfo): string[] => [
   info.id,
-  info.agent === ANYBODY ? "any agent" : info.agent,
+  info.agent === ANY_AGENT ? "any agent" : info.agent,
   info.access,
   expiryText(info),
   oneLine(info.label ?? ""),

@@ -43,10 +43,10 @@ function printReport({ rules, dryRun, sessions, steps, events, bytes }: PruneRep
     printLine(`  ${session}  ${plural(gone, "step")}${why}`);
   }
   const what = `${plural(steps, "step")} and ${plural(events, "event")}`;
-  const room = `${Math.ceil(bytes / 1024)} KB`;
+  const size = `${Math.ceil(bytes / 1024)} KB`;
   printLine(
     dryRun
-      ? `${bold("Would delete:")} ${what}, ${room}.`
-      : `${bold("Deleted:")} ${what}, ${room} freed.`,
+      ? `${bold("Would delete:")} ${what}, ${size}.`
+      : `${bold("Deleted:")} ${what}, ${size} freed.`,
   );
 }

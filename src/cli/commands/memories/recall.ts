@@ -142,7 +142,7 @@ function printHit(hit: Hit, number: string): void {
     `${dim(number.padStart(2))}  ${marked}${bold(memory.type)}  ${memory.agent}${about}${dim(`, ${when} ago, ${memory.id}`)}`,
   );
   const width = Math.min(process.stdout.columns || WIDTH, 120) - 4;
-  const words = [...hit.said, ...hit.heard];
+  const words = [...hit.matchedWords, ...hit.neighbourWords];
   const text = memory.redacted === undefined ? memory.content : "(redacted)";
   printLine(`    ${excerpt(text, words, width * LINES)}`);
   if (hit.passage !== undefined) printLine(`    ${excerpt(hit.passage, words, width * LINES)}`);

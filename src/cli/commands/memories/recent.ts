@@ -59,8 +59,8 @@ function printMemories(memories: readonly RecentMemory[]): void {
     printLine(
       `${dim(`${seq}`.padStart(LAST_COLUMN))}  ${bold(type)}  ${agent}${about}${dim(`, ${localTime(storedAt)}, ${id}`)}`,
     );
-    const told = redacted && `(redacted by ${redacted.by}: ${redacted.reason})`;
-    printLine(`      ${oneLine(told ?? content, 6)}`);
+    const note = redacted && `(redacted by ${redacted.by}: ${redacted.reason})`;
+    printLine(`      ${oneLine(note ?? content, 6)}`);
     if (superseded !== undefined)
       printLine(dim(`      superseded${superseded.by ? ` by ${superseded.by}` : ""}`));
   }

@@ -15,6 +15,7 @@ import {
   printLine,
   table,
 } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 export const secrets = command({
   name: "secrets",
@@ -27,6 +28,13 @@ export const secrets = command({
       help: "new policy of the workspace: redact, refuse or allow",
       choices: SECRET_MODES,
     },
+    "allow-text": {
+      type: "text",
+      value: "<text>",
+      help: "declare a redacted text harmless; needs --as and --reason",
+    },
+    reason: { type: "text", value: "<text>", help: "why it is harmless" },
+    as: { type: "text", value: "<agent>", help: "agent that declares it" },
     limit: {
       type: "number",
       value: "<n>",
@@ -37,7 +45,18 @@ export const secrets = command({
   },
 
   async run({ options }) {
+    const { "allow-text": text, reason, as } = options;
     await using hub = await openExisting(options);
+    if (text !== undefined) {
+      if (as === undefined || reason === undefined) {
+        throw usageError(
+          as === undefined ? "as" : "reason",
+          "--allow-text needs the agent that declares the text harmless, and why.",
+          "Add --as <agent> and --reason <text>.",
+        );
+      }
+      await (await hub.agent(as)).memories.allowText(text, reason);
+    }
     const policy = (
       await hub.settings.update({ secrets: options.policy as SecretMode | undefined })
     ).secrets;

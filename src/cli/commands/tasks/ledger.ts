@@ -112,8 +112,8 @@ function printLedger(ledger: Ledger): void {
 const since = ({ by, at }: { readonly by: string; readonly at: number }): string =>
   `(${by}, ${localTime(at)})`;
 
-const constraintLine = ({ id, rule, ...said }: LedgerConstraint): string =>
-  `${id}: ${rule} ${since(said)}`;
+const constraintLine = ({ id, rule, ...provenance }: LedgerConstraint): string =>
+  `${id}: ${rule} ${since(provenance)}`;
 
 const progressLine = ({ id, text, on, ...said }: LedgerProgress): string =>
   `${id}: ${text}${on === undefined ? "" : `, on ${on}`} ${since(said)}`;

@@ -7,7 +7,7 @@ import { OK } from "../../exit.ts";
 import { attemptOf, secondsBetween } from "../../render/delivery.ts";
 import { printEnvelope, printField } from "../../render/envelope.ts";
 import { unknownTaskMessage } from "../../render/unknown-task.ts";
-import { openExisting } from "../../store.ts";
+import { openUpToDate } from "../../store.ts";
 import { bold, dim, localTime, oneLine, plural, printJson, printLine } from "../../terminal.ts";
 
 export const line = command({
@@ -17,7 +17,7 @@ export const line = command({
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [task = ""], options }) {
-    await using hub = await openExisting(options);
+    await using hub = await openUpToDate(options);
     const steps = await hub.tasks.line(task);
     if (options.json) printJson(steps);
     else if (steps.length === 0) printLine(dim(await unknownTaskMessage(hub, task)));
@@ -46,8 +46,8 @@ function stateOf({ state, attempt, maxAttempts, ...at }: Delivery): string {
     ["accepted", at.acceptedAt],
     ["ended", at.settledAt],
   ] as const;
-  const told = later.map(([what, time]) =>
+  const times = later.map(([what, time]) =>
     time ? `, ${what} +${secondsBetween(at.sentAt, time)}` : "",
   );
-  return `${state} on attempt ${attempt} of ${maxAttempts}, sent ${localTime(at.sentAt)}${told.join("")}`;
+  return `${state} on attempt ${attempt} of ${maxAttempts}, sent ${localTime(at.sentAt)}${times.join("")}`;
 }

@@ -75,14 +75,14 @@ export const reserve = command({
     await using hub = await openForWork(choice);
     const work = await heldAt(hub, id, as);
     const mode = shared ? ("shared" as const) : undefined;
-    const said = await work.reservations.set(
+    const result = await work.reservations.set(
       globs.length === 0 ? undefined : globs,
       omitUndefined({ mode, note }),
     );
-    if (json) printJson(said);
+    if (json) printJson(result);
     else {
-      printReservation(said.reserved);
-      printReservationConflicts(said.conflicts);
+      printReservation(result.reserved);
+      printReservationConflicts(result.conflicts);
     }
     return OK;
   },

@@ -11,7 +11,7 @@ import { DRAFT_OPTIONS, draftOf } from "../../options/draft.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
 import { printField } from "../../render/envelope.ts";
 import { printMore } from "../../render/next-page.ts";
-import { openExisting } from "../../store.ts";
+import { openExisting, openUpToDate } from "../../store.ts";
 import {
   bad,
   bold,
@@ -60,7 +60,7 @@ const add = command({
     const { withFiles } = await import("../../options/artifacts.ts");
     const said = { ...draftOf({ ...options, task }), ...omitUndefined({ to }) };
     const draft = { ...(await withFiles(hub, said, file)), task, intent };
-    const closing = manual ? ("told" as const) : undefined;
+    const closing = manual ? ("manual" as const) : undefined;
     const added = await agent.tasks.add({ ...draft, ...omitUndefined({ parent, after, closing }) });
     if (json) printJson(shownAs(added));
     else printLine(rowOf(added.task).filter(Boolean).join("  "));
@@ -98,7 +98,7 @@ const list = command({
   async run({
     options: { state, closed, to, role, agent, parent, limit, after, json, ...choice },
   }) {
-    await using hub = await openExisting(choice);
+    await using hub = await openUpToDate(choice);
     const page = omitUndefined({ limit, parent });
     const ended = CLOSED_STATES.find((each) => each === state);
     if (closed || ended !== undefined) {
@@ -170,7 +170,7 @@ const show = command({
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [task = ""], options }) {
-    await using hub = await openExisting(options);
+    await using hub = await openUpToDate(options);
     const info = await hub.tasks.get(task);
     if (options.json) printJson(info);
     else printTask(info);
@@ -185,7 +185,7 @@ const tree = command({
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
   async run({ args: [task = ""], options }) {
-    await using hub = await openExisting(options);
+    await using hub = await openUpToDate(options);
     const root = await hub.tasks.tree(task);
     if (options.json) printJson(root);
     else printTaskTree(root, "", "");

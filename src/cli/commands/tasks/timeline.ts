@@ -7,7 +7,7 @@ import { OK } from "../../exit.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
 import { printTimeline } from "../../render/timeline.ts";
 import { unknownTaskMessage } from "../../render/unknown-task.ts";
-import { openExisting } from "../../store.ts";
+import { openUpToDate } from "../../store.ts";
 import { dim, printJson, printLine } from "../../terminal.ts";
 
 export const timeline = command({
@@ -23,7 +23,7 @@ export const timeline = command({
   },
 
   async run({ args: [task = ""], options: { children, limit, after, json, ...choice } }) {
-    await using hub = await openExisting(choice);
+    await using hub = await openUpToDate(choice);
     const found = await hub.tasks.timeline(task, omitUndefined({ children, limit, after }));
     if (json) printJson(found);
     else if (found.items.length === 0) printLine(dim(await unknownTaskMessage(hub, task)));

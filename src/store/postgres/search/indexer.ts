@@ -40,7 +40,7 @@ const BLOCK = 256;
 export interface IndexerOptions {
   readonly sql: Statements;
   run(client: pg.ClientBase, statement: Statement, values: readonly unknown[]): Promise<Row[]>;
-  /** Runs a function with a connection, which is released afterwards. */
+  /** Runs a function with a connection, which is released afterwards; closed if the function throws. */
   withClient<T>(use: (client: pg.ClientBase) => Promise<T>): Promise<T>;
 }
 
@@ -114,15 +114,10 @@ export class Indexer {
       const act: RunInWorkspace = (statement, ...values) =>
         run(client, statement, [workspace, ...values]);
       await client.query("begin");
-      try {
-        const [locked] = await act(sql.indexLock);
-        const added = locked?.[0] === true ? await this.#add(act) : BUSY;
-        await client.query("commit");
-        return added;
-      } catch (error) {
-        await client.query("rollback");
-        throw error;
-      }
+      const [locked] = await act(sql.indexLock);
+      const added = locked?.[0] === true ? await this.#add(act) : BUSY;
+      await client.query("commit");
+      return added;
     });
   }
 

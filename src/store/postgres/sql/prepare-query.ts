@@ -1,15 +1,14 @@
 /**
- * Turns a caller's query into the statement that is sent to PostgreSQL: parses it with PostgreSQL's own
- * parser, checks it with the guard and prefixes the definitions of the views it reads. The caller's text
- * occurs in one place only, in parentheses: the parser has checked that it is one complete statement.
+ * Prepares a caller's query for PostgreSQL: parses it with PostgreSQL's own parser, checks it with the guard,
+ * and returns the text to send with the views it reads. The parser has checked that the text is one complete
+ * statement; where it is sent it stands in parentheses.
  */
 
 import { loadOptional } from "../../../base/optional-package.ts";
 import { refuseParameterCount } from "../../sql/parameter-count.ts";
-import { definitionOf, quoteName, VIEW_DEPENDENCIES } from "../../sql/view-definitions.ts";
-import { columnsOf, VIEW_NAMES, type ViewName } from "../../sql/views.ts";
+import { VIEW_DEPENDENCIES } from "../../sql/view-definitions.ts";
+import { VIEW_NAMES, type ViewName } from "../../sql/views.ts";
 import type { QueryOutcome, RunQuery } from "../../sql-query.ts";
-import { postgresDialect } from "./sql-dialect.ts";
 import { inspectQuery, type QueryReads } from "./sql-guard.ts";
 
 type Parser = typeof import("libpg-query");
@@ -32,13 +31,31 @@ const MAX_DEPTH = 64;
 /** Token number of operators in the lexer, which names only some token types. */
 const OPERATOR = 265;
 
-/** The statement to send, or why the query is refused. */
+/** A query that passed the guard: the text to run, and what PostgreSQL needs to know before. */
+export interface PreparedQuery {
+  readonly kind: "prepared";
+  /** The caller's query, with numbered parameters. */
+  readonly text: string;
+  /** The same with `(null)` for each parameter: PostgreSQL resolves both alike. */
+  readonly resolvable: string;
+  /** The views that it reads, and those that they depend on, each after its dependencies. */
+  readonly views: readonly ViewName[];
+  readonly usesSimilarity: boolean;
+}
+
+/** The query to run, or why it is refused. */
 export type PrepareResult =
-  | { readonly kind: "prepared"; readonly text: string }
+  | PreparedQuery
   | Extract<QueryOutcome, { readonly kind: "refused" | "miscounted" | "failed" }>;
 
-/** Checks a query and returns the statement to send. Never throws for an invalid query. */
-export async function prepareQuery(query: RunQuery, schema: string): Promise<PrepareResult> {
+/** Checks a parsed statement; tests replace it to reach what is behind the guard. */
+export type Inspect = typeof inspectQuery;
+
+/** Checks a query and returns what to run. Never throws for an invalid query. */
+export async function prepareQuery(
+  query: Pick<RunQuery, "text" | "params">,
+  inspect: Inspect = inspectQuery,
+): Promise<PrepareResult> {
   parser ??= loadParser();
   const { parseSync, scanSync } = await parser;
   try {
@@ -49,7 +66,7 @@ export async function prepareQuery(query: RunQuery, schema: string): Promise<Pre
     if (statement?.stmt === undefined) return refusedResult("it is empty", "Write one SELECT.");
     if (more.length > 0)
       return refusedResult("it has more than one statement", "Run one statement at a time.");
-    const reading = inspectQuery(statement.stmt);
+    const reading = inspect(statement.stmt);
     if ("reason" in reading) return { kind: "refused", ...reading };
     const miscounted = refuseParameterCount(reading.params, query.params.length);
     if (miscounted !== undefined) return miscounted;
@@ -57,8 +74,14 @@ export async function prepareQuery(query: RunQuery, schema: string): Promise<Pre
     const length = statement.stmt_len ?? 0;
     const bytes = Buffer.from(numbered);
     const end = length === 0 ? bytes.length : start + length;
-    const own = qualifySimilarity(bytes, { start, end, at: reading.similarities, schema });
-    return { kind: "prepared", text: wrapInViews(own, reading, { query, schema }) };
+    const own = qualifySimilarity(bytes, { start, end, at: reading.similarities });
+    return {
+      kind: "prepared",
+      text: own,
+      resolvable: withoutParameters(own, scanSync(own).tokens),
+      views: viewsFor(reading),
+      usesSimilarity: reading.similarities.length > 0,
+    };
   } catch (error) {
     return { kind: "failed", message: (error as Error).message };
   }
@@ -104,44 +127,38 @@ function depthOf(tokens: readonly Token[]): number {
 interface QuerySpan {
   readonly start: number;
   readonly end: number;
-  /** Byte positions of the calls of `cosine_similarity`, which is in the store's schema. */
+  /** Byte positions of the calls of `cosine_similarity`, which is a temporary function. */
   readonly at: readonly number[];
-  readonly schema: string;
 }
 
 /** Returns the query's text with the schema's name before each call of `cosine_similarity`. */
-function qualifySimilarity(bytes: Buffer, { start, end, at, schema }: QuerySpan): string {
+function qualifySimilarity(bytes: Buffer, { start, end, at }: QuerySpan): string {
   const parts: Buffer[] = [];
   let done = start;
   for (const place of at.toSorted((a, b) => a - b)) {
-    parts.push(bytes.subarray(done, place), Buffer.from(`${schema}.`));
+    parts.push(bytes.subarray(done, place), Buffer.from("pg_temp."));
     done = place;
   }
   return Buffer.concat([...parts, bytes.subarray(done, end)]).toString();
 }
 
-/** Puts the definitions of the needed views before the query; a view comes after those it depends on. */
-function wrapInViews(
-  own: string,
-  { views }: QueryReads,
-  { query, schema }: { readonly query: RunQuery; readonly schema: string },
-): string {
-  const needed = new Set<ViewName>(
-    [...views].flatMap((view) => [view, ...(VIEW_DEPENDENCIES[view] ?? [])]),
-  );
-  const dialect = postgresDialect(schema, query.workspace);
-  const { sight, vectors } = query;
-  const definer = { dialect, sight, vectors, view: quoteName };
-  const order = VIEW_NAMES.toSorted(
+/** Replaces each parameter by NULL, which has no type of its own either. */
+function withoutParameters(text: string, tokens: readonly Token[]): string {
+  const bytes = Buffer.from(text);
+  const parts: Buffer[] = [];
+  let done = 0;
+  for (const token of tokens) {
+    if (!/^\$\d+$/.test(token.text)) continue;
+    parts.push(bytes.subarray(done, token.start), Buffer.from("(null)"));
+    done = token.end;
+  }
+  return Buffer.concat([...parts, bytes.subarray(done)]).toString();
+}
+
+/** Returns the views that a query needs; a view comes after those it depends on. */
+function viewsFor({ views }: QueryReads): readonly ViewName[] {
+  const needed = new Set([...views].flatMap((view) => [view, ...(VIEW_DEPENDENCIES[view] ?? [])]));
+  return VIEW_NAMES.filter((view) => needed.has(view)).toSorted(
     (a, b) => Number(a in VIEW_DEPENDENCIES) - Number(b in VIEW_DEPENDENCIES),
   );
-  // The offset is an optimization fence: PostgreSQL does not push conditions into a select that has one.
-  const definitions = order
-    .filter((view) => needed.has(view))
-    .map((view) => {
-      const columns = columnsOf(view).map(quoteName).join(", ");
-      return `${view} (${columns}) as not materialized (${definitionOf(view, definer)} offset 0)`;
-    });
-  const before = definitions.length === 0 ? "" : `with ${definitions.join(",\n")}\n`;
-  return `${before}select * from (\n${own}\n) as answer limit ${query.bounds.rows + 1}`;
 }

@@ -5,7 +5,8 @@
  * PostgreSQL does not limit the memory of a statement, so growth is limited here: how often values can be
  * combined with each other within a query, and how many aggregates collect all their input.
  */
-import { columnsOf, isViewName, VIEW_NAMES, VIEWS_HINT, type ViewName } from "../../sql/views.ts";
+import { isViewName, VIEWS_HINT, type ViewName } from "../../sql/views.ts";
+import { AliasColumns, type Node, textsOf } from "./alias-columns.ts";
 import {
   COLLECTING_AGGREGATES,
   CONCATENATING_FUNCTIONS,
@@ -37,8 +38,6 @@ export interface QueryReads {
 const MAX_GROWTH = 256;
 const MAX_COLLECTING_AGGREGATES = 2;
 
-type Node = Readonly<Record<string, unknown>>;
-
 class QueryRefusedError extends Error {
   readonly refusal: QueryRefusal;
 
@@ -58,9 +57,6 @@ export function inspectQuery(statement: unknown): QueryReads | QueryRefusal {
   }
 }
 
-const COLUMNS = new Set<string>(VIEW_NAMES.flatMap(columnsOf));
-const IMPLICIT_COLUMNS = new Set(["value", "key", "ordinality", "case"]);
-
 class QueryInspector {
   readonly #views = new Set<ViewName>();
   readonly #params = new Set<number>();
@@ -68,9 +64,8 @@ class QueryInspector {
   readonly #relations = new Set<string>();
   /** Names that can refer to a whole row. */
   readonly #rows = new Set<string>();
-  /** Names defined by the query itself: of subqueries, and of columns. */
   readonly #subqueries = new Set<string>();
-  readonly #given = new Set<string>();
+  readonly #aliases = new AliasColumns();
   readonly #columns: (readonly string[])[] = [];
   /** Column references that are a select target on their own. */
   readonly #targets = new Set<unknown>();
@@ -121,6 +116,7 @@ class QueryInspector {
   }
 
   #check(kind: string, fields: Node): void {
+    this.#aliases.add(kind, fields);
     switch (kind) {
       case "RangeVar":
         this.#relations.add(fields["relname"] as string);
@@ -128,17 +124,14 @@ class QueryInspector {
         return;
       case "CommonTableExpr":
         this.#subquery(fields["ctename"] as string);
-        for (const name of textsOf(fields["aliascolnames"])) this.#given.add(name);
         return;
       case "Alias":
         this.#rows.add(fields["aliasname"] as string);
-        for (const name of textsOf(fields["colnames"])) this.#given.add(name);
         return;
       case "WithClause":
         this.#recursive ||= fields["recursive"] === true;
         return;
       case "ResTarget":
-        if (typeof fields["name"] === "string") this.#given.add(fields["name"]);
         this.#targets.add((fields["val"] as Node | undefined)?.["ColumnRef"]);
         return;
       case "ColumnRef":
@@ -181,12 +174,6 @@ class QueryInspector {
       case "RowExpr":
         this.#grow((fields["args"] as readonly unknown[] | undefined)?.length ?? 1);
         return;
-      case "CTECycleClause":
-      case "CTESearchClause":
-        for (const [name, value] of Object.entries(fields)) {
-          if (name.endsWith("_column")) this.#given.add(value as string);
-        }
-        return;
     }
   }
 
@@ -198,7 +185,6 @@ class QueryInspector {
       );
     }
     this.#subqueries.add(name);
-    this.#given.add(name);
   }
 
   /** Out of scope, a subquery's name refers to a relation of PostgreSQL itself: those all start with pg_. */
@@ -219,9 +205,11 @@ class QueryInspector {
       if (this.#rows.has(first)) this.#grow(MANY_COLUMNS);
       return;
     }
-    if (last === "*" || COLUMNS.has(last) || IMPLICIT_COLUMNS.has(last)) return;
-    if (this.#given.has(last) || FUNCTIONS.has(last)) return;
-    throw new QueryRefusedError(`it reads ${fields.join(".")}, which is not a column of any view`);
+    if (last === "*" || this.#aliases.has(first, last)) return;
+    throw new QueryRefusedError(
+      `it reads ${fields.join(".")}, which is not a column of ${first}`,
+      `Give columns a name with AS, and use the alias ${first} once in the query. ${VIEWS_HINT}`,
+    );
   }
 
   #call(fields: Node): void {
@@ -320,10 +308,3 @@ const isConstant = (node: Node | undefined): boolean => node !== undefined && "A
 
 const hasStar = (reference: Node): boolean =>
   (reference["fields"] as readonly Node[]).some((field) => "A_Star" in field);
-
-/** Returns the texts of a list of names; a star is `*`. */
-function textsOf(list: unknown): string[] {
-  return ((list ?? []) as readonly Node[]).map((each) =>
-    "A_Star" in each ? "*" : `${(each["String"] as Node | undefined)?.["sval"] ?? ""}`,
-  );
-}

@@ -8,7 +8,7 @@
  */
 import { backup, DatabaseSync } from "node:sqlite";
 import { BatonError } from "../../../base/errors.ts";
-import { stageFile, toFileError } from "../../../base/staged-file.ts";
+import { stageFile, toFileError } from "../../../base/files/staged-file.ts";
 import type { BackupOutcome, BackupProgress } from "../../archive.ts";
 import { connect } from "../connection.ts";
 import { storeFailure } from "../failures.ts";
@@ -45,7 +45,8 @@ export async function backupFile(
   }
 }
 
-async function copyPages(
+/** Copies a file as of one moment, damaged or not. */
+export async function copyPages(
   file: string,
   target: string,
   onProgress: BackupOptions["onProgress"],

@@ -12,6 +12,9 @@ import {
   UnsoundRowError,
 } from "../../archive.ts";
 import { stateNumber } from "../../codecs.ts";
+import { storeEntry } from "../operations/entries.ts";
+import { addAttempt } from "../operations/lease.ts";
+import { deliverySum, eventSum } from "../row-sums.ts";
 import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
@@ -21,11 +24,11 @@ const ADD_MEMORY = `insert into memories
 const ADD_DELIVERY = `insert into deliveries (workspace, state, turn, place, attempt, max_attempts,
     fence, lease_until, hold_until, ready_at, deadline, lapse_at, sent_at, seen_at, accepted_at,
     settled_at, id, envelope, parent, task, sender, receiver, holder, instance, process,
-    accepted_by, settled_by, followers)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+    accepted_by, settled_by, followers, sum)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 const ADD_EVENT = `insert into events
-  (number, workspace, at, attempt, kind, agent, task, delivery, envelope)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+  (number, workspace, at, attempt, kind, agent, task, delivery, envelope, sum)
+  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Writes the rows of one archive into an empty workspace. */
 export class RowWriter {
@@ -147,27 +150,28 @@ export class RowWriter {
       ...about,
       ...held,
       ...left,
+      deliverySum(row),
     );
   }
 
   #attempt(row: ArchivedRows["attempt"]): void {
-    const { delivery, attempt, endedAt, outcome, holder, instance, reason } = row;
-    this.#last = delivery;
-    const tried = [delivery, attempt, endedAt, outcome];
-    this.#sql.addAttempt.run(this.#key, ...tried, holder, instance, reason);
+    this.#last = row.delivery;
+    addAttempt(this.#sql, this.#key, row);
   }
 
-  #entry({ kind, name, revision, at, value, digest }: ArchivedRows["entry"]): void {
-    this.#last = `${kind} ${name}`;
-    this.#sql.putEntry.run(this.#key, kind, name, revision, at, value, digest);
+  #entry(row: ArchivedRows["entry"]): void {
+    this.#last = `${row.kind} ${row.name}`;
+    storeEntry(this.#sql, this.#key, row);
   }
 
   /** Event numbers increase through the whole file: if other workspaces use them, all are raised. */
-  #event({ number, at, attempt, kind, agent, task, delivery, envelope }: ArchivedRows["event"]) {
+  #event(row: ArchivedRows["event"]): void {
+    const { number, at, attempt, kind, agent, task, delivery, envelope } = row;
     this.#last = `event ${number}`;
     this.#eventsMovedBy ??= Math.max(0, this.#lastEvent + 1 - number);
     const moved = number + this.#eventsMovedBy;
-    this.#addEvent.run(moved, this.#key, at, attempt, kind, agent, task, delivery, envelope);
+    const about = [at, attempt, kind, agent, task, delivery, envelope];
+    this.#addEvent.run(moved, this.#key, ...about, eventSum(this.#key, row));
   }
 }
 

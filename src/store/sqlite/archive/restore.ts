@@ -1,7 +1,8 @@
 /**
  * Turns a backup into a store: copies it next to its destination while checking its seal, upgrades its
  * schema, verifies all of it, and only then moves it into place in one step. An existing store is not
- * replaced unless `force` is set; then it is kept under another name, and no process may have it open.
+ * replaced unless `force` is set; then it is kept under another name, and no process may have it open. Logs
+ * that lie next to the destination are moved away in every case: SQLite would replay them over the new file.
  */
 import {
   constants,
@@ -11,19 +12,24 @@ import {
   linkSync,
   renameSync,
 } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
 import type { Clock } from "../../../base/clock.ts";
 import { BatonError } from "../../../base/errors.ts";
-import { stageFile, toFileError } from "../../../base/staged-file.ts";
+import { stageFile, toFileError } from "../../../base/files/staged-file.ts";
+import { syncPath } from "../../../base/files/sync-path.ts";
 import type { BackupProgress, CopiedWorkspace } from "../../archive.ts";
 import type { SchemaStep } from "../../schema-steps.ts";
 import { connect } from "../connection.ts";
 import { isBusy, isNotADatabase, storeFailure } from "../failures.ts";
+import { forgetHead } from "../known-head.ts";
+import { UNMERGED } from "../merge-log.ts";
 import { isCurrent, migrate } from "../migrations.ts";
 import { removeIndex } from "../search/index-file.ts";
+import { refuseUnsafeStore } from "../store-privacy.ts";
 import { foldLog, inspectFile } from "./backup.ts";
 import { readSeal, sealedBytes } from "./backup-seal.ts";
 
@@ -34,6 +40,8 @@ export interface RestoreOptions {
   /** Replaces an existing store, which is kept under another name. */
   readonly force: boolean;
   readonly clock: Clock;
+  /** Folders in which a store of another user is accepted; `*` for all. */
+  readonly safeFolders?: readonly string[];
   readonly onProgress: (progress: BackupProgress) => void;
   /** For tests: schema steps other than those of this version. */
   readonly steps?: readonly SchemaStep[];
@@ -49,10 +57,12 @@ export interface RestoreFileResult {
 }
 
 /**
- * Restores a backup. Throws `invalid_backup` if it is damaged, and `store_busy` if the old store is in use.
+ * Restores a backup. Throws `invalid_backup` if it is damaged, `store_busy` if the old store is in use, and
+ * `store_unsafe` if the folder belongs to another user.
  */
 export async function restoreFile(given: RestoreOptions): Promise<RestoreFileResult> {
   const { backup, file, force, clock, onProgress } = given;
+  await refuseUnsafeStore(resolve(file), given.safeFolders);
   const staged = stageFile(file, { replace: force });
   try {
     const seal = await readSeal(backup);
@@ -64,9 +74,10 @@ export async function restoreFile(given: RestoreOptions): Promise<RestoreFileRes
     const { workspaces, problems } = await inspectFile(staged.path, onProgress);
     if (problems.length > 0) throw invalidBackupError(backup, problems);
     foldLog(staged.path);
-    const kept = existsSync(file) ? keepPreviousStore(file, clock) : "";
+    const kept = keepPreviousStore(file, clock);
     staged.place();
     removeIndex(file); // It was made from the replaced store.
+    forgetHead(file);
     return { ...seal, workspaces, kept };
   } catch (error) {
     throw toFileError(storeFailure(error, file), file);
@@ -89,27 +100,34 @@ function upgradeSchema(copy: string, { backup, clock, steps }: RestoreOptions): 
 }
 
 /**
- * Gives the old store a second name, so that the original name always refers to a store. The log is merged
- * into it first, which SQLite does only if no other connection has the file open. The log of a file that
- * cannot be read any more is renamed with it, because the new store must not find it.
+ * Gives the old store a second name, so that the original name always refers to a store, and returns it;
+ * empty if there was no store. The log is merged into it first, which SQLite does only if no other connection
+ * has the file open. A log that is left, because its file cannot be read or is gone, is renamed too.
  */
 function keepPreviousStore(file: string, clock: Clock): string {
   const stamp = new Date(clock.now()).toISOString().replace(/[:.]/g, "-");
   const kept = `${file}.before-${stamp}`;
+  const exists = existsSync(file);
   try {
-    if (isSqlite(file)) foldLog(file);
+    if (exists && isSqlite(file)) foldLog(file);
   } catch (error) {
     if (isBusy(error)) throw inUse(file, error);
   }
-  for (const log of ["-wal", "-shm"]) {
-    if (existsSync(`${file}${log}`)) renameSync(`${file}${log}`, `${kept}${log}`);
-  }
+  moveLogs(file, kept);
+  if (!exists) return "";
   try {
     linkSync(file, kept);
   } catch {
     copyFileSync(file, kept, constants.COPYFILE_EXCL); // The file system has no hard links.
   }
   return kept;
+}
+
+/** Renames the logs of a store, and syncs that before another file gets the store's name. */
+function moveLogs(file: string, kept: string): void {
+  const logs = ["-wal", "-shm", "-journal", UNMERGED].filter((log) => existsSync(`${file}${log}`));
+  for (const log of logs) renameSync(`${file}${log}`, `${kept}${log}`);
+  if (logs.length > 0) syncPath(dirname(resolve(file)));
 }
 
 /**

@@ -8,6 +8,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isBusy } from "../failures.ts";
 import { fileContainsAny } from "../file-search.ts";
+import { type MergeResult, mergeLog } from "../merge-log.ts";
 
 /** How long to wait for others to release the log; after that it is reported instead. */
 const MAX_WAIT_MS = 5_000;
@@ -39,14 +40,21 @@ const mayContain = (file: string, forms: readonly string[]): Promise<boolean> =>
   fileContainsAny({ file, forms }).catch(() => true);
 
 async function cutLog(db: DatabaseSync): Promise<readonly string[]> {
-  const cut = await retryUntilTimeout(() => {
-    const [{ busy }] = db.prepare("pragma wal_checkpoint(truncate)").all() as [{ busy: number }];
-    return busy === 0;
+  let result: MergeResult = "busy";
+  await retryUntilTimeout(() => {
+    result = mergeLog(db, "truncate");
+    return result !== "busy";
   });
-  return cut
-    ? []
-    : ["The store's log: another process reads from it; redact again when it is done."];
+  return LEFT_IN_LOG[result];
 }
+
+const LEFT_IN_LOG: Readonly<Record<MergeResult, readonly string[]>> = {
+  merged: [],
+  busy: ["The store's log: another process reads from it; redact again when it is done."],
+  stopped: [
+    "The store's log: it is kept because the disk failed; redact again after every process that uses the store was restarted.",
+  ],
+};
 
 async function vacuumFile(db: DatabaseSync): Promise<readonly string[]> {
   const done = await retryUntilTimeout(() => {

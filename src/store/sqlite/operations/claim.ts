@@ -8,6 +8,7 @@
 import { type DeliveryRow, type NewMemory, roleInbox } from "../../rows.ts";
 import type { ClaimDeliveries, ClaimOutcome, DeliveryWithEnvelopeRow } from "../../store.ts";
 import { Refusal } from "../refusal.ts";
+import { deliverySum } from "../row-sums.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseAuthor } from "./agents.ts";
 import { append, refuseRecord } from "./append.ts";
@@ -104,6 +105,7 @@ function claim(
     holder,
     instance,
     process,
+    deliverySum(claimed),
     workspace,
     delivery.id,
     delivery.fence,
@@ -120,7 +122,7 @@ function claimAndAccept(
   operation: ClaimDeliveries,
 ): DeliveryWithEnvelopeRow {
   const held: DeliveryRow = { ...claimedRow(tx, delivery, operation), state: "accepted" };
-  const envelope = readEnvelope(tx.sql, workspace, delivery.envelope);
+  const envelope = readEnvelope(tx.sql, workspace, delivery);
   const memory = accept({ delivery: held, envelope });
   const refused = refuseRecord(tx, workspace, memory);
   if (refused !== undefined) throw new Refusal(refused);
@@ -136,6 +138,7 @@ function claimAndAccept(
     taken.instance,
     taken.process,
     taken.acceptedBy,
+    deliverySum(taken),
     workspace,
     delivery.id,
     delivery.fence,

@@ -6,6 +6,7 @@ import { stateNumber } from "../../codecs.ts";
 import { type DeliveryRow, type NewDelivery, soonest } from "../../rows.ts";
 import type { SendHandoff, SendOutcome } from "../../store.ts";
 import { Refusal } from "../refusal.ts";
+import { deliverySum } from "../row-sums.ts";
 import { scalarOf } from "../scalar.ts";
 import type { Transaction } from "../transaction.ts";
 import { findDelivery, passTurn, placeBehind, recordEvent } from "./deliveries.ts";
@@ -63,7 +64,7 @@ function extendHeld(
   { workspace, open }: OpenDestination,
   operation: SendHandoff,
 ): DeliveryRow {
-  const { envelope, memory, deliveries, settles } = operation;
+  const { envelope, memory, deliveries } = operation;
   for (const { id } of deliveries) {
     // Nothing is written under this id, but it is refused as in every other case.
     if (findDelivery(tx.sql, workspace, id))
@@ -74,20 +75,31 @@ function extendHeld(
   const soon = open.state === "claimed" && lapseMs > 0 ? tx.now + lapseMs : 0;
   const lapseAt = soonest(deadline, soon);
   tx.sql.extendHeld.run(envelope.id, deadline, lapseAt, workspace, open.id, open.envelope);
-  // Completing the sender's own delivery may just have passed the turn to this one.
-  const held = settles === undefined ? open : (findDelivery(tx.sql, workspace, open.id) ?? open);
+  const held = current(tx, { workspace, open }, operation);
   const delivery = { ...held, envelope: envelope.id, deadline, lapseAt };
   recordEvent(tx, workspace, { kind: "extended", agent: memory.agent, delivery });
   tx.wake(operation.workspace, delivery.holder);
   return delivery;
 }
 
+/** Reads the open delivery again if completing the sender's own one may just have passed the turn to it. */
+function current(
+  tx: Transaction,
+  { workspace, open }: Pick<OpenDestination, "workspace" | "open">,
+  { settles }: SendHandoff,
+): DeliveryRow {
+  return settles === undefined ? open : (findDelivery(tx.sql, workspace, open.id) ?? open);
+}
+
 function supersede(
   tx: Transaction,
   { workspace, open, at }: OpenDestination,
-  { memory: { agent } }: SendHandoff,
+  operation: SendHandoff,
 ): void {
-  tx.sql.supersede.run(at, workspace, open.id, open.envelope);
+  const waiting = current(tx, { workspace, open }, operation);
+  const sum = deliverySum({ ...waiting, state: "superseded", settledAt: at });
+  tx.sql.supersede.run(at, sum, workspace, open.id, open.envelope);
+  const { agent } = operation.memory;
   recordEvent(tx, workspace, { kind: "superseded", agent, delivery: open });
 }
 
@@ -179,5 +191,6 @@ function insert(tx: Transaction, workspace: number, row: DeliveryRow) {
     row.task,
     row.sender,
     row.receiver,
+    deliverySum(row),
   );
 }

@@ -5,6 +5,7 @@
 
 import { deliveryOf } from "../../codecs.ts";
 import type { DeliveryRow, EventKind } from "../../rows.ts";
+import { eventSum } from "../row-sums.ts";
 import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
@@ -73,6 +74,10 @@ export function recordEvent(
   workspace: number,
   event: { readonly kind: EventKind; readonly agent: string; readonly delivery?: DeliveryRow },
 ): void {
-  const { task, id, envelope, attempt } = event.delivery ?? NONE;
-  tx.sql.addEvent.run(workspace, tx.now, attempt, event.kind, event.agent, task, id, envelope);
+  const { kind, agent } = event;
+  const { task, id: delivery, envelope, attempt } = event.delivery ?? NONE;
+  const sum = eventSum(workspace, { at: tx.now, kind, agent, task, delivery, envelope, attempt });
+  const about = [attempt, kind, agent, task, delivery, envelope];
+  const { lastInsertRowid } = tx.sql.addEvent.run(workspace, tx.now, ...about, sum);
+  tx.recorded(Number(lastInsertRowid));
 }

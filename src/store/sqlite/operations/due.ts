@@ -18,11 +18,20 @@ export function makeRetriesReady(tx: Transaction, workspace: number): void {
 }
 
 /** Returns the milliseconds until something falls due: 0 if something is, Infinity if nothing will be. */
-export function nextDue({ sql, now }: Transaction, workspace: number): number {
+export function nextDue({ sql, now }: Pick<Transaction, "now" | "sql">, workspace: number): number {
   const times = [sql.nextRetry, sql.nextExpiry, sql.nextLapse].map(
     (next) => scalarOf<number>(next.get(workspace)) ?? Number.POSITIVE_INFINITY,
   );
   return Math.max(0, Math.min(...times) - now);
+}
+
+/** Returns how many retries are due, up to the limit. */
+export function countDueRetries(
+  sql: Statements,
+  workspace: number,
+  { limit, now }: { readonly limit: number; readonly now: number },
+): number {
+  return scalarOf<number>(sql.dueRetries.get(workspace, now, limit)) ?? 0;
 }
 
 /** Returns each delivery once: those past their time, then past their lease, then of ended processes. */

@@ -3,6 +3,7 @@
 import { entryOf } from "../../codecs.ts";
 import { BREAKER, type EntryRow, type EventKind, entryDigest } from "../../rows.ts";
 import type { ListEntries, PutEntry, PutOutcome } from "../../store.ts";
+import { entrySum } from "../row-sums.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 import { recordEvent } from "./deliveries.ts";
@@ -65,16 +66,15 @@ export function writeEntry(
   }
   const entry = { kind, name, value, revision: basedOn + 1 };
   const stored: EntryRow = { ...entry, at: tx.now, digest: entryDigest(entry) };
-  tx.sql.putEntry.run(
-    workspace,
-    kind,
-    name,
-    stored.revision,
-    stored.at,
-    stored.value,
-    stored.digest,
-  );
+  storeEntry(tx.sql, workspace, stored);
   return stored;
+}
+
+/** Stores the row of an entry as it is given. */
+export function storeEntry(sql: Statements, workspace: number, entry: EntryRow): void {
+  const { kind, name, revision, at, value, digest } = entry;
+  const sum = entrySum(workspace, entry);
+  sql.putEntry.run(workspace, kind, name, revision, at, value, digest, sum);
 }
 
 /** Deletes the breaker entry of a receiver after a completion: earlier failures no longer count. */

@@ -1,14 +1,20 @@
 /** Reads and writes envelopes: written once, with the record that vouches for them, and never changed. */
 
-import { envelopeOf } from "../../codecs.ts";
+import { damaged, envelopeOf } from "../../codecs.ts";
 import type { DeliveryRow, EnvelopeRow, NewEnvelope } from "../../rows.ts";
 import type { DeliveryWithEnvelopeRow } from "../../store.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 
-/** Returns an envelope that must exist. */
-export function readEnvelope(sql: Statements, workspace: number, id: string): EnvelopeRow {
-  return envelopeOf(sql.envelope.get(workspace, id));
+/** Returns the current envelope of a delivery. Throws `store_corrupt` if it does not exist. */
+export function readEnvelope(
+  sql: Statements,
+  workspace: number,
+  { id, envelope }: Pick<DeliveryRow, "id" | "envelope">,
+): EnvelopeRow {
+  const row = sql.envelope.get(workspace, envelope);
+  if (row === undefined) throw damaged(id, `its envelope ${envelope} is missing`);
+  return envelopeOf(row);
 }
 
 /** Returns a delivery with its current envelope. */
@@ -17,7 +23,7 @@ export function withEnvelope(
   workspace: number,
   delivery: DeliveryRow,
 ): DeliveryWithEnvelopeRow {
-  return { delivery, envelope: readEnvelope(sql, workspace, delivery.envelope) };
+  return { delivery, envelope: readEnvelope(sql, workspace, delivery) };
 }
 
 /** Returns whether an envelope exists. */

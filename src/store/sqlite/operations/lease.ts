@@ -5,6 +5,8 @@
 
 import { type AttemptRow, type DeliveryRow, isHeld } from "../../rows.ts";
 import type { Lease, LeaseLost, LeaseRefusal, RenewOutcome, Session } from "../../store.ts";
+import { attemptSum } from "../row-sums.ts";
+import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 import { findDelivery } from "./deliveries.ts";
 import { readEnvelope } from "./envelopes.ts";
@@ -35,7 +37,7 @@ export function checkNewestLease(
 ): HeldDelivery | LeaseRefusal {
   const held = checkLease(tx, workspace, lease);
   if (held.kind !== "held" || held.delivery.envelope === lease.envelope) return held;
-  return { kind: "extended", envelope: readEnvelope(tx.sql, workspace, held.delivery.envelope) };
+  return { kind: "extended", envelope: readEnvelope(tx.sql, workspace, held.delivery) };
 }
 
 function isLeaseValid(delivery: DeliveryRow, fence: number, now: number): boolean {
@@ -82,14 +84,20 @@ export function endAttempt(
   end: Pick<AttemptRow, "outcome" | "reason"> & { readonly at?: number | undefined },
 ): void {
   const held = isHeld(delivery.state);
-  tx.sql.addAttempt.run(
-    workspace,
-    delivery.id,
-    delivery.attempt,
-    end.at ?? tx.now,
-    end.outcome,
-    held ? delivery.holder : "",
-    held ? delivery.instance : "",
-    end.reason,
-  );
+  addAttempt(tx.sql, workspace, {
+    delivery: delivery.id,
+    attempt: delivery.attempt,
+    endedAt: end.at ?? tx.now,
+    outcome: end.outcome,
+    holder: held ? delivery.holder : "",
+    instance: held ? delivery.instance : "",
+    reason: end.reason,
+  });
+}
+
+/** Adds the row of an ended attempt. */
+export function addAttempt(sql: Statements, workspace: number, row: AttemptRow): void {
+  const { delivery, attempt, endedAt, outcome, holder, instance, reason } = row;
+  const ended = [delivery, attempt, endedAt, outcome, holder, instance, reason];
+  sql.addAttempt.run(workspace, ...ended, attemptSum(workspace, row));
 }

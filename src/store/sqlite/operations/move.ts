@@ -6,6 +6,7 @@
 import { stateNumber } from "../../codecs.ts";
 import { type DeliveryRow, isHeld, isOpen, soonest } from "../../rows.ts";
 import type { ChainPosition, Move, MoveDeliveries, MoveOutcome } from "../../store.ts";
+import { deliverySum } from "../row-sums.ts";
 import { numberOf } from "../scalar.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseReceiver } from "./agents.ts";
@@ -180,6 +181,7 @@ function write(tx: Transaction, workspace: number, before: DeliveryRow, moved: D
     moved.receiver,
     moved.settledBy,
     moved.followers,
+    deliverySum(moved),
     workspace,
     before.id,
     stateNumber(before.state),

@@ -6,9 +6,12 @@
 import type { DatabaseSync } from "node:sqlite";
 import { sha256 } from "../../../base/digest.ts";
 import { assertNever } from "../../../base/errors.ts";
-import { agentDigest } from "../../rows.ts";
+import { attemptOf } from "../../codecs.ts";
+import { type AttemptRow, agentDigest } from "../../rows.ts";
 import type { Erasure, RedactBodies, RedactOutcome } from "../../store.ts";
+import { attemptSum } from "../row-sums.ts";
 import { numberOf, scalarOf } from "../scalar.ts";
+import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
 import { findAgent } from "./agents.ts";
 import { append, refuseRecord, refuseTaken } from "./append.ts";
@@ -41,10 +44,7 @@ function isAsSeen({ sql }: Transaction, workspace: number, erasure: Erasure): bo
     case "envelope":
       return matchesDigest(sql.envelopeText.get(workspace, erasure.id), erasure);
     case "attempt":
-      return matchesDigest(
-        sql.attemptReason.get(workspace, erasure.delivery, erasure.attempt),
-        erasure,
-      );
+      return sha256(findAttempt(sql, workspace, erasure)?.reason ?? "") === erasure.digest;
     case "entry":
       return findEntry(sql, workspace, erasure.entry)?.revision === erasure.entry.basedOn;
     case "agent":
@@ -57,6 +57,25 @@ function isAsSeen({ sql }: Transaction, workspace: number, erasure: Erasure): bo
 function matchesDigest(row: unknown, { digest }: { readonly digest: string }): boolean {
   const text = scalarOf<string>(row);
   return text !== undefined && sha256(text) === digest;
+}
+
+type AttemptErasure = Extract<Erasure, { kind: "attempt" }>;
+
+function findAttempt(
+  sql: Statements,
+  workspace: number,
+  { delivery, attempt }: AttemptErasure,
+): AttemptRow | undefined {
+  const row = sql.attempt.get(workspace, delivery, attempt);
+  return row && attemptOf(row);
+}
+
+function eraseReason({ sql }: Transaction, workspace: number, erasure: AttemptErasure): void {
+  const { delivery, attempt, reason } = erasure;
+  const row = findAttempt(sql, workspace, erasure);
+  if (row === undefined) throw new Error(`attempt ${attempt} of ${delivery} disappeared`);
+  const sum = attemptSum(workspace, { ...row, reason });
+  sql.eraseAttempt.run(reason, sum, workspace, delivery, attempt);
 }
 
 function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
@@ -75,7 +94,7 @@ function erase(tx: Transaction, workspace: number, erasure: Erasure): void {
       );
       return;
     case "attempt":
-      sql.eraseAttempt.run(erasure.reason, workspace, erasure.delivery, erasure.attempt);
+      eraseReason(tx, workspace, erasure);
       return;
     case "entry":
       writeEntry(tx, workspace, erasure.entry);

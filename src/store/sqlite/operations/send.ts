@@ -73,7 +73,7 @@ function findConflict(
     if ((now?.revision ?? 0) !== entry.basedOn) return { kind: "entry_changed", entry: now };
   }
   if (!isOpenWorkUnchanged(open, extend)) {
-    const memory = open && readEnvelope(tx.sql, workspace, open.envelope).memory;
+    const memory = open && readEnvelope(tx.sql, workspace, open).memory;
     return { kind: "changed", open: open && memory ? { delivery: open, memory } : undefined };
   }
   if (only === undefined || others.length > 0 || open !== undefined) return undefined;

@@ -3,6 +3,7 @@ import { stateNumber } from "../../codecs.ts";
 import { type DeliveryRow, type EventKind, isOpen, soonest } from "../../rows.ts";
 import { delayAfter, isUncountedAttempt, lapseAfter, stateAfter } from "../../settlement.ts";
 import type { ChainPosition, SettleDelivery, Settlement, SettleOutcome } from "../../store.ts";
+import { deliverySum } from "../row-sums.ts";
 import type { Transaction } from "../transaction.ts";
 import { append, refuseRecord, type Target } from "./append.ts";
 import { passTurn, recordEvent } from "./deliveries.ts";
@@ -49,6 +50,7 @@ export function finish(tx: Transaction, target: Target, end: AttemptEnd): Delive
     lapseAt,
     settledAt,
     delivery.settledBy,
+    deliverySum(delivery),
     workspace,
     held.id,
     held.fence,

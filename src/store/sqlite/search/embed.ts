@@ -9,6 +9,7 @@ import {
   type UnembeddedSlice,
   unembeddedRecordOf,
 } from "../../search.ts";
+import { modelSum, vectorSum } from "../row-sums.ts";
 import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
@@ -38,14 +39,19 @@ export function putVectors(tx: Transaction, operation: PutVectors): void {
   const { sql } = tx;
   const workspace = tx.workspace(operation.workspace);
   const { model, dimensions, upTo } = operation;
-  const key = numberOf(sql.putModel.get(workspace, model, dimensions, upTo));
+  const [, done = 0] = (sql.model.get(workspace, model) ?? []) as unknown as number[];
+  const pos = Math.max(done, upTo);
+  const sum = modelSum(workspace, { name: model, dimensions, pos });
+  const key = numberOf(sql.putModel.get(workspace, model, dimensions, pos, sum));
   for (const { pos, vector, signature } of operation.vectors) {
     // Skip records that were pruned or redacted meanwhile.
     const row = sql.memoryAt.get(pos);
     const envelope = scalarOf<string>(sql.envelopeTextAt.get(pos));
     if (row === undefined || !embeddableRecordOf({ ...memoryOf(row), envelope })) continue;
-    sql.putVector.run(key, pos, quantise(vector));
-    sql.putSignature.run(key, pos, Buffer.from(signature.buffer.slice(0)));
+    const meaning = quantise(vector);
+    const bits = Buffer.from(signature.buffer.slice(0));
+    sql.putVector.run(key, pos, meaning, vectorSum(key, pos, meaning));
+    sql.putSignature.run(key, pos, bits, vectorSum(key, pos, bits));
   }
 }
 

@@ -7,14 +7,14 @@
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { isBatonError } from "../../../base/errors.ts";
+import type { ThreadData, ThreadRequest, ThreadResponse } from "../../../base/job-thread.ts";
 import { DELIVERY_STATES, type DeliveryState } from "../../rows.ts";
 import type { DeliveryTotals } from "../../store.ts";
-import { verifyWorkspace } from "../../verify/workspace.ts";
 import type { VerifyProgress } from "../../verify-report.ts";
 import { scrub } from "../archive/scrub.ts";
-import { verifySource } from "../archive/verify-source.ts";
 import { storeFailure } from "../failures.ts";
-import { inspect } from "../inspect.ts";
+import { inspect, type VerifiedFile, verifyFile } from "../inspect.ts";
+import { mergeLog } from "../merge-log.ts";
 import { surveyEvents, surveyTrace } from "../operations/prune.ts";
 import { readRedactionCount } from "../operations/redaction-count.ts";
 import { seekText } from "../operations/seek-text.ts";
@@ -22,7 +22,6 @@ import { numberOf, scalarOf } from "../scalar.ts";
 import { prepareStatements } from "../statements.ts";
 import type { Job, JobResults } from "./housekeeper-protocol.ts";
 import { IndexFile, indexableRowOf, removeIndex } from "./index-file.ts";
-import type { ThreadData, ThreadRequest, ThreadResponse } from "./job-thread.ts";
 
 /** Records indexed per transaction: large enough to be fast, small enough to be interrupted. */
 const FILL_BATCH = 2_000;
@@ -39,7 +38,12 @@ const port = parentPort;
 if (port === null) throw new Error("the housekeeper runs in a worker thread only");
 
 const db = new DatabaseSync(file, { timeout: CHECKPOINT_WAIT_MS });
-db.exec("pragma synchronous = full; pragma fullfsync = on; pragma cache_size = -16000");
+db.exec(`
+  pragma synchronous = full;
+  pragma fullfsync = on;
+  pragma wal_autocheckpoint = 0;
+  pragma cache_size = -16000;
+`);
 const sql = prepareStatements(db);
 const logState = db.prepare("pragma wal_checkpoint(noop)");
 let index: IndexFile | undefined;
@@ -71,7 +75,11 @@ function scheduleHousekeeping(): void {
     working = false;
     if (!db.isOpen) return;
     const more = fillIndex() === FILL_BATCH;
-    checkpoint();
+    try {
+      checkpoint();
+    } catch (error) {
+      post({ kind: "trouble", error: toPlainError(error) });
+    }
     if (more) scheduleHousekeeping();
   });
 }
@@ -126,8 +134,8 @@ function isRebuildNeeded(error: unknown): boolean {
  */
 function checkpoint(): void {
   if (logPages() < CHECKPOINT_PAGES) return;
-  db.exec("pragma wal_checkpoint(passive)");
-  db.exec("pragma wal_checkpoint(restart)");
+  mergeLog(db, "passive");
+  mergeLog(db, "restart");
 }
 
 function logPages(): number {
@@ -139,24 +147,22 @@ async function handleJob(number: number, job: Job): Promise<void> {
     const result = await run(job, number);
     post({ kind: "done", number, result });
   } catch (error) {
-    const failure = storeFailure(error, file);
-    // An error loses its class between threads, but keeps its fields.
-    post({ kind: "failed", number, error: isBatonError(failure) ? failure.toJSON() : failure });
+    post({ kind: "failed", number, error: toPlainError(error) });
   }
+}
+
+/** An error loses its class between threads, but keeps its fields. */
+function toPlainError(error: unknown): unknown {
+  const failure = storeFailure(error, file);
+  return isBatonError(failure) ? failure.toJSON() : failure;
 }
 
 async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
   switch (job.kind) {
     case "verify":
-      return readSnapshot(() =>
-        verifyWorkspace(verifySource(sql, job.workspace), (progress) =>
-          post({ kind: "progress", number, progress }),
-        ),
-      );
+      return readSnapshot(() => verifyFile(verified(number), job.workspace));
     case "inspect":
-      return readSnapshot(() =>
-        inspect(db, sql, (progress) => post({ kind: "progress", number, progress })),
-      );
+      return readSnapshot(() => inspect(verified(number)));
     case "books":
       return readSnapshot(async () => countDeliveries(job.workspace));
     case "surveyTrace": {
@@ -185,15 +191,21 @@ async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
   }
 }
 
+const verified = (number: number): VerifiedFile => ({
+  db,
+  sql,
+  onProgress: (progress) => post({ kind: "progress", number, progress }),
+});
+
 /**
  * Runs a read in one transaction. Rows that are read one after the other must be from one snapshot, or a
  * write in between looks like tampering. Nothing else runs on this connection meanwhile, because the sources
  * never wait.
  */
-async function readSnapshot<T>(look: () => Promise<T>): Promise<T> {
+async function readSnapshot<T>(read: () => Promise<T>): Promise<T> {
   db.exec("begin");
   try {
-    return await look();
+    return await read();
   } finally {
     if (db.isTransaction) db.exec("rollback");
   }

@@ -2,9 +2,10 @@
  * The store's handle on its housekeeper thread: wakes it when there is enough to do and passes jobs to it.
  * Writes never wait for it.
  */
+
+import { JobThread } from "../../../base/job-thread.ts";
 import type { VerifyProgress } from "../../verify-report.ts";
 import type { Job, JobResults } from "./housekeeper-protocol.ts";
-import { JobThread } from "./job-thread.ts";
 
 /**
  * The backlog at which the thread is woken: records to index (scanning that many takes about a millisecond)

@@ -11,6 +11,7 @@
  */
 import { rmSync } from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { createForSqlite, modeOf } from "../../../base/files/private-file.ts";
 import { appendCensus } from "../../../search/in-memory-sources.ts";
 import type { Census } from "../../../search/ranking-sources.ts";
 import { memoryOf } from "../../codecs.ts";
@@ -47,7 +48,7 @@ const SCHEMA = `
     text, content = '', detail = none, columnsize = 0, tokenize = "ascii"
   );
 
-  -- What there is of each space (index-tokens.ts): what is usual in it, and so what is rare.
+  -- Totals of each space (index-tokens.ts): which terms are frequent in it, and which are rare.
   create table census (
     space integer primary key,
     records integer not null,
@@ -64,7 +65,7 @@ const SCHEMA = `
     stored_at integer not null,
     valid_until integer not null,
     seq integer not null,
-    -- -1 where nothing was said.
+    -- -1: not specified.
     importance real not null,
     confidence real not null,
     traits integer not null,
@@ -112,6 +113,7 @@ export class IndexFile {
   /** Opens the index for filling; creates it, or replaces one of another version. */
   static openForFilling(file: string, redactions: number): IndexFile {
     const path = indexPath(file);
+    createForSqlite(path, modeOf(file));
     const db = new DatabaseSync(path, { timeout: WAIT_MS });
     // Losing the newest part in a power cut costs filling it again: no sync per commit.
     db.exec("pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -16000");

@@ -5,6 +5,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
 import { isBatonError } from "../../../base/errors.ts";
+import type { ThreadData, ThreadRequest, ThreadResponse } from "../../../base/job-thread.ts";
 import { rank } from "../../../search/rank.ts";
 import { memoryOf } from "../../codecs.ts";
 import { hitsOf, type SearchMemories, type SearchResult } from "../../search.ts";
@@ -16,7 +17,6 @@ import { numberOf, scalarOf } from "../scalar.ts";
 import { prepareStatements } from "../statements.ts";
 import { IndexFile, indexableRowOf } from "./index-file.ts";
 import { IndexReader } from "./index-reader.ts";
-import type { ThreadData, ThreadRequest, ThreadResponse } from "./job-thread.ts";
 import { SqliteSources } from "./search-sources.ts";
 import { SignatureCache, VectorSearch } from "./vector-search.ts";
 

@@ -4,7 +4,7 @@
  * this process, closing it again would drop every lock that SQLite holds on it (store/sqlite/connection.ts).
  */
 import { existsSync, realpathSync } from "node:fs";
-import { BatonError } from "./errors.ts";
+import { BatonError } from "../errors.ts";
 
 /**
  * Suffix of SQLite's shared memory file. It exists while the store is open; the last connection deletes it.

@@ -1,7 +1,10 @@
 /** Finds the file of a SQLite store: from a store address, or the default for a folder. */
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { BatonError } from "./errors.ts";
+import { BatonError } from "../errors.ts";
+
+/** Folder of the default store. */
+export const STORE_FOLDER = ".baton";
 
 const SQLITE = "sqlite:";
 /**
@@ -36,7 +39,7 @@ export function storeMissing(file: string): BatonError {
 export function defaultStoreFile(folder: string): string {
   return join(
     dirname(gitCommonFolder(resolve(folder)) ?? join(resolve(folder), "x")),
-    ".baton",
+    STORE_FOLDER,
     "hub.db",
   );
 }

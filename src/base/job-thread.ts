@@ -1,10 +1,11 @@
 /**
  * A worker thread that runs jobs for callers. It is started with the first job and keeps the process alive
- * only while a job is running. If the thread is lost, waiting callers get an error.
+ * only while a job is running. If the thread is lost, waiting callers get an error. An error that no caller
+ * waits for is reported as a process warning, once.
  */
 import { setFlagsFromString } from "node:v8";
 import { Worker } from "node:worker_threads";
-import { BatonError } from "../../../base/errors.ts";
+import { BatonError, warnOfBackgroundError } from "./errors.ts";
 
 /** A message to the thread. */
 export type ThreadRequest<Job> =
@@ -17,7 +18,9 @@ export type ThreadRequest<Job> =
 export type ThreadResponse<Result, Progress = never> =
   | { readonly kind: "progress"; readonly number: number; readonly progress: Progress }
   | { readonly kind: "done"; readonly number: number; readonly result: Result }
-  | { readonly kind: "failed"; readonly number: number; readonly error: unknown };
+  | { readonly kind: "failed"; readonly number: number; readonly error: unknown }
+  /** An error that belongs to no job. */
+  | { readonly kind: "trouble"; readonly error: unknown };
 
 /** What the thread is started with. */
 export interface ThreadData {
@@ -35,7 +38,9 @@ export class JobThread<Job, Result, Progress = never> {
   readonly #module: URL;
   readonly #file: string;
   readonly #jobs = new Map<number, PendingJob<Result, Progress>>();
+  readonly #reported = new Set<string>();
   #thread: Worker | undefined;
+  #closing = false;
   #next = 1;
 
   /** `module` is relative to `base` and has no extension: .ts in the sources, .js as published. */
@@ -49,14 +54,14 @@ export class JobThread<Job, Result, Progress = never> {
     const number = this.#next++;
     return new Promise((resolve, reject) => {
       this.#jobs.set(number, { resolve, reject, onProgress });
-      this.#tell({ kind: "job", number, job });
+      this.#send({ kind: "job", number, job });
       this.#thread?.ref(); // A caller waits, so the process must not end before the answer.
     });
   }
 
   /** Sends a notice without waiting. Starts the thread if needed. */
   notice(): void {
-    this.#tell({ kind: "notice" });
+    this.#send({ kind: "notice" });
   }
 
   /** Asks the thread to close and waits until it has ended; does nothing if it was never started. */
@@ -64,13 +69,15 @@ export class JobThread<Job, Result, Progress = never> {
     const thread = this.#thread;
     if (thread === undefined) return;
     const ended = new Promise<void>((resolve) => thread.once("exit", () => resolve()));
+    this.#closing = true; // Keeps the process alive until the thread has ended, whatever it still answers.
     thread.ref();
-    this.#tell({ kind: "close" });
+    this.#send({ kind: "close" });
     await ended;
+    this.#closing = false;
     this.#thread = undefined;
   }
 
-  #tell(message: ThreadRequest<Job>): void {
+  #send(message: ThreadRequest<Job>): void {
     this.#thread ??= this.#start();
     this.#thread.postMessage(message);
   }
@@ -85,13 +92,17 @@ export class JobThread<Job, Result, Progress = never> {
       resourceLimits: { maxYoungGenerationSizeMb: 32 },
     });
     thread.unref();
-    thread.on("message", (message: ThreadResponse<Result, Progress>) => this.#hear(message));
+    thread.on("message", (message: ThreadResponse<Result, Progress>) => this.#receive(message));
     thread.on("error", (error) => this.#lost(thread, error));
     thread.on("exit", () => this.#lost(thread, undefined));
     return thread;
   }
 
-  #hear(message: ThreadResponse<Result, Progress>): void {
+  #receive(message: ThreadResponse<Result, Progress>): void {
+    if (message.kind === "trouble") {
+      this.#report(restoreError(message.error));
+      return;
+    }
     const waiting = this.#jobs.get(message.number);
     if (waiting === undefined) return;
     if (message.kind === "progress") {
@@ -99,7 +110,7 @@ export class JobThread<Job, Result, Progress = never> {
       return;
     }
     this.#jobs.delete(message.number);
-    if (this.#jobs.size === 0) this.#thread?.unref();
+    if (this.#jobs.size === 0 && !this.#closing) this.#thread?.unref();
     if (message.kind === "done") waiting.resolve(message.result);
     else waiting.reject(restoreError(message.error));
   }
@@ -110,6 +121,7 @@ export class JobThread<Job, Result, Progress = never> {
   #lost(thread: Worker, cause: unknown): void {
     if (this.#thread !== thread) return;
     this.#thread = undefined;
+    if (cause !== undefined && this.#jobs.size === 0) this.#report(cause);
     for (const waiting of this.#jobs.values()) {
       waiting.reject(
         new BatonError("store_unavailable", {
@@ -121,6 +133,13 @@ export class JobThread<Job, Result, Progress = never> {
       );
     }
     this.#jobs.clear();
+  }
+
+  #report(error: unknown): void {
+    const { message } = error as Error;
+    if (this.#reported.has(message)) return;
+    this.#reported.add(message);
+    warnOfBackgroundError(error);
   }
 }
 

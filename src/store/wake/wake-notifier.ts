@@ -2,7 +2,7 @@
  * Wake-ups within one open store: after a commit that concerns an agent, calls the listeners that wait for
  * work of that agent.
  */
-import type { WakeTarget } from "./store.ts";
+import type { WakeTarget } from "../store.ts";
 
 type Listeners = Map<string, Set<() => void>>;
 

@@ -4,9 +4,11 @@
  * leaves the partial file (`….partial-…`), and the target as it was.
  */
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
+import { closeSync, existsSync, linkSync, openSync, renameSync, rmSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { BatonError, trimFullStop } from "./errors.ts";
+import { BatonError, trimFullStop } from "../errors.ts";
+import { PRIVATE_FILE } from "./private-file.ts";
+import { syncPath } from "./sync-path.ts";
 
 /** A file that is being written and is not in place yet. */
 export interface StagedFile {
@@ -19,19 +21,20 @@ export interface StagedFile {
 }
 
 /**
- * Creates the partial file. Throws `already_exists` if the target exists (default; `replace: true` allows
- * it), or `file_unusable` if the folder is not writable.
+ * Creates the partial file, readable by its owner only (default; `mode` sets other permissions, limited by
+ * the umask). Throws `already_exists` if the target exists (default; `replace: true` allows it), or
+ * `file_unusable` if the folder is not writable.
  */
 export function stageFile(
   target: string,
-  options: { readonly replace?: boolean } = {},
+  options: { readonly replace?: boolean; readonly mode?: number } = {},
 ): StagedFile {
-  const { replace = false } = options;
+  const { replace = false, mode = PRIVATE_FILE } = options;
   const final = resolve(target);
   if (!replace && existsSync(final)) throw fileAlreadyExists(target);
   const path = `${final}.partial-${process.pid}-${randomBytes(4).toString("hex")}`;
   try {
-    closeSync(openSync(path, "wx"));
+    closeSync(openSync(path, "wx", mode));
   } catch (error) {
     throw toFileError(error, target);
   }
@@ -39,10 +42,10 @@ export function stageFile(
     path,
     place() {
       try {
-        sync(path);
+        syncPath(path);
         if (replace) renameSync(path, final);
         else linkWithoutReplacing(path, final);
-        sync(dirname(final));
+        syncPath(dirname(final));
       } catch (error) {
         throw toFileError(error, target);
       }
@@ -64,26 +67,6 @@ function linkWithoutReplacing(path: string, final: string): void {
     return;
   }
   rmSync(path);
-}
-
-/**
- * Waits until the disk has the data. Windows is the only platform where a folder cannot be opened for this.
- */
-function sync(path: string): void {
-  let handle: number;
-  try {
-    handle = openSync(path, "r");
-  } catch (error) {
-    if (process.platform === "win32") return;
-    throw error;
-  }
-  try {
-    fsyncSync(handle);
-  } catch (error) {
-    if (process.platform !== "win32") throw error;
-  } finally {
-    closeSync(handle);
-  }
 }
 
 function fileAlreadyExists(target: string): BatonError {
