@@ -159,11 +159,14 @@ export class GroupWriter {
       const picked = await this.#pick(client, left);
       // Deliveries that others of the group touch are taken in the next group: checks see the earlier state.
       const touched = new Set(left.flatMap((write) => write.touches));
-      const ready = left.filter(({ settled, takes }) => {
-        return !settled && !takes.some(({ candidate }) => touched.has(candidate.delivery.id));
+      const ready = left.filter(({ settled, failure, takes }) => {
+        if (settled || failure !== undefined) return false;
+        return !takes.some(({ candidate }) => touched.has(candidate.delivery.id));
       });
       if (ready.length > 0) await this.#write(client, ready, { picked, careful: false });
       else if (picked) await client.query("commit");
+      // Only now: until the transaction ended, other hubs would not find what it had reserved.
+      for (const write of left) if (write.failure !== undefined) write.reject(write.failure.error);
     } catch (error) {
       this.#discard(client);
       throw error;

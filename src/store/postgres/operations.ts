@@ -115,6 +115,8 @@ export class Write {
   /** The deliveries it is about to take, if it claims and accepts. */
   takes: readonly ClaimAcceptance[] = [];
   settled = false;
+  /** What the caller's function threw; the write is rejected once its reservations have ended. */
+  failure: { readonly error: unknown } | undefined;
 
   constructor(
     operation: Operation,
@@ -154,9 +156,11 @@ export class Write {
   }
 
   /**
-   * Creates the records that accept what it is about to take. An error of the caller's function rejects it.
+   * Creates the records that accept what it is about to take. An error of the caller's function becomes
+   * its `failure`.
    */
   prepare(claim: ClaimDeliveries, candidates: readonly DeliveryWithEnvelopeRow[]): void {
+    this.failure = undefined;
     try {
       this.takes = candidates.map((candidate) => ({
         candidate,
@@ -166,7 +170,8 @@ export class Write {
         }) as ClaimAcceptance["memory"],
       }));
     } catch (error) {
-      this.reject(error); // Thrown by the caller's own function.
+      this.takes = [];
+      this.failure = { error };
     }
   }
 
