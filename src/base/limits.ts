@@ -163,7 +163,7 @@ export function checkLimit(
   const max = limits[name];
   if (at.actual <= max) return;
   throw new BatonError("limit_exceeded", {
-    message: `${at.path || "The input"} has ${at.actual}; the limit ${name} is ${max}.`,
+    message: `${at.path || "The input"} is ${at.actual}; the maximum is ${max} (limit ${name}).`,
     path: at.path,
     hint:
       at.path === "limit"

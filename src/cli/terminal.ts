@@ -1,6 +1,6 @@
 /**
- * Formats and prints text for a terminal. Colours are used only on a terminal (`styleText` checks this, and
- * NO_COLOR, FORCE_COLOR and terminals without colours). Stored text is printed without control characters,
+ * Formats and prints text for a terminal. Colours are used only on a terminal that supports them;
+ * NO_COLOR and FORCE_COLOR apply (`styleText` checks all of this). Stored text is printed without control characters,
  * so that text written by an agent cannot control the terminal of its reader.
  */
 import { styleText } from "node:util";

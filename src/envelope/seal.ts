@@ -1,6 +1,6 @@
 /**
- * Sealing: turns a validated draft and the context of the hub into an immutable envelope with a digest of
- * every field. A sealed envelope never changes; an addition is another envelope with parents.
+ * Sealing: turns a validated draft and the context of the hub into an immutable envelope with one digest
+ * over all fields. A sealed envelope never changes; an addition is another envelope with parents.
  */
 
 import { canonicalJson, sha256 } from "../base/digest.ts";

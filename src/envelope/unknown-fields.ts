@@ -1,6 +1,6 @@
 /**
- * Fields of an envelope that this version of Baton does not know: from a later version, or added by another
- * program. A receiver ignores them, and an envelope that continues this one keeps them.
+ * Separates fields of an envelope that this version of Baton does not know (from a later version, or added by
+ * another program). Receivers ignore them, and envelopes that hand the work on keep them.
  */
 import { type Envelope, EnvelopeSchema, KnownFieldsEnvelopeSchema } from "./schema.ts";
 

@@ -6,6 +6,7 @@ import type * as z from "zod";
 import { findCanonicalViolations } from "../base/canonical-json.ts";
 import { BatonError, type ErrorCode, trimFullStop, type Violation } from "../base/errors.ts";
 import { nearestNames } from "../base/nearest-names.ts";
+import { article, counted, nounOf, unitOf, violationMessage } from "./violation-message.ts";
 
 type Issue = z.core.$ZodIssue;
 
@@ -13,8 +14,14 @@ type Issue = z.core.$ZodIssue;
 const CURSOR_HINT = "Pass next of the previous page; omit after for the first page.";
 
 /** Returns the violations of an input. `form` is the hint if only the format is wrong. */
-export function violationsOf(error: z.ZodError, form: string): Violation[] {
-  return error.issues.flatMap((issue) => violationsOfIssue(issue, form));
+function violationsOf(error: z.ZodError, { value, form }: Refused): Violation[] {
+  return error.issues.flatMap((issue) => violationsOfIssue(issue, { value, form }));
+}
+
+/** The refused input, and the hint if only its format is wrong. */
+interface Refused {
+  readonly value: unknown;
+  readonly form: string;
 }
 
 /** Formats a path: `["constraints", 2, "rule"]` becomes `constraints[2].rule`. */
@@ -27,15 +34,17 @@ export function formatPath(path: readonly PropertyKey[]): string {
   return text;
 }
 
-function violationsOfIssue(issue: Issue, form: string): Violation[] {
+function violationsOfIssue(issue: Issue, refused: Refused): Violation[] {
+  const { form } = refused;
   const path = formatPath(issue.path);
-  const say = (rule: string, hint: string, message = issue.message): Violation[] => [
-    { path, rule, message: `${path || "The value"}: ${message}`, hint },
+  const message = violationMessage(issue, refused.value);
+  const say = (rule: string, hint: string): Violation[] => [
+    { path, rule, message: path === "" ? message : `${path}: ${message}`, hint },
   ];
   switch (issue.code) {
     case "invalid_type":
       return issue.message.endsWith("received undefined")
-        ? say("required", `Add "${path}" (${issue.expected}).`, "is missing")
+        ? say("required", `Add "${path}" (${nounOf(issue.expected)}).`)
         : say("type", `Pass ${article(nounOf(issue.expected))}.`);
     case "unrecognized_keys":
       return issue.keys.map((key) => {
@@ -48,9 +57,9 @@ function violationsOfIssue(issue: Issue, form: string): Violation[] {
         };
       });
     case "too_big":
-      return say(`max_${unit(issue.origin)}`, tooBigHint(issue));
+      return say(`max_${unitOf(issue.origin)}`, tooBigHint(issue));
     case "too_small":
-      return say(`min_${unit(issue.origin)}`, tooSmallHint(issue));
+      return say(`min_${unitOf(issue.origin)}`, tooSmallHint(issue));
     case "invalid_format":
       return say("format", path === "after" ? CURSOR_HINT : form);
     case "invalid_value":
@@ -61,7 +70,7 @@ function violationsOfIssue(issue: Issue, form: string): Violation[] {
     }
     case "invalid_union":
       return (
-        closestBranch(issue, form) ?? say("one_of", "Use one of the forms that the message lists.")
+        closestBranch(issue, refused) ?? say("one_of", "Use one of the forms that the message lists.")
       );
     default:
       return say(issue.code, form);
@@ -74,7 +83,7 @@ function violationsOfIssue(issue: Issue, form: string): Violation[] {
  */
 function closestBranch(
   issue: Extract<Issue, { code: "invalid_union" }>,
-  form: string,
+  refused: Refused,
 ): Violation[] | undefined {
   // A union with a custom message describes what it accepts better than any single branch.
   const isNamed = issue.message !== "Invalid input";
@@ -82,14 +91,14 @@ function closestBranch(
     branch.some((found) => found.path.length > 0 || (!isNamed && found.code !== "invalid_type")),
   );
   return inside?.flatMap((found) =>
-    violationsOfIssue({ ...found, path: [...issue.path, ...found.path] }, form),
+    violationsOfIssue({ ...found, path: [...issue.path, ...found.path] }, refused),
   );
 }
 
 /** Says how to get below a maximum: by length, by number of items or by value. */
 function tooBigHint(issue: Extract<Issue, { code: "too_big" }>): string {
   const { maximum, inclusive } = issue;
-  switch (unit(issue.origin)) {
+  switch (unitOf(issue.origin)) {
     case "length":
       return `Shorten it to at most ${counted(maximum, "character")}, or split it.`;
     case "items":
@@ -102,7 +111,7 @@ function tooBigHint(issue: Extract<Issue, { code: "too_big" }>): string {
 /** Says how to reach a minimum: by length, by number of items or by value. */
 function tooSmallHint(issue: Extract<Issue, { code: "too_small" }>): string {
   const { minimum, inclusive } = issue;
-  switch (unit(issue.origin)) {
+  switch (unitOf(issue.origin)) {
     case "length":
       return `Pass at least ${counted(minimum, "character")}.`;
     case "items":
@@ -111,18 +120,6 @@ function tooSmallHint(issue: Extract<Issue, { code: "too_small" }>): string {
       return `Pass a value ${inclusive === false ? "greater than" : "of at least"} ${minimum}.`;
   }
 }
-
-const counted = (count: number | bigint, noun: string): string =>
-  `${count} ${noun}${Number(count) === 1 ? "" : "s"}`;
-
-const unit = (origin: string): "length" | "items" | "value" =>
-  origin === "string" ? "length" : origin === "array" ? "items" : "value";
-
-/** Zod calls an object with arbitrary keys a "record", and an integer an "int". */
-const nounOf = (expected: string): string =>
-  expected === "record" ? "object" : expected === "int" ? "integer" : expected;
-
-const article = (noun: string): string => (/^[aeiou]/.test(noun) ? `an ${noun}` : `a ${noun}`);
 
 /** Returns one error for all violations; its message lists the first three and counts the rest. */
 export function rejection(
@@ -164,7 +161,7 @@ export function parseOrThrow<Schema extends z.ZodType>(
   if (parsed.success) return parsed.data;
   const prefix = refusal.prefix ?? "";
   const form = FORM_HINTS[refusal.code] ?? "Use the format that the message describes.";
-  const broken = violationsOf(parsed.error, form).map((violation) => ({
+  const broken = violationsOf(parsed.error, { value, form }).map((violation) => ({
     ...violation,
     ...(violation.rule === "unknown_field" && {
       hint: unknownFieldHint(schema, violation, refusal.code),
@@ -184,7 +181,7 @@ function unknownFieldHint(schema: z.ZodType, { path, hint }: Violation, code: Er
   const fields = fieldsAt(schema, outer.toReversed());
   const near = nearestNames(name, fields).find((field) => isSimilar(name, field));
   if (near !== undefined) return `Did you mean "${near}"?`;
-  if (code === "invalid_envelope") {
+  if (code === "invalid_envelope" && outer.length === 0) {
     return "Remove it, or put your own data into payload.data or metadata.";
   }
   return fields.length === 0 ? hint : `Known fields: ${fields.join(", ")}.`;

@@ -1,4 +1,7 @@
-/** Events as callers see them: absent means none, where the stored row has "" or 0. */
+/**
+ * The public type of an event, and its conversion from the stored row: fields that are "" or 0 in the row are
+ * absent.
+ */
 import type { EventKind, EventRow } from "../store/rows.ts";
 
 /** One entry of the workspace's numbered log. */

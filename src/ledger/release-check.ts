@@ -1,7 +1,7 @@
 /**
  * Checks whether an agent may release items from a task's ledger. The item must be on the ledger, and the
- * agent must have set it (for a decision: own it) or have a releaser role. A decision without an owner and
- * progress can be released by any agent that has sent or received the task. A reason is always required.
+ * agent must have set it (for a decision: own it) or have a releaser role. Decisions without an
+ * owner, and progress, can be released by any agent that has sent or received the task. A reason is always required.
  */
 import { BatonError } from "../base/errors.ts";
 import { nearestNames } from "../base/nearest-names.ts";

@@ -1,6 +1,7 @@
 /**
- * Computes what a reader sees of a workspace: its branch, the base up to the fork, everything merged into
- * either, minus records private to others and quarantined ones. Every query for records starts with this.
+ * Computes which records a reader sees: those of the branch it reads, of the base of that branch up to the
+ * fork, and of all branches merged into either; without quarantined records and those private to others.
+ * Every query for records is restricted by this.
  */
 import { BatonError } from "../base/errors.ts";
 import { parseText } from "../store/rows.ts";

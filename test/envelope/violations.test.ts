@@ -57,7 +57,10 @@ describe("the hint for an unknown field", () => {
     const hint = "Remove it, or put your own data into payload.data or metadata.";
     expect(draftHint({ colour: "red" })).toBe(hint);
     expect(draftHint({ id: "env_1" })).toBe(hint);
-    expect(draftHint({ constraints: [{ rule: "x", colour: "red" }] })).toBe(hint);
+  });
+
+  it("lists the fields of a part of the envelope if none is near", () => {
+    expect(draftHint({ policy: { colour: "red" } })).toMatch(/^Known fields: .*attempts/);
   });
 
   it("suggests the nearest field of other inputs, or lists the fields", () => {
@@ -69,6 +72,25 @@ describe("the hint for an unknown field", () => {
 });
 
 describe("the message for rejected input", () => {
+  it.each([
+    [z.number().max(1), 2, "must be at most 1, got 2"],
+    [z.int().positive(), 0, "must be greater than 0, got 0"],
+    [z.string().min(1), "", "is empty"],
+    [z.string().max(3), "four", "has more than 3 characters"],
+    [z.array(z.int()).min(2), [], "has fewer than 2 items"],
+    [z.enum(["a", "b"]), "c", 'must be one of a, b, got "c"'],
+    [z.literal(true), "yes", 'must be true, got "yes"'],
+    [z.record(z.string(), z.unknown()), [], "must be an object, got an array"],
+    [z.string(), null, "must be a string, got null"],
+    [z.string().regex(/^m/, "must be an id (mem_…)"), "x", 'must be an id (mem_…), got "x"'],
+    [z.string().regex(/^m/, "must be an id (mem_…)"), "x".repeat(25), "must be an id (mem_…)"],
+  ])("names the rule, and the value if it is short (%#)", (schema, value, message) => {
+    expect(failureOf(schema, value).message).toBe(`The input failed validation: ${message}.`);
+    expect(failureOf(z.object({ a: schema }), { a: value }).violations[0]?.message).toBe(
+      `a: ${message}`,
+    );
+  });
+
   it("ends with one full stop", () => {
     const nul = failureOf(DraftSchema, { intent: "", state: "\0" }, "invalid_envelope");
     expect(nul.message).toMatch(/[^.]\.$/);

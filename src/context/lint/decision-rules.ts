@@ -1,8 +1,8 @@
 /**
  * Lint rules `repeats_decision` and `contradicts_decision`: a statement repeats or contradicts an active
- * decision or constraint of the team. A repeated statement may drift from what was decided, so a reference is
- * better; a contradicting one requires a new decision first. They compare words only (search/likeness.ts),
- * and report nothing in case of doubt.
+ * decision or constraint of the team. A repeated statement may differ from the decision in detail, so a
+ * reference is better; a contradicting one requires a new decision first. The rules compare words only
+ * (search/duplicate-detection.ts), and report nothing in case of doubt.
  */
 import { ledgerOf } from "../../ledger/ledger.ts";
 import {

@@ -1,4 +1,7 @@
-/** Lint rule `repeats_handoff`: work done twice costs twice, and two results can disagree. */
+/**
+ * Lint rule `repeats_handoff`: reports an open or completed handoff of the same task or with the same intent,
+ * because work done twice costs twice, and two results can disagree.
+ */
 import type { LintRule, Remark, Repeat } from "./rule.ts";
 
 /** Reports earlier handoffs of the same work, whichever agent sent them. */

@@ -1,7 +1,7 @@
 /**
  * Composes a view: what one receiver gets of a handoff within its token budget. Gathers candidates, selects
  * by value per token, renders, and counts the rendered text: it never exceeds the budget. If what must be
- * included does not fit, the call is refused with the number of missing tokens.
+ * included does not fit, the call is refused and reports how many more tokens the budget needs.
  */
 import * as z from "zod";
 import { clip } from "../../base/clip.ts";

@@ -1,8 +1,8 @@
 /**
- * Checks whether what a handoff references is still what it was when it was sent. A record never changes, so
- * it is fresh until another supersedes or corrects it; then the newest one is returned instead, marked as
- * stale. What is missing, redacted or quarantined without a replacement is a gap: it is looked up again on
- * every read, and never stops the work.
+ * Checks the references of a handoff at every read. Records never change, so a reference is fresh until
+ * another record supersedes or corrects its target; then the newest record is returned instead, marked as
+ * stale. A target that is missing, redacted or quarantined without a replacement is a gap: it is looked up
+ * again at every read, and the work continues without it.
  */
 import { setTimeout } from "node:timers/promises";
 import { isBatonError } from "../../base/errors.ts";

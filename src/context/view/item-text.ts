@@ -1,4 +1,7 @@
-/** Renders items of an envelope's lists, identically in the task section and in "Earlier on this task". */
+/**
+ * Renders one item of an envelope (constraint, blocker, expected output, history entry, artifact or release) for a view,
+ * identically in the view's sections "Task" and "Earlier on this task".
+ */
 import type { Envelope } from "../../envelope/schema.ts";
 import { quoteText } from "../../text/fence.ts";
 import type { CheckedArtifact } from "./view.ts";

@@ -1,7 +1,7 @@
 /**
- * Completes what a crashed process left undone at the end of a task; every reader of a task calls it. It
- * closes a task that has ended, completes an interrupted ending, fails a task of which only given-up
- * deliveries are left, and opens a task that no longer waits for anything.
+ * Completes what a crashed process left undone at the end of a task; every operation that reads a task calls
+ * it first. It closes a task whose work is done, completes a closing that was interrupted, marks a task as
+ * failed if all its deliveries were dead-lettered, and starts a task whose dependencies are done.
  */
 import { findDecision, type StoredFailureDecision } from "../../history/failure-decisions.ts";
 import { systemAuthor } from "../../memory/system-author.ts";

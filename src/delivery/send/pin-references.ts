@@ -1,7 +1,7 @@
 /**
- * Pins the references of a handoff: fixes each by the digest of what it pointed to when it was sent. A
- * reference that cannot be resolved refuses the handoff, unless the sender marked it as optional: then it
- * becomes a gap, together with the gaps that the sender's own work was left with.
+ * Pins the references of a handoff: stores the digest of what each points to at the time of sending. A
+ * handoff with a reference that cannot be resolved is refused, unless the sender marked the reference as
+ * optional: then it becomes a gap. Gaps in the work that the sender itself received are passed on.
  */
 
 import { BatonError } from "../../base/errors.ts";

@@ -1,4 +1,4 @@
-/** The line of a task: its envelopes in the order they were sent, each with its deliveries. */
+/** Reads the line of a task: all envelopes sent for it, oldest first, each with its deliveries. */
 import type { Envelope } from "../../envelope/schema.ts";
 import { type Delivery, deliveryOf } from "../../history/delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";

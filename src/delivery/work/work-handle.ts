@@ -129,6 +129,6 @@ function parseHandle(handle: unknown): { readonly id: string; readonly fence: nu
   throw new BatonError("invalid_input", {
     message: "The value is not a work handle: expected a delivery id, # and a number (dlv_…#3).",
     path: "handle",
-    hint: "Pass the handle (work.handle, dlv_…#3) exactly as accepting the work returned it.",
+    hint: "Pass the whole handle (such as dlv_…#3), exactly as accepting the work returned it.",
   });
 }

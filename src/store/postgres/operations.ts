@@ -1,6 +1,7 @@
 /**
- * The write operations of the PostgreSQL store: their types, what each one touches, and `Write`, a submitted
- * operation that waits for its outcome.
+ * The write operations of the PostgreSQL store: their types, the keys each one changes (operations on the same
+ * key are never in one group), and `Write`, an operation in the queue that waits for its outcome. The SQL is
+ * in functions/.
  */
 import type { DeliveryRow, EventKind, NewMemory } from "../rows.ts";
 import type {

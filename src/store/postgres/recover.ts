@@ -1,6 +1,6 @@
 /**
- * Reads the database again where the response alone is not enough: to explain why an operation was refused,
- * and to reconstruct the response to a group that was committed although the connection broke.
+ * Reads the database after a group of operations was written: to explain why an operation was refused, and to
+ * reconstruct the response to a group that was committed although the connection broke.
  */
 
 import { deliveryOf, entryOf, envelopeOf } from "../codecs.ts";

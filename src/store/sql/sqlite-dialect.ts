@@ -1,4 +1,4 @@
-/** The SQL dialect of SQLite for the view definitions. */
+/** The SQLite expressions in the definitions of the SQL views that user queries read. */
 import type { Dialect, Sql } from "./dialect.ts";
 
 /** Name of the SQL function that decodes a stored vector; registered on each connection. */

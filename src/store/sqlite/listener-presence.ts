@@ -1,13 +1,13 @@
 /**
- * Detects with one stat whether other processes listen for wake-ups. Each open store that listens keeps a
+ * Detects with one `stat` call whether other processes listen for wake-ups. Each open store that listens keeps a
  * hard link to a shared file in the wake-up folder until it closes. The link count of that file, minus the
  * file itself and the store's own link, is the number of others. So a program that is alone with its store
- * neither touches wake-up files nor receives its own events; doing both would reduce its handoffs per second
+ * touches no wake-up files; touching them, and receiving its own events, would reduce its handoffs per second
  * by a tenth.
  *
  * Counting too many costs needless touches; counting too few would lose wake-ups. So a killed process still
  * counts until the next one registers and deletes its link. A process that lost its link by mistake (from
- * another container it may seem dead) notices that through its watch and registers again. Where hard links
+ * another container it may seem dead) notices that through the file watcher and registers again. Where hard links
  * are not supported, every process always touches the files.
  */
 import { linkSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";

@@ -281,9 +281,11 @@ async function scene() {
   const folder = tempFolder();
   const file = join(folder, "hub.db");
   const store = await open(file);
+  // A hub with a clock of its own sets no timers, so this store listens only if the test does.
+  const clock = systemClock;
   const hubs = {
-    default: new LocalHub(store),
-    elsewhere: new LocalHub(store, { workspace: "elsewhere" }),
+    default: new LocalHub(store, { clock }),
+    elsewhere: new LocalHub(store, { clock, workspace: "elsewhere" }),
   };
   for (const hub of Object.values(hubs)) {
     for (const name of PROCESSES) await hub.agent(name, { role: "worker" });

@@ -33,7 +33,6 @@ describe("a server without free connections", () => {
   it("makes calls of an open hub fail with store_busy after busyMs, and later calls succeed", async () => {
     const hub = await open({ limits: { busyMs: 1_000 } });
     const agent = await hub.agent("ann", { role: "worker" });
-    await endConnections();
     const others = await takeAll();
     const expected = { code: "store_busy", path: /^postgres /, hint: /max_connections/ } as const;
     await refused(() => agent.remember({ content: "x" }), expected);
@@ -94,10 +93,7 @@ function undefinedIfBusy(error: unknown): undefined {
   return undefined;
 }
 
-/**
- * Takes all connections until they are released, including those of other clients once the server
- * has closed them.
- */
+/** Takes all connections until they are released, also those of hubs, which reconnect. */
 async function takeAll(): Promise<{ leave(): Promise<void> }> {
   const taken: pg.Client[] = [];
   const leave = async (): Promise<void> => {
@@ -107,18 +103,15 @@ async function takeAll(): Promise<{ leave(): Promise<void> }> {
   await until("all connections are taken", async () => {
     const client = await connect().catch(() => undefined);
     if (client !== undefined) taken.push(client);
+    else await taken[0]?.query(END_HUBS);
     return taken.length === CONNECTIONS;
   });
   return { leave };
 }
 
-async function endConnections(): Promise<void> {
-  const client = await connect();
-  await client.query(
-    "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'baton'",
-  );
-  await client.end();
-}
+/** Ends the connections of hubs. */
+const END_HUBS =
+  "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'baton'";
 
 async function notify(url: string): Promise<void> {
   const client = new pg.Client(url);

@@ -1,4 +1,4 @@
-/** The command `baton fail`: report that accepted work failed; it is retried, escalated or dead-lettered. */
+/** The command `baton fail`: reports that accepted work failed; it is retried, escalated or dead-lettered. */
 import { command } from "../../command.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
 import { HANDLE, SEEN_OPTION, settleAt, WORK_OPTIONS } from "../../work-by-handle.ts";

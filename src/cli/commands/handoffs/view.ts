@@ -1,4 +1,7 @@
-/** The command `baton view`: shows stored views, and composes one for the holder of a handle. */
+/**
+ * The command `baton view`: shows the views that receivers of a handoff got (the context composed for each),
+ * or composes one for the agent that holds the work.
+ */
 import type { ShownView } from "../../../delivery/work/views.ts";
 import type { ViewStrategy } from "../../../envelope/schema.ts";
 import type { Hub } from "../../../hub/hub.ts";

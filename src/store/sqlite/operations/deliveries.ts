@@ -1,6 +1,6 @@
 /**
- * Shared delivery helpers: look-ups, events, inbox order, and passing the turn to the next delivery of a
- * task.
+ * Shared delivery helpers: look-ups, events, inbox order, and making the next delivery of a
+ * task claimable (one per receiver and task at a time).
  */
 
 import { deliveryOf } from "../../codecs.ts";

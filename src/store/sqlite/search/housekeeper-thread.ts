@@ -1,8 +1,8 @@
 /**
  * The housekeeper's worker thread: does everything that takes long, on a separate connection, so that the
- * main thread does only short writes and point reads. Fills the index, checkpoints the log, verifies and
- * counts. It may wait for locks; writers wait for it only while a checkpoint finishes the short rest of the
- * log.
+ * main thread does only short writes and point reads. Fills the index, checkpoints the write-ahead log,
+ * verifies, and counts records. It may wait for locks; writers wait for it only while a checkpoint copies the
+ * last few pages of the log.
  */
 import { DatabaseSync } from "node:sqlite";
 import { parentPort, workerData } from "node:worker_threads";
