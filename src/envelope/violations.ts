@@ -70,7 +70,8 @@ function violationsOfIssue(issue: Issue, refused: Refused): Violation[] {
     }
     case "invalid_union":
       return (
-        closestBranch(issue, refused) ?? say("one_of", "Use one of the forms that the message lists.")
+        closestBranch(issue, refused) ??
+        say("one_of", "Use one of the forms that the message lists.")
       );
     default:
       return say(issue.code, form);
