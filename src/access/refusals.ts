@@ -15,11 +15,11 @@ const REFUSAL_MESSAGES: Readonly<
 > = {
   missing: [
     "This hub requires a token, and the request has none.",
-    "Get a token from the administrator of the hub and set it as BATON_TOKEN (Authorization: Bearer …); the user who started a hub on this machine has one in ~/.baton/hubs.",
+    "Get a token from the administrator of the hub. Send it in the header Authorization: Bearer <token>; the SDK and the command line read it from BATON_TOKEN. Programs of the user who started the hub find a token in the folder ~/.baton/hubs.",
   ],
   forwarded: [
     "The request came through a proxy, and this hub accepts local callers only directly.",
-    "Get a token from the administrator of the hub and set it as BATON_TOKEN (Authorization: Bearer …).",
+    "Get a token from the administrator of the hub. Send it in the header Authorization: Bearer <token>; the SDK and the command line read it from BATON_TOKEN.",
   ],
   malformed: [
     "The token is malformed.",

@@ -167,7 +167,7 @@ export function checkLimit(
     path: at.path,
     hint:
       at.path === "limit"
-        ? `Pass a limit of at most ${max}, and next as after for the following page.`
+        ? `Pass a limit of at most ${max}. For the following page, pass the value of "next" as "after".`
         : `Shorten or split the input, or open the hub with limits: { ${name}: … }.`,
     details: { limit: name, max, actual: at.actual },
   });

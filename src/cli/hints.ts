@@ -95,6 +95,10 @@ const FORMS: readonly (readonly [RegExp, string])[] = [
   ],
   [/\(mem_…\)/, "Copy the id from baton recent, baton recall or baton trace show."],
   [/\(dlv_…\)/, "Copy the id from baton inbox, baton line, baton failure or baton dead list."],
+  [
+    /not a work handle/,
+    "Copy the handle from the output of baton accept, or from baton inbox <agent>.",
+  ],
   [/\(tok_…\)/, "Copy the id from baton token list."],
   [/must say who gets it/, "Pass --to <agent> or --to role:<role>."],
 ];

@@ -61,12 +61,12 @@ function violationsOfIssue(issue: Issue, refused: Refused): Violation[] {
     case "too_small":
       return say(`min_${unitOf(issue.origin)}`, tooSmallHint(issue));
     case "invalid_format":
-      return say("format", path === "after" ? CURSOR_HINT : form);
+      return say("format", formHint(path, message, form));
     case "invalid_value":
       return say("one_of", `Use one of ${issue.values.map(String).join(", ")}.`);
     case "custom": {
       const { rule, hint } = (issue.params ?? {}) as { rule?: string; hint?: string };
-      return say(rule ?? "custom", hint ?? (path === "after" ? CURSOR_HINT : form));
+      return say(rule ?? "custom", hint ?? formHint(path, message, form));
     }
     case "invalid_union":
       return (
@@ -76,6 +76,11 @@ function violationsOfIssue(issue: Issue, refused: Refused): Violation[] {
     default:
       return say(issue.code, form);
   }
+}
+
+function formHint(path: string, message: string, form: string): string {
+  if (path === "after") return CURSOR_HINT;
+  return /\([a-z]+_…\)/.test(message) ? "Pass the whole id, as another call returned it." : form;
 }
 
 /**
@@ -169,10 +174,22 @@ export function parseOrThrow<Schema extends z.ZodType>(
     }),
     path: joinPath(prefix, violation.path),
   }));
+  const renamed = renameHint(broken);
   // The same error reports what JSON cannot represent (NUL, lone surrogates, cycles …).
   const paths = new Set([...broken.map((violation) => violation.path), refusal.unwritten]);
   const faults = findCanonicalViolations(value, prefix).filter((found) => !paths.has(found.path));
-  throw rejection(refusal.code, refusal.what, [...broken, ...faults]);
+  throw rejection(refusal.code, refusal.what, [
+    ...broken.map((each) => (renamed === undefined ? each : { ...each, hint: renamed })),
+    ...faults,
+  ]);
+}
+
+/** Returns the hint if one field is missing and one is unknown: it was probably passed by another name. */
+function renameHint(broken: readonly Violation[]): string | undefined {
+  const missing = broken.find(({ rule }) => rule === "required");
+  const unknown = broken.find(({ rule }) => rule === "unknown_field");
+  if (missing === undefined || unknown === undefined || broken.length !== 2) return undefined;
+  return `Pass "${missing.path}" instead of "${unknown.path}".`;
 }
 
 /** Suggests the nearest known field; otherwise where to put other data, or the list of known fields. */
@@ -202,7 +219,7 @@ function isSimilar(name: string, field: string): boolean {
 type Def = Readonly<Record<string, unknown>> & { readonly type: string };
 
 /** Returns the names of the fields that a schema defines at a path; none if no object is there. */
-function fieldsAt(schema: z.ZodType, path: readonly string[]): string[] {
+export function fieldsAt(schema: z.ZodType, path: readonly string[]): string[] {
   const def = schema.def as unknown as Def;
   const [step, ...rest] = path;
   switch (def.type) {

@@ -12,9 +12,7 @@ type CurrentDelivery = Pick<Delivery, "state" | "attempt" | "holder">;
 export function leaseLost(id: string, now: CurrentDelivery | undefined): BatonError {
   const cancelled = now?.state === "cancelled";
   return new BatonError(cancelled ? "cancelled" : "lease_lost", {
-    message: cancelled
-      ? `The work on ${id} was cancelled.`
-      : `You no longer hold ${id}: ${why(now)}.`,
+    message: messageFor(id, now),
     path: "lease",
     hint: "Stop working on it (your notes are kept) and read your inbox for the next delivery.",
     details:
@@ -24,8 +22,13 @@ export function leaseLost(id: string, now: CurrentDelivery | undefined): BatonEr
   });
 }
 
-function why(now: CurrentDelivery | undefined): string {
-  if (now === undefined) return "the delivery does not exist";
+function messageFor(id: string, now: CurrentDelivery | undefined): string {
+  if (now === undefined) return `Delivery ${id} does not exist in this workspace.`;
+  if (now.state === "cancelled") return `The work on ${id} was cancelled.`;
+  return `You no longer hold ${id}: ${why(now)}.`;
+}
+
+function why(now: CurrentDelivery): string {
   if (!isOpen(now.state)) return `it is ${now.state}`;
   if (isHeld(now.state))
     return `${now.holder} holds it (attempt ${now.attempt}), or its lease expired`;

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { clip } from "../base/clip.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
 import { nearestNames } from "../base/nearest-names.ts";
+import { fieldsAt } from "../envelope/violations.ts";
 import { jsonIn } from "../operations/wire/request.ts";
 
 type Input = Record<string, unknown>;
@@ -188,8 +189,14 @@ function refuseUnknown(schema: z.ZodObject, input: Input): void {
       path: clip(name, MAX_NAME_SHOWN),
       hint:
         near === undefined
-          ? `Known fields: ${known.join(", ") || "none"}.`
+          ? (nestedHint(schema, name) ?? `Known fields: ${known.join(", ") || "none"}.`)
           : `Did you mean "${near}"?`,
     });
   }
+}
+
+/** Returns the hint for a field that belongs in one of the body's objects: `to` in `draft`. */
+function nestedHint({ shape }: z.ZodObject, name: string): string | undefined {
+  const outer = Object.entries(shape).find(([, inner]) => fieldsAt(inner, []).includes(name))?.[0];
+  return outer && `Send it inside "${outer}": { "${outer}": { "${name}": … } }.`;
 }

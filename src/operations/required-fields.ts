@@ -15,11 +15,14 @@ export function requireField<T>(value: T | undefined, field: string): T {
 }
 
 /** Returns the list. Throws invalid_input if the value is not an array. */
-export function requireList<T>(value: readonly T[], field: string): readonly T[] {
+export function requireList<T>(value: readonly T[] | undefined, field: string): readonly T[] {
   if (Array.isArray(value)) return value;
   throw new BatonError("invalid_input", {
-    message: `"${field}" must be a list.`,
+    message:
+      value === undefined
+        ? `Required field "${field}" is missing.`
+        : `"${field}" must be an array.`,
     path: field,
-    hint: "Send an array, also for a single item.",
+    hint: `Send "${field}" as an array, also for a single item.`,
   });
 }

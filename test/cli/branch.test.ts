@@ -10,7 +10,7 @@ import { batonInProcess, type TestStore, team, testStore } from "./baton.ts";
 const idIn = (stdout: string): string => /mem_[0-9a-f-]+/.exec(stdout)?.[0] ?? "";
 
 const remember = async (store: TestStore, text: string, ...more: string[]): Promise<string> =>
-  idIn((await store.baton("remember", text, "--agent", "ada", ...more)).stdout);
+  idIn((await store.baton("remember", text, "--as", "ada", ...more)).stdout);
 
 /** Creates a branch as ada. */
 async function createBranch(store: TestStore, name: string): Promise<void> {
@@ -37,7 +37,7 @@ describe("baton branch", () => {
       "run-42/ada  merged  from main at 0, by ada\n",
     );
     const late = await store.baton(
-      ...["remember", "Too late.", "--agent", "ada", "--branch", "run-42/ada"],
+      ...["remember", "Too late.", "--as", "ada", "--branch", "run-42/ada"],
     );
     expect(late).toMatchObject({ code: ERROR_CODES.branch_closed.exit, stdout: "" });
     expect(late.stderr).toContain("was merged or abandoned");

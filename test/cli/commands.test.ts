@@ -120,7 +120,7 @@ describe("baton recent", () => {
   it("replaces control characters in stored text", async () => {
     using store = testStore();
     await withHandoff(store);
-    await store.baton("remember", "--agent", "coder", "red \u001b[31m and \u009b2J gone");
+    await store.baton("remember", "--as", "coder", "red \u001b[31m and \u009b2J gone");
     const { stdout } = await store.baton("recent", "--limit", "1");
     expect(stdout).toContain("red \ufffd[31m and \ufffd2J gone");
     for (const control of ["\u001b", "\u009b"]) expect(stdout).not.toContain(control);
@@ -131,7 +131,7 @@ describe("baton remember", () => {
   it("writes one memory as a registered agent", async () => {
     using store = testStore();
     await withHandoff(store);
-    const args = ["--agent", "plan-bot", "--task", "auth", "--type", "decision", "We use jose."];
+    const args = ["--as", "plan-bot", "--task", "auth", "--type", "decision", "We use jose."];
     const { code, stdout } = await store.baton("remember", ...args);
     expect(code).toBe(0);
     await using hub = await store.open();
@@ -145,12 +145,12 @@ describe("baton remember", () => {
     });
   });
 
-  it("requires --agent", async () => {
+  it("requires --as", async () => {
     using store = testStore();
     await withHandoff(store);
     const { code, stderr } = await store.baton("remember", "something");
     expect(code).toBe(ERROR_CODES.invalid_input.exit);
-    expect(stderr).toContain("--agent");
+    expect(stderr).toContain("--as");
   });
 });
 

@@ -83,7 +83,7 @@ it("every command prints one JSON document and nothing else with --json [OPS-7]"
   await baton("payload-type remove", "patch");
   await baton("handoff rules", "--unregistered", "accept");
 
-  const memory = (await baton("remember", "The cache is cold.", "--agent", "ada")).id as string;
+  const memory = (await baton("remember", "The cache is cold.", "--as", "ada")).id as string;
   await baton("read", memory);
   await baton("recent");
   await baton("recall", "cache");

@@ -138,11 +138,11 @@ describe("baton export and import", () => {
     expect(written).toMatchObject({ code: 0, stdout: `Written to ${file}.\n` });
     const text = readFileSync(file, "utf8");
     expect(text).toContain("## Plans\n\n- Split, then test. <!-- mem_");
-    expect((await store.baton("import", "--markdown", file)).stderr).toContain("--agent");
-    const same = await store.baton("import", "--markdown", file, "--agent", "coder");
+    expect((await store.baton("import", "--markdown", file)).stderr).toContain("--as");
+    const same = await store.baton("import", "--markdown", file, "--as", "coder");
     expect(same.stdout).toBe("0 imported, 1 unchanged.\n");
     writeFileSync(file, `${text.replace("then test", "test, ship")}\n## Lessons\n\n- Ask first.\n`);
-    const asked = ["import", "--markdown", file, "--agent", "coder"];
+    const asked = ["import", "--markdown", file, "--as", "coder"];
     const dry = JSON.parse((await store.baton(...asked, "--dry-run", "--json")).stdout);
     expect(dry).toMatchObject({ dryRun: true, taken: [{ type: "plan" }, { type: "lesson" }] });
     for (const entry of dry.taken) expect(entry).not.toHaveProperty("memory");

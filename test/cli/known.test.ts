@@ -21,7 +21,7 @@ describe("baton remember with search-first", { timeout: 240_000 }, () => {
     using store = testStore();
     const old = await withNote(store, "The pool has 20 connections.");
     const say = (text: string, ...more: string[]) =>
-      store.baton("remember", text, "--agent", "ada", ...more);
+      store.baton("remember", text, "--as", "ada", ...more);
     const { code, stdout } = await say("The pool has 30 connections.");
     expect(code).toBe(0);
     const written = idIn(stdout);
@@ -42,7 +42,7 @@ describe("baton remember with search-first", { timeout: 240_000 }, () => {
   it("refuses a known memory with --strict, and writes nothing [MEM-9]", async () => {
     using store = testStore();
     const old = await withNote(store, "Lines end with LF.");
-    const strict = ["remember", "Lines end with LF.", "--agent", "ada", "--strict"];
+    const strict = ["remember", "Lines end with LF.", "--as", "ada", "--strict"];
     const refused = await store.baton(...strict);
     expect(refused.code).toBe(ERROR_CODES.already_known.exit);
     expect(refused.stdout).toBe("");
@@ -61,7 +61,7 @@ describe("baton remember with search-first", { timeout: 240_000 }, () => {
     using store = testStore();
     const old = await withNote(store, "Lines end with LF.");
     const say = (...more: string[]) =>
-      store.baton("remember", "Lines end with LF.", "--agent", "ada", ...more);
+      store.baton("remember", "Lines end with LF.", "--as", "ada", ...more);
     expect((await say("--force")).stdout).toMatch(/^mem_\S+ {2}fact 2 of main\n$/);
     const written = JSON.parse((await say("--json", "--scope", "agent")).stdout);
     expect(written).toMatchObject({ scope: "agent", content: "Lines end with LF." });
@@ -77,7 +77,7 @@ describe("baton remember with search-first", { timeout: 240_000 }, () => {
     using store = testStore();
     const old = await withNote(store, "Lines end with LF.");
     const ask = (text: string, ...more: string[]) =>
-      store.baton("remember", text, "--agent", "ada", "--dry-run", ...more);
+      store.baton("remember", text, "--as", "ada", "--dry-run", ...more);
     const { code, stdout } = await ask("Lines end with CRLF.");
     expect(code).toBe(0);
     expect(stdout).toContain(`Contradicts ${old}`);
@@ -94,7 +94,7 @@ describe("baton remember with search-first", { timeout: 240_000 }, () => {
     using store = testStore();
     const old = await withNote(store, "Lines end with LF.");
     const { stdout } = await store.baton(
-      ...["remember", "Windows wants CRLF.", "--agent", "ada", "--type", "lesson", "--json"],
+      ...["remember", "Windows wants CRLF.", "--as", "ada", "--type", "lesson", "--json"],
       ...["--tag", "git", "--tag", "windows", "--concept", "line ends", "--session", "s1"],
       ...["--importance", "0.8", "--confidence", "1", "--ref", old, "--continues", old],
       ...["--corrects", old, "--task", "setup"],
@@ -114,7 +114,7 @@ describe("baton remember with search-first", { timeout: 240_000 }, () => {
       ],
       known: [],
     });
-    const wrong = await store.baton("remember", "x", "--agent", "ada", "--importance", "high");
+    const wrong = await store.baton("remember", "x", "--as", "ada", "--importance", "high");
     expect(wrong.code).toBe(ERROR_CODES.invalid_input.exit);
     expect(wrong.stderr).toContain("from 0 to 1");
   });

@@ -116,8 +116,8 @@ describe("options that describe a memory", () => {
   async function withTwo(store: TestStore) {
     await team(store);
     const [first, second] = [
-      await printed<Memory>(store, "remember", "Old phones exist.", "--agent", "ada"),
-      await printed<Memory>(store, "remember", "Ports differ.", "--agent", "ada"),
+      await printed<Memory>(store, "remember", "Old phones exist.", "--as", "ada"),
+      await printed<Memory>(store, "remember", "Ports differ.", "--as", "ada"),
     ];
     return described(first.id, second.id);
   }
@@ -125,7 +125,7 @@ describe("options that describe a memory", () => {
   it("are all stored by remember [OPS-7]", async () => {
     using store = testStore();
     const { words, fields, relations } = await withTwo(store);
-    const about = ["--agent", "ada", "--task", "auth", "--type", "decision", ...words];
+    const about = ["--as", "ada", "--task", "auth", "--type", "decision", ...words];
     const memory = await printed<Memory>(store, "remember", "Keep v1.", ...about);
     expect(memory).toMatchObject({ task: "auth", type: "decision", ...fields, relations });
   });
@@ -143,9 +143,9 @@ describe("options that describe a memory", () => {
   it("accept every kind of relation; baton relations lists them [OPS-7]", async () => {
     using store = testStore();
     await team(store);
-    const { id } = await printed<Memory>(store, "remember", "Old phones exist.", "--agent", "ada");
+    const { id } = await printed<Memory>(store, "remember", "Old phones exist.", "--as", "ada");
     const all = RELATION_KINDS.flatMap((kind) => ["--relation", `${kind}:${id}`]);
-    const words = ["remember", "Keep v1.", "--agent", "ada", ...all];
+    const words = ["remember", "Keep v1.", "--as", "ada", ...all];
     const { id: keep, relations } = await printed<Memory>(store, ...words);
     expect(relations).toEqual(RELATION_KINDS.map((kind) => ({ kind, to: id })));
     const listed = async (...words: string[]): Promise<string> =>
@@ -158,7 +158,7 @@ describe("options that describe a memory", () => {
       `${keep}  supports  ${id}\n`,
     );
     const wrong = async (relation: string): Promise<string> =>
-      (await store.baton("remember", "x", "--agent", "ada", "--relation", relation)).stderr;
+      (await store.baton("remember", "x", "--as", "ada", "--relation", relation)).stderr;
     expect(await wrong(`suports:${id}`)).toContain("Did you mean supports?");
     expect(await wrong(id)).toContain("Write <kind>:<memory>");
     expect(await wrong("supports:")).toContain("Write <kind>:<memory>");
@@ -208,7 +208,7 @@ describe("the options of recall", () => {
     using store = testStore();
     await team(store);
     const remember = (...words: string[]) =>
-      printed<Memory>(store, "remember", ...words, "--agent", "ada");
+      printed<Memory>(store, "remember", ...words, "--as", "ada");
     const wanted = await remember(
       "The login uses the v1 token.",
       ...["--concept", "tokens", "--run", "run-7", "--importance", "0.95", "--confidence", "0.85"],

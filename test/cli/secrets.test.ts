@@ -10,7 +10,7 @@ describe("baton secrets", () => {
     using store = testStore();
     await team(store);
     expect((await store.baton("secrets")).stdout).toContain("No secrets were found.");
-    const said = await store.baton("remember", `Push with ${TOKEN}`, "--agent", "ada");
+    const said = await store.baton("remember", `Push with ${TOKEN}`, "--as", "ada");
     expect(said.code).toBe(0);
     expect(said.stdout).toContain("content: redacted a possible secret (GitHub token)");
     const sent = await store.baton(
@@ -32,7 +32,7 @@ describe("baton secrets", () => {
   it("declares a redacted text harmless, with the agent and the reason [OPS-6]", async () => {
     using store = testStore();
     await team(store);
-    const said = ["remember", "The token: Rel4821x77Qb90Zeu3", "--agent", "ada"];
+    const said = ["remember", "The token: Rel4821x77Qb90Zeu3", "--as", "ada"];
     expect((await store.baton(...said)).stdout).toContain("possible secret (token)");
     const allow = ["secrets", "--allow-text", "Rel4821x77Qb90Zeu3"];
     expect((await store.baton(...allow)).code).toBe(64);
@@ -46,7 +46,7 @@ describe("baton secrets", () => {
     using store = testStore();
     await team(store);
     expect((await store.baton("secrets", "--policy", "refuse")).stdout).toMatch(/^refuse /);
-    const refused = await store.baton("remember", `Push with ${TOKEN}`, "--agent", "ada");
+    const refused = await store.baton("remember", `Push with ${TOKEN}`, "--as", "ada");
     expect(refused).toMatchObject({ code: 65, stdout: "" });
     expect(refused.stderr).toContain("content: looks like a secret (GitHub token)");
     expect(refused.stderr).not.toContain(TOKEN.slice(4));

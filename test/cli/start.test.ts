@@ -22,7 +22,7 @@ describe("baton start", { timeout: 240_000 }, () => {
     const run = at(hub.address);
     await run("agent", "add", "ada", "--role", "planner");
     await run("agent", "add", "ben", "--role", "coder");
-    await run("remember", "Tokens are checked with jose.", "--agent", "ada", "--type", "decision");
+    await run("remember", "Tokens are checked with jose.", "--as", "ada", "--type", "decision");
     expect(await run("recall", "what checks tokens?")).toContain("jose");
     const send = ["--as", "ada", "--to", "ben", "--task", "auth", "--constraint", "Keep logins"];
     await run("handoff", "send", "Refactor auth without breaking logins", ...send);

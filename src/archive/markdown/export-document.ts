@@ -20,7 +20,7 @@ import { markerOf } from "./marker.ts";
 const DOCUMENT_HEADER = `# Memory
 
 <!--
-Written by Baton. To import changes: baton import --markdown MEMORY.md --agent <name>
+Written by Baton. To import changes: baton import --markdown MEMORY.md --as <name>
 A changed entry supersedes its record, a new entry becomes a new record; an entry that you delete here
 stays in the store. Keep the markers at the ends of entries.
 -->

@@ -80,7 +80,7 @@ function dangling(reference: string, path: string): BatonError {
   return new BatonError("dangling_reference", {
     message: `${path}: memory ${reference} does not exist.`,
     path,
-    hint: "Check the id and the workspace, or mark the reference as optional: true.",
+    hint: 'Check the id and the workspace, or mark the reference as optional: { id: "mem_…", optional: true }.',
     details: { reference },
   });
 }

@@ -12,7 +12,7 @@ import { openExisting } from "../../store.ts";
 import { dim, good, plural, printJson, printLine } from "../../terminal.ts";
 import { usageError } from "../../usage-error.ts";
 
-const FILTER_OPTIONS = ["agent", "branch", "task", "type"] as const;
+const FILTER_OPTIONS = ["as", "branch", "task", "type"] as const;
 
 export const exportCommand: Command = command({
   name: "export",
@@ -21,9 +21,9 @@ export const exportCommand: Command = command({
   options: {
     markdown: { type: "flag", help: "export current memories as a Markdown document" },
     memories: { type: "flag", help: "export memories only; cannot be imported" },
-    agent: {
+    as: {
       type: "text",
-      value: "<name>",
+      value: "<agent>",
       help: "with --markdown or --memories: what this agent may see",
     },
     branch: {
@@ -61,8 +61,8 @@ export const exportCommand: Command = command({
     if (some !== undefined && !markdown && !memories) throw filterNotAllowed(some);
     await using hub = await openExisting({ store, workspace });
     if (!markdown && !memories) return await exportAll(hub, { file, force, json });
-    const { agent, ...query } = chosen;
-    const reader = agent === undefined ? hub : await hub.agent(agent);
+    const { as, ...query } = chosen;
+    const reader = as === undefined ? hub : await hub.agent(as);
     const wanted: MemoryExportQuery = omitUndefined(query);
     const text = markdown
       ? await reader.memories.exportMarkdown(wanted)

@@ -17,7 +17,7 @@ export const importCommand: Command = command({
   args: [{ name: "file", help: "file written by baton export, or a Markdown file" }],
   options: {
     markdown: { type: "flag", help: "import a MEMORY.md or any Markdown file with notes" },
-    agent: { type: "text", value: "<name>", help: "with --markdown: author of new entries" },
+    as: { type: "text", value: "<agent>", help: "with --markdown: author of new entries" },
     task: { type: "text", value: "<task>", help: "with --markdown: task of new entries" },
     type: {
       type: "text",
@@ -34,16 +34,16 @@ export const importCommand: Command = command({
       markdown,
       "dry-run": dryRun = false,
       json = false,
-      agent,
+      as,
       task,
       type,
       ...choice
     } = options;
     if (!markdown) return importAll(file, { dryRun, json, choice });
-    if (agent === undefined) throw missingOption(importCommand, "agent");
+    if (as === undefined) throw missingOption(importCommand, "as");
     const text = await textOf(file);
     await using hub = await openExisting(choice);
-    const author = await hub.agent(agent);
+    const author = await hub.agent(as);
     const report = await author.memories.importMarkdown(text, {
       dryRun,
       ...omitUndefined({ task, type }),

@@ -1,5 +1,5 @@
 /** The command `baton remember`: store a memory and show similar ones. */
-import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
+import { AS_OPTION, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { MEMORY_OPTIONS, memoryInputOf } from "../../options/memory-options.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
@@ -14,12 +14,7 @@ export const remember = command({
   summary: "Store a memory and show similar ones",
   args: [{ name: "text", help: "content of the memory, in quotes" }],
   options: {
-    agent: {
-      type: "text",
-      value: "<name>",
-      help: "author; must be registered",
-      required: true,
-    },
+    ...AS_OPTION,
     task: { type: "text", value: "<task>", help: "task it is about" },
     type: { type: "text", value: "<type>", help: "decision, finding, lesson, … (default: fact)" },
     ...MEMORY_OPTIONS,
@@ -32,7 +27,7 @@ export const remember = command({
   },
 
   async run({ args: [content = ""], options }) {
-    const { agent, branch, strict, force, json, store, workspace, task, type } = options;
+    const { as, branch, strict, force, json, store, workspace, task, type } = options;
     const dryRun = options["dry-run"];
     if (force && (strict || dryRun)) {
       const other = strict ? "--strict" : "--dry-run";
@@ -40,7 +35,7 @@ export const remember = command({
     }
     const input = { ...memoryInputOf(content, options), ...omitUndefined({ task, type }) };
     await using hub = await openExisting({ store, workspace });
-    const author = await hub.agent(agent);
+    const author = await hub.agent(as);
     const writer = branch === undefined ? author : await author.branches.use(branch);
     if (dryRun) {
       const known = await writer.memories.similar(input);
