@@ -60,7 +60,7 @@ export const wait = tool({
       return fitItems({ items, none: "", more }, meter, max_tokens).text;
     };
     return handoff === undefined
-      ? waitForWork(connection, { task, patience: waitSignal, fitTexts })
+      ? waitForWork(connection, { task, waitSignal, fitTexts })
       : waitForOutcome(connection, {
           handoff,
           until,
@@ -130,9 +130,9 @@ async function waitForWork(
   { agent, hub }: Connection,
   {
     task,
-    patience,
+    waitSignal,
     fitTexts,
-  }: { task: string | undefined; patience: AbortSignal; fitTexts: FitTexts },
+  }: { task: string | undefined; waitSignal: AbortSignal; fitTexts: FitTexts },
 ): Promise<Answer> {
   const about = task === undefined ? {} : { task };
   for (;;) {
@@ -143,22 +143,22 @@ async function waitForWork(
     ]);
     const ready = open.items.filter(isReady);
     if (ready.length > 0 || asked.length > 0) return workOrQuestions(ready, asked, fitTexts);
-    if (patience.aborted) {
+    if (waitSignal.aborted) {
       const text = "Nothing is waiting for you yet: wait again, or continue with other work.";
       return { text, status: "nothing", waiting: [], questions: [] };
     }
-    await untilNextPoll(patience);
+    await untilNextPoll(waitSignal);
   }
 }
 
 const isReady = ({ delivery }: DeliveryWithEnvelope): boolean =>
   delivery.state === "ready" && delivery.inTurn;
 
-async function untilNextPoll(patience: AbortSignal): Promise<void> {
+async function untilNextPoll(waitSignal: AbortSignal): Promise<void> {
   try {
-    await sleep(POLL_MS, undefined, { signal: patience });
+    await sleep(POLL_MS, undefined, { signal: waitSignal });
   } catch (error) {
-    if (!patience.aborted) throw error;
+    if (!waitSignal.aborted) throw error;
   }
 }
 
