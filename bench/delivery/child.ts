@@ -143,7 +143,7 @@ const VERBS = {
     seen = { ...nothingSeen(), done: seen.done.map(() => 0) };
   },
 
-  books: (): Promise<Tally> => opened().books(),
+  totals: (): Promise<Tally> => opened().totals(),
 
   /** Returns the CPU usage of this process (all threads) in percent of one core. */
   async idle({ ms }: { ms: number }): Promise<number> {

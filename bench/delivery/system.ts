@@ -28,7 +28,7 @@ export interface System {
     readonly kill: readonly Way[];
   };
   /** Whether completions are acknowledged; if not, the store is polled until none is left. */
-  readonly tellsDone: boolean;
+  readonly acknowledgesCompletion: boolean;
   open(address: string, way: Way): Promise<Connection>;
 }
 
@@ -37,7 +37,7 @@ export interface Connection {
   /** Sends many in one call, if the system supports it. */
   sendMany?(bodies: readonly Body[]): Promise<unknown>;
   consume(how: Consuming): Promise<Consumption>;
-  books(): Promise<Tally>;
+  totals(): Promise<Tally>;
   close(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export interface Consuming {
   readonly inFlight: number;
   /** Called when a consumer has a message; it works on it while the promise is pending. */
   take(body: Body, consumer: number): Promise<void>;
-  /** Called when the completion is acknowledged (with `tellsDone`), else when the handler ends. */
+  /** Called when the completion is acknowledged (with `acknowledgesCompletion`), else when the handler ends. */
   done(consumer: number): void;
   /** Reports the duration of a write operation, if the system measures it. */
   timed(ms: number): void;

@@ -4,7 +4,7 @@
  * agents. Questions are answered the same for every way: from the agent's context, then by lookup.
  * A text answers a question if it contains the key words of the answer.
  */
-import { type Item, LONGEST, type Task, tells } from "./tasks.ts";
+import { type Item, LONGEST, mentions, type Task } from "./tasks.ts";
 import { countTokens } from "./tokens.ts";
 import { type Line, READ_TOKENS, READS, type Way } from "./way.ts";
 import { redone, type Session, sessionOf, withAgain } from "./work.ts";
@@ -78,14 +78,14 @@ async function travel(
   for (let agent = 2; agent <= sessions.length + 1; agent++) {
     const given = await line.pass(session);
     const again = redone(task, agent, given.text);
-    const front = task.items.map(({ key }) => tells(given.text, key));
+    const front = task.items.map(({ key }) => mentions(given.text, key));
     const lookups = await lookUp(task.items, front, line);
     seen.push({
       task: task.name,
       way: way.name,
       agent,
       tokens: given.tokens,
-      intent: tells(given.text, task.intent.key),
+      intent: mentions(given.text, task.intent.key),
       front,
       again: again.length,
       before: agent - 1,
@@ -117,7 +117,7 @@ async function lookUp(
     }
     most = Math.max(most, reads.length);
     mostTokens = Math.max(mostTokens, tokens);
-    obtained.push(reads.some((text) => tells(text, key)));
+    obtained.push(reads.some((text) => mentions(text, key)));
   }
   return { obtained, reads: most, readTokens: mostTokens };
 }
@@ -127,12 +127,12 @@ async function searchedAt({ items }: Task, line: Line, last: Seen): Promise<Sear
   if (line.search === undefined) return searched;
   for (const [n, { probe, key, asked }] of items.entries()) {
     const texts = last.front[n] ? [] : await line.search(probe);
-    const obtained = last.front[n] || texts.some((text) => tells(text, key));
+    const obtained = last.front[n] || texts.some((text) => mentions(text, key));
     const recalled = (await line.recall?.(probe)) ?? [];
     searched.push({
       asked,
       obtained: obtained === true,
-      recalled: recalled.some((text) => tells(text, key)),
+      recalled: recalled.some((text) => mentions(text, key)),
     });
   }
   return searched;
@@ -145,7 +145,7 @@ async function lostAt(
   const lost: Lost[] = [];
   for (const [n, { kind, labelled, sentence, probe, key }] of task.items.entries()) {
     if (last.obtained[n] || line.whyLost === undefined) continue;
-    const noted = sessions[0]?.notes.some(({ text }) => tells(text, key)) ?? false;
+    const noted = sessions[0]?.notes.some(({ text }) => mentions(text, key)) ?? false;
     const why = await line.whyLost(probe, key);
     lost.push({ task: task.name, kind, labelled, noted, sentence, probe, why });
   }

@@ -3,7 +3,7 @@ import { figuresOf, goalsOf, reasonsOf, searchFiguresOf } from "./figures.ts";
 import { type Played, play } from "./measure.ts";
 import type { Report } from "./report.ts";
 import { secondTaskOf } from "./second/generator.ts";
-import { type Task, taskOf, tells } from "./tasks.ts";
+import { mentions, type Task, taskOf } from "./tasks.ts";
 import { baton } from "./ways/baton.ts";
 import { jsonMessage } from "./ways/json.ts";
 import { promptPassing } from "./ways/prompt.ts";
@@ -70,7 +70,7 @@ export async function run(
 function noted(tasks: readonly Task[]): number {
   const all = tasks.flatMap((task) => {
     const { notes } = sessionOf(task, 1);
-    return task.items.map(({ key }) => notes.some(({ text }) => tells(text, key)));
+    return task.items.map(({ key }) => notes.some(({ text }) => mentions(text, key)));
   });
   return (100 * all.filter(Boolean).length) / all.length;
 }

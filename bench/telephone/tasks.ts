@@ -195,7 +195,7 @@ export function about(text: string, domain: Domain, random: Random): string {
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 /** Returns whether one sentence of the text contains all key words. */
-export function tells(text: string, key: Key): boolean {
+export function mentions(text: string, key: Key): boolean {
   if (
     !key.every((word) => text.includes(word) || text.toLowerCase().includes(word.toLowerCase()))
   ) {

@@ -6,7 +6,7 @@
 import { randomFrom } from "../../test/support/random.ts";
 import { type Note, notes, type Sentence, sentencesOf } from "./agents.ts";
 import { FINDINGS, LOG, NEXT, RESULTS } from "./prose.ts";
-import { about, type Step, seedOf, type Task, tells } from "./tasks.ts";
+import { about, mentions, type Step, seedOf, type Task } from "./tasks.ts";
 import { countTokens } from "./tokens.ts";
 
 /**
@@ -38,7 +38,8 @@ export interface Session {
 }
 
 /** Returns whether a text says that a step is done. */
-export const toldDone = (text: string, step: Step): boolean => tells(text, ["done", ...step.key]);
+export const reportsDone = (text: string, step: Step): boolean =>
+  mentions(text, ["done", ...step.key]);
 
 const done = (step: Step): string => `Done: ${step.name}.`;
 
@@ -49,7 +50,7 @@ const MOST_AGAIN = 2;
 export function redone(task: Task, agent: number, given: string): Step[] {
   return task.steps
     .slice(0, agent - 1)
-    .filter((step) => !toldDone(given, step))
+    .filter((step) => !reportsDone(given, step))
     .slice(0, MOST_AGAIN);
 }
 

@@ -16,7 +16,7 @@ import { reviewer } from "./reviewer.ts";
 import { writeShared } from "./shared.ts";
 import { tester } from "./tester.ts";
 
-export { endsOf, messagesOf, storyOf } from "./tell.ts";
+export { endsOf, messagesOf, storyOf } from "./story.ts";
 
 export interface TeamOptions {
   /** The folder of the project. It must exist, and is not cleaned up. */

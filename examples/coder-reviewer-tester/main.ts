@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { openHub } from "batonpass";
 import { playTeam } from "./exercise.ts";
-import { endsOf, messagesOf, storyOf } from "./tell.ts";
+import { endsOf, messagesOf, storyOf } from "./story.ts";
 
 const { values } = parseArgs({
   options: { folder: { type: "string" }, json: { type: "boolean" } },

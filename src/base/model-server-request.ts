@@ -56,8 +56,8 @@ async function attemptRequest(
   server: ModelServer,
   question: ModelRequest,
 ): Promise<AttemptOutcome> {
-  const { body, policy: patience, signal } = question;
-  const timeout = AbortSignal.timeout(patience.timeoutMs);
+  const { body, policy, signal } = question;
+  const timeout = AbortSignal.timeout(policy.timeoutMs);
   let response: Response;
   let text: string;
   try {
@@ -78,7 +78,7 @@ async function attemptRequest(
     if (cause instanceof BatonError) throw cause;
     signal?.throwIfAborted();
     const why = timeout.aborted
-      ? `no response within ${patience.timeoutMs} ms`
+      ? `no response within ${policy.timeoutMs} ms`
       : networkReason(cause);
     return { kind: "later", error: serverUnavailable(server, why, cause), pauseMs: 0 };
   }

@@ -73,13 +73,13 @@ function checkArguments(
   }
   const extra = args[command.args.length];
   if (extra === undefined || command.args.at(-1)?.many) return;
-  const told = usageError(
+  const unexpectedArgument = usageError(
     extra,
     `Unexpected argument "${extra}" for baton ${command.name}.`,
     `Usage: ${usageOf(command)} (quote text that contains spaces).`,
   );
   // If the command has two words, the second one was recognized and is not misspelled.
-  throw (command.name.includes(" ") ? undefined : misspelt(args, siblings)) ?? told;
+  throw (command.name.includes(" ") ? undefined : misspelt(args, siblings)) ?? unexpectedArgument;
 }
 
 /** Shorter words resemble too many others. */

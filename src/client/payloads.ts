@@ -12,7 +12,7 @@ export async function withParsedPayload<D>(payloads: PayloadTypes, draft: D): Pr
   const payload: unknown = Object(draft).payload;
   if (typeof payload !== "object" || payload === null) return draft;
   const { type, data } = payload as { readonly type?: unknown; readonly data?: unknown };
-  if (typeof type !== "string" || !payloads.knows(type)) return draft;
+  if (typeof type !== "string" || !payloads.has(type)) return draft;
   return { ...draft, payload: await payloads.enforce({ type, data: data as never }) };
 }
 
@@ -22,7 +22,7 @@ export async function checkOutputs(
   { expects }: Pick<Envelope, "expects">,
   result: Result,
 ): Promise<void> {
-  const isOurs = expects.some(({ format }) => format !== undefined && payloads.knows(format));
+  const isOurs = expects.some(({ format }) => format !== undefined && payloads.has(format));
   if (!isOurs || !hasForm(result)) return; // A malformed result is refused by the hub.
   await requireExpectedResult((...output) => payloads.faults(...output), expects, result);
 }

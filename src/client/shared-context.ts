@@ -96,9 +96,9 @@ export class RemoteSharedContext extends RemoteContextReader implements SharedCo
 
   override async changes(query: ContextChangesQuery = {}): Promise<ContextChanges> {
     const after = query?.after ?? this.#seen;
-    const told = await super.changes({ ...query, after });
-    if (after <= this.#seen) this.sawUpTo(told.version);
-    return told;
+    const changes = await super.changes({ ...query, after });
+    if (after <= this.#seen) this.sawUpTo(changes.version);
+    return changes;
   }
 
   set(item: ContextInput, writing: ContextWriteOptions = {}): Promise<ContextItem> {

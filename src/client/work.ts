@@ -200,7 +200,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
       note: withId(this.#station.ids, described),
     });
     if (noted.kind === "kept") this.#lose(leaseLost(this.id, noted.delivery));
-    else await this.#heardOf(noted.envelope);
+    else await this.#loadUpdates(noted.envelope);
     return noted;
   }
 
@@ -289,7 +289,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
         how,
       );
       this.#leaseUntil = leaseUntil;
-      await this.#heardOf(envelope);
+      await this.#loadUpdates(envelope);
     } catch (error) {
       if (!isLeaseLost(error)) throw error;
       if (this.#pending !== undefined) return; // A settlement is in progress: its result is reported instead.
@@ -443,13 +443,13 @@ export class RemoteWork<T = unknown> implements Work<T> {
     if (isProblem(lost)) return void this.#lose(errorOf(lost));
     if (extended !== undefined) {
       this.#newest = extended.id;
-      this.#tellExtension(extended, primer ?? this.#form.primer);
+      this.#notifyExtension(extended, primer ?? this.#form.primer);
     }
-    this.#tellWarnings(warnings);
+    this.#notifyWarnings(warnings);
   }
 
   /** Loads updates after a call returned a newer envelope. The call has succeeded even if this fails. */
-  async #heardOf(newest: string): Promise<void> {
+  async #loadUpdates(newest: string): Promise<void> {
     if (newest === this.#form.envelope.id || this.#listeners.extended.size === 0) return;
     const asked = this.#say<WorkUpdates>("work.on", { waitMs: 0 }).then((news) =>
       this.#apply(news),
@@ -461,7 +461,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
    * Moves on to a newer envelope only if a listener is notified of it: an extension that the holder has not
    * seen must not count as seen.
    */
-  #tellExtension(newer: Envelope, primer: string): void {
+  #notifyExtension(newer: Envelope, primer: string): void {
     const { extended } = this.#listeners;
     if (this.#settled || extended.size === 0 || newer.id === this.#form.envelope.id) return;
     this.#extend({ envelope: newer, primer });
@@ -474,7 +474,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   }
 
   /** Notifies of each warning once; a memory that is quarantined again after a lift is a new warning. */
-  #tellWarnings(warnings: readonly Warning[]): void {
+  #notifyWarnings(warnings: readonly Warning[]): void {
     const { warned } = this.#listeners;
     if (this.#settled || warned.size === 0) return;
     this.#forgetLifted(warnings);

@@ -17,7 +17,7 @@ import { finishInterruptedTasks } from "./tasks/finish-interrupted-tasks.ts";
 export const createFollowUpHandlers = (consult?: CoordinateFunction): FollowUpHandlers => ({
   isCoordinated,
   report: reportFailure,
-  coordinate: (workspace, told) => coordinate(workspace, told, consult),
+  coordinate: (workspace, delivery) => coordinate(workspace, delivery, consult),
   openWaiting: openWaitingDelivery,
   ended: onDeliveryEnded,
   tend: finishInterruptedTasks,

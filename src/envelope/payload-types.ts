@@ -40,7 +40,7 @@ export class PayloadTypes {
   }
 
   /** Returns true if a type of that name is registered in this process. */
-  knows(name: string): boolean {
+  has(name: string): boolean {
     return this.#schemas.has(name);
   }
 

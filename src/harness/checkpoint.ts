@@ -9,7 +9,7 @@ import { maskSecrets } from "../envelope/mask-secrets.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
-import { taskOf } from "./session-state.ts";
+import { isStateStep, taskOf } from "./session-state.ts";
 import { lastMessages, type Message } from "./transcript.ts";
 
 /** Messages per role and their maximum length: enough to continue the work, not the whole conversation. */
@@ -61,7 +61,7 @@ const section = (title: string, texts: readonly string[]): string[] =>
 async function lastSteps(agent: Agent): Promise<readonly Memory[]> {
   try {
     const steps = (await agent.traces.list({ session: agent.instance, limit: MAX_STEPS })).items;
-    return steps.filter(({ content }) => !/^(told|held)\b/.test(content));
+    return steps.filter((step) => !isStateStep(step));
   } catch (error) {
     if (isBatonError(error) && error.code === "unknown_session") return [];
     throw error;

@@ -43,8 +43,8 @@ export interface HookInput {
 /** Parses the input; throws `invalid_input` if it is malformed or names another event than `event`. */
 export function parseHookInput(harness: Harness, event: string, text: string): HookInput {
   const kind = eventKindOf(harness, event);
-  const told = new HookFields(json(text));
-  const named = told.text("hook_event_name");
+  const fields = new HookFields(json(text));
+  const named = fields.text("hook_event_name");
   if (named !== undefined && named !== event) {
     throw new BatonError("invalid_input", {
       message: `The hook is set up for ${event} but received ${named}.`,
@@ -52,53 +52,53 @@ export function parseHookInput(harness: Harness, event: string, text: string): H
       hint: `Run the setup again: baton setup ${harness}`,
     });
   }
-  const subagent = told.text("agent_id", "subagent_id");
+  const subagent = fields.text("agent_id", "subagent_id");
   return {
-    session: told.needed("session_id", "conversation_id"),
-    cwd: told.text("cwd") ?? told.firstOf("workspace_roots") ?? told.needed("cwd"),
-    transcript: told.text("transcript_path"),
+    session: fields.needed("session_id", "conversation_id"),
+    cwd: fields.text("cwd") ?? fields.firstOf("workspace_roots") ?? fields.needed("cwd"),
+    transcript: fields.text("transcript_path"),
     subagent:
       subagent === undefined
         ? undefined
-        : { id: subagent, type: told.text("agent_type", "subagent_type") ?? "subagent" },
-    event: eventOfKind(kind, told),
+        : { id: subagent, type: fields.text("agent_type", "subagent_type") ?? "subagent" },
+    event: eventOfKind(kind, fields),
   };
 }
 
-function eventOfKind(kind: HookEventKind, told: HookFields): HookEvent {
+function eventOfKind(kind: HookEventKind, fields: HookFields): HookEvent {
   switch (kind) {
     case "start":
-      return { kind, source: told.text("source") };
+      return { kind, source: fields.text("source") };
     case "prompt":
-      return { kind, prompt: told.text("prompt") ?? "" }; // A prompt can consist of images only.
+      return { kind, prompt: fields.text("prompt") ?? "" }; // A prompt can consist of images only.
     case "tool-begins":
-      return { kind, ...callIn(told) };
+      return { kind, ...callIn(fields) };
     case "tool-ends": {
-      const error = told.any("error", "error_message");
-      const output = error ?? told.any("tool_response", "tool_output");
-      return { kind, ...callIn(told), output, ok: error === undefined };
+      const error = fields.any("error", "error_message");
+      const output = error ?? fields.any("tool_response", "tool_output");
+      return { kind, ...callIn(fields), output, ok: error === undefined };
     }
     case "compaction":
-      return { kind, trigger: told.text("trigger") ?? "auto" };
+      return { kind, trigger: fields.text("trigger") ?? "auto" };
     case "subagent-ends":
       return {
         kind,
-        message: told.text("last_assistant_message", "summary"),
-        transcript: told.text("agent_transcript_path"),
+        message: fields.text("last_assistant_message", "summary"),
+        transcript: fields.text("agent_transcript_path"),
       };
     case "turn-ends":
       return {
         kind,
-        message: told.text("last_assistant_message"),
-        transcript: told.text("transcript_path"),
+        message: fields.text("last_assistant_message"),
+        transcript: fields.text("transcript_path"),
       };
   }
 }
 
-const callIn = (told: HookFields): ToolCall => ({
-  name: told.needed("tool_name"),
-  input: told.any("tool_input"),
-  ms: told.number("duration_ms", "duration"),
+const callIn = (fields: HookFields): ToolCall => ({
+  name: fields.needed("tool_name"),
+  input: fields.any("tool_input"),
+  ms: fields.number("duration_ms", "duration"),
 });
 
 /**

@@ -73,12 +73,12 @@ async function runHook(hub: Hub, agent: Agent, hook: Hook): Promise<HookResult> 
       };
     }
     case "prompt": {
-      const [waiting, told, steps] = await Promise.all([
+      const [waiting, reportedEnvelopes, steps] = await Promise.all([
         listWaiting(agent),
         readReportedEnvelopes(agent),
         capture({ hub, agent }, harness, input, event),
       ]);
-      const news = unreportedDeliveries(waiting, told);
+      const news = unreportedDeliveries(waiting, reportedEnvelopes);
       const text = await newHandoffsText(agent, news, tokens);
       return { text, steps: news.length === 0 ? steps : [...steps, reportedStepOf(news)] };
     }
@@ -118,8 +118,9 @@ const listWaiting = async (agent: Agent) =>
 /** Returns ready deliveries that were not reported in this session with their current envelope. */
 const unreportedDeliveries = (
   waiting: Awaited<ReturnType<typeof listWaiting>>,
-  told: ReadonlyMap<string, string> | undefined,
+  reportedEnvelopes: ReadonlyMap<string, string> | undefined,
 ) =>
   waiting.filter(
-    ({ delivery: { id, state, envelope } }) => state === "ready" && told?.get(id) !== envelope,
+    ({ delivery: { id, state, envelope } }) =>
+      state === "ready" && reportedEnvelopes?.get(id) !== envelope,
   );

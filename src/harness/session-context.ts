@@ -71,15 +71,15 @@ function fitLines(
   count: (text: string) => number,
 ): string[] {
   const kept = lines.slice();
-  const told = (): string[] =>
+  const shownLines = (): string[] =>
     kept.length === lines.length
       ? kept
       : [
           ...kept,
           `(${lines.length - kept.length} left out to stay within the budget: see your inbox.)`,
         ];
-  while (kept.length > 0 && count(told().join("\n")) > most) kept.pop();
-  return told();
+  while (kept.length > 0 && count(shownLines().join("\n")) > most) kept.pop();
+  return shownLines();
 }
 
 /** Returns the binding constraints of all waiting tasks. */

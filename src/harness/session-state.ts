@@ -63,6 +63,10 @@ export async function deliveryOf(
   }
 }
 
+/** Returns whether a step records the state of a session; such a step says nothing about the work. */
+export const isStateStep = ({ tags = [] }: Memory): boolean =>
+  tags.includes(REPORTED_TAG) || tags.includes(ACCEPTED_TAG);
+
 const inputOf = ({ data }: Memory): unknown => (data as unknown as TraceData).input;
 
 async function stepsWith(agent: Agent, tag: string, limit: number): Promise<readonly Memory[]> {

@@ -57,8 +57,8 @@ export class SessionCache {
   }
 
   /** Returns the acting agent, at most two seconds old. Rejects if the call names no agent. */
-  agentOf(seat: SessionSlot): Promise<LocalAgent> {
-    const { caller, instance, branch, silentMs } = seat;
+  agentOf(slot: SessionSlot): Promise<LocalAgent> {
+    const { caller, instance, branch, silentMs } = slot;
     const name = caller.agent;
     if (name === undefined) return Promise.reject(agentRequired());
     const { workspace, bound } = caller;
@@ -66,7 +66,7 @@ export class SessionCache {
     const kept = this.#agents.get(key);
     const now = performance.now();
     if (kept !== undefined && now - kept.at < AGENT_TTL_MS) return kept.agent;
-    const agent = this.#open(seat, name);
+    const agent = this.#open(slot, name);
     this.#agents.delete(key);
     this.#agents.set(key, { agent, at: now });
     agent.catch(() => this.#agents.delete(key));

@@ -424,7 +424,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     const described = typeof input === "string" ? { content: input } : input;
     const noted = await note(this.#workspace, this.#holder, this.#hold(), described);
     if (noted.kind === "kept") this.#lose(leaseLost(this.id, noted.delivery));
-    else if (noted.envelope !== this.#sealed.id) await this.#tellExtension();
+    else if (noted.envelope !== this.#sealed.id) await this.#notifyExtension();
     return noted;
   }
 
@@ -518,7 +518,7 @@ export class LocalWork<T = unknown> implements Work<T> {
       throw this.#lose(leaseLost(this.id, outcome.delivery));
     }
     this.#leaseUntil = outcome.delivery.leaseUntil;
-    if (outcome.delivery.envelope !== this.#sealed.id) await this.#tellExtension();
+    if (outcome.delivery.envelope !== this.#sealed.id) await this.#notifyExtension();
   }
 
   async #traceAll(steps: readonly TraceStep[]): Promise<Memory[]> {
@@ -556,7 +556,7 @@ export class LocalWork<T = unknown> implements Work<T> {
     try {
       const { view, envelope } = await viewFor(this.#workspace, this.#holder, this.#hold(), asked);
       this.#gaps = view.gaps;
-      if (envelope !== this.#sealed.id) await this.#tellExtension();
+      if (envelope !== this.#sealed.id) await this.#notifyExtension();
       return view;
     } catch (error) {
       if (isLeaseLost(error)) throw this.#lose(error);
@@ -697,8 +697,8 @@ export class LocalWork<T = unknown> implements Work<T> {
     ) {
       this.#lose(leaseLost(this.id, found?.delivery));
     }
-    await this.#tellExtension();
-    await this.#tellWarnings();
+    await this.#notifyExtension();
+    await this.#notifyWarnings();
   }
 
   #forgetLifted(all: readonly Warning[]): void {
@@ -707,7 +707,7 @@ export class LocalWork<T = unknown> implements Work<T> {
   }
 
   /** Reports each warning once; one that was lifted and returns is reported again. */
-  async #tellWarnings(): Promise<void> {
+  async #notifyWarnings(): Promise<void> {
     if (this.#settled || this.#listeners.warned.size === 0) return;
     const all = await this.warnings();
     this.#forgetLifted(all);
@@ -720,7 +720,7 @@ export class LocalWork<T = unknown> implements Work<T> {
    * Moves on to a newer envelope only if the holder is notified of it, by a listener or by settling. An
    * envelope that the holder was not notified of does not count as seen.
    */
-  async #tellExtension(): Promise<void> {
+  async #notifyExtension(): Promise<void> {
     if (this.#settled || this.#listeners.extended.size === 0) return;
     const current = await this.#workspace.store.findDelivery(this.#workspace.name, this.id);
     if (current === undefined || current.envelope.id === this.#sealed.id) return;

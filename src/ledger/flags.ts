@@ -122,8 +122,8 @@ const keyCache = new GenerationalCache<string, ReadonlySet<string>>(2_000);
 function keysOf(text: string): ReadonlySet<string> {
   const before = keyCache.get(text);
   if (before !== undefined) return before;
-  const telling = statementOf(text).tokens.filter(({ weight }) => weight > LIGHT_WEIGHT);
-  const keys = new Set(telling.map(({ key }) => key));
+  const distinctive = statementOf(text).tokens.filter(({ weight }) => weight > LIGHT_WEIGHT);
+  const keys = new Set(distinctive.map(({ key }) => key));
   keyCache.set(text, keys);
   return keys;
 }

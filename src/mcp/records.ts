@@ -45,25 +45,25 @@ export async function recordText(
   {
     handle,
     levels = LEVELS_LONGEST_FIRST,
-    room,
+    budget,
   }: {
     readonly handle?: string | undefined;
     readonly levels?: readonly DetailLevel[];
-    readonly room: TokenBudget;
+    readonly budget: TokenBudget;
   },
 ): Promise<string> {
   const [first = "full", ...shorter] = levels;
   const memory = await readRecord(connection, id, { level: first, handle });
   const whole = memoryText(memory, memory.text ?? "");
-  const takes = room.meter.count(whole);
-  if (takes <= room.meter.usable(room.tokens) || memory.redacted !== undefined) return whole;
+  const takes = budget.meter.count(whole);
+  if (takes <= budget.meter.usable(budget.tokens) || memory.redacted !== undefined) return whole;
   const note = `Shortened: the full text takes ${takes} tokens.`;
   const named = memory.value === undefined ? memory.id : id;
   let last = whole;
   for (const level of shorter) {
     const less = await readRecord(connection, named, { level, handle });
     last = memoryText({ ...memory, ...less }, less.text ?? "", [note]);
-    if (room.meter.count(last) <= room.meter.usable(room.tokens)) break;
+    if (budget.meter.count(last) <= budget.meter.usable(budget.tokens)) break;
   }
   return last;
 }

@@ -179,7 +179,7 @@ export interface WrittenRecord {
 export function writeRecord(
   author: Author,
   input: unknown,
-  pen: RecordContext,
+  context: RecordContext,
   path = "",
 ): WrittenRecord {
   const checked = parseOrThrow(CompiledInput, input, {
@@ -193,30 +193,30 @@ export function writeRecord(
     concepts: checked.concepts,
     confidence: checked.confidence,
     content: checked.content,
-    createdAt: pen.now,
+    createdAt: context.now,
     data: checked.data,
-    envelope: pen.hallmark?.envelope,
-    id: checked.id ?? pen.ids.mint("memory"),
+    envelope: context.hallmark?.envelope,
+    id: checked.id ?? context.ids.mint("memory"),
     importance: checked.importance,
     instance: author.instance,
     key: author.signer?.publicKey,
-    redacts: pen.hallmark?.redacts,
+    redacts: context.hallmark?.redacts,
     refs: checked.refs,
     relations: checked.relations,
     run: checked.run,
-    salt: pen.ids.salt(),
+    salt: context.ids.salt(),
     scope: checked.scope,
     session: checked.session,
     tags: checked.tags,
     task: checked.task,
-    trail: pen.hallmark?.trail,
+    trail: context.hallmark?.trail,
     type: checked.type,
     user: checked.scope === "user" ? ownerOf(author, path) : undefined,
     validFrom: checked.validFrom,
     validUntil: checked.validUntil,
   };
   const text = canonicalJson(authored, "invalid_memory", path, checked.data ?? null);
-  checkLimit(pen.limits, "memoryBytes", { actual: Buffer.byteLength(text), path });
+  checkLimit(context.limits, "memoryBytes", { actual: Buffer.byteLength(text), path });
   return { authored, record: recordOf(author, authored, text) };
 }
 

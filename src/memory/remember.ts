@@ -84,9 +84,9 @@ export function writeAll(
     });
   }
   checkLimit(workspace.limits, "appendBatch", { actual: inputs.length, path: "memories" });
-  const pen = { ids: workspace.ids, now: workspace.clock.now(), limits: workspace.limits };
+  const context = { ids: workspace.ids, now: workspace.clock.now(), limits: workspace.limits };
   const single = inputs.length === 1;
-  return inputs.map((input, i) => writeRecord(author, input, pen, single ? "" : `[${i}]`));
+  return inputs.map((input, i) => writeRecord(author, input, context, single ? "" : `[${i}]`));
 }
 
 /**

@@ -18,7 +18,7 @@ export async function runOperation(
   if (operation.run !== undefined) return operation.run(acting, input as never);
   const result = await callMethod(operation, await targetOf(operation, acting, input), {
     input,
-    tell: acting.onProgress,
+    onProgress: acting.onProgress,
   });
   if (operation.field !== undefined) return { [operation.field]: result ?? null };
   return operation.output === Done ? DONE : result;
@@ -57,7 +57,10 @@ export const methodPath = ({ name, on }: Pick<Operation, "name" | "on">): readon
 async function callMethod(
   operation: Operation,
   target: Target,
-  { input, tell }: { readonly input: Input; readonly tell: OperationContext["onProgress"] },
+  {
+    input,
+    onProgress,
+  }: { readonly input: Input; readonly onProgress: OperationContext["onProgress"] },
 ): Promise<unknown> {
   const { args = [], on, progress } = operation;
   const found = on === "work" || on === "offer" ? LOOKUP_FIELDS : [];
@@ -68,14 +71,14 @@ async function callMethod(
   const takesOptions =
     Object.keys(operation.input.shape).length >
     args.length + (found.length > 0 ? countOf(operation) : 0);
-  const last = takesOptions ? [progress ? { ...options, onProgress: tell } : options] : [];
+  const last = takesOptions ? [progress ? { ...options, onProgress } : options] : [];
   const path = methodPath(operation);
   const owner = path.slice(0, -1).reduce<unknown>((group, name) => memberOf(group, name), target);
   const method = memberOf(owner, path.at(-1) as string) as (...args: unknown[]) => unknown;
   return method.apply(owner, [
     ...positional,
     ...last,
-    ...(progress && !takesOptions ? [tell] : []),
+    ...(progress && !takesOptions ? [onProgress] : []),
   ]);
 }
 

@@ -81,22 +81,22 @@ async function waitForUpdates(
   known: LastSeenWork,
   signal: AbortSignal,
 ): Promise<WorkUpdates> {
-  let stirred = Promise.withResolvers<void>();
-  const stir = (): void => stirred.resolve();
-  signal.addEventListener("abort", stir);
-  work.on("extended", stir);
-  work.on("warned", stir);
-  work.signal.addEventListener("abort", stir);
-  if (signal.aborted) stir();
+  let changed = Promise.withResolvers<void>();
+  const onChange = (): void => changed.resolve();
+  signal.addEventListener("abort", onChange);
+  work.on("extended", onChange);
+  work.on("warned", onChange);
+  work.signal.addEventListener("abort", onChange);
+  if (signal.aborted) onChange();
   try {
     for (;;) {
-      await stirred.promise;
-      stirred = Promise.withResolvers();
+      await changed.promise;
+      changed = Promise.withResolvers();
       const now = await pollUpdates(agent, known);
       if (signal.aborted || hasUpdates(now, known)) return now;
     }
   } finally {
-    signal.removeEventListener("abort", stir);
+    signal.removeEventListener("abort", onChange);
     work.unwatch();
   }
 }

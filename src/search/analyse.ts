@@ -36,7 +36,7 @@ export interface Analysis {
   /** True if the content ends with a question mark. */
   readonly isQuestion: boolean;
   /** True if the content mentions a time. */
-  readonly tellsTime: boolean;
+  readonly mentionsTime: boolean;
 }
 
 /** Unpacked term hashes of a record. */
@@ -62,7 +62,7 @@ export function analyse({ content, body = [], tags = [], concepts = [] }: TextTo
     passages: passages.length,
     length: terms.length,
     isQuestion: /[?？]\s*$/.test(content),
-    tellsTime: TIME.test(content),
+    mentionsTime: TIME.test(content),
   };
 }
 

@@ -190,9 +190,9 @@ export function termWeight(
   const term = query.terms[place];
   if (term === undefined) return 0;
   // A rare similar word must not outweigh the word it stands for.
-  const telling = Math.min(rare[place] ?? 0, rare[term.of] ?? 0);
+  const rarity = Math.min(rare[place] ?? 0, rare[term.of] ?? 0);
   const part = term.weight < 1 ? weights.expansion * term.weight : 1;
-  return telling * part * (rarities.names.has(term.word) ? weights.authorsName : 1);
+  return rarity * part * (rarities.names.has(term.word) ? weights.authorsName : 1);
 }
 
 async function readMore(

@@ -36,7 +36,7 @@ export interface IndexEntry {
 
 /** Returns everything that the index stores about a record. */
 export function indexEntryOf(record: Indexable): IndexEntry {
-  const { packed, tokens, passages, length, isQuestion, tellsTime } = analyse(record);
+  const { packed, tokens, passages, length, isQuestion, mentionsTime } = analyse(record);
   const names = wordsOf(record.agent);
   const { pos, session, when, storedAt, validUntil = 0, importance, confidence } = record;
   return {
@@ -50,7 +50,7 @@ export function indexEntryOf(record: Indexable): IndexEntry {
       importance,
       confidence,
       isQuestion,
-      tellsTime,
+      mentionsTime,
       packed,
     },
     tokens: [

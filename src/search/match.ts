@@ -194,7 +194,7 @@ export class Matcher {
       author += part * weights.author * nameWeight(rare) * (score > 0 ? 1 : 0.5);
     }
     const sum = score + author;
-    const time = this.#query.asksWhen && record.tellsTime && sum > 0 ? weights.time : 0;
+    const time = this.#query.asksWhen && record.mentionsTime && sum > 0 ? weights.time : 0;
     return { author, date, time, own: sum + time };
   }
 }

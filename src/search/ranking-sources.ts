@@ -45,7 +45,7 @@ export interface RecordFeatures {
   /** True if the content is a question. */
   readonly isQuestion: boolean;
   /** True if the content mentions a time. */
-  readonly tellsTime: boolean;
+  readonly mentionsTime: boolean;
   /** Its packed terms (analyse.ts). */
   readonly packed: Uint32Array;
 }

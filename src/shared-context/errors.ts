@@ -42,12 +42,12 @@ export function contradictionError(
   item: DecisionBody,
   found: readonly Contradiction[],
 ): BatonError {
-  const told = found.map(
+  const descriptions = found.map(
     ({ key, question, choice, by, why }) => `${key}: "${question}" "${choice}" (by ${by}; ${why})`,
   );
   const keys = found.map(({ key }) => key);
   return new BatonError("contradiction", {
-    message: `${nameOf(item)} conflicts with ${told.join("; ")}. Nothing was written.`,
+    message: `${nameOf(item)} conflicts with ${descriptions.join("; ")}. Nothing was written.`,
     path: "choice",
     hint: `Replace that decision (supersedes: "${keys[0]}"), or keep both (despite: ${JSON.stringify(keys)}).`,
     details: { key: item.key, contradictions: found },

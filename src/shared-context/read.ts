@@ -93,7 +93,7 @@ export async function readContext(
   // Without a model the budget counts o200k tokens, and no margin is needed.
   const margin = model === undefined ? 0 : tokenizer.margin;
   const budget = Math.floor(asked.tokens * (1 - margin));
-  const { told: shown, weightless, others, gone } = partitionItems(live, { role, profile });
+  const { shown, weightless, others, gone } = partitionItems(live, { role, profile });
   const head = headOf(version, role);
   const lines = rankItems(shown, profile).map((item) => pricedLine(item, tokenizer));
   const fitted = fitToBudget({
@@ -140,7 +140,7 @@ function partitionItems(
   const own = all.filter((item) => isFor(item, role));
   const weighs = (item: ContextItem): boolean => isMust(item) || weightOf(item, profile) > 0;
   return {
-    told: own.filter(weighs),
+    shown: own.filter(weighs),
     weightless: own.filter((item) => !weighs(item)),
     others: all.filter((item) => !isFor(item, role)),
     gone: live.filter((each): each is UnavailableItem => each.kind !== "item"),

@@ -152,8 +152,8 @@ async function checkContradictions(
 ): Promise<readonly Contradiction[]> {
   if (kind !== "set" || item.section !== "decisions") return [];
   const found = contradictionsOf(item, await liveDecisions(workspace));
-  const unsaid = found.filter(({ key }) => !despite.includes(key));
-  if (unsaid.length > 0) throw contradictionError(item, unsaid);
+  const unaccepted = found.filter(({ key }) => !despite.includes(key));
+  if (unaccepted.length > 0) throw contradictionError(item, unaccepted);
   return found;
 }
 

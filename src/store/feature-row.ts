@@ -32,7 +32,7 @@ export function featureColumns({ found, row, record }: IndexedRecord) {
     row.seq,
     found.importance ?? -1,
     found.confidence ?? -1,
-    (found.isQuestion ? QUESTION : 0) + (found.tellsTime ? TIME : 0),
+    (found.isQuestion ? QUESTION : 0) + (found.mentionsTime ? TIME : 0),
     row.id,
     row.branch,
     // PostgreSQL text cannot contain NUL. A reader with such a name does not see the record under another
@@ -79,7 +79,7 @@ export function featureRowOf(columns: unknown): FeatureRow {
     importance: importance < 0 ? undefined : importance,
     confidence: confidence < 0 ? undefined : confidence,
     isQuestion: (traits & QUESTION) !== 0,
-    tellsTime: (traits & TIME) !== 0,
+    mentionsTime: (traits & TIME) !== 0,
     packed: toUint32Array(packed),
   };
   return { pos, seq, id, branch, reach, found };

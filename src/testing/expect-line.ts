@@ -145,12 +145,12 @@ export class LineAssertions {
    * not accepted.
    */
   attempts(count: number, agent?: string): this {
-    const tries = this.#facts.deliveries
+    const attempts = this.#facts.deliveries
       .flatMap(attemptsOf)
       .filter((each) => agent === undefined || each.agent === agent);
-    if (tries.length === count) return this;
-    const list = tries.map((each) => `${each.agent} ${each.outcome}`).join(", ");
-    const was = `${tries.length}${list === "" ? "" : ` (${list})`}`;
+    if (attempts.length === count) return this;
+    const list = attempts.map((each) => `${each.agent} ${each.outcome}`).join(", ");
+    const was = `${attempts.length}${list === "" ? "" : ` (${list})`}`;
     const by = agent === undefined ? "" : ` by ${agent}`;
     throw this.#broken("attempts", `did not take ${count} attempts${by}`, String(count), was);
   }

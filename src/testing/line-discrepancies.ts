@@ -2,16 +2,16 @@
 import { DELIVERY_STATES } from "../store/rows.ts";
 import type { LineFacts } from "./line-facts.ts";
 
-export function discrepanciesIn({ rows, events, books, problems, steps }: LineFacts): string[] {
+export function discrepanciesIn({ rows, events, totals, problems, steps }: LineFacts): string[] {
   const ids = rows.map(({ id }) => id);
   const known = new Set(ids);
   const made = new Set(events.flatMap(({ delivery = [] }) => delivery));
-  const total = Object.values(books.byState).reduce((sum, count) => sum + count, 0);
+  const total = Object.values(totals.byState).reduce((sum, count) => sum + count, 0);
   return [
     ...(steps.length === 0 ? ["there are no handoffs"] : []),
-    ...(total === books.deliveries
+    ...(total === totals.deliveries
       ? []
-      : [`the totals do not match: ${books.deliveries} deliveries, ${total} by state`]),
+      : [`the totals do not match: ${totals.deliveries} deliveries, ${total} by state`]),
     ...ids.filter((id, i) => ids.indexOf(id) !== i).map((id) => `${id} exists twice`),
     ...rows
       .filter(({ state }) => !DELIVERY_STATES.includes(state))

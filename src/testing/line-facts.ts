@@ -20,7 +20,7 @@ export interface LineFacts {
   readonly rows: readonly Delivery[];
   /** The events of this task. */
   readonly events: readonly HubEvent[];
-  readonly books: DeliveryTotals;
+  readonly totals: DeliveryTotals;
   readonly problems: readonly Problem[];
 }
 
@@ -40,7 +40,7 @@ export async function readLine(hub: Hub, task: string): Promise<LineFacts> {
     timeline: await readTimeline(hub, task),
     rows,
     events: await eventsOf(hub, task),
-    books: await hub.deliveries.totals(),
+    totals: await hub.deliveries.totals(),
     problems: (await hub.verify()).problems,
   };
 }

@@ -88,11 +88,11 @@ function scoreOf(
  */
 export function firstWords(text: string, most: number): string {
   if (text.length <= most) return text;
-  const room = most - ELLIPSIS.length;
-  const head = text.slice(0, room + 1);
+  const maxLength = most - ELLIPSIS.length;
+  const head = text.slice(0, maxLength + 1);
   const space = lastGapIn(head);
   if (space > 0) return `${text.slice(0, space)}${ELLIPSIS}`;
-  return `${cutAtWordBoundary(head.slice(0, room))}${ELLIPSIS}`;
+  return `${cutAtWordBoundary(head.slice(0, maxLength))}${ELLIPSIS}`;
 }
 
 /** Returns where the last white space begins; 0 if there is none after the first character. */

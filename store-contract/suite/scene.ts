@@ -560,7 +560,7 @@ export class Scene {
   }
 
   /** Returns the number of deliveries in each state that has any. */
-  async books(
+  async totals(
     workspace: string = DEFAULT_LOCATION.workspace,
   ): Promise<Partial<Record<DeliveryState, number>>> {
     const { byState } = await this.#store.countDeliveries(workspace);

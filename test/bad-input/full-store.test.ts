@@ -44,7 +44,7 @@ describe("a store at its size limit", () => {
     const file = folder.file("hub.db");
     const limited = await openHub(`sqlite:${file}`, { limits: { storeBytes: LIMIT } });
     const writer = await limited.agent("writer", { role: "writer" });
-    await writer.handoff({ to: "writer", task: "before", intent: "Sent while there was room" });
+    await writer.handoff({ to: "writer", task: "before", intent: "Sent while there was space" });
     const { ids, refusal } = await fill(writer);
     expectFull(refusal);
     expect(refusal).toMatchObject({ path: file, hint: expect.stringContaining("storeBytes") });
@@ -56,7 +56,7 @@ describe("a store at its size limit", () => {
     await expectWhole(larger, ids);
     const again = await larger.agent("writer");
     await again.remember({ content: FILLING });
-    await again.handoff({ to: "writer", task: "after", intent: "Sent when there was room again" });
+    await again.handoff({ to: "writer", task: "after", intent: "Sent when there was space again" });
     await (await again.accept({ task: "before" }))?.complete();
     await expectWhole(larger, ids);
   });
@@ -135,7 +135,7 @@ describe("a full disk", () => {
       });
       expect((await writer.memories.recent({ limit: 1 })).items[0]?.id).toBe(ids.at(-1));
       rmSync(disk.file("ballast"));
-      await writer.remember({ content: "there is room again" });
+      await writer.remember({ content: "there is space again" });
       await expectWhole(hub, ids);
       await hub.close();
       const again = await openHub(`sqlite:${file}`);

@@ -11,7 +11,7 @@ import { batonInProcess, baton as batonProcess } from "./baton.ts";
 
 /** Commands without --json, with the reason. */
 const WITHOUT: Readonly<Record<string, string>> = {
-  demo: "tells a story",
+  demo: "prints a story",
   hook: "answers in the form that its harness asks for",
   mcp: "speaks MCP, which is JSON already",
 };

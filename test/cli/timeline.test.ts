@@ -23,7 +23,7 @@ describe("baton timeline", () => {
       hints: ["Ask somebody who has it"],
     });
     const report = await boss.accept();
-    if (report === undefined) throw new Error("nobody was told of the failure");
+    if (report === undefined) throw new Error("the failure was not reported");
     const decision = { decision: "reroute", to: "backup", reason: "It has the key" } as const;
     await boss.failures.decide(report, decision);
     await (await backup.accept())?.complete({ summary: "Deployed." });

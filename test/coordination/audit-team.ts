@@ -41,7 +41,7 @@ export async function auditTeam(played: Played): Promise<readonly string[]> {
   await checkSignals(played);
   const totals = await hub.deliveries.totals();
   const rows = [...lines.values()].flatMap(({ steps }) => steps.flatMap((each) => each.deliveries));
-  expect(totals.deliveries, "the books count every delivery").toBe(rows.length);
+  expect(totals.deliveries, "the totals count every delivery").toBe(rows.length);
   expect(rows.filter(({ state }) => isOpen(state))).toEqual([]);
   expect((await hub.verify()).problems).toEqual([]);
   return [
@@ -204,7 +204,7 @@ async function checkDecisions(
     for (const { id: delivery, attempt, state } of work) {
       if (!GIVEN_UP.includes(state)) continue;
       const name = nameOf({ delivery, attempt });
-      expect(reports.has(name), `${state}, and nobody was told: ${name}`).toBe(true);
+      expect(reports.has(name), `${state}, and no agent was notified: ${name}`).toBe(true);
     }
   }
   return decisions;
@@ -263,7 +263,7 @@ const FINAL: readonly string[] = ["retry", "reroute", "abort"];
 async function checkSettled(hub: Hub, { delivery, attempt, steps }: Report, name: string) {
   const { delivery: now } = await hub.deliveries.get(delivery);
   const isSettled = !GIVEN_UP.includes(now.state) || now.attempt > attempt;
-  expect(isSettled, `nobody decided about ${name}; it is ${now.state}, ${now.attempt}`).toBe(true);
+  expect(isSettled, `no decision about ${name}; it is ${now.state}, ${now.attempt}`).toBe(true);
   for (const report of steps.flatMap(({ deliveries }) => deliveries)) {
     const { reason, result } = await hub.deliveries.get(report.id);
     expect(reason ?? result?.summary, `why ${report.id} was closed`).toMatch(/\S/);
@@ -271,13 +271,16 @@ async function checkSettled(hub: Hub, { delivery, attempt, steps }: Report, name
 }
 
 /** Checks that every decision that was confirmed to an agent is the valid one. */
-function checkConfirmations({ told }: Played, decisions: ReadonlyMap<string, ValidDecision>): void {
+function checkConfirmations(
+  { confirmed }: Played,
+  decisions: ReadonlyMap<string, ValidDecision>,
+): void {
   const all = new Set([...decisions.values()].map(({ memory }) => memory.id));
-  for (const { answer, by } of told) {
+  for (const { answer, by } of confirmed) {
     expect(all.has(answer.record), `${by}'s ${answer.decision} stands`).toBe(true);
     expect(answer.by).toBe(by);
   }
-  expect(new Set(told.map(({ answer }) => answer.record)).size).toBe(told.length);
+  expect(new Set(confirmed.map(({ answer }) => answer.record)).size).toBe(confirmed.length);
 }
 
 /** Checks that each decision took effect once: as many redrives as were decided. */
@@ -303,6 +306,8 @@ async function checkSignals({ hub, held }: Played): Promise<void> {
     const own = attempts.find(({ attempt }) => attempt === work.delivery.attempt);
     if (own?.outcome !== "cancelled") continue;
     for (let n = 0; n < 500 && !work.signal.aborted; n++) await (n < 20 ? turn() : wait(10));
-    expect(work.signal.aborted, `the holder of ${work.id} heard that it was taken back`).toBe(true);
+    expect(work.signal.aborted, `the holder of ${work.id} was notified of the cancellation`).toBe(
+      true,
+    );
   }
 }

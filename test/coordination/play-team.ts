@@ -31,6 +31,7 @@ import {
   type TeamPlan,
 } from "./random-team.ts";
 import {
+  type ConfirmedDecision,
   type Held,
   LEAPS,
   LIMITS,
@@ -43,7 +44,6 @@ import {
   SETTLING,
   type Settling,
   type Stage,
-  type Told,
   UNREACHABLE,
 } from "./team-run.ts";
 
@@ -52,7 +52,7 @@ export class TeamPlay implements Played {
   readonly hub: Hub;
   readonly tasks: PlannedTask[] = [];
   readonly held: Held[] = [];
-  readonly told: Told[] = [];
+  readonly confirmed: ConfirmedDecision[] = [];
   readonly takenBack = new Set<string>();
   readonly happened: string[] = [];
   /** Log of what happened, to diagnose a failure. */
@@ -175,7 +175,7 @@ export class TeamPlay implements Played {
   }
 
   /** Runs an operation that may fail because its process died, or with one of the given codes. */
-  async #try<T>(
+  async #attempt<T>(
     what: string,
     process: Process | undefined,
     run: () => Promise<T>,
@@ -209,7 +209,7 @@ export class TeamPlay implements Played {
     const { name, isLate: _, ...said } = task;
     const draft = { ...said, task: name, intent: `Do ${name}.`, key: `add ${name}` };
     const codes = ["task_closed", "unknown_task", ...UNREACHABLE] as const;
-    const added = await this.#try(`add ${name}`, process, () => agent.tasks.add(draft), codes);
+    const added = await this.#attempt(`add ${name}`, process, () => agent.tasks.add(draft), codes);
     if ("refused" in added && added.refused === "store_closed") return; // Repeated later.
     this.#toAdd = this.#toAdd.filter((each) => each !== task);
     if ("refused" in added) return this.#count("task refused");
@@ -227,7 +227,7 @@ export class TeamPlay implements Played {
     const at = this.#at(who);
     if (at === undefined) return undefined;
     const [agent, process] = at;
-    const taken = await this.#try(`${who.name} accepts`, process, () => agent.accept());
+    const taken = await this.#attempt(`${who.name} accepts`, process, () => agent.accept());
     if ("refused" in taken || taken.value === undefined) return undefined;
     const work = taken.value;
     const held = { by: who, work, in: process, at: this.#stage.clock.now(), isSettled: false };
@@ -282,7 +282,7 @@ export class TeamPlay implements Played {
       release: () => work.release(),
     };
     const codes = [...LOST, "work_extended", "task_closed", ...UNREACHABLE] as const;
-    const done = await this.#try(what, process, run[how], codes);
+    const done = await this.#attempt(what, process, run[how], codes);
     if ("refused" in done) {
       if (LOST.includes(done.refused)) held.isSettled = true;
       return;
@@ -355,7 +355,7 @@ export class TeamPlay implements Played {
     const id = typeof about === "string" ? about : about.id;
     const what = `${who.name} decides ${decision.decision} ${decision.to ?? ""} about ${id}`;
     const codes = ["not_open", "not_permitted", "unknown_agent", "work_extended", ...LOST] as const;
-    const decided = await this.#try(
+    const decided = await this.#attempt(
       what,
       process,
       () => agent.failures.decide(about, decision),
@@ -369,7 +369,7 @@ export class TeamPlay implements Played {
     this.#count(`answer: ${answer.kind}`);
     this.#note(`… ${answer.kind}${"decision" in answer ? ` ${answer.decision}` : ""}`);
     if (held !== undefined) held.isSettled = true;
-    if (answer.kind === "decided") this.told.push({ answer, by: who.name });
+    if (answer.kind === "decided") this.confirmed.push({ answer, by: who.name });
     return answer;
   }
 
@@ -404,25 +404,25 @@ export class TeamPlay implements Played {
 
   async #carryOut(process = this.#anyProcess()): Promise<void> {
     if (process === undefined || process.mortal.isDead) return;
-    await this.#try("carry out", process, () => process.hub.deliveries.runDue());
+    await this.#attempt("carry out", process, () => process.hub.deliveries.runDue());
   }
 
   async #answer(): Promise<void> {
     const owner = this.#owner;
     if (owner === undefined) return;
-    const asked = await this.#try("questions", owner[1], () => owner[0].questions.list());
+    const asked = await this.#attempt("questions", owner[1], () => owner[0].questions.list());
     if ("refused" in asked) return;
     // The agent that handed it on is asked, and may be gone by now: the owner answers for it.
     const others = await Promise.all(
       this.plan.workers.map(async (who) => {
         const at = this.#at(who);
-        const mine = at && (await this.#try("questions", at[1], () => at[0].questions.list()));
+        const mine = at && (await this.#attempt("questions", at[1], () => at[0].questions.list()));
         return mine === undefined || "refused" in mine ? [] : mine.value;
       }),
     );
     for (const { delivery } of [...asked.value, ...others.flat()]) {
       const say = () => owner[0].questions.answer(delivery.id, "That one.");
-      const answered = await this.#try(`answer ${delivery.id}`, owner[1], say, ["not_open"]);
+      const answered = await this.#attempt(`answer ${delivery.id}`, owner[1], say, ["not_open"]);
       if (!("refused" in answered)) this.#count("question answered");
     }
   }
@@ -466,7 +466,7 @@ export class TeamPlay implements Played {
     this.takenBack.add(task.name);
     const [agent, process] = owner;
     const cancel = () => agent.tasks.cancelHandoffs(task.name, "Not needed.");
-    await this.#try(`take back ${task.name}`, process, cancel);
+    await this.#attempt(`take back ${task.name}`, process, cancel);
     this.#count("taken back");
   }
 
@@ -482,7 +482,7 @@ export class TeamPlay implements Played {
     if (owner === undefined) return;
     const [agent, process] = owner;
     const cancel = () => agent.tasks.cancel(task, "Not needed any more.");
-    const ended = await this.#try(`cancel ${task}`, process, cancel, ["task_closed"]);
+    const ended = await this.#attempt(`cancel ${task}`, process, cancel, ["task_closed"]);
     if ("refused" in ended && ended.refused === "store_closed") return;
     this.#toCancel.delete(task);
     if (!("refused" in ended)) this.#count("task cancelled");
@@ -506,7 +506,7 @@ export class TeamPlay implements Played {
     const [agent, process] = owner;
     const as = this.takenBack.has(task.name) ? "cancelled" : "done";
     const close = () => agent.tasks.close(task.name, { as, reason: "Seen, and that is that." });
-    const closed = await this.#try(`close ${task.name}`, process, close, [
+    const closed = await this.#attempt(`close ${task.name}`, process, close, [
       "task_open",
       "task_closed",
     ]);

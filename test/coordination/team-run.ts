@@ -50,7 +50,7 @@ export interface Held {
   isSettled: boolean;
 }
 
-export interface Told {
+export interface ConfirmedDecision {
   readonly answer: Extract<DecideResult, { kind: "decided" }>;
   readonly by: string;
 }
@@ -63,7 +63,7 @@ export interface Played {
   readonly tasks: readonly PlannedTask[];
   readonly held: readonly Held[];
   /** Decisions that were confirmed to the agents that made them. */
-  readonly told: readonly Told[];
+  readonly confirmed: readonly ConfirmedDecision[];
   /** Tasks whose handoffs were cancelled: only an explicit close ends them. */
   readonly takenBack: ReadonlySet<string>;
   /** What happened, one entry per occurrence. */

@@ -95,7 +95,7 @@ async function requireOne(
   const [failure, ...more] = (await hubs[1].failures.list({ task })).items;
   const { decision: stands } = failure ?? {};
   expect(more).toEqual([]);
-  if (stands === undefined) expect.fail(`nobody decided about ${task}`);
+  if (stands === undefined) expect.fail(`no decision about ${task}`);
   const decided = answers.filter(({ kind }) => kind === "decided");
   expect(decided.length).toBe(stands.by === "baton" ? 0 : 1);
   const about = { by: stands.by, decision: stands.decision, record: stands.record };

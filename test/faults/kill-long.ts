@@ -35,7 +35,7 @@ for (const [kind, count] of Object.entries(report.byKind)) console.log(`  ${kind
 console.log(`  redelivered after a kill ${report.redelivered}`);
 
 if (report.violations.length === 0) {
-  console.log("No acknowledged fact was lost or doubled; the chain verifies; the books balance.");
+  console.log("No acknowledged fact was lost or doubled; the chain verifies; the totals match.");
   rmSync(folder, { recursive: true, force: true });
 } else {
   console.error(`${report.violations.length} violations (store kept in ${folder}):`);

@@ -451,13 +451,15 @@ describe("a checkpoint before compaction", () => {
     },
   );
 
-  it("is made from the trace when there is no transcript [OPS-8]", async () => {
+  it("is made from the trace, without the hooks' own steps, when there is no transcript [OPS-8]", async () => {
     const here = await project();
     await using hub = await here.open();
+    await here.hook("codex", "SessionStart"); // Records what it reported.
     await here.hook("codex", "PostToolUse");
     expect(await here.hook("codex", "PreCompact", { transcript_path: null })).toEqual(SILENT);
     const [memory] = (await hub.memories.recent({ type: "checkpoint" })).items;
     expect(memory?.content).toContain("12 passed");
+    expect(memory?.content).not.toMatch(/^- (reported|held)\b/m);
   });
 
   it("is made when the transcript is unreadable or has unknown parts [OPS-8]", async () => {

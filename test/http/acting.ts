@@ -11,17 +11,17 @@ export interface ActingAs {
   readonly branch?: string;
   readonly key?: string;
   readonly signal?: AbortSignal;
-  readonly tell?: OperationContext["onProgress"];
+  readonly onProgress?: OperationContext["onProgress"];
 }
 
 export function actingOn(hub: LocalHub, as: ActingAs = {}): OperationContext {
-  const { access = "admin", named, session = "s-1", branch, key, tell = () => {} } = as;
+  const { access = "admin", named, session = "s-1", branch, key, onProgress = () => {} } = as;
   const agent = async () => {
-    if (named === undefined) throw new Error("nobody was named");
+    if (named === undefined) throw new Error("no agent was named");
     const who = await hub.local(named, session);
     return branch === undefined ? who : who.onBranchOf(branch);
   };
   const reader = async () => (named === undefined ? hub : agent());
   const signal = as.signal ?? new AbortController().signal;
-  return { hub, access, named, key, agent, reader, signal, onProgress: tell };
+  return { hub, access, named, key, agent, reader, signal, onProgress };
 }

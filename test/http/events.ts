@@ -1,13 +1,15 @@
 /** Reads server-sent events as a client does. */
 
-export interface Heard {
+export interface ServerSentEvent {
   readonly id: string | undefined;
   readonly event: string;
   readonly data: unknown;
 }
 
 /** Yields one event after the other until the hub ends the stream. Returning early disconnects. */
-export async function* heardFrom(response: Response): AsyncGenerator<Heard, void, undefined> {
+export async function* readEvents(
+  response: Response,
+): AsyncGenerator<ServerSentEvent, void, undefined> {
   let rest = "";
   for await (const piece of (response.body as ReadableStream<Uint8Array>).pipeThrough(
     new TextDecoderStream(),
@@ -15,14 +17,14 @@ export async function* heardFrom(response: Response): AsyncGenerator<Heard, void
     const messages = (rest + piece).split("\n\n");
     rest = messages.pop() ?? "";
     for (const message of messages) {
-      const heard = read(message);
-      if (heard !== undefined) yield heard;
+      const event = read(message);
+      if (event !== undefined) yield event;
     }
   }
 }
 
 /** Parses a message. Returns undefined for a comment. */
-function read(message: string): Heard | undefined {
+function read(message: string): ServerSentEvent | undefined {
   const fields = new Map(
     message.split("\n").map((line) => {
       const at = line.indexOf(": ");
@@ -36,12 +38,12 @@ function read(message: string): Heard | undefined {
 
 /** Returns the next `count` events. Throws if the stream ends before that. */
 export async function take(
-  heard: AsyncGenerator<Heard, void, undefined>,
+  events: AsyncGenerator<ServerSentEvent, void, undefined>,
   count: number,
-): Promise<Heard[]> {
-  const taken: Heard[] = [];
+): Promise<ServerSentEvent[]> {
+  const taken: ServerSentEvent[] = [];
   while (taken.length < count) {
-    const { value, done } = await heard.next();
+    const { value, done } = await events.next();
     if (done === true) throw new Error(`the stream ended after ${taken.length} of ${count}`);
     taken.push(value);
   }

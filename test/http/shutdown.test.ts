@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { open, tempFolder } from "../support/hub/support.ts";
 import { startHub } from "../support/start-hub.ts";
 import { until } from "../support/until.ts";
-import { heardFrom, take } from "./events.ts";
+import { readEvents, take } from "./events.ts";
 import { as, posting } from "./support.ts";
 
 interface Sent {
@@ -22,7 +22,7 @@ describe("a hub that receives SIGTERM", { timeout: 120_000 }, () => {
     const call = (path: string, body: unknown, agent: string) =>
       fetch(`${address}${path}`, posting(body, { ...headers, ...as(agent) }));
 
-    const events = heardFrom(await fetch(`${address}/v1/events/stream`, { headers }));
+    const events = readEvents(await fetch(`${address}/v1/events/stream`, { headers }));
     const polls = [
       call("/v1/inbox/claim", { waitMs: 25_000 }, "cleo"),
       call("/v1/inbox/accept", { waitMs: 25_000 }, "cleo"),

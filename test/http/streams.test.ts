@@ -8,7 +8,7 @@ import { httpHub } from "../../src/http/app.ts";
 import { LocalHub } from "../../src/hub/hub.ts";
 import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { freshAddress, open, tempFolder } from "../support/hub/support.ts";
-import { heardFrom, take } from "./events.ts";
+import { readEvents, take } from "./events.ts";
 import { as, HERE, listened, posting } from "./support.ts";
 
 const numbers = async (hub: LocalHub): Promise<string[]> =>
@@ -29,7 +29,7 @@ describe("the event stream", () => {
     const first = await listened(address);
     await first.hub.agent("bob", { role: "executor" });
     await handOver(first.hub, 5);
-    const before = heardFrom(await fetch(`${first.listening.address}/v1/events/stream`));
+    const before = readEvents(await fetch(`${first.listening.address}/v1/events/stream`));
     const events = await take(before, 3); // Does not read all of them.
     await before.return();
     await first.listening.close();
@@ -40,7 +40,7 @@ describe("the event stream", () => {
 
     const second = await listened(address);
     const headers = { "last-event-id": events.at(-1)?.id ?? "" };
-    const after = heardFrom(
+    const after = readEvents(
       await fetch(`${second.listening.address}/v1/events/stream`, { headers }),
     );
     await handOver(second.hub, 2);
@@ -58,7 +58,7 @@ describe("the event stream", () => {
     await hub.agent("bob", { role: "executor" });
     await handOver(hub, 4);
     const all = await numbers(hub);
-    const from = heardFrom(await fetch(`${listening.address}/v1/events/stream?after=${all[1]}`));
+    const from = readEvents(await fetch(`${listening.address}/v1/events/stream?after=${all[1]}`));
     expect((await take(from, all.length - 2)).map(({ id }) => id)).toEqual(all.slice(2));
     const ended = from.next();
     await listening.close();
@@ -78,7 +78,7 @@ describe("an inbox over HTTP", () => {
     const { hub, listening } = await listened(freshAddress("sqlite"));
     const bob = await hub.agent("bob", { role: "executor" });
     await handOver(hub, 1);
-    const inbox = heardFrom(
+    const inbox = readEvents(
       await fetch(`${listening.address}/v1/inbox/stream`, { headers: as("bob") }),
     );
     const [waiting] = await take(inbox, 1);

@@ -357,7 +357,7 @@ describe("operations on handoffs and deliveries", () => {
   });
 
   const ODD = [undefined, null, 0, -1, 1.5, true, "", "\0", "ghost", [], [null], {}, { a: 1 }];
-  const UNKNOWN = "nobody-knows-this";
+  const UNKNOWN = "unknown-field";
 
   it.each(NAMES)(
     "%s refuses unusual values with a BatonError, and a refusal stores nothing [OPS-7]",

@@ -299,7 +299,7 @@ describe("operations on memories, settings and the hub", () => {
       const { input, rest, output } = operationOf(name);
       const good = inputOf(name, at);
       const odd = [undefined, null, 0, -1, 1.5, true, "", "\0", "ghost", [], [null], {}, { a: 1 }];
-      const fields = [...Object.keys(input.shape), ...(rest ? ["nobody-knows-this"] : [])];
+      const fields = [...Object.keys(input.shape), ...(rest ? ["unknown-field"] : [])];
       for (const field of fields) {
         for (const value of odd) {
           const attempt = { ...good, [field]: value };
@@ -308,7 +308,7 @@ describe("operations on memories, settings and the hub", () => {
           if (outcome instanceof Error)
             expect(isBatonError(outcome), `${how} ${outcome.stack}`).toBe(true);
           else expect(output.safeParse(outcome).error, how).toBeUndefined();
-          if (field === "nobody-knows-this" && value !== undefined) {
+          if (field === "unknown-field" && value !== undefined) {
             expect(outcome, how).toMatchObject({ code: "invalid_input" });
           }
         }
@@ -458,7 +458,10 @@ describe("progress", () => {
       const { hub } = await world("sqlite");
       await hub.settings.update({ retention: { traces: { sessions: 0 } } });
       const reports: object[] = [];
-      const acting = actingOn(hub, { named: "ada", tell: (progress) => reports.push(progress) });
+      const acting = actingOn(hub, {
+        named: "ada",
+        onProgress: (progress) => reports.push(progress),
+      });
       if (name === "verify") await rememberMany(acting);
       await answerOf(acting, name, LONG_OPERATIONS[name]);
       expect(reports.at(-1)).toMatchObject({ total: expect.any(Number) });

@@ -86,12 +86,12 @@ const arrival = (name: string): Step => ({
 });
 
 /** Checks that every delivery has one state and an event, and that every envelope is on a line. */
-function checkTotals({ books, deliveries, lines, open }: Dump): void {
+function checkTotals({ totals, deliveries, lines, open }: Dump): void {
   const sum = (numbers: readonly number[]) => numbers.reduce((total, each) => total + each, 0);
-  expect(books.deliveries).toBe(sum(Object.values(books.byState)));
-  expect(books.deliveries).toBe(deliveries.length);
-  expect(books.envelopes).toBe(sum(lines.map((line) => line.length)));
-  expect(sum(OPEN_STATES.map((state) => books.byState[state]))).toBe(sum(open));
+  expect(totals.deliveries).toBe(sum(Object.values(totals.byState)));
+  expect(totals.deliveries).toBe(deliveries.length);
+  expect(totals.envelopes).toBe(sum(lines.map((line) => line.length)));
+  expect(sum(OPEN_STATES.map((state) => totals.byState[state]))).toBe(sum(open));
 }
 
 /** A step as a fast-check command: it can always run, and prints its title. */

@@ -87,7 +87,7 @@ describe("the search index on PostgreSQL", () => {
     let ended: Promise<void> | undefined;
     return {
       isWaitedFor: () =>
-        until("somebody waits for the index", async () => {
+        until("a process waits for the index", async () => {
           const [row] = await schema.query(
             "select count(*)::int as n from pg_locks where locktype = 'advisory' and not granted",
           );

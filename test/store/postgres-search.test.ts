@@ -125,7 +125,7 @@ describe(`ranked search, seed ${seed}`, () => {
     expect(answers.filter(({ hits }) => hits.length > 0).length).toBeGreaterThan(QUESTIONS / 2);
     for (const { index } of answers) expect(index.indexed).toBeLessThan(index.records);
     const has = (is: (hit: (typeof found)[number]) => unknown): number => found.filter(is).length;
-    expect(has(({ neighbourTerms: heard }) => heard.length > 0)).toBeGreaterThan(0);
+    expect(has(({ neighbourTerms: terms }) => terms.length > 0)).toBeGreaterThan(0);
     expect(has(({ connected }) => connected)).toBeGreaterThan(0);
     expect(has(({ supersededBy }) => supersededBy.length > 0)).toBeGreaterThan(0);
     expect(has(({ similarity }) => similarity)).toBeGreaterThan(0);

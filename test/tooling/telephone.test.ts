@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import { notes, salienceOf, sentencesOf, summarise } from "../../bench/telephone/agents.ts";
 import { play } from "../../bench/telephone/measure.ts";
 import { GENERATORS, run, wordsInCommon } from "../../bench/telephone/run.ts";
-import { taskOf, tells } from "../../bench/telephone/tasks.ts";
+import { mentions, taskOf } from "../../bench/telephone/tasks.ts";
 import { countTokens } from "../../bench/telephone/tokens.ts";
 import { READ_TOKENS, READS } from "../../bench/telephone/way.ts";
 import { baton } from "../../bench/telephone/ways/baton.ts";
@@ -27,7 +27,9 @@ describe.each(Object.entries(GENERATORS))("tasks of the %s generator", (_, taskB
     const wrong = tasks.flatMap(({ name, thread, items }) => {
       const text = thread.join("\n");
       return items
-        .filter(({ key, sentence }) => !tells(text, key) || tells(text.replace(sentence, ""), key))
+        .filter(
+          ({ key, sentence }) => !mentions(text, key) || mentions(text.replace(sentence, ""), key),
+        )
         .map(({ sentence }) => `${name}: ${sentence}`);
     });
     expect(wrong).toEqual([]);
@@ -35,7 +37,7 @@ describe.each(Object.entries(GENERATORS))("tasks of the %s generator", (_, taskB
 
   it("have the intent in the opening and eight to fourteen facts in prose", () => {
     for (const { thread, intent, items } of tasks) {
-      expect(tells(thread[0] as string, intent.key)).toBe(true);
+      expect(mentions(thread[0] as string, intent.key)).toBe(true);
       expect(items.length).toBeGreaterThanOrEqual(8);
       expect(items.length).toBeLessThanOrEqual(14);
     }
@@ -49,7 +51,7 @@ describe.each(Object.entries(GENERATORS))("tasks of the %s generator", (_, taskB
   it("are not answered by the log of any agent", () => {
     const wrong = tasks.slice(0, 8).flatMap((task) => {
       const logs = [2, 3, 4].flatMap((agent) => sessionOf(task, agent).messages);
-      return task.items.filter(({ key }) => logs.some(({ text }) => tells(text, key)));
+      return task.items.filter(({ key }) => logs.some(({ text }) => mentions(text, key)));
     });
     expect(wrong).toEqual([]);
   });
@@ -77,8 +79,8 @@ describe("the simulated agents", () => {
       const sum = summarise(sessionOf(task, 1).sentences, 500, randomFrom(task.seed));
       expect(countTokens(sum)).toBeLessThanOrEqual(500);
       for (const { kind, key } of task.items) {
-        if (kind === "must" && !tells(sum, key)) lost.labelled++;
-        if (kind === "aside" && !tells(sum, key)) lost.subtle++;
+        if (kind === "must" && !mentions(sum, key)) lost.labelled++;
+        if (kind === "aside" && !mentions(sum, key)) lost.subtle++;
       }
     }
     expect(lost.subtle).toBeGreaterThan(4 * lost.labelled);
@@ -90,7 +92,7 @@ describe("the simulated agents", () => {
       const taken = notes(task.thread, randomFrom(task.seed));
       return task.items.map(({ kind, key }) => ({
         kind,
-        noted: taken.some(({ text }) => tells(text, key)),
+        noted: taken.some(({ text }) => mentions(text, key)),
       }));
     });
     expect(noted.filter(({ kind, noted }) => kind === "must" && !noted)).toEqual([]);

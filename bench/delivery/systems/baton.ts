@@ -28,7 +28,7 @@ export const batonSqlite: System = {
   weight: 6,
   bulk: false,
   ways,
-  tellsDone: true,
+  acknowledgesCompletion: true,
   open,
 };
 
@@ -60,7 +60,7 @@ async function open(address: string, way: string): Promise<Connection> {
         ...how,
         inFlight: AT_A_TIME[way] ?? how.inFlight,
       }),
-    books: () => books(hub),
+    totals: () => totalsOf(hub),
     close: () => hub.close(),
   };
 }
@@ -130,7 +130,7 @@ function bodyIn(envelope: Work["envelope"]): Body {
   return envelope.payload?.data as Body;
 }
 
-async function books(hub: Hub): Promise<Tally> {
+async function totalsOf(hub: Hub): Promise<Tally> {
   const { deliveries, byState } = await hub.deliveries.totals();
   return { left: deliveries - byState.completed, completed: byState.completed };
 }

@@ -47,7 +47,7 @@ export const bullmqEverysec: System = {
   weight: 3,
   bulk: true,
   ways: { enqueue: ONE, rate: [ONE, SIXTEEN, SIXTY_FOUR], latency: [SIXTEEN], kill: [ONE] },
-  tellsDone: true,
+  acknowledgesCompletion: true,
   open,
 };
 
@@ -80,7 +80,7 @@ async function open(address: string, way: string): Promise<Connection> {
         },
       };
     },
-    async books() {
+    async totals() {
       const { completed = 0, ...others } = await queue.getJobCounts();
       return { left: Object.values(others).reduce((sum, count) => sum + count, 0), completed };
     },

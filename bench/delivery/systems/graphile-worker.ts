@@ -40,7 +40,7 @@ export const graphileWorker: System = {
   weight: 1,
   bulk: true,
   ways: { enqueue: LOCAL, rate: [LOCAL, APART], latency: [APART], kill: [APART] },
-  tellsDone: false,
+  acknowledgesCompletion: false,
   open,
 };
 
@@ -54,7 +54,7 @@ async function open(address: string, way: string): Promise<Connection> {
     send: (body) => utils.addJob(TASK, body),
     sendMany: (bodies) => utils.addJobs(bodies.map((payload) => ({ identifier: TASK, payload }))),
     consume: (how) => consume(graphile, { address, logger, way }, how),
-    async books() {
+    async totals() {
       const { rows } = await pool.query<{ left: number }>(
         "select count(*)::int as left from graphile_worker.jobs",
       );

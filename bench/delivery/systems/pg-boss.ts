@@ -51,7 +51,7 @@ export const pgBoss: System = {
   weight: 1,
   bulk: true,
   ways: { enqueue: POLL, rate: [NOTIFY, POLL, FETCH], latency: [NOTIFY], kill: [NOTIFY] },
-  tellsDone: false,
+  acknowledgesCompletion: false,
   open,
 };
 
@@ -75,7 +75,7 @@ async function open(address: string, way: string): Promise<Connection> {
         bodies.map((data) => ({ data })),
       ),
     consume: (how) => (way === FETCH ? fetchAndComplete(boss, how) : work(boss, how)),
-    async books() {
+    async totals() {
       const { rows } = await boss.getDb().executeSql(
         `select count(*) filter (where state <> 'completed')::int as left,
                 count(*) filter (where state = 'completed')::int as completed

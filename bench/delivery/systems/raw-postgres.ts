@@ -20,7 +20,7 @@ export const rawPostgres: System = {
   weight: 6,
   bulk: true,
   ways: { enqueue: WAY, rate: [WAY], latency: [], kill: [] },
-  tellsDone: true,
+  acknowledgesCompletion: true,
   open,
 };
 
@@ -59,7 +59,7 @@ async function open(address: string): Promise<Connection> {
     send: grouped(insert),
     sendMany: insert,
     consume: (how) => consume(pool, how),
-    async books() {
+    async totals() {
       const { rows } = await pool.query<{ left: number; completed: number }>(
         `select count(*) filter (where state < 2)::int as left,
                 count(*) filter (where state = 2)::int as completed from jobs`,

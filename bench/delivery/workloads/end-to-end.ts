@@ -77,9 +77,9 @@ async function endToEnd(
   const { startedAt } = await producer.ask("send", { from: 0, count, inFlight: IN_FLIGHT, bulk });
   const { endedAt, done } = await waitUntilDone(participants, run.system, count);
   const findings = await Promise.all(all.map((process) => process.ask("findings")));
-  const books = await producer.ask("books");
-  const completed = books.completed === undefined ? undefined : books.completed - warm;
-  verifyCompleted({ ...books, completed }, pooled(findings, "numbers"), count);
+  const totals = await producer.ask("totals");
+  const completed = totals.completed === undefined ? undefined : totals.completed - warm;
+  verifyCompleted({ ...totals, completed }, pooled(findings, "numbers"), count);
   await Promise.all(all.map((process) => process.ask("close")));
   return {
     perSecond: (count / (endedAt - startedAt)) * 1000,
@@ -100,7 +100,9 @@ async function waitUntilDone({ producer, consumers }: Participants, system: Syst
   });
   return {
     done,
-    endedAt: system.tellsDone ? lastDoneAt : await waitUntilEmpty(producer, lastDoneAt),
+    endedAt: system.acknowledgesCompletion
+      ? lastDoneAt
+      : await waitUntilEmpty(producer, lastDoneAt),
   };
 }
 
@@ -109,7 +111,7 @@ async function waitUntilEmpty(process: Process, lastHandledAt: number): Promise<
   const retries = await until(
     "messages unfinished",
     1,
-    async () => (await process.ask("books")).left,
+    async () => (await process.ask("totals")).left,
   );
   return retries === 0 ? lastHandledAt : now();
 }

@@ -18,7 +18,7 @@ export async function enqueue(process: Process, place: Place, how: Enqueue): Pro
   const warm = Math.ceil(count / 10);
   await process.ask("send", { from: 0, count: warm, inFlight, bulk });
   const { startedAt, endedAt } = await process.ask("send", { from: warm, count, inFlight, bulk });
-  verifySent(await process.ask("books"), warm + count);
+  verifySent(await process.ask("totals"), warm + count);
   await process.ask("close");
   return (count / (endedAt - startedAt)) * 1000;
 }

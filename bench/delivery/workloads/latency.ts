@@ -44,9 +44,9 @@ export async function latency(
   await producer.ask("pace", { count, everyMs: EVERY_MS });
   const untaken = async () => count - (await consumer.ask("progress")).taken;
   await until("messages not taken", 20, untaken);
-  await until("messages unfinished", 20, async () => (await producer.ask("books")).left);
+  await until("messages unfinished", 20, async () => (await producer.ask("totals")).left);
   const { latencies, numbers } = await consumer.ask("findings");
-  verifyCompleted(await producer.ask("books"), numbers, count);
+  verifyCompleted(await producer.ask("totals"), numbers, count);
   const idleCpuPercent = await idle([producer, consumer], idleSeconds);
   await Promise.all([producer.ask("close"), consumer.ask("close")]);
   const counted = latencies.slice(WARM);
@@ -66,7 +66,7 @@ async function idle(
   if (seconds === 0) return undefined;
   await sleep(SETTLE_MS);
   const percent = await consumer.ask("idle", { ms: seconds * 1000 });
-  const { left } = await producer.ask("books");
+  const { left } = await producer.ask("totals");
   if (left !== 0) throw new Error("A message arrived during the idle measurement");
   return percent;
 }

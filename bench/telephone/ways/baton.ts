@@ -15,7 +15,7 @@ import {
 } from "../../../src/index.ts";
 import { seededIds, seededRandom, VirtualClock } from "../../../src/testing/index.ts";
 import type { Note } from "../agents.ts";
-import { type Key, LONGEST, type Task, tells } from "../tasks.ts";
+import { type Key, LONGEST, mentions, type Task } from "../tasks.ts";
 import { countTokens } from "../tokens.ts";
 import { FRONT_TOKENS, type Given, type Line, READ_TOKENS, type Way } from "../way.ts";
 import type { Session } from "../work.ts";
@@ -219,7 +219,7 @@ class BatonLine implements Line {
       type: "brief",
       limit: 200,
     });
-    const at = hits.findIndex(({ memory }) => tells(memory.content, key));
+    const at = hits.findIndex(({ memory }) => mentions(memory.content, key));
     return at < 0 ? "not found" : `found in place ${at + 1}, beyond what may be read`;
   }
 

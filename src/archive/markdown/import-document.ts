@@ -76,8 +76,8 @@ export async function importDocument(
   return runWithoutSecrets(
     workspace,
     said,
-    async (heard, secrets) =>
-      withSecrets(await takeText(workspace, author, heard.document, given), secrets),
+    async (redacted, secrets) =>
+      withSecrets(await takeText(workspace, author, redacted.document, given), secrets),
     { limit: "documentBytes", path: "document" },
   );
 }

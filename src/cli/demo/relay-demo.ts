@@ -38,7 +38,7 @@ interface DemoContext {
 export async function runDemo(choice: StoreChoice): Promise<void> {
   const store = await addressOf(choice);
   refuseUnshared(store);
-  using doomed = startCrashingExecutor();
+  using executorProcess = startCrashingExecutor();
   await using hub = await openStore({ ...choice, store });
   const planner = await hub.agent("planner", { role: "planner" });
   const executor = await hub.agent("executor", { role: "executor" });
@@ -48,7 +48,7 @@ export async function runDemo(choice: StoreChoice): Promise<void> {
   printLine(`${bold(task)} in ${placeOf(hub)}. The agents' texts are scripted, the rest is real.`);
 
   await planAndHandOver(stage, plan);
-  await workAndDie(stage, doomed);
+  await workAndDie(stage, executorProcess);
   await takeOverAndHandOn(stage, plan);
   await review(stage);
   await lookBack(stage);
@@ -103,13 +103,13 @@ async function planAndHandOver({ planner, task }: DemoContext, plan: string): Pr
 
 async function workAndDie(
   { hub, store, task, executor }: DemoContext,
-  doomed: CrashingExecutor,
+  executorProcess: CrashingExecutor,
 ): Promise<void> {
   heading(2, "An executor accepts it in a separate process and is killed while working.");
-  const { pid, attempt } = await doomed.work({ store, workspace: hub.workspace, task });
+  const { pid, attempt } = await executorProcess.work({ store, workspace: hub.workspace, task });
   field("accepted", `process ${pid}, attempt ${attempt}, lease ${SHORT_LEASE_MS / 1000} s`);
   field("notes", (await notesOn(executor, task)).join("; "));
-  await doomed.kill();
+  await executorProcess.kill();
   field("killed", "SIGKILL: no cleanup");
 }
 

@@ -8,8 +8,8 @@ import { printable } from "../terminal.ts";
 /** Writes the error to stderr and returns the exit code. */
 export function printError(error: unknown, json: boolean): number {
   if (!(error instanceof BatonError)) {
-    const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    process.stderr.write(`Internal error; please report this bug:\n${told}\n`);
+    const description = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    process.stderr.write(`Internal error; please report this bug:\n${description}\n`);
     return BUG;
   }
   const hint = hintFor(error);

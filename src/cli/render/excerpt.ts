@@ -26,16 +26,16 @@ export function excerpt(text: string, words: readonly string[], mostLength: numb
 function windowOf(
   text: string,
   places: readonly number[],
-  room: number,
+  maxLength: number,
 ): { readonly start: number; readonly end: number } {
-  if (text.length <= room) return { start: 0, end: text.length };
+  if (text.length <= maxLength) return { start: 0, end: text.length };
   let best = { count: -1, start: 0 };
   for (const place of places.length === 0 ? [0] : places.slice(0, MAX_MATCHES)) {
-    const start = Math.max(0, place - Math.floor(room / 4));
-    const count = places.filter((each) => each >= start && each < start + room).length;
+    const start = Math.max(0, place - Math.floor(maxLength / 4));
+    const count = places.filter((each) => each >= start && each < start + maxLength).length;
     if (count > best.count) best = { count, start };
   }
   const space = best.start === 0 ? -1 : text.indexOf(" ", best.start);
   const start = space === -1 ? best.start : Math.min(space + 1, text.length - 1);
-  return { start, end: Math.min(text.length, start + room) };
+  return { start, end: Math.min(text.length, start + maxLength) };
 }

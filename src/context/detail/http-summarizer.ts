@@ -59,7 +59,7 @@ export function httpSummarizer(options: HttpSummarizerOptions): Summarizer {
   if (spendPerDay !== undefined) {
     checkCount(SUMMARIZER_SERVER, "spendPerDay", spendPerDay, "In tokens, for example 100_000.");
   }
-  const purse = new TokenBudget({ spend, spendPerDay, clock });
+  const tokenBudget = new TokenBudget({ spend, spendPerDay, clock });
   return {
     model: server.model,
     async summarize(text, { tokens, signal }) {
@@ -72,7 +72,7 @@ export function httpSummarizer(options: HttpSummarizerOptions): Summarizer {
       const asked = count(messages.map(({ content }) => content).join("\n"));
       let settle = (_really: number): void => {};
       const paying = (): void => {
-        settle = purse.take(asked + tokens);
+        settle = tokenBudget.take(asked + tokens);
       };
       const body = { messages, max_tokens: tokens, temperature: 0, stream: false };
       const answer = await request(server, { body, policy: policy, signal, paying });

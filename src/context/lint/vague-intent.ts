@@ -36,6 +36,6 @@ export const vagueIntent: LintRule = {
 /** Returns whether an intent has fewer than two words, or only generic ones. */
 export function isVagueIntent(intent: string): boolean {
   const words = wordsOf(intent).filter((word) => !STOP_WORDS.has(word));
-  const telling = words.filter((word) => !GENERIC_WORDS.has(word));
-  return words.length < MIN_WORDS || telling.length === 0;
+  const specific = words.filter((word) => !GENERIC_WORDS.has(word));
+  return words.length < MIN_WORDS || specific.length === 0;
 }

@@ -53,13 +53,13 @@ function freshnessOf({ digest }: Artifact, looked: FileCheck): CheckedArtifact["
 async function checkFile(
   { files }: Workspace,
   artifact: Artifact,
-  room: number,
+  maxBytes: number,
 ): Promise<FileCheck> {
   if (files === undefined || artifact.kind !== "file" || artifact.digest === undefined) {
     return { kind: "unchecked" };
   }
   const inside = insideOf(files, artifact.path);
-  return inside === undefined ? { kind: "unchecked" } : digestIn(files, inside, room);
+  return inside === undefined ? { kind: "unchecked" } : digestIn(files, inside, maxBytes);
 }
 
 /** Returns the path if its name is within the folder; links are checked when it is opened. */
@@ -74,26 +74,26 @@ function insideOf(root: string, path: string): string | undefined {
 /** Does not follow a link in the last component, and does not wait for the other end of a pipe. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-async function digestIn(root: string, path: string, room: number): Promise<FileCheck> {
+async function digestIn(root: string, path: string, maxBytes: number): Promise<FileCheck> {
   try {
     const [base, real] = [await realpath(root), await realpath(path)];
     if (insideOf(base, real) === undefined) return { kind: "unchecked" };
     await using file = await open(real, OPEN_FLAGS);
-    return await digestOf(file, room);
+    return await digestOf(file, maxBytes);
   } catch (error) {
     return isMissing(error) ? { kind: "gone" } : { kind: "unchecked" };
   }
 }
 
-async function digestOf(file: FileHandle, room: number): Promise<FileCheck> {
+async function digestOf(file: FileHandle, maxBytes: number): Promise<FileCheck> {
   const stat = await file.stat();
   if (!stat.isFile()) return { kind: "gone" };
-  if (stat.size > room) return { kind: "unchecked" };
+  if (stat.size > maxBytes) return { kind: "unchecked" };
   const hash = createHash("sha256");
   let bytes = 0;
   for await (const chunk of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
-    if (bytes > room) return { kind: "unchecked" }; // It grew while it was read.
+    if (bytes > maxBytes) return { kind: "unchecked" }; // It grew while it was read.
     hash.update(chunk);
   }
   return { kind: "read", digest: hash.digest("hex"), bytes };

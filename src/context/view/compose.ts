@@ -162,18 +162,18 @@ class ViewLayout {
 
   /** Returns the fullest text within the given tokens. */
   fit(
-    room: number,
+    maxTokens: number,
     strategy: ViewStrategy,
   ): { chosen: SelectedForms; text: string; tokens: number } {
-    let left = room - this.#frame(this.#pieces.length);
+    let left = maxTokens - this.#frame(this.#pieces.length);
     for (;;) {
       const chosen = select(this.#pieces, { tokens: left, headings: this.headings }, strategy);
       const text = this.#textOf(chosen);
       const tokens = this.#tokenizer.count(text);
-      if (tokens <= room) return { chosen, text, tokens };
+      if (tokens <= maxTokens) return { chosen, text, tokens };
       if (chosen.size === this.musts.length)
         throw new Error("blocks take more tokens together than separately");
-      left -= tokens - room;
+      left -= tokens - maxTokens;
     }
   }
 
@@ -203,13 +203,13 @@ const share = (part: number, whole: number): number => (whole === 0 ? 1 : part /
 /** Characters of an item in the error, enough to identify it. */
 const EXCERPT = 80;
 
-function refuseTooSmall(page: ViewLayout, room: number, budget: ViewBudget): void {
+function refuseTooSmall(page: ViewLayout, usable: number, budget: ViewBudget): void {
   const { needed, musts } = page;
-  if (needed <= room) return;
+  if (needed <= usable) return;
   const atLeast = Math.ceil(needed / (1 - budget.margin));
   const kept = budget.exact
     ? ""
-    : `, of which ${budget.tokens - room} are reserved because ${budget.tokenizer} only estimates this model`;
+    : `, of which ${budget.tokens - usable} are reserved because ${budget.tokenizer} only estimates this model`;
   const items = musts.map((piece) => ({
     id: piece.id,
     section: piece.section,
@@ -217,10 +217,10 @@ function refuseTooSmall(page: ViewLayout, room: number, budget: ViewBudget): voi
     text: clip(excerptOf(piece), EXCERPT),
   }));
   throw new BatonError("budget_too_small", {
-    message: `What the view must include takes ${needed} tokens, ${needed - room} more than fit: the budget is ${budget.tokens}${kept}.`,
+    message: `What the view must include takes ${needed} tokens, ${needed - usable} more than fit: the budget is ${budget.tokens}${kept}.`,
     path: budget.from === "envelope" ? "budget.tokens" : "tokens",
     hint: `Pass at least ${atLeast} tokens, unpin or release what need not always be included, or shorten the longest items.`,
-    details: { budget: budget.tokens, room, needed, over: needed - room, atLeast, items },
+    details: { budget: budget.tokens, room: usable, needed, over: needed - usable, atLeast, items },
   });
 }
 

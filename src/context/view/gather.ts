@@ -120,12 +120,12 @@ export async function gather(
     ...recalled,
   ]).filter(({ memory }) => !missing.has(memory.id));
   const considered = new Set(all.map(({ memory }) => memory.id));
-  const told = new Set(all.map(({ insteadOf }) => insteadOf));
+  const replacedByCandidates = new Set(all.map(({ insteadOf }) => insteadOf));
   const stale = named.candidates.flatMap(({ insteadOf }) => insteadOf ?? []);
   return {
     candidates: await withLogs(team, sight, all),
     gaps,
-    replaced: [...new Set(stale)].filter((id) => !told.has(id)),
+    replaced: [...new Set(stale)].filter((id) => !replacedByCandidates.has(id)),
     artifacts,
     attempts,
     earlier,

@@ -66,7 +66,7 @@ export function piecesOf(gathered: GatheredContext, pricing: PieceOptions): Piec
     ...gathered.earlier.retried.map((id) => listedPiece(`${id}#attempts`, 0, "earlier")),
     ...gathered.earlier.envelopes.map((each) => listedPiece(each.id, jsonLength(each), "earlier")),
     ...gathered.candidates.map((candidate) =>
-      memoryPiece(candidate, page, { ...pricing, isTold: isDuplicate(candidate, statements) }),
+      memoryPiece(candidate, page, { ...pricing, isRepeated: isDuplicate(candidate, statements) }),
     ),
     ...gathered.replaced.map(replacedPiece),
   ];
@@ -157,17 +157,17 @@ const statementsOf = ({ constraints, decisions, done, doNotRedo }: Envelope): Se
   ]);
 
 /** Returns whether the envelope or a record before this one has the same content. */
-function isDuplicate({ memory, section }: Candidate, told: Set<string>): boolean {
+function isDuplicate({ memory, section }: Candidate, seen: Set<string>): boolean {
   const content = memory.content.trim();
-  const known = told.has(content);
-  told.add(content);
+  const known = seen.has(content);
+  seen.add(content);
   return known && section !== "pins" && section !== "task";
 }
 
 function memoryPiece(
   candidate: Candidate,
   page: RenderContext,
-  { profile, tokenizer, isTold }: PieceOptions & { readonly isTold: boolean },
+  { profile, tokenizer, isRepeated }: PieceOptions & { readonly isRepeated: boolean },
 ): Piece {
   const { memory, section, level: atLeast, log } = candidate;
   const textAt = (level: DetailLevel): string => blockOf(candidate, level, page);
@@ -182,7 +182,7 @@ function memoryPiece(
   const weighed = valueOfMemory(candidate, profile);
   // A log that was not named is omitted; of one that was named, the gist is shown.
   const isKeptOut = log === true && candidate.freshness === undefined;
-  const why = isTold ? "said" : isKeptOut ? "log" : weighed === 0 ? "limit" : "budget";
+  const why = isRepeated ? "said" : isKeptOut ? "log" : weighed === 0 ? "limit" : "budget";
   return {
     id: memory.id,
     section,

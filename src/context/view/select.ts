@@ -63,28 +63,28 @@ export function select(
   limit: SelectionBudget,
   strategy: ViewStrategy,
 ): ReadonlyMap<string, Form> {
-  const shelf = new Selection(limit);
+  const selection = new Selection(limit);
   const open = items.filter((item) => !item.must && item.value > 0);
-  for (const item of items) if (item.must) shelf.put(item, last(item.forms));
+  for (const item of items) if (item.must) selection.put(item, last(item.forms));
   for (const item of open) {
     const wished = item.atLeast && item.forms.find(({ level }) => isWithin(item.atLeast, level));
-    if (wished !== undefined) shelf.putIfFits(item, wished);
+    if (wished !== undefined) selection.putIfFits(item, wished);
   }
-  for (const { item, form, before } of stepsOf(shelf, open, strategy)) {
+  for (const { item, form, before } of stepsOf(selection, open, strategy)) {
     // An item with a smaller form that did not fit gets no larger one here.
-    if (shelf.shownOf(item) === before) shelf.putIfFits(item, form);
+    if (selection.shownOf(item) === before) selection.putIfFits(item, form);
   }
-  fill(shelf, open, strategy);
-  return shelf.shown;
+  fill(selection, open, strategy);
+  return selection.shown;
 }
 
 /** Gives the remaining space to whatever still fits, most valuable first. */
-function fill(shelf: Selection, items: readonly Item[], strategy: ViewStrategy): void {
+function fill(selection: Selection, items: readonly Item[], strategy: ViewStrategy): void {
   for (const item of items.toSorted((a, b) => b.value - a.value || inOrder(a, b))) {
-    const shown = shelf.shownOf(item);
+    const shown = selection.shownOf(item);
     for (const form of usable(item, strategy).toReversed()) {
       if (shown !== undefined && WORTH[form.level] <= WORTH[shown.level]) break;
-      if (shelf.putIfFits(item, form)) break;
+      if (selection.putIfFits(item, form)) break;
     }
   }
 }
@@ -135,9 +135,9 @@ interface Step {
   readonly rate: number;
 }
 
-function stepsOf(shelf: Selection, items: readonly Item[], strategy: ViewStrategy): Step[] {
+function stepsOf(selection: Selection, items: readonly Item[], strategy: ViewStrategy): Step[] {
   const steps = items.flatMap((item) =>
-    upgradeSteps(item, shelf.shownOf(item), usable(item, strategy)),
+    upgradeSteps(item, selection.shownOf(item), usable(item, strategy)),
   );
   // With the strategy "full", the most valuable item comes first, whatever it costs.
   const rank = ({ item, rate }: Step): number => (strategy === "full" ? item.value : rate);

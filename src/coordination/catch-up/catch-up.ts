@@ -111,7 +111,7 @@ export async function catchUp(
     : await listOpenItems(workspace, "", asked.task === undefined ? [] : [asked.task]);
   const agreed = appendSharedContext(first, shared, { budget, count });
   const must = appendOpenItems(agreed.text, matters, { budget, count });
-  const pinned = new Set([...pins.map((memory) => memory.id), ...agreed.told]);
+  const pinned = new Set([...pins.map((memory) => memory.id), ...agreed.included]);
   const isNews = ({ id, type, redacted, superseded }: RecentMemory): boolean =>
     !pinned.has(id) &&
     !INTERNAL_TYPES.has(type) &&
@@ -190,9 +190,9 @@ function appendSharedContext(
   must: string,
   { musts, rest }: ContextLines,
   { budget, count }: Pick<BudgetInput, "budget" | "count">,
-): { readonly text: string; readonly told: readonly string[] } {
+): { readonly text: string; readonly included: readonly string[] } {
   const known = musts.map(({ id }) => id);
-  if (rest.length === 0) return { text: must, told: known };
+  if (rest.length === 0) return { text: must, included: known };
   const taken = count(must);
   const most = taken + (budget - taken) * SHARED_SHARE;
   const withSome = (some: number): string => {
@@ -211,9 +211,9 @@ function appendSharedContext(
     const text = withSome(some);
     // The number of items is shown even if their share has no space for it.
     if (count(text) > (some === 0 ? budget : most)) continue;
-    return { text, told: [...known, ...rest.slice(0, some).map(({ id }) => id)] };
+    return { text, included: [...known, ...rest.slice(0, some).map(({ id }) => id)] };
   }
-  return { text: must, told: known };
+  return { text: must, included: known };
 }
 
 /** The maximum number of open items shown of each kind. */
@@ -233,15 +233,15 @@ function appendOpenItems(
     { title: "Questions for you", lines: questions, by: "questions" },
     { title: "Open decisions", lines: decisions, by: "ledger" },
   ].filter(({ lines }) => lines.length > 0);
-  return parts.reduce((told, { title, lines, by }) => {
+  return parts.reduce((text, { title, lines, by }) => {
     const left = lines.length - MAX_OPEN_ITEMS;
     const more = left > 0 ? [`(${left} more; use ${by}.)`] : [];
     const none = [`(${lines.length} omitted to fit the token budget; use ${by}.)`];
     const [whole, brief] = [[...lines.slice(0, MAX_OPEN_ITEMS), ...more], none].map((each) =>
-      [told, ...section(title, each.map(untitled))].join("\n"),
+      [text, ...section(title, each.map(untitled))].join("\n"),
     ) as [string, string];
     if (count(whole) <= most) return whole;
-    return count(brief) <= budget ? brief : told;
+    return count(brief) <= budget ? brief : text;
   }, must);
 }
 

@@ -161,8 +161,8 @@ async function abort(
   { said, entries, kept }: AbortInput,
 ): Promise<StoredFailureDecision | undefined> {
   const { ids, clock, limits } = workspace;
-  const pen = { ids, now: clock.now(), limits };
-  const { record: memory } = writeRecord(author, { ...said, task: kept.task }, pen);
+  const context = { ids, now: clock.now(), limits };
+  const { record: memory } = writeRecord(author, { ...said, task: kept.task }, context);
   const moved = await moveDeliveries(workspace, {
     agent: author.agent,
     memory,

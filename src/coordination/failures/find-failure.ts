@@ -79,10 +79,12 @@ export async function findFailureByAttempt(
   if (failed === undefined) throw unknownDelivery(of.delivery);
   const value = entryValue<StoredFailure>(entry);
   const kept = value && entry && { value, revision: entry.revision };
-  const told = decision?.report;
+  const reportId = decision?.report;
   const report =
     given ??
-    (await (told ? store.findDelivery(name, told) : reportOf(workspace, of, value?.before ?? 0)));
+    (await (reportId
+      ? store.findDelivery(name, reportId)
+      : reportOf(workspace, of, value?.before ?? 0)));
   const failure = await failureIn(workspace, of, report);
   return { of, failed, failure, report, kept, decision };
 }

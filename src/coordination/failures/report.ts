@@ -77,19 +77,19 @@ interface ReportRequest {
 async function send(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
-  telling: ReportRequest,
+  request: ReportRequest,
 ): Promise<string> {
-  const tried = await lastFailureOf(workspace, due, telling.ended);
+  const tried = await lastFailureOf(workspace, due, request.ended);
   const author = await systemAuthor(workspace);
   for (const [to, policy] of await receivers(workspace)) {
     for (const short of [undefined, ...CLIP_STEPS]) {
       const failure = short === undefined ? tried : clipFailure(tried, short);
-      const draft = draftOf(workspace, due, { ...telling, failure, short, to, policy });
+      const draft = draftOf(workspace, due, { ...request, failure, short, to, policy });
       const sending = {
         apart: true,
         bare: short?.bare,
-        entries: async () => [await failureEntryOf(workspace, due, telling)],
-        failure: reportedFailureOf(telling.of, failure),
+        entries: async () => [await failureEntryOf(workspace, due, request)],
+        failure: reportedFailureOf(request.of, failure),
         ...(short?.bare ? {} : { passesOn: parseEnvelope(workspace, due.envelope) }),
       };
       try {
@@ -99,7 +99,7 @@ async function send(
         if (delivery !== undefined) return delivery.id;
       } catch (error) {
         if (!isBatonError(error)) throw error;
-        const sent = await reportOf(workspace, telling.of, telling.before);
+        const sent = await reportOf(workspace, request.of, request.before);
         if (sent !== undefined) return sent.delivery.id; // Another process reported it first.
         if (TOO_LARGE.includes(error.code)) continue;
         if (!UNREACHABLE.includes(error.code)) throw error;
@@ -108,7 +108,7 @@ async function send(
     }
   }
   throw new BatonError("inbox_full", {
-    message: `The failure of ${telling.of.delivery} cannot be reported: no coordinator can be reached, nor the hub.`,
+    message: `The failure of ${request.of.delivery} cannot be reported: no coordinator can be reached, nor the hub.`,
     hint: "It is retried automatically when due deliveries are processed.",
   });
 }

@@ -91,12 +91,12 @@ export async function writeLedger(
   );
   const value = toEntryText(next(id, now));
   const ledger: PutEntry = { kind: LEDGER, name: task, value, basedOn: revision };
-  const seat = kept.queue ? await boardEntryChange(workspace, task, place) : [];
+  const boardEntries = kept.queue ? await boardEntryChange(workspace, task, place) : [];
   const outcome = await store.appendMemories({
     workspace: name,
     branch,
     memories: [record],
-    entries: [ledger, ...seat, ...others],
+    entries: [ledger, ...boardEntries, ...others],
   });
   switch (outcome.kind) {
     case "appended":

@@ -179,15 +179,15 @@ type DecisionData = Partial<TimelineDecision & Pick<TimelineStep, "attempt" | "d
 
 /** Returns the decision: of the policy after a failed attempt, otherwise of the agent that made it. */
 function decisionFieldsOf({ agent, data, type }: Memory): Partial<TimelineStep> {
-  const told = data?.["decision"];
-  if (isDecision(told) && type === "decision") {
+  const recorded = data?.["decision"];
+  if (isDecision(recorded) && type === "decision") {
     const { by = agent, reason, to, delivery, attempt } = data as DecisionData;
     const of = delivery === undefined ? {} : { delivery, attempt };
     const why = reason === undefined ? {} : { reason };
     const who = to === undefined ? {} : { to };
-    return { kind: "decided", ...of, decision: { decision: told, by, ...why, ...who } };
+    return { kind: "decided", ...of, decision: { decision: recorded, by, ...why, ...who } };
   }
-  const policy = (told ?? {}) as { decision?: unknown; attempt?: number; of?: number };
+  const policy = (recorded ?? {}) as { decision?: unknown; attempt?: number; of?: number };
   if (!isDecision(policy.decision)) return {};
   const reason = `attempt ${(policy.attempt ?? 1) - 1} of ${policy.of} failed`;
   return { decision: { decision: policy.decision, by: "policy", reason } };

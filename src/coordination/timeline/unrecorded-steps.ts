@@ -68,10 +68,10 @@ function unrecordedStepsOf(delivery: DeliveryRow, ended: AttemptRow): TimelineSt
 }
 
 /** Returns the step of a passed deadline, whether an agent held the delivery or not. */
-function deadlineStepsOf(delivery: DeliveryRow, tries: readonly AttemptRow[]): TimelineStep[] {
+function deadlineStepsOf(delivery: DeliveryRow, attempts: readonly AttemptRow[]): TimelineStep[] {
   if (delivery.state !== "expired") return [];
   const { settledAt: at, attempt } = delivery;
-  const held = tries.find((each) => isEndedByDeadline(delivery, each));
+  const held = attempts.find((each) => isEndedByDeadline(delivery, each));
   const failure = failureOf(held, true);
   const agent = held?.holder || SYSTEM;
   return [

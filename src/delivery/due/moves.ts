@@ -40,8 +40,8 @@ export function decisionRecord(
 ): NewMemory {
   const { sealed, trail } = of;
   const envelope = sealed && { digest: sealed.digest, id: sealed.envelope.id };
-  const pen = { ids, now: clock.now(), limits, hallmark: { envelope, trail } };
-  return writeRecord(author, input, pen).record;
+  const context = { ids, now: clock.now(), limits, hallmark: { envelope, trail } };
+  return writeRecord(author, input, context).record;
 }
 
 /** Returns a sealed envelope as the store's input. */

@@ -75,7 +75,9 @@ async function processAllDue(
     const isDoubted = isClockDoubted(workspace, { now, due: all });
     // The end of a process is certain whatever the time is.
     const due = isDoubted ? all.filter((each) => gone.includes(each.delivery.process)) : all;
-    const decided = await Promise.all(due.map((each) => tryOne(workspace, each, { now, gone })));
+    const decided = await Promise.all(
+      due.map((each) => tryHandleDue(workspace, each, { now, gone })),
+    );
     if (retries > 0) await store.makeRetriesReady(name); // Afterwards: decisions are guarded by the state.
     count += retries + decided.filter(Boolean).length;
     if (due.length < BATCH || !decided.includes(true) || !proceed()) break;
@@ -87,7 +89,7 @@ async function processAllDue(
 /**
  * Handles one delivery. One that cannot be decided about (e.g. damaged) stays due and does not block others.
  */
-async function tryOne(
+async function tryHandleDue(
   workspace: Workspace,
   due: DeliveryWithEnvelopeRow,
   moment: DueSnapshot,
@@ -148,9 +150,9 @@ async function handleDeadline(workspace: Workspace, due: DeliveryWithEnvelopeRow
   const envelope = parseEnvelope(workspace, due.envelope);
   const { failure } = envelope;
   // With a coordinator it counts as an attempt even if no agent held it: each attempt is decided about once.
-  const isTry =
+  const isAttempt =
     isHeld(delivery.state) || (await workspace.duties.isCoordinated(workspace, envelope));
-  const ends = isTry ? toAttemptEnd("expired", { reason: "deadline" }) : undefined;
+  const ends = isAttempt ? toAttemptEnd("expired", { reason: "deadline" }) : undefined;
   if (failure !== undefined) return giveUp(workspace, due, ends);
   const ended = { attempt: attemptsWith(delivery, ends), ends, late: true } as const;
   const isOver = await reportThenDeadLetter(workspace, due, ended, async () => {

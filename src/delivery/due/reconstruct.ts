@@ -49,7 +49,7 @@ export async function reconstruct(
   const capacity = Math.max(FORMAT_LIMITS.listItems - from.history.length, MIN_NOTES);
   for (const most of NOTE_LIMITS) {
     const shownNotes = newest.slice(-Math.min(most, capacity));
-    const sealed = trySeal(workspace, from, { reconstructed, told: shownNotes, steps });
+    const sealed = trySeal(workspace, from, { reconstructed, notes: shownNotes, steps });
     if (sealed !== undefined) return sealed;
   }
   return undefined;
@@ -99,7 +99,7 @@ async function notesOf(
 
 interface ReconstructionContent {
   readonly reconstructed: NonNullable<Envelope["reconstructed"]>;
-  readonly told: readonly Memory[];
+  readonly notes: readonly Memory[];
   readonly steps: readonly Memory[];
 }
 
@@ -124,13 +124,13 @@ async function lastSteps(
 function trySeal(
   workspace: Workspace,
   from: Envelope,
-  { reconstructed, told, steps }: ReconstructionContent,
+  { reconstructed, notes, steps }: ReconstructionContent,
 ): SealedEnvelope | undefined {
   const known = new Set(from.refs.map((ref) => ref.id));
-  const refs = told
+  const refs = notes
     .filter((note) => !known.has(note.id))
     .map((note) => ({ digest: note.digest, id: note.id }));
-  const did = [...told.map(historyOf), ...steps.map(stepOf)].sort((a, b) => a.at - b.at);
+  const did = [...notes.map(historyOf), ...steps.map(stepOf)].sort((a, b) => a.at - b.at);
   try {
     return reseal(
       from,

@@ -19,7 +19,7 @@ const SAFETY_POLL_MS = 750;
 /** A wait that finds work wakes this many others: with much work, all are awake after a few rounds. */
 const WAKE_COUNT = 2;
 
-interface Sleeper {
+interface Waiter {
   readonly particular: boolean;
   wake(): void;
 }
@@ -41,7 +41,7 @@ export function waitersFor(
 
 /** The waits of one agent in this process. */
 export class InboxWaiters {
-  readonly #sleepers = new Set<Sleeper>();
+  readonly #waiters = new Set<Waiter>();
   /** A wake-up arrived while no wait slept: the next one that finds nothing polls again. */
   #called = false;
   /** The store is closed: waits return at once. */
@@ -74,13 +74,13 @@ export class InboxWaiters {
 
   /** Passes a wake-up on when a wait ends without polling. */
   passOn(): void {
-    this.#rouse();
+    this.#wakeNext();
   }
 
   /** Ends all waits because the store is closed, including those with a claim under way. */
   end(): void {
     this.#ended = true;
-    for (const sleeper of this.#sleepers) this.#wake(sleeper);
+    for (const waiter of this.#waiters) this.#wake(waiter);
   }
 
   /**
@@ -94,10 +94,10 @@ export class InboxWaiters {
       this.subscribe(inbox);
     }
     let left = WAKE_COUNT;
-    for (const sleeper of this.#sleepers) {
-      if (sleeper.particular) continue;
+    for (const waiter of this.#waiters) {
+      if (waiter.particular) continue;
       if (left-- === 0) return;
-      this.#wake(sleeper);
+      this.#wake(waiter);
     }
   }
 
@@ -117,32 +117,32 @@ export class InboxWaiters {
         signal?.removeEventListener("abort", ended);
         resolve();
       };
-      const sleeper = { particular, wake };
-      const ended = (): void => this.#wake(sleeper);
+      const waiter = { particular, wake };
+      const ended = (): void => this.#wake(waiter);
       signal?.addEventListener("abort", ended);
-      this.#sleepers.add(sleeper);
+      this.#waiters.add(waiter);
     });
   }
 
   #call(): void {
     this.#called = true;
-    this.#rouse();
+    this.#wakeNext();
   }
 
   /** Wakes one of the waits for any work, and all waits for a particular task or delivery. */
-  #rouse(): void {
+  #wakeNext(): void {
     let one = false;
-    for (const sleeper of this.#sleepers) {
-      if (one && !sleeper.particular) continue;
-      one ||= !sleeper.particular;
-      this.#wake(sleeper);
+    for (const waiter of this.#waiters) {
+      if (one && !waiter.particular) continue;
+      one ||= !waiter.particular;
+      this.#wake(waiter);
     }
   }
 
-  #wake(sleeper: Sleeper): void {
-    this.#sleepers.delete(sleeper);
-    if (this.#sleepers.size === 0) this.#restWatch();
-    sleeper.wake();
+  #wake(waiter: Waiter): void {
+    this.#waiters.delete(waiter);
+    if (this.#waiters.size === 0) this.#restWatch();
+    waiter.wake();
   }
 
   /** Sets the timer that all waits share to the earliest time. */
@@ -156,8 +156,8 @@ export class InboxWaiters {
 
   #timeIsUp(): void {
     this.#restWatch();
-    this.#rouse();
-    if (this.#sleepers.size > 0) this.#lookIn(SAFETY_POLL_MS);
+    this.#wakeNext();
+    if (this.#waiters.size > 0) this.#lookIn(SAFETY_POLL_MS);
   }
 
   #restWatch(): void {

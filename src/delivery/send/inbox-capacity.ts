@@ -49,33 +49,33 @@ export async function withInboxCapacity<T>(
   receiver: string,
   send: () => Promise<T>,
 ): Promise<T> {
-  const door = gateOf(workspace, receiver);
-  if (hasAmpleCapacity(door, workspace.limits.inbox)) beginSend(door);
+  const gate = gateOf(workspace, receiver);
+  if (hasAmpleCapacity(gate, workspace.limits.inbox)) beginSend(gate);
   else {
-    const turn = door.turn.then(() => enterAfterCount(workspace, receiver, door));
-    door.turn = turn.catch(() => {}); // The next send counts for itself.
+    const turn = gate.turn.then(() => enterAfterCount(workspace, receiver, gate));
+    gate.turn = turn.catch(() => {}); // The next send counts for itself.
     await turn;
   }
   try {
     return await send();
   } finally {
-    endSend(door);
+    endSend(gate);
   }
 }
 
 async function enterAfterCount(
   workspace: Workspace,
   receiver: string,
-  door: InboxGate,
+  gate: InboxGate,
 ): Promise<void> {
   const bound = workspace.limits.inbox;
-  if (!hasAmpleCapacity(door, bound)) {
-    await waitUntilIdle(door);
+  if (!hasAmpleCapacity(gate, bound)) {
+    await waitUntilIdle(gate);
     const open = await workspace.store.countOpen(workspace.name, receiver, bound);
-    door.count = { open, at: performance.now(), sent: 0 };
+    gate.count = { open, at: performance.now(), sent: 0 };
     if (open >= bound) throw inboxFull(receiver, bound);
   } // Otherwise the previous send has just counted, and its count applies here too.
-  beginSend(door);
+  beginSend(gate);
 }
 
 /** Half of the counted capacity is used before counting again. */
@@ -84,22 +84,22 @@ function hasAmpleCapacity({ count }: InboxGate, bound: number): boolean {
   return count.sent * 2 < bound - count.open && performance.now() - count.at < COUNT_CACHE_MS;
 }
 
-function beginSend(door: InboxGate): void {
-  door.passing++;
-  if (door.count !== undefined) door.count.sent++;
+function beginSend(gate: InboxGate): void {
+  gate.passing++;
+  if (gate.count !== undefined) gate.count.sent++;
 }
 
-function endSend(door: InboxGate): void {
-  door.passing--;
-  if (door.passing === 0) door.whenThrough?.();
+function endSend(gate: InboxGate): void {
+  gate.passing--;
+  if (gate.passing === 0) gate.whenThrough?.();
 }
 
-async function waitUntilIdle(door: InboxGate): Promise<void> {
-  if (door.passing === 0) return;
+async function waitUntilIdle(gate: InboxGate): Promise<void> {
+  if (gate.passing === 0) return;
   await new Promise<void>((resolve) => {
-    door.whenThrough = resolve;
+    gate.whenThrough = resolve;
   });
-  door.whenThrough = undefined;
+  gate.whenThrough = undefined;
 }
 
 function inboxFull(receiver: string, bound: number): BatonError {

@@ -203,9 +203,9 @@ function newDelivery(
   const { draft, sealedPolicy } = plan;
   const isWaiting = waits(plan);
   // If a coordinator decides about it, the next process that polls notifies it and then dead-letters.
-  const isToldOf = stopped && isCoordinated === true;
-  const delayMs = isWaiting || isToldOf ? FOREVER_MS : (draft.delayMs ?? 0);
-  const isParked = stopped && !isToldOf;
+  const notifiesCoordinator = stopped && isCoordinated === true;
+  const delayMs = isWaiting || notifiesCoordinator ? FOREVER_MS : (draft.delayMs ?? 0);
+  const isParked = stopped && !notifiesCoordinator;
   const state = isParked ? "dead" : delayMs > 0 ? "scheduled" : "ready";
   return {
     id: ids.mint("delivery"),
@@ -216,7 +216,11 @@ function newDelivery(
     delayMs,
     reason: isParked ? toEntryText(hopLimitReason(sealed.envelope, limits.hops)) : "",
     deadline: sealedPolicy?.deadline ?? 0,
-    lapseMs: isToldOf ? AT_ONCE_MS : isWaiting ? JOIN_RECHECK_MS : lapse(sealedPolicy, delayMs),
+    lapseMs: notifiesCoordinator
+      ? AT_ONCE_MS
+      : isWaiting
+        ? JOIN_RECHECK_MS
+        : lapse(sealedPolicy, delayMs),
   };
 }
 

@@ -114,11 +114,12 @@ export function giveUpSettlement(kind: "failed" | "released", isSeenTo: boolean)
 }
 
 /** Returns whether the attempts of a delivery are over and it only waits to be handled. */
-export const isGivenUp = ({ state, readyAt, ...tries }: DeliveryRow): boolean =>
-  state === "scheduled" && (isLastAttempt(tries) || isForever(readyAt));
+export const isGivenUp = ({ state, readyAt, ...counts }: DeliveryRow): boolean =>
+  state === "scheduled" && (isLastAttempt(counts) || isForever(readyAt));
 
 /** Returns whether the current attempt is the last one. */
-export const isLastAttempt = (tries: AttemptCounts): boolean => tries.attempt >= tries.maxAttempts;
+export const isLastAttempt = (counts: AttemptCounts): boolean =>
+  counts.attempt >= counts.maxAttempts;
 
 /** Returns the delay before the next attempt in milliseconds: exponential with full jitter. */
 export function backoff(

@@ -58,9 +58,9 @@ export async function findHeldWork(
   if (found === undefined || !isOwn) throw leaseLost(id, delivery);
   if (envelope === undefined || envelope === found.envelope.id) return found;
   const known = { code: "invalid_input", what: "The envelope", prefix: "envelope" } as const;
-  const told = await store.findEnvelope(name, parseOrThrow(EnvelopeId, envelope, known));
-  if (told?.envelope.task !== found.envelope.task) throw unknownEnvelope(envelope);
-  return { delivery: found.delivery, envelope: told.envelope };
+  const requested = await store.findEnvelope(name, parseOrThrow(EnvelopeId, envelope, known));
+  if (requested?.envelope.task !== found.envelope.task) throw unknownEnvelope(envelope);
+  return { delivery: found.delivery, envelope: requested.envelope };
 }
 
 /** Returns the agent that holds the work of a handle. Throws `lease_lost`. */
@@ -104,12 +104,12 @@ async function findAcceptance(
   fence: number,
 ): Promise<string | undefined> {
   const own = (await acceptancesOf(workspace, found)).filter((record) => record.agent === agent);
-  const isOfTry = ({ trail = [] }: Memory): boolean =>
+  const isOfAttempt = ({ trail = [] }: Memory): boolean =>
     trail.some((step) => step.verb === "accept" && step.attempt === fence);
   if (own.length === 1) return own[0]?.id;
   // Attempts and fences are equal until an offer is released: from then on the attempt cannot be determined.
   const { attempt, fence: now } = found.delivery;
-  return attempt === now ? own.find(isOfTry)?.id : undefined;
+  return attempt === now ? own.find(isOfAttempt)?.id : undefined;
 }
 
 const unknownEnvelope = (envelope: string): BatonError =>

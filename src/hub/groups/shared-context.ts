@@ -232,9 +232,9 @@ export class LocalSharedContext extends ContextQueries implements SharedContext 
   override changes(query: ContextChangesQuery = {}): Promise<ContextChanges> {
     return this.#call(async () => {
       const after = query?.after ?? this.#seen;
-      const told = await contextChanges(this.workspace, { ...query, after });
-      if (after <= this.#seen) this.sawUpTo(told.version);
-      return told;
+      const changes = await contextChanges(this.workspace, { ...query, after });
+      if (after <= this.#seen) this.sawUpTo(changes.version);
+      return changes;
     });
   }
 

@@ -146,7 +146,7 @@ export const accept = tool({
       if (args.handoff !== undefined) throw await notAcceptableError(connection, args.handoff);
       return { text: nothingWaitingText(agent), status: "nothing" as const };
     }
-    const told = await acceptedText(connection, work, args);
+    const answer = await acceptedText(connection, work, args);
     if (signal.aborted) {
       await work.release(); // The client has cancelled the call and would never get the handle.
       return { text: "", status: "nothing" as const };
@@ -155,7 +155,7 @@ export const accept = tool({
     const { handle, id, envelope } = work;
     const { task, attempt, leaseUntil } = work.delivery;
     return {
-      text: told.text,
+      text: answer.text,
       status: "accepted" as const,
       handle,
       handoff: id,
@@ -165,8 +165,10 @@ export const accept = tool({
       ...(work.attempts.length === 0 ? {} : { attempts: work.attempts.map(attemptOf) }),
       ...(work.progress.length === 0 ? {} : { progress: work.progress.map(progressOf) }),
       lease_until: leaseUntil,
-      omitted: told.omitted.length,
-      ...(told.omitted.length === 0 ? {} : { omitted_ids: told.omitted.slice(0, MAX_OMITTED_IDS) }),
+      omitted: answer.omitted.length,
+      ...(answer.omitted.length === 0
+        ? {}
+        : { omitted_ids: answer.omitted.slice(0, MAX_OMITTED_IDS) }),
     };
   },
 });

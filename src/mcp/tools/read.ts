@@ -34,9 +34,9 @@ export const read = tool({
   annotations: READ_ONLY,
 
   async run({ ids, detail: much, max_tokens, handle }, connection) {
-    const room = { meter: await tokenCounterFor(connection.agent), tokens: max_tokens };
+    const budget = { meter: await tokenCounterFor(connection.agent), tokens: max_tokens };
     const found = await Promise.all(
-      ids.map((id) => readOne(connection, id, { much, handle, room })),
+      ids.map((id) => readOne(connection, id, { much, handle, budget })),
     );
     const items = found.flatMap((each) => ("text" in each ? [each] : []));
     const failed = found.flatMap((each) => ("error" in each ? [each] : []));
@@ -44,7 +44,7 @@ export const read = tool({
     if (items.length === 0 && first !== undefined) throw first.error;
     const more = "Read each alone, or with a larger max_tokens.";
     const page = { items, none: "", more };
-    const { text, shown, omitted } = fitItems(page, room.meter, max_tokens);
+    const { text, shown, omitted } = fitItems(page, budget.meter, max_tokens);
     const problems = failed.map(({ id, error }) => `${id} cannot be read: ${error.code}.`);
     return {
       text: [text, ...problems].join("\n"),
@@ -58,7 +58,7 @@ export const read = tool({
 interface ReadRequest {
   readonly much: "concise" | "detailed";
   readonly handle: string | undefined;
-  readonly room: TokenBudget;
+  readonly budget: TokenBudget;
 }
 
 type ReadOutcome = Item | { readonly id: string; readonly error: BatonError };
@@ -68,11 +68,11 @@ async function readOne(
   id: string,
   asked: ReadRequest,
 ): Promise<ReadOutcome> {
-  const { much, handle, room } = asked;
+  const { much, handle, budget } = asked;
   try {
     if (isHandoffId(id)) return { id, text: await handoffText(connection, id, much) };
     const levels = much === "concise" ? { levels: SUMMARY } : {};
-    return { id, text: await recordText(connection, id, { handle, room, ...levels }) };
+    return { id, text: await recordText(connection, id, { handle, budget, ...levels }) };
   } catch (error) {
     if (isBatonError(error)) return { id, error };
     throw error;

@@ -219,18 +219,18 @@ async function addNote(args: Args, connection: Connection): Promise<Answer> {
     return { text: notice, status: "kept", handoff, memory: id };
   }
   const added = await extensionNotice(connection, handoff, args.seen);
-  const text = [`Noted as ${id}.`, ...added.told].join("\n");
+  const text = [`Noted as ${id}.`, ...added.lines].join("\n");
   return { text, status: "noted", handoff, memory: id, ...added.envelope };
 }
 
 async function renewOrReserve(args: Args, connection: Connection, work: Work): Promise<Answer> {
-  const told =
+  const lines =
     args.action === "reserve"
       ? await reserveFiles(args, work)
       : await work.renew().then(() => ["Renewed."]);
   const added = await extensionNotice(connection, work.id, args.seen);
   return {
-    text: [...told, ...added.told].join("\n"),
+    text: [...lines, ...added.lines].join("\n"),
     status: "held",
     handoff: work.id,
     ...added.envelope,
@@ -241,10 +241,10 @@ async function renewOrReserve(args: Args, connection: Connection, work: Work): P
 /** Reports an extension while the work is still held, so that the holder learns of it early. */
 async function extensionNotice(connection: Connection, handoff: string, seen: string | undefined) {
   const unseen = await findUnseenExtension(connection, handoff, seen);
-  if (unseen === undefined) return { told: [], envelope: {} };
+  if (unseen === undefined) return { lines: [], envelope: {} };
   const { envelope } = unseen;
-  const told = `The sender has extended the handoff: read ${handoff}, then pass seen: "${envelope}".`;
-  return { told: [told], envelope: { envelope } };
+  const notice = `The sender has extended the handoff: read ${handoff}, then pass seen: "${envelope}".`;
+  return { lines: [notice], envelope: { envelope } };
 }
 
 async function reserveFiles({ globs, mode }: Args, work: Work): Promise<string[]> {

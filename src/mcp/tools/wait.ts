@@ -55,13 +55,19 @@ export const wait = tool({
     const waitSignal = AbortSignal.any([signal, AbortSignal.timeout(seconds * 1_000)]);
     const meter = await tokenCounterFor(connection.agent);
     /** Returns as many of the texts as fit into max_tokens. */
-    const inRoom = (texts: readonly string[], more: string): string => {
+    const fitTexts = (texts: readonly string[], more: string): string => {
       const items = texts.map((text, i) => ({ id: `${i}`, text }));
       return fitItems({ items, none: "", more }, meter, max_tokens).text;
     };
     return handoff === undefined
-      ? waitForWork(connection, { task, patience: waitSignal, inRoom })
-      : waitForOutcome(connection, { handoff, until, timeoutMs: seconds * 1_000, signal, inRoom });
+      ? waitForWork(connection, { task, waitSignal, fitTexts })
+      : waitForOutcome(connection, {
+          handoff,
+          until,
+          timeoutMs: seconds * 1_000,
+          signal,
+          fitTexts,
+        });
   },
 });
 
@@ -72,12 +78,12 @@ interface OutcomeWait {
   readonly until: "accepted" | "ended";
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly inRoom: FitTexts;
+  readonly fitTexts: FitTexts;
 }
 
 async function waitForOutcome(
   { hub }: Connection,
-  { handoff, until, timeoutMs, signal, inRoom }: OutcomeWait,
+  { handoff, until, timeoutMs, signal, fitTexts }: OutcomeWait,
 ): Promise<Answer> {
   const isNews = (state: State): boolean => {
     const status = statusOf(state);
@@ -90,7 +96,7 @@ async function waitForOutcome(
   const { state } = shown.delivery;
   const again = isNews(state) ? [] : ["No change yet: wait again, or continue with other work."];
   return {
-    text: inRoom(
+    text: fitTexts(
       [...deliveryStatusLines(shown), ...again],
       `Read ${handoff} with a larger max_tokens.`,
     ),
@@ -122,7 +128,11 @@ function statusOf(state: State): "accepted" | "asked" | "ended" | "nothing" {
 /** Polls at least once, until there is work or a question, or the wait ends. */
 async function waitForWork(
   { agent, hub }: Connection,
-  { task, patience, inRoom }: { task: string | undefined; patience: AbortSignal; inRoom: FitTexts },
+  {
+    task,
+    waitSignal,
+    fitTexts,
+  }: { task: string | undefined; waitSignal: AbortSignal; fitTexts: FitTexts },
 ): Promise<Answer> {
   const about = task === undefined ? {} : { task };
   for (;;) {
@@ -132,30 +142,30 @@ async function waitForWork(
       agent.questions.list(),
     ]);
     const ready = open.items.filter(isReady);
-    if (ready.length > 0 || asked.length > 0) return workOrQuestions(ready, asked, inRoom);
-    if (patience.aborted) {
+    if (ready.length > 0 || asked.length > 0) return workOrQuestions(ready, asked, fitTexts);
+    if (waitSignal.aborted) {
       const text = "Nothing is waiting for you yet: wait again, or continue with other work.";
       return { text, status: "nothing", waiting: [], questions: [] };
     }
-    await untilNextPoll(patience);
+    await untilNextPoll(waitSignal);
   }
 }
 
 const isReady = ({ delivery }: DeliveryWithEnvelope): boolean =>
   delivery.state === "ready" && delivery.inTurn;
 
-async function untilNextPoll(patience: AbortSignal): Promise<void> {
+async function untilNextPoll(waitSignal: AbortSignal): Promise<void> {
   try {
-    await sleep(POLL_MS, undefined, { signal: patience });
+    await sleep(POLL_MS, undefined, { signal: waitSignal });
   } catch (error) {
-    if (!patience.aborted) throw error;
+    if (!waitSignal.aborted) throw error;
   }
 }
 
 function workOrQuestions(
   ready: readonly DeliveryWithEnvelope[],
   asked: readonly OpenQuestion[],
-  inRoom: FitTexts,
+  fitTexts: FitTexts,
 ): Answer {
   const [first] = ready;
   const questions = asked.map(
@@ -163,7 +173,7 @@ function workOrQuestions(
       `- ${delivery.holder || fenceAddress(delivery.receiver)} asks about ${delivery.id}: ${quoteText(question)}`,
   );
   return {
-    text: inRoom(
+    text: fitTexts(
       [
         ...(ready.length === 0 ? [] : ["To accept:", ...ready.map(inboxLine)]),
         ...(questions.length === 0 ? [] : ["To answer:", ...questions]),

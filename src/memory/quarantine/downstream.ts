@@ -58,7 +58,7 @@ export async function downstreamOf(
     const why = depth > deepest ? "depth" : "limit";
     for (const targets of chunksOf(frontier)) {
       const capacity = why === "depth" ? 0 : limit - steps.length;
-      const { edges, whole } = await inbound(workspace, targets, { known, room: capacity });
+      const { edges, whole } = await inbound(workspace, targets, { known, capacity });
       if (!whole) for (const target of targets) cut.set(target, why);
       for (const { source, target, kind } of edges) {
         if (known.has(source)) continue;
@@ -81,13 +81,13 @@ export async function downstreamOf(
 async function inbound(
   { store, name: workspace }: Workspace,
   memories: readonly string[],
-  { known, room }: { readonly known: ReadonlySet<string>; readonly room: number },
+  { known, capacity }: { readonly known: ReadonlySet<string>; readonly capacity: number },
 ) {
   for (let limit = FIRST_PAGE; ; limit *= 2) {
     const edges = await store.findInbound({ workspace, memories, kinds: DOWNSTREAM_KINDS, limit });
     if (edges.length < limit) return { edges, whole: true };
     const unknown = new Set(edges.map(({ source }) => source)).difference(known);
-    if (unknown.size > room) return { edges, whole: false };
+    if (unknown.size > capacity) return { edges, whole: false };
   }
 }
 

@@ -300,16 +300,16 @@ async function changeMarks(
     done.already.push(...outcome.already.filter((id) => !isHidden(id)));
     done.memories.push(...shown);
     if (outcome.record !== "") done.records.push(outcome.record);
-    notified.push(...outcome.told);
-    waiting = waiting.filter(({ id }) => !outcome.told.includes(id));
+    notified.push(...outcome.notified);
+    waiting = waiting.filter(({ id }) => !outcome.notified.includes(id));
   }
   const isChange = done.memories.length + hidden > 0;
   if (isChange && !change.dryRun) {
     for (const { id } of waiting)
       if (await notifyDelivery(workspace, by, id, eventOf(change))) notified.push(id);
   }
-  const wouldTell = isChange ? waiting.map(({ id }) => id) : [];
-  return { ...done, hidden, deliveries: change.dryRun ? wouldTell : notified };
+  const toNotify = isChange ? waiting.map(({ id }) => id) : [];
+  return { ...done, hidden, deliveries: change.dryRun ? toNotify : notified };
 }
 
 async function rowsOf({ store, name }: Workspace, ids: readonly string[]): Promise<MemoryRow[]> {
@@ -346,7 +346,7 @@ interface Batch {
   readonly already: readonly string[];
   /** Empty if there was nothing to do. */
   readonly record: string;
-  readonly told: readonly string[];
+  readonly notified: readonly string[];
 }
 
 /** Writes record, marks and events in one operation. Deliveries that change meanwhile are notified later. */
@@ -357,7 +357,7 @@ async function changeBatch(
   { notify: given, isOpenToAll, ...change }: Change & NotificationPlan,
 ): Promise<Batch> {
   const { name, store } = workspace;
-  let tellNow = given;
+  let toNotify = given;
   // A delivery that changed is notified later, so each costs at most one attempt.
   const attempts = ATTEMPTS + given.length;
   return retryWrite({ what: "The same memories were marked", attempts }, async () => {
@@ -365,7 +365,8 @@ async function changeBatch(
     const isDue = (i: number) => (marks[i] === undefined) === (change.verb === QUARANTINE);
     const memories = ids.filter((_, i) => isDue(i));
     const already = ids.filter((_, i) => !isDue(i));
-    if (memories.length === 0 || change.dryRun) return { memories, already, record: "", told: [] };
+    if (memories.length === 0 || change.dryRun)
+      return { memories, already, record: "", notified: [] };
     const named = memories.filter(isOpenToAll);
     const hidden = memories.length - named.length;
     const memory = recordOf(workspace, by, { named, hidden }, change);
@@ -377,7 +378,7 @@ async function changeBatch(
       ...{ kind: QUARANTINE, name: id, value },
       basedOn: revisions.get(id) ?? 0,
     }));
-    const moves = tellNow.map((delivery) => notifyingMove(delivery, eventOf(change)));
+    const moves = toNotify.map((delivery) => notifyingMove(delivery, eventOf(change)));
     const operation = {
       workspace: name,
       branch: MAIN_BRANCH,
@@ -389,9 +390,9 @@ async function changeBatch(
     const outcome = await store.moveDeliveries(operation);
     switch (outcome.kind) {
       case "moved":
-        return { memories, already, record: memory.id, told: tellNow.map(({ id }) => id) };
+        return { memories, already, record: memory.id, notified: toNotify.map(({ id }) => id) };
       case "changed":
-        tellNow = tellNow.filter(({ id }) => id !== outcome.delivery?.id);
+        toNotify = toNotify.filter(({ id }) => id !== outcome.delivery?.id);
         return RETRY;
       case "entry_changed":
         return RETRY;

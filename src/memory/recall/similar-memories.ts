@@ -142,8 +142,8 @@ const MIN_OVERLAP = 0.3;
 export function findEarlierCandidates(texts: readonly string[]): readonly (readonly number[])[] {
   const having = new Map<string, number[]>();
   return texts.map((text, i) => {
-    const telling = statementOf(text).tokens.filter(({ weight }) => weight > LIGHT_WEIGHT);
-    const keys = new Set(telling.map(({ key }) => key));
+    const distinctive = statementOf(text).tokens.filter(({ weight }) => weight > LIGHT_WEIGHT);
+    const keys = new Set(distinctive.map(({ key }) => key));
     const shared = new Map<number, number>();
     for (const key of keys) {
       const places = having.get(key) ?? [];
@@ -159,10 +159,10 @@ export function findEarlierCandidates(texts: readonly string[]): readonly (reado
 function searchTextOf(content: string): string {
   const { tokens } = statementOf(content);
   const distinct = [...new Map(tokens.map((token) => [token.key, token])).values()];
-  const telling = distinct.toSorted(
+  const rarest = distinct.toSorted(
     (a, b) => b.weight - a.weight || b.word.length - a.word.length || a.at - b.at,
   );
-  return telling
+  return rarest
     .slice(0, MAX_QUERY_WORDS)
     .sort((a, b) => a.at - b.at)
     .map(({ word }) => word)

@@ -103,7 +103,7 @@ export async function prune(
     done += more;
     onProgress?.({ done, total });
   };
-  const gone = await pruneTraces(workspace, plans, { by, tell: report });
+  const gone = await pruneTraces(workspace, plans, { by, report });
   const events = await pruneEvents(workspace, old.upTo, report);
   return { ...planned, ...gone, events };
 }
@@ -141,13 +141,13 @@ async function planFor({ store, name }: Workspace, trace: TraceBranch): Promise<
 
 interface PruneContext {
   readonly by: Author | undefined;
-  tell(more: number): void;
+  report(more: number): void;
 }
 
 async function pruneTraces(
   workspace: Workspace,
   plans: readonly Plan[],
-  { by, tell }: PruneContext,
+  { by, report }: PruneContext,
 ): Promise<Pick<PruneReport, "steps" | "bytes">> {
   const going = plans.filter(({ upTo }) => upTo > 0);
   let steps = 0;
@@ -162,7 +162,7 @@ async function pruneTraces(
         if (gone.records === 0) break;
         steps += gone.records;
         bytes += gone.bytes;
-        tell(gone.records);
+        report(gone.records);
       }
     }
   }
@@ -237,13 +237,13 @@ async function oldEvents(
 async function pruneEvents(
   { store, name }: Workspace,
   upTo: number,
-  tell: PruneContext["tell"],
+  report: PruneContext["report"],
 ): Promise<number> {
   let events = 0;
   for (;;) {
     const gone = upTo === 0 ? 0 : await store.pruneEvents(name, upTo, SLICE);
     if (gone === 0) return events;
     events += gone;
-    tell(gone);
+    report(gone);
   }
 }

@@ -78,10 +78,10 @@ export function traceSteps(
 ): Promise<WithSecrets<Memory>[]> {
   const log = logs.get(workspace.root) ?? new TraceLog(workspace);
   logs.set(workspace.root, log);
-  let isHeard = false;
+  let isStoring = false;
   let arrive = () => {};
   const store = async (redacted: readonly TraceStep[]): Promise<Memory[]> => {
-    isHeard = true;
+    isStoring = true;
     try {
       return log.add(author, writeSteps(workspace, author, redacted)); // From here on the log reports errors.
     } catch (error) {
@@ -96,12 +96,12 @@ export function traceSteps(
     path: "step",
   });
   traced.catch((error: unknown) => {
-    if (isHeard) return;
+    if (isStoring) return;
     log.refused(author, steps.length, error);
     arrive();
   });
   // Still being searched, or the secret policy is being read: flushing and closing wait for these steps.
-  if (!isHeard) log.expect(new Promise((resolve) => (arrive = resolve)));
+  if (!isStoring) log.expect(new Promise((resolve) => (arrive = resolve)));
   return traced;
 }
 
@@ -132,7 +132,7 @@ function writeSteps(
     });
   }
   const { ids, clock, limits } = workspace;
-  const pen = { ids, now: clock.now(), limits };
+  const context = { ids, now: clock.now(), limits };
   return steps.map((step, i) => {
     const path = steps.length === 1 ? "" : `[${i}]`;
     const checked = parseOrThrow(CompiledStep, step, {
@@ -140,7 +140,7 @@ function writeSteps(
       what: "The step",
       prefix: path,
     });
-    const written = writeRecord(author, recordOf(checked), pen, path);
+    const written = writeRecord(author, recordOf(checked), context, path);
     const actual = Buffer.byteLength(written.record.text);
     checkLimit(limits, "traceBytes", { actual, path: path || "step" });
     if (written.record.mentions.length === 0) return { written };

@@ -14,7 +14,7 @@ const MAX_RECORDS = 2_000;
 
 /** Queues operations and writes them in groups. */
 export class Committer {
-  readonly #pens: readonly GroupWriter[];
+  readonly #writers: readonly GroupWriter[];
   /** The current or last work of each writer, and the keys it touches. */
   readonly #work: Promise<void>[];
   readonly #touched: (readonly string[])[];
@@ -22,9 +22,9 @@ export class Committer {
   #flushing: Promise<void> | undefined;
 
   constructor(options: GroupWriterOptions) {
-    this.#pens = Array.from({ length: WRITERS }, () => new GroupWriter(options));
-    this.#work = this.#pens.map(() => Promise.resolve());
-    this.#touched = this.#pens.map(() => []);
+    this.#writers = Array.from({ length: WRITERS }, () => new GroupWriter(options));
+    this.#work = this.#writers.map(() => Promise.resolve());
+    this.#touched = this.#writers.map(() => []);
   }
 
   /** Submits an operation. Resolves with its outcome once it is on disk. */
@@ -39,7 +39,7 @@ export class Committer {
   async close(): Promise<void> {
     while (this.#flushing !== undefined) await this.#flushing;
     await Promise.all(this.#work);
-    await Promise.all(this.#pens.map((pen) => pen.close()));
+    await Promise.all(this.#writers.map((writer) => writer.close()));
   }
 
   /** Sends groups until the queue is empty. After an immediate, all callers of this turn have submitted. */
@@ -57,10 +57,10 @@ export class Committer {
   }
 
   #send(n: number): void {
-    const pen = this.#pens[n] as GroupWriter;
+    const writer = this.#writers[n] as GroupWriter;
     const group = this.#nextGroup();
     this.#touched[n] = group.flatMap((write) => write.touches);
-    this.#work[n] = pen.write(group).finally(() => {
+    this.#work[n] = writer.write(group).finally(() => {
       this.#touched[n] = [];
     });
   }

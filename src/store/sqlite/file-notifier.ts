@@ -104,7 +104,7 @@ export class FileNotifier {
       }
       return true;
     } catch {
-      this.#mendSoon();
+      this.#scheduleRepair();
       return false;
     }
   }
@@ -115,25 +115,25 @@ export class FileNotifier {
     this.#watcher = watch(this.#folder, { persistent: false }, (kind, name) =>
       this.#noticed(kind, name),
     );
-    this.#watcher.on("error", () => this.#mendSoon());
+    this.#watcher.on("error", () => this.#scheduleRepair());
     this.#presence.signIn();
   }
 
   #noticed(kind: string, name: string | null): void {
-    const heard = this.#subscriptions.get(name ?? "");
+    const subscription = this.#subscriptions.get(name ?? "");
     if (name === null) {
       this.#here.ringAll(); // The system does not report the name, so it may have been any bell.
-    } else if (heard !== undefined) {
-      const rung = this.#bells.lastRung(heard.whom);
-      if (rung === "by others") this.#here.ring([heard.whom]);
-      if (rung === "gone") this.#mendSoon();
+    } else if (subscription !== undefined) {
+      const rung = this.#bells.lastRung(subscription.whom);
+      if (rung === "by others") this.#here.ring([subscription.whom]);
+      if (rung === "gone") this.#scheduleRepair();
     } else if (kind === "rename") {
       const isFolder = name === basename(this.#folder); // Deleted, moved, or its permissions changed.
-      if (isFolder || this.#presence.isLostWith(name)) this.#mendSoon();
+      if (isFolder || this.#presence.isLostWith(name)) this.#scheduleRepair();
     }
   }
 
-  #mendSoon(): void {
+  #scheduleRepair(): void {
     if (this.#closed || this.#subscriptions.size === 0) return;
     this.#repairing ??= setTimeout(() => this.#repair(), REPAIR_DELAY_MS).unref();
   }
@@ -147,9 +147,9 @@ export class FileNotifier {
     if (this.#attend(this.#subscriptions.values())) this.#here.ringAll();
   }
 
-  #leave(name: string, heard: Subscription): void {
-    heard.listeners--;
-    if (heard.listeners > 0) return;
+  #leave(name: string, subscription: Subscription): void {
+    subscription.listeners--;
+    if (subscription.listeners > 0) return;
     this.#subscriptions.delete(name);
     if (this.#subscriptions.size === 0) this.#unwatch();
   }

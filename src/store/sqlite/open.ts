@@ -379,7 +379,7 @@ class SqliteStore implements Store {
 
   countDeliveries: Store["countDeliveries"] = async (workspace) => {
     this.#refuseClosed();
-    return this.#housekeeper.run({ kind: "books", workspace });
+    return this.#housekeeper.run({ kind: "countDeliveries", workspace });
   };
 
   verify: Store["verify"] = async (workspace, onProgress) => {

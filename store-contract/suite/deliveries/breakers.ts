@@ -85,7 +85,7 @@ export function breakers(it: SceneTest): void {
       await scene.send({ extend: scene.extending(first) });
       const held = await scene.claimOne("ben");
       await scene.send({ extend: scene.extending(held), breaker: 9 });
-      expect(await scene.books()).toEqual({ superseded: 1, claimed: 1 });
+      expect(await scene.totals()).toEqual({ superseded: 1, claimed: 1 });
     });
 
     it("reports open work, an unknown receiver or a changed entry before the breaker [DLV-8]", async ({

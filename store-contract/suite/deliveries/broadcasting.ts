@@ -145,14 +145,14 @@ export function broadcasting(it: SceneTest): void {
       const again = await scene.publish(["ben", "cyd"]);
       expect(again).toMatchObject({ superseded: "" });
       expect(again.deliveries.map(({ inTurn }) => inTurn)).toEqual([false, false]);
-      expect(await scene.books()).toEqual({ ready: 5 });
+      expect(await scene.totals()).toEqual({ ready: 5 });
       expect((await scene.claimOne("ben", { limit: 9 })).delivery.id).toBe(open.delivery.id);
     });
 
     it("does not check circuit breakers [DLV-3 DLV-8]", async ({ scene }) => {
       await scene.put("breaker", "ben", "1");
       await scene.publish(["ben", "cyd"], { breaker: 7 });
-      expect(await scene.books()).toEqual({ ready: 2 });
+      expect(await scene.totals()).toEqual({ ready: 2 });
     });
 
     it("completes the sender's own work in the same operation [DLV-1 DLV-3]", async ({ scene }) => {
@@ -162,7 +162,7 @@ export function broadcasting(it: SceneTest): void {
         state: "completed",
         settledBy: sent.place.id,
       });
-      expect(await scene.books()).toEqual({ completed: 1, ready: 2 });
+      expect(await scene.totals()).toEqual({ completed: 1, ready: 2 });
     });
 
     it("wakes the receivers and no other agent [DLV-3 DLV-13]", async ({ scene }) => {
@@ -193,7 +193,7 @@ export function broadcasting(it: SceneTest): void {
       for (const name of ["agent-0", "agent-500", "agent-999"]) {
         await scene.settle(await scene.acceptOne(name), { kind: "completed" });
       }
-      expect(await scene.books()).toEqual({ completed: 3, ready: MANY - 3 });
+      expect(await scene.totals()).toEqual({ completed: 3, ready: MANY - 3 });
       expect(expectSingle(await store.readLine(workspace, "task")).deliveries).toHaveLength(MANY);
     });
   });

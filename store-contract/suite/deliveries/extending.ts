@@ -36,7 +36,7 @@ export function extending(it: SceneTest): void {
       const failed = await scene.settle(held, failedWithDelay(1_000));
       const again = await scene.send({ extend: scene.extending(failed) });
       expect(again).toMatchObject({ superseded: held.delivery.id, delivery: { state: "ready" } });
-      expect(await scene.books()).toEqual({ ready: 1, superseded: 1 });
+      expect(await scene.totals()).toEqual({ ready: 1, superseded: 1 });
     });
 
     it.for(HELD)(
@@ -128,7 +128,7 @@ export function extending(it: SceneTest): void {
       for (let i = 0; i < 3; i++) last = await scene.send({ extend: scene.extending(last) });
       let held: Pick<typeof last, "delivery"> = await scene.acceptOne("ben");
       for (let i = 0; i < 3; i++) held = await scene.send({ extend: scene.extending(held) });
-      expect(await scene.books()).toEqual({ superseded: 3, accepted: 1 });
+      expect(await scene.totals()).toEqual({ superseded: 3, accepted: 1 });
       const line = await scene.store.readLine(scene.workspace, "task");
       expect(line).toHaveLength(7);
       expect(await scene.store.readLine(scene.workspace, "task", 3)).toEqual(line.slice(-3));
@@ -146,7 +146,7 @@ export function extending(it: SceneTest): void {
         const second = await scene.send(change);
         expect(second.superseded).toBe("");
         expect(await scene.deliveryNow(first.delivery.id)).toEqual(first.delivery);
-        expect(await scene.books()).toEqual({ ready: 2 });
+        expect(await scene.totals()).toEqual({ ready: 2 });
       },
     );
 
@@ -157,16 +157,16 @@ export function extending(it: SceneTest): void {
       const parents = [origin.delivery.envelope];
       await scene.send();
       const second = await scene.send({ parents });
-      expect(await scene.books()).toEqual({ ready: 3 });
+      expect(await scene.totals()).toEqual({ ready: 3 });
       await scene.send({ parents, extend: scene.extending(second) });
-      expect(await scene.books()).toEqual({ ready: 3, superseded: 1 });
+      expect(await scene.totals()).toEqual({ ready: 3, superseded: 1 });
     });
 
     it("treats the same handoff in another workspace as new work [ENV-11]", async ({ scene }) => {
       for (const id of ["ada", "ben"]) await scene.register(id, {}, "elsewhere");
       await scene.send();
       await scene.send({ where: { workspace: "elsewhere" } });
-      expect(await scene.books("elsewhere")).toEqual({ ready: 1 });
+      expect(await scene.totals("elsewhere")).toEqual({ ready: 1 });
     });
 
     it("treats a handoff after the settlement as new work [ENV-11]", async ({ scene }) => {
@@ -174,7 +174,7 @@ export function extending(it: SceneTest): void {
       await scene.settle(held, { kind: "completed" });
       const again = await scene.send();
       expect(again.delivery).toMatchObject({ state: "ready", attempt: 0 });
-      expect(await scene.books()).toEqual({ completed: 1, ready: 1 });
+      expect(await scene.totals()).toEqual({ completed: 1, ready: 1 });
     });
 
     it("does not extend the work that the same handoff completes [ENV-11]", async ({ scene }) => {
@@ -183,7 +183,7 @@ export function extending(it: SceneTest): void {
       const held = await scene.underWay({ from: "ben", to: "ben", parents });
       const handoff = scene.handoff({ from: "ben", to: "ben", settles: held, parents });
       expectOutcome(await scene.store.sendHandoff(handoff), "sent");
-      expect(await scene.books()).toEqual({ completed: 1, ready: 2 });
+      expect(await scene.totals()).toEqual({ completed: 1, ready: 2 });
       const { envelope } = await scene.claimOne("ben");
       expect(envelope.id).toBe(handoff.envelope.id);
     });

@@ -193,7 +193,7 @@ export function movingLines(it: SceneTest): void {
       const { deliveries } = await scene.move(moves, { memory });
       expect(deliveries.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
       expect(new Set(deliveries.map(({ settledBy }) => settledBy))).toEqual(new Set([memory.id]));
-      expect(await scene.books()).toEqual({ cancelled: 3 });
+      expect(await scene.totals()).toEqual({ cancelled: 3 });
       const last = (await scene.store.readEvents(scene.workspace, 0, 100)).slice(-3);
       expect(last.map(({ delivery }) => delivery)).toEqual(rows.map(({ id }) => id));
     });

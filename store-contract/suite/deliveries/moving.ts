@@ -177,7 +177,7 @@ export function moving(it: SceneTest): void {
       const after = expectSingle((await scene.move([move])).deliveries);
       expect(after).toEqual({ ...delivery, state: "expired", lapseAt: 0, settledAt: scene.now });
       expect((await scene.due()).due).toEqual([]);
-      expect(await scene.books()).toEqual({ expired: 1 });
+      expect(await scene.totals()).toEqual({ expired: 1 });
     });
 
     it("sets the decision time, at most to the deadline [DLV-2]", async ({ scene }) => {

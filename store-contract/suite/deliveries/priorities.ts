@@ -114,7 +114,7 @@ export function priorities(it: SceneTest): void {
       expect(second.delivery).toMatchObject({ state: "scheduled", readyAt: scene.now + 900 });
       const third = await scene.send({ extend: scene.extending(second) });
       expect(third.delivery).toMatchObject({ state: "ready", readyAt: 0 });
-      expect(await scene.books()).toEqual({ superseded: 2, ready: 1 });
+      expect(await scene.totals()).toEqual({ superseded: 2, ready: 1 });
     });
 
     it("does not claim work past its deadline, whether by limit, task or id [DLV-2]", async ({
@@ -188,7 +188,7 @@ export function priorities(it: SceneTest): void {
       await scene.send({ from: "ben", to: "cyd", settles: held, state: "dead", reason: REASON });
       const next = await scene.send({ from: "ada", to: "cyd" });
       expect(next.delivery.inTurn).toBe(true);
-      expect(await scene.books()).toEqual({ completed: 1, dead: 1, ready: 1 });
+      expect(await scene.totals()).toEqual({ completed: 1, dead: 1, ready: 1 });
     });
 
     it("puts the next delivery in turn when it replaces waiting work [DLV-13 ENV-11]", async ({
@@ -206,7 +206,7 @@ export function priorities(it: SceneTest): void {
     }) => {
       await scene.send({ state: "dead", reason: REASON });
       expectOutcome(await scene.store.sendHandoff(scene.handoff()), "sent");
-      expect(await scene.books()).toEqual({ dead: 1, ready: 1 });
+      expect(await scene.totals()).toEqual({ dead: 1, ready: 1 });
     });
   });
 }

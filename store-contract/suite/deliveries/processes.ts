@@ -111,7 +111,7 @@ export function processes(it: SceneTest): void {
       const tasks = due.map(({ delivery }) => delivery.task);
       expect(tasks).toEqual(Array.from({ length: MANY }, (_, i) => `task ${i}`));
       await scene.takeBack({ gone: ["p2", "p1"] });
-      expect(await scene.books()).toEqual({ ready: MANY });
+      expect(await scene.totals()).toEqual({ ready: MANY });
       expect(await scene.store.listProcesses(scene.workspace)).toEqual([]);
     });
 

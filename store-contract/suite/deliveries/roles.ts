@@ -18,7 +18,7 @@ export function roles(it: SceneTest): void {
       expect(delivery).toMatchObject({ id: sent.id, receiver: CODER, holder: "cyd" });
       expect(await claimTasks(scene, "ben")).toEqual([]);
       await scene.settle(await findDelivery(scene, sent.id), { kind: "completed" });
-      expect(await scene.books()).toEqual({ completed: 1 });
+      expect(await scene.totals()).toEqual({ completed: 1 });
     });
 
     it("gives each delivery to exactly one of several concurrent claims [DLV-5]", async ({
@@ -109,7 +109,7 @@ export function roles(it: SceneTest): void {
       await scene.send({ to: CODER, extend: scene.extending(held) });
       await turn();
       expect(calls.count).toBeGreaterThan(0);
-      expect(await scene.books()).toEqual({ superseded: 1, accepted: 1 });
+      expect(await scene.totals()).toEqual({ superseded: 1, accepted: 1 });
     });
 
     it.for<[string, (scene: Scene) => Promise<unknown>, string]>([
@@ -254,7 +254,7 @@ export function roles(it: SceneTest): void {
       await scene.remember([scene.record("ben")]);
       await scene.settle(held, { kind: "completed" });
       await scene.send({ from: "ben", to: "cyd" });
-      expect(await scene.books()).toEqual({ completed: 1, ready: 1 });
+      expect(await scene.totals()).toEqual({ completed: 1, ready: 1 });
     });
   });
 }

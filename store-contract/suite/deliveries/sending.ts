@@ -285,7 +285,7 @@ export function sending(it: SceneTest): void {
         "unknown_receiver",
         "sent",
       ]);
-      expect(await scene.books()).toEqual({ ready: 2 });
+      expect(await scene.totals()).toEqual({ ready: 2 });
     });
 
     it("completes the sender's own work in the same operation when it hands on [DLV-1]", async ({

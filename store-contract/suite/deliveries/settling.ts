@@ -125,7 +125,7 @@ export function settling(it: SceneTest): void {
       const again = await scene.claimOne("ben");
       expect(again.delivery).toMatchObject({ attempt: 2, fence: 2 });
       await scene.settle(again, { kind: "declined" });
-      expect(await scene.books()).toEqual({ declined: 1 });
+      expect(await scene.totals()).toEqual({ declined: 1 });
     });
 
     it("refuses a settlement in a state that is not listed in `from` [DLV-12]", async ({
@@ -204,7 +204,7 @@ export function settling(it: SceneTest): void {
         "lease_lost",
         "lease_lost",
       ]);
-      expect(await scene.books()).toEqual({ completed: 1 });
+      expect(await scene.totals()).toEqual({ completed: 1 });
     });
 
     it.for(["unknown_agent", "agent_disabled", "missing_reference", "id_taken"] as const)(

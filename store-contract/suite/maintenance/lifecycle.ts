@@ -127,7 +127,7 @@ export function lifecycle(it: SceneTest): void {
       expect(totals.deliveries).toBe(sum);
       expect(totals.deliveries).toBe(count("sent"));
       expect(totals.envelopes).toBe(count("sent") + count("extended"));
-      expect(await scene.books()).toEqual(SAMPLE_TOTALS);
+      expect(await scene.totals()).toEqual(SAMPLE_TOTALS);
     });
 
     it("treats an unknown workspace as empty", async ({ scene }) => {

@@ -185,7 +185,7 @@ export function entries(it: SceneTest): void {
         ),
       );
       expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["entry_changed", "sent"]);
-      expect(await scene.books()).toEqual({ ready: 1 });
+      expect(await scene.totals()).toEqual({ ready: 1 });
     });
 
     it("reports a used key before open work, so that a repeat is recognized [DLV-9]", async ({

@@ -194,7 +194,7 @@ async function check(team: Team, work: Work): Promise<void> {
       !ample.text.includes(word) &&
       !(LASTING.has(field) && listed.includes(word)),
   );
-  expect(missing, `with ample room, hop ${work.envelope.hop}`).toEqual([]);
+  expect(missing, `with an ample budget, hop ${work.envelope.hop}`).toEqual([]);
   expect(new TextEncoder().encode(work.primer).length).toBeLessThan(2_048);
   const [kept] = (await hub.deliveries.views(work.id)).slice(-1);
   expect(kept?.matches).toBe(true);

@@ -140,9 +140,7 @@ describe.each(STORES)("reservations on %s", (store) => {
         handoff: () => work.handoff({ to: "tester" }),
       };
       await end[verb]();
-      expect(await isLeft(opened, work.id), "nothing is left that somebody has to look at").toBe(
-        false,
-      );
+      expect(await isLeft(opened, work.id), "no open item is left").toBe(false);
       expect((await tester.tasks.reservations({ touching: "src/a.ts" })).items).toEqual([]);
     },
   );

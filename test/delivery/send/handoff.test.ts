@@ -44,8 +44,8 @@ describe.each(STORES)("a handoff on %s", (store) => {
   const FLAWS: Record<string, Partial<DraftOf<Record<string, unknown>>>> = {
     "an unknown receiver": { to: "nobody" },
     "a disabled receiver": { to: "retired" },
-    "a role that nobody has": { to: "role:astronaut" },
-    "a channel nobody made": { to: "channel:news" },
+    "a role that no agent has": { to: "role:astronaut" },
+    "a channel that does not exist": { to: "channel:news" },
     "an unknown reference": { refs: [UNKNOWN_MEMORY] },
     "an unknown parent": { parents: [UNKNOWN_ENVELOPE] },
     "a malformed field": { next: [""] },

@@ -362,7 +362,7 @@ describe.each(STORES)("a policy on %s", (store) => {
     });
     expect(report.envelope.state).toContain("all attempts of ben were used up");
     expect(report.envelope.next[0]).toContain(sent.id);
-    expect(await boss.accept(), "told once, and of nothing else").toBeUndefined();
+    expect(await boss.accept(), "notified once, and of nothing else").toBeUndefined();
     expect(await ben.accept()).toBeUndefined();
   });
 });

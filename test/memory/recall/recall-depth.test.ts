@@ -92,7 +92,7 @@ describe.each(STORES)("recall among many records on %s", { timeout: 120_000 }, (
       });
     }
     expect(await found(hub)).toEqual(["v59"]);
-    expect(await found(hub, { agent: "ann" }), "whoever replaced it").toEqual([]);
+    expect(await found(hub, { agent: "ann" }), "whichever agent replaced it").toEqual([]);
     expect(await found(hub, { depth: 2, visits: 1 })).toEqual(["v59"]);
     const marked = await hub.recall("deploy note", { limit: 60, superseded: "marked" });
     expect(marked.items.filter(({ supersededBy }) => supersededBy.length > 0)).toHaveLength(59);

@@ -63,7 +63,7 @@ export async function dumpOf(store: Store) {
       states: OPEN_STATES,
       limit: ALL,
     }),
-    books: await store.countDeliveries(workspace),
+    totals: await store.countDeliveries(workspace),
     verified: await store.verify(workspace),
   };
 }

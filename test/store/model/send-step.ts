@@ -175,8 +175,8 @@ export function decisionOf(
   agent: string,
   { task, ...hallmark }: HubFields & { readonly task: string },
 ): NewMemory {
-  const pen = { ids: side.ids, now: side.clock.now(), limits: LIMITS, hallmark };
+  const context = { ids: side.ids, now: side.clock.now(), limits: LIMITS, hallmark };
   const content = hallmark.trail?.[0]?.verb ?? "decided";
   const type = hallmark.envelope ? "handoff" : "decision";
-  return writeRecord({ agent, instance: `${agent}-9` }, { type, content, task }, pen).record;
+  return writeRecord({ agent, instance: `${agent}-9` }, { type, content, task }, context).record;
 }

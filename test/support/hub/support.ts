@@ -108,12 +108,12 @@ export async function refusal(attempt: Promise<unknown>): Promise<BatonError> {
 
 /** Returns everything in a workspace that is visible from outside. */
 export async function contents(hub: Hub): Promise<object> {
-  const [report, books, events] = await Promise.all([
+  const [report, totals, events] = await Promise.all([
     hub.verify(),
     hub.deliveries.totals(),
     hub.events.list({ after: 0 }),
   ]);
-  return { report, books, events };
+  return { report, totals, events };
 }
 
 /** Accepts the next handoff; fails if there is none. */

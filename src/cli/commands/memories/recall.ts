@@ -156,8 +156,8 @@ function printHit(hit: Hit, number: string): void {
 
 function printScoreParts({ score, parts }: Hit): void {
   const { factor, ...sums } = parts;
-  const told = Object.entries(sums)
+  const summands = Object.entries(sums)
     .filter(([, value]) => value > 0)
     .map(([name, value]) => `${name} ${value.toFixed(2)}`);
-  printLine(dim(`    ${score.toFixed(2)} = (${told.join(" + ")}) × ${factor.toFixed(2)}`));
+  printLine(dim(`    ${score.toFixed(2)} = (${summands.join(" + ")}) × ${factor.toFixed(2)}`));
 }

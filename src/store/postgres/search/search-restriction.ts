@@ -114,7 +114,7 @@ export class SmallRecordSet {
 
   /** Returns the positions of the records that contain a token, newest first. */
   posting({ token, before, limit }: PostingRequest): number[] {
-    const has = this.#teller(token);
+    const has = this.#matcherOf(token);
     const found: number[] = [];
     for (const [n, { pos }] of this.#records.entries()) {
       if (found.length === limit) break;
@@ -124,7 +124,7 @@ export class SmallRecordSet {
   }
 
   /** Returns a function that checks whether the record with a given index is in a list. */
-  #teller(token: string): (place: number) => boolean {
+  #matcherOf(token: string): (place: number) => boolean {
     const [kind = "", value] = [token[0], token.slice(1)];
     const records = this.#records as RecordFeatures[];
     switch (kind) {

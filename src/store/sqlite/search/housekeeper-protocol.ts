@@ -15,7 +15,7 @@ import type { Problem, VerifyReport } from "../../verify-report.ts";
 /** A job that a caller waits for. */
 export type Job =
   | { readonly kind: "verify"; readonly workspace: string }
-  | { readonly kind: "books"; readonly workspace: string }
+  | { readonly kind: "countDeliveries"; readonly workspace: string }
   /** Checks the whole file: its pages, its indexes, and every workspace in it. */
   | { readonly kind: "inspect" }
   | { readonly kind: "surveyTrace"; readonly of: SurveyTrace }
@@ -31,7 +31,7 @@ export type Job =
 /** The result of each kind of job. */
 export interface JobResults {
   readonly verify: VerifyReport;
-  readonly books: DeliveryTotals;
+  readonly countDeliveries: DeliveryTotals;
   readonly inspect: Inspection;
   readonly surveyTrace: PruneTraceResult;
   readonly surveyEvents: EventSurvey;

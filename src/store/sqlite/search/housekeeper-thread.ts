@@ -163,7 +163,7 @@ async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
       return readSnapshot(() => verifyFile(verified(number), job.workspace));
     case "inspect":
       return readSnapshot(() => inspect(verified(number)));
-    case "books":
+    case "countDeliveries":
       return readSnapshot(async () => countDeliveries(job.workspace));
     case "surveyTrace": {
       const { of } = job;
