@@ -168,7 +168,7 @@ describe("resume", () => {
     await refusedWithoutTrace(file, () => coder.resume(handle as never), {
       code: "invalid_input",
       path: "handle",
-      hint: /work\.handle/,
+      hint: /whole handle/,
     });
   });
 });
