@@ -13,6 +13,7 @@ import type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { HubAgents } from "../hub/groups/agents.ts";
 import type { Archive } from "../hub/groups/archive.ts";
+import type { HubAudit } from "../hub/groups/audit.ts";
 import type { HubBranches } from "../hub/groups/branches.ts";
 import type { HubChannels, HubRoutes } from "../hub/groups/channels.ts";
 import type { HubDeadLetters } from "../hub/groups/dead-letters.ts";
@@ -41,7 +42,7 @@ import { requireNode } from "./needs-node.ts";
 import { keyNotSent } from "./options.ts";
 import type { ClientContext } from "./session-connection.ts";
 import { runSql } from "./sql.ts";
-import { memoryLines } from "./streamed-lines.ts";
+import { auditLines, memoryLines } from "./streamed-lines.ts";
 
 const isDelivery = idCheck("delivery");
 const deliveryId = (id: string): string => checkValue(id, isDelivery, "The delivery", "delivery");
@@ -68,6 +69,7 @@ export class RemoteHub implements Hub {
   readonly settings: HubSettings;
   readonly payloadTypes: HubPayloadTypes;
   readonly tokens: Tokens;
+  readonly audit: HubAudit;
   readonly events: Events;
   readonly index: SearchIndex;
   readonly archive: Archive;
@@ -93,6 +95,7 @@ export class RemoteHub implements Hub {
     this.context = derived.context;
     this.settings = derived.settings;
     this.tokens = derived.tokens;
+    this.audit = { ...derived.audit, export: (query = {}) => auditLines(wire, query) };
     this.events = derived.events;
     this.index = derived.index;
     this.memories = {

@@ -18,6 +18,7 @@ import { checkPolicy } from "../delivery/settings/policy.ts";
 import { PayloadTypes } from "../envelope/payload-types.ts";
 import { DEFAULT_VERSIONS } from "../envelope/versions.ts";
 import { type AgentProfile, agentInfo, registerAgent, requireAgent } from "../memory/agents.ts";
+import { closeCallLog, type RecordedCall, recordCall } from "../memory/audit/call-log.ts";
 import { WorkspaceEmbeddings } from "../memory/recall/embedding-service.ts";
 import { type RecallQuery, type RecallResult, recall } from "../memory/recall/recall.ts";
 import { redactSecrets } from "../memory/redaction/secret-policy.ts";
@@ -29,6 +30,7 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { type Agent, LocalAgent } from "./agent.ts";
 import { type HubAgents, hubAgents } from "./groups/agents.ts";
 import { type Archive, archive } from "./groups/archive.ts";
+import { type HubAudit, hubAudit } from "./groups/audit.ts";
 import { type HubBranches, hubBranches } from "./groups/branches.ts";
 import { type HubChannels, type HubRoutes, hubChannels, hubRoutes } from "./groups/channels.ts";
 import { type HubDeadLetters, hubDeadLetters } from "./groups/dead-letters.ts";
@@ -115,6 +117,8 @@ export interface Hub extends AsyncDisposable {
   readonly payloadTypes: HubPayloadTypes;
   /** Issues, lists and revokes access tokens. */
   readonly tokens: Tokens;
+  /** Lists and exports the audit records. */
+  readonly audit: HubAudit;
   /** The numbered log of the workspace. */
   readonly events: Events;
   /** The state of the search index and of the vectors. */
@@ -149,6 +153,7 @@ export class LocalHub implements Hub {
   readonly settings: HubSettings;
   readonly payloadTypes: HubPayloadTypes;
   readonly tokens: Tokens;
+  readonly audit: HubAudit;
   readonly events: Events;
   readonly index: SearchIndex;
   readonly archive: Archive;
@@ -198,6 +203,7 @@ export class LocalHub implements Hub {
     this.settings = hubSettings(workspace);
     this.payloadTypes = hubPayloadTypes(workspace);
     this.tokens = new LocalTokens(workspace);
+    this.audit = hubAudit(workspace);
     this.events = events(workspace);
     this.index = searchIndex(workspace);
     this.archive = archive(workspace);
@@ -240,6 +246,14 @@ export class LocalHub implements Hub {
    */
   authenticate(token: string): Promise<Bearer | AuthenticationRefusal> {
     return authenticate(this.#workspace, token);
+  }
+
+  /**
+   * Records a call that was denied, or that reads what only administrators may: several alike together. Resolves
+   * when the first of them is stored.
+   */
+  recordCall(call: RecordedCall): Promise<void> {
+    return recordCall(this.#workspace, call);
   }
 
   get store(): string {
@@ -295,6 +309,7 @@ export class LocalHub implements Hub {
     await Promise.all([...this.#others].map((each) => each.close()));
     await this.#meaning.close();
     await drainTraces(this.#workspace);
+    await closeCallLog(this.#workspace);
     if (this.#owner === undefined) return this.#workspace.store.close();
     this.#owner.#timers?.uncover(this.#workspace);
     this.#owner.#others.delete(this);
