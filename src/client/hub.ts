@@ -13,7 +13,6 @@ import type { StandardSchemaV1 } from "../envelope/standard-schema.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { HubAgents } from "../hub/groups/agents.ts";
 import type { Archive } from "../hub/groups/archive.ts";
-import type { HubAudit } from "../hub/groups/audit.ts";
 import type { HubBranches } from "../hub/groups/branches.ts";
 import type { HubChannels, HubRoutes } from "../hub/groups/channels.ts";
 import type { HubDeadLetters } from "../hub/groups/dead-letters.ts";
@@ -69,7 +68,6 @@ export class RemoteHub implements Hub {
   readonly settings: HubSettings;
   readonly payloadTypes: HubPayloadTypes;
   readonly tokens: Tokens;
-  readonly audit: HubAudit;
   readonly events: Events;
   readonly index: SearchIndex;
   readonly archive: Archive;
@@ -95,8 +93,7 @@ export class RemoteHub implements Hub {
     this.context = derived.context;
     this.settings = derived.settings;
     this.tokens = derived.tokens;
-    this.audit = { ...derived.audit, export: (query = {}) => auditLines(wire, query) };
-    this.events = derived.events;
+    this.events = { ...derived.events, exportAudit: (query = {}) => auditLines(wire, query) };
     this.index = derived.index;
     this.memories = {
       ...derived.memories,

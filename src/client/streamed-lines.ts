@@ -14,7 +14,7 @@ export const memoryLines = (wire: Wire, query: MemoryExportQuery) =>
 
 /** Yields the lines of an export of the audit records. */
 export const auditLines = (wire: Wire, query: AuditExportQuery) =>
-  streamedLines(wire, "audit.export", query);
+  streamedLines(wire, "events.exportAudit", query);
 
 /** Returns the method and path of a stream. */
 export function streamRoute(name: string): { readonly method: string; readonly path: string } {
@@ -27,7 +27,7 @@ export function streamRoute(name: string): { readonly method: string; readonly p
 /** Opens a stream and yields its lines. */
 export async function* streamedLines(
   wire: Wire,
-  name: "archive.export" | "audit.export" | "memories.export",
+  name: "archive.export" | "events.exportAudit" | "memories.export",
   query: object,
 ): AsyncGenerator<string, void, undefined> {
   requireFields(query);

@@ -33,9 +33,9 @@ export function streamRoutes(app: App): void {
   addRoute(app, "archive.export", async (_, { hub }) =>
     stream(app, await withFirstChunk(hub.archive.export()), LINES),
   );
-  addRoute(app, "audit.export", async (request, { hub }) => {
+  addRoute(app, "events.exportAudit", async (request, { hub }) => {
     const query = queryIn(AuditExportSchema, new URL(request.url).searchParams);
-    return stream(app, await withFirstChunk(hub.audit.export(query as AuditExportQuery)), LINES);
+    return stream(app, await withFirstChunk(hub.events.exportAudit(query as AuditExportQuery)), LINES);
   });
   addRoute(app, "memories.export", async (request, call) => {
     const reader = await call.reader();

@@ -30,7 +30,6 @@ import type { Workspace } from "../workspace/workspace.ts";
 import { type Agent, LocalAgent } from "./agent.ts";
 import { type HubAgents, hubAgents } from "./groups/agents.ts";
 import { type Archive, archive } from "./groups/archive.ts";
-import { type HubAudit, hubAudit } from "./groups/audit.ts";
 import { type HubBranches, hubBranches } from "./groups/branches.ts";
 import { type HubChannels, type HubRoutes, hubChannels, hubRoutes } from "./groups/channels.ts";
 import { type HubDeadLetters, hubDeadLetters } from "./groups/dead-letters.ts";
@@ -117,9 +116,7 @@ export interface Hub extends AsyncDisposable {
   readonly payloadTypes: HubPayloadTypes;
   /** Issues, lists and revokes access tokens. */
   readonly tokens: Tokens;
-  /** Lists and exports the audit records. */
-  readonly audit: HubAudit;
-  /** The numbered log of the workspace. */
+  /** The numbered log of the workspace, and its audit records. */
   readonly events: Events;
   /** The state of the search index and of the vectors. */
   readonly index: SearchIndex;
@@ -153,7 +150,6 @@ export class LocalHub implements Hub {
   readonly settings: HubSettings;
   readonly payloadTypes: HubPayloadTypes;
   readonly tokens: Tokens;
-  readonly audit: HubAudit;
   readonly events: Events;
   readonly index: SearchIndex;
   readonly archive: Archive;
@@ -203,7 +199,6 @@ export class LocalHub implements Hub {
     this.settings = hubSettings(workspace);
     this.payloadTypes = hubPayloadTypes(workspace);
     this.tokens = new LocalTokens(workspace);
-    this.audit = hubAudit(workspace);
     this.events = events(workspace);
     this.index = searchIndex(workspace);
     this.archive = archive(workspace);

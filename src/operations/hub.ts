@@ -59,7 +59,7 @@ export const hubOperations = {
     }),
     progress: true,
   }),
-  "audit.list": operation({
+  "events.audit": operation({
     summary:
       "Lists audit records, newest first: changes, denied calls and reads of administrators.",
     route: "GET /v1/audit",

@@ -50,9 +50,9 @@ export const STREAMS: Readonly<Record<string, Stream>> = {
     chapter: "hub",
     type: "application/json",
   },
-  "audit.export": {
+  "events.exportAudit": {
     summary: "Exports the audit records as NDJSON lines, with their hash links.",
-    route: "GET /v1/audit-export",
+    route: "GET /v1/audit/export",
     access: "admin",
     chapter: "hub",
     type: LINES,

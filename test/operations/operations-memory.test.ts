@@ -247,7 +247,7 @@ const CHECKS: Readonly<Record<Name, Check>> = {
     const { progress } = answer as { readonly progress: EmbedProgress | null };
     expect(progress?.done).toBe(progress?.total);
   },
-  "audit.list": (records) =>
+  "events.audit": (records) =>
     expect(records).toMatchObject({ items: [{ kind: "change", action: "agent" }] }),
   "events.list": (events) =>
     expect(events).toMatchObject({ items: [{ kind: "sent", agent: "ada", task: "api" }] }),

@@ -29,10 +29,14 @@ export interface AuditData extends Partial<AuditedChange> {
 /** Where audit records are appended. */
 export const auditBranchOf = ({ name }: Workspace) => ({ workspace: name, branch: AUDIT_BRANCH });
 
-/** Returns an audit record that is ready to be stored. */
+/**
+ * Returns an audit record that is ready to be stored. It is private to the hub's agent, as which no caller acts:
+ * no read, query, export of memories or redaction of a caller reaches it.
+ */
 export function auditRecord(workspace: Workspace, author: Author, data: AuditData): NewMemory {
   const { ids, clock, limits } = workspace;
-  const input = { type: AUDIT_RECORD, content: sentenceOf(data), data: defined(data) };
+  const described = { content: sentenceOf(data), data: defined(data) };
+  const input = { ...described, scope: "agent" as const, type: AUDIT_RECORD };
   return writeRecord(author, input, { ids, now: clock.now(), limits }).record;
 }
 

@@ -6,15 +6,16 @@ import { parseOrThrow } from "../../envelope/violations.ts";
 import { genesis } from "../../store/chain.ts";
 import { digestOf } from "../../store/redaction.ts";
 import type { MemoryRow } from "../../store/rows.ts";
-import { ANONYMOUS_READER, AUDIT_BRANCH, END_OF_BRANCH } from "../../store/visibility.ts";
+import { AUDIT_BRANCH, END_OF_BRANCH } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { memoryOf } from "../record.ts";
+import { SYSTEM } from "../system-author.ts";
 import { AUDIT_KINDS, type AuditData } from "./audit-record.ts";
 
 const Word = z.string().min(1);
 const Instant = z.int().min(0);
 
-/** The query of `hub.audit.list()`. */
+/** The query of `hub.events.audit()`. */
 export const AuditQuerySchema = z.strictObject({
   /** Only records of this operation, such as `tokens.add`. */
   action: Word.optional(),
@@ -35,7 +36,7 @@ export const AuditQuerySchema = z.strictObject({
 export type AuditQuery = z.input<typeof AuditQuerySchema>;
 type CheckedQuery = z.output<typeof AuditQuerySchema>;
 
-/** The query of `hub.audit.export()`. */
+/** The query of `hub.events.exportAudit()`. */
 export const AuditExportSchema = z.strictObject({
   /** Only records after this number: continues an earlier export. Default: 0, all of them. */
   after: z.int().min(0).default(0),
@@ -111,7 +112,7 @@ const rowsUpTo = (
     workspace: name,
     sight: {
       lines: [{ branch: AUDIT_BRANCH, upTo }],
-      reader: ANONYMOUS_READER,
+      reader: { agent: SYSTEM, session: "", user: "" },
       traces: false,
       quarantined: [],
     },

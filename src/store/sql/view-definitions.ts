@@ -12,7 +12,7 @@
 
 import { DELIVERY_STATES, OPEN_STATES } from "../rows.ts";
 import type { RunQuery } from "../sql-query.ts";
-import { AUDIT_BRANCH, type BranchRange, type Visibility } from "../visibility.ts";
+import type { BranchRange, Visibility } from "../visibility.ts";
 import type { Dialect, Sql } from "./dialect.ts";
 import { handoffEmbedding, memoryEmbedding } from "./embedding.ts";
 import { columnsOf, type ViewName } from "./views.ts";
@@ -117,7 +117,6 @@ function isVisible(
   return [
     `${row}.workspace = ${d.workspace}`,
     `${chain}.workspace = ${d.workspace}`,
-    `${chain}.branch <> ${d.literal(AUDIT_BRANCH)}`,
     ...(traces ? [] : [`substr(${chain}.branch, 1, 6) <> 'trace/'`]),
     ...(quarantined.length === 0 ? [] : [`not ${isQuarantined(d, { quarantined }, row)}`]),
     // No reader may see an unknown scope.

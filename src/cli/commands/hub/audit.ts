@@ -40,7 +40,7 @@ const list = command({
       until: parseInstant("--until", until),
     });
     await using hub = await openExisting(choice);
-    const page = await hub.audit.list(query);
+    const page = await hub.events.audit(query);
     if (json) printJson(page);
     else if (page.items.length === 0) printLine(dim("No matching audit records."));
     else for (const row of table(page.items.map(columnsOf))) printLine(row);
@@ -61,7 +61,7 @@ const exportAudit = command({
 
   async run({ args: [file], options: { after, force = false, ...choice } }) {
     await using hub = await openExisting(choice);
-    const text = Readable.from(hub.audit.export(omitUndefined({ after })));
+    const text = Readable.from(hub.events.exportAudit(omitUndefined({ after })));
     if (file === undefined) await printText(text);
     else {
       await writeTextFile(file, { text, force });
