@@ -8,7 +8,7 @@ import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import { type McpServerSettings, mcpServer } from "./server.ts";
 
-/** The caller of a request: its agent, hub and access level, and what is told of its failed calls. */
+/** The caller of a request: its agent, hub and access level, and what reports its failed calls. */
 export interface McpCaller {
   readonly access: Access;
   readonly agent: Agent;

@@ -86,7 +86,7 @@ export class CallLog {
     const counted: Counted = {
       ...{ call, first: this.#write(call), windowMs, count: 0, from: 0, until: 0 },
     };
-    counted.first.catch(() => this.#forget(counted)); // The next call tries again.
+    counted.first.catch(() => this.#forget(counted)); // The next call is recorded as the first.
     this.#counted.set(keyOf(call), counted);
     this.#startWindow(counted);
     return counted;

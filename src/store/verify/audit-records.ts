@@ -1,6 +1,6 @@
 /**
  * Verifies tokens, settings and agents against the audit records: each must be as its last record left it.
- * Whoever can write the store can change a row and its digest, but not the record on the chain.
+ * A process that can write the store can change a row and its digest, but not the record on the chain.
  */
 import {
   type AuditedChange,

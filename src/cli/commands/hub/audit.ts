@@ -9,6 +9,7 @@ import { omitUndefined } from "../../options/omit-undefined.ts";
 import { printText, writeTextFile } from "../../output.ts";
 import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
+import { usageError } from "../../usage-error.ts";
 import { dim, good, localTime, oneLine, printJson, printLine, table } from "../../terminal.ts";
 
 const list = command({
@@ -57,19 +58,29 @@ const exportAudit = command({
     after: { type: "number", value: "<n>", help: "only records after this number" },
     force: { type: "flag", help: "overwrite an existing file" },
     ...STORE_OPTIONS,
+    ...JSON_OPTION,
   },
 
-  async run({ args: [file], options: { after, force = false, ...choice } }) {
+  async run({ args: [file], options: { after, force = false, json, ...choice } }) {
+    if (json && file === undefined) throw jsonWithoutFile();
     await using hub = await openExisting(choice);
     const text = Readable.from(hub.events.exportAudit(omitUndefined({ after })));
     if (file === undefined) await printText(text);
     else {
       await writeTextFile(file, { text, force });
-      printLine(good(`Written to ${file}.`));
+      if (json) printJson({ file, workspace: hub.workspace });
+      else printLine(good(`Written to ${file}.`));
     }
     return OK;
   },
 });
+
+const jsonWithoutFile = () =>
+  usageError(
+    "--json",
+    "--json prints a report and requires an output file, because stdout contains the export.",
+    "Add a file: baton audit export <file> --json.",
+  );
 
 function columnsOf({ at, kind, action, actor, target, code, count }: AuditEntry): string[] {
   const { via, agent, token, address, access } = actor;
