@@ -8,10 +8,12 @@ import { BatonError } from "../base/errors.ts";
 import { checkLimit, FORMAT_LIMITS } from "../base/limits.ts";
 import { AgentName } from "../envelope/schema.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
-import { requireAgent, SYSTEM } from "../memory/agents.ts";
+import { requireAgent } from "../memory/agents.ts";
+import { changeSetting } from "../memory/audit/change-setting.ts";
 import { redactSecrets } from "../memory/redaction/secret-policy.ts";
 import { agentDisabled } from "../memory/refusals.ts";
-import { changeEntry, entriesOf, toEntryText } from "../workspace/entries.ts";
+import { SYSTEM } from "../memory/system-author.ts";
+import { entriesOf } from "../workspace/entries.ts";
 import { storeTime } from "../workspace/store-time.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { ACCESS_LEVELS, hasAccess } from "./levels.ts";
@@ -96,18 +98,15 @@ export const checkedBy = (by: string | undefined): string | undefined =>
     prefix: "by",
   });
 
-async function storeToken(
-  { store, name }: Workspace,
-  id: string,
-  kept: StoredToken,
-): Promise<void> {
-  const put = { kind: TOKEN, name: id, value: toEntryText(kept), basedOn: 0 };
-  if ((await store.putEntry(name, put)).kind === "put") return;
-  throw new BatonError("id_conflict", {
-    message: `A token with the id ${id} already exists.`,
-    path: "id",
-    hint: "Retry; every call generates a new id.",
-    details: { id },
+async function storeToken(workspace: Workspace, id: string, kept: StoredToken): Promise<void> {
+  await changeSetting<StoredToken>(workspace, { kind: TOKEN, name: id }, (before) => {
+    if (before === undefined) return { value: kept, by: kept.issuedBy };
+    throw new BatonError("id_conflict", {
+      message: `A token with the id ${id} already exists.`,
+      path: "id",
+      hint: "Retry; every call generates a new id.",
+      details: { id },
+    });
   });
 }
 
@@ -145,7 +144,7 @@ function isPastRetention(kept: StoredToken, now: number): boolean {
 }
 
 async function deleteEndedToken(workspace: Workspace, id: string, now: number): Promise<void> {
-  await changeEntry<StoredToken>(workspace, { kind: TOKEN, name: id }, (kept) =>
+  await changeSetting<StoredToken>(workspace, { kind: TOKEN, name: id }, (kept) =>
     kept !== undefined && isPastRetention(kept, now) ? { value: undefined } : undefined,
   );
 }

@@ -3,7 +3,7 @@
  * in them.
  */
 import { BatonError } from "../base/errors.ts";
-import { SYSTEM } from "../memory/agents.ts";
+import { SYSTEM } from "../memory/system-author.ts";
 import type { AuthenticationRefusal, Bearer } from "./authenticate.ts";
 import { type Access, hasAccess } from "./levels.ts";
 import { ANY_AGENT } from "./stored-token.ts";

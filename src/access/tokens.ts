@@ -4,9 +4,9 @@ import { BatonError } from "../base/errors.ts";
 import { idPattern } from "../base/ids.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
+import { changeSetting } from "../memory/audit/change-setting.ts";
 import { redactSecrets } from "../memory/redaction/secret-policy.ts";
-import type { EntryRow } from "../store/rows.ts";
-import { changeEntry, entriesOf } from "../workspace/entries.ts";
+import { entriesOf } from "../workspace/entries.ts";
 import { storeTime } from "../workspace/store-time.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { checkedBy, type IssuedToken, issueToken, type TokenInput } from "./issue-token.ts";
@@ -76,13 +76,15 @@ export class LocalTokens implements Tokens {
       ...(why === undefined ? {} : { reason: why }),
       ...(revokedBy === undefined ? {} : { revokedBy }),
     };
-    const name = { kind: TOKEN, name: token };
-    const entry = await changeEntry<StoredToken>(this.#workspace, name, (kept) => {
+    const name = { kind: TOKEN, name: token } as const;
+    const revoked = await changeSetting<StoredToken>(this.#workspace, name, (kept) => {
       if (kept === undefined) throw unknownToken(token);
-      return kept.revokedAt === undefined ? { value: { ...kept, ...fields } } : undefined;
+      return kept.revokedAt === undefined
+        ? { value: { ...kept, ...fields }, by: revokedBy }
+        : undefined;
     });
     evictToken(this.#workspace.store, token);
-    return tokenInfo(token, storedTokenOf(entry as EntryRow), revokedAt);
+    return tokenInfo(token, revoked as StoredToken, revokedAt);
   }
 }
 

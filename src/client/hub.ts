@@ -41,7 +41,7 @@ import { requireNode } from "./needs-node.ts";
 import { keyNotSent } from "./options.ts";
 import type { ClientContext } from "./session-connection.ts";
 import { runSql } from "./sql.ts";
-import { memoryLines } from "./streamed-lines.ts";
+import { auditLines, memoryLines } from "./streamed-lines.ts";
 
 const isDelivery = idCheck("delivery");
 const deliveryId = (id: string): string => checkValue(id, isDelivery, "The delivery", "delivery");
@@ -93,7 +93,7 @@ export class RemoteHub implements Hub {
     this.context = derived.context;
     this.settings = derived.settings;
     this.tokens = derived.tokens;
-    this.events = derived.events;
+    this.events = { ...derived.events, exportAudit: (query = {}) => auditLines(wire, query) };
     this.index = derived.index;
     this.memories = {
       ...derived.memories,

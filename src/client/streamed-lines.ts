@@ -1,5 +1,6 @@
 /** Reads responses that are streamed as lines, such as exports. */
 import type { MemoryExportQuery } from "../archive/memory-export-query.ts";
+import type { AuditExportQuery } from "../memory/audit/read-audit.ts";
 import { STREAM_ROUTES } from "../operations/table.ts";
 import { queryOf } from "../operations/wire/request.ts";
 import { routeOf } from "../operations/wire/route.ts";
@@ -10,6 +11,10 @@ import type { Wire } from "./connection/wire.ts";
 /** Yields the lines of a memory export. */
 export const memoryLines = (wire: Wire, query: MemoryExportQuery) =>
   streamedLines(wire, "memories.export", query);
+
+/** Yields the lines of an export of the audit records. */
+export const auditLines = (wire: Wire, query: AuditExportQuery) =>
+  streamedLines(wire, "events.exportAudit", query);
 
 /** Returns the method and path of a stream. */
 export function streamRoute(name: string): { readonly method: string; readonly path: string } {
@@ -22,7 +27,7 @@ export function streamRoute(name: string): { readonly method: string; readonly p
 /** Opens a stream and yields its lines. */
 export async function* streamedLines(
   wire: Wire,
-  name: "archive.export" | "memories.export",
+  name: "archive.export" | "events.exportAudit" | "memories.export",
   query: object,
 ): AsyncGenerator<string, void, undefined> {
   requireFields(query);

@@ -7,8 +7,8 @@
 import { canonicalJson } from "../base/digest.ts";
 import { BatonError } from "../base/errors.ts";
 import type { Envelope } from "../envelope/schema.ts";
-import { SYSTEM } from "../memory/agents.ts";
 import { memoryOf } from "../memory/record.ts";
+import { SYSTEM } from "../memory/system-author.ts";
 import { type DeliveryRow, type EntryRow, isHeld, isOpen } from "../store/rows.ts";
 import type { DeliveryWithEnvelopeRow, Lease, PutEntry } from "../store/store.ts";
 import { entriesOf, entryValue, toEntryText } from "../workspace/entries.ts";

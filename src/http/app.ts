@@ -14,6 +14,7 @@ import { runOperation } from "../operations/run.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
 import { type AnonymousAccess, type Caller, callerOf, header } from "./caller.ts";
 import { decode } from "./decode.ts";
+import { actorOf, DeniedCalls } from "./denied-calls.ts";
 import {
   checkHostAndOrigin,
   corsHeaders,
@@ -60,7 +61,8 @@ export interface RequestLogEntry {
 
 /** The HTTP interface of a hub. */
 export interface HttpHub {
-  fetch(request: Request): Promise<Response>;
+  /** `address`: the address of the caller, if the server knows it. */
+  fetch(request: Request, address?: () => string | undefined): Promise<Response>;
   /** Ends long polls and streams; calls in progress are answered. Does not close the hub. */
   close(): void;
 }
@@ -73,10 +75,14 @@ export interface App {
   readonly metrics: Metrics;
   readonly closing: AbortSignal;
   readonly local: LocalAccess | undefined;
+  readonly denied: DeniedCalls;
   /** Called with unexpected errors, which are bugs in Baton. */
   readonly report: (bug: unknown) => void;
-  /** Authenticates the caller, applies its rate limit and checks its access. Throws if any of them fails. */
-  admit(request: Request, needs: Operation["access"]): Promise<Caller>;
+  /**
+   * Authenticates the caller and notes it in `about`, applies its rate limit and checks its access. Throws if
+   * any of them fails.
+   */
+  admit(request: Request, needs: Operation["access"], about?: RequestInfo): Promise<Caller>;
   /** Authenticates the caller of a request that was already admitted. */
   identify(request: Request): Promise<Caller>;
   /** Returns the context in which the caller's operations run. */
@@ -117,6 +123,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
   const limiter = new RateLimiter(options.rate ?? RATE);
   const strangers = new RateLimiter(FAILED_AUTH_RATE_LIMIT);
   const sessions = new SessionCache(hub);
+  const denied = new DeniedCalls(sessions, hub);
   const metrics = new Metrics();
   const replies = new IdempotencyCache();
   const report = options.onBug ?? (() => {});
@@ -129,13 +136,15 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     metrics,
     closing: closing.signal,
     local,
+    denied,
     report,
     identify: (request) => callerOf(request, hub, { open, local }),
-    async admit(request, needs) {
+    async admit(request, needs, about = {}) {
       const caller = await app.identify(request).catch((error: unknown) => {
         strangers.take("");
         throw error;
       });
+      about.caller = caller;
       limiter.take(caller.id);
       requireAccess(caller, needs);
       const { agent, bound } = caller;
@@ -152,6 +161,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
       return {
         hub: inWorkspace,
         access: caller.access,
+        actor: actorOf(caller),
         key,
         named: caller.agent,
         agent,
@@ -168,9 +178,10 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
       const began = performance.now();
       const about: RequestInfo = {};
       metrics.begin();
-      const response = await run(about).catch((error: unknown) =>
-        respond(problemReply(callerErrorOf(error, report), request)),
-      );
+      const response = await run(about).catch((error: unknown) => {
+        denied.record(error, { operation, request, caller: about.caller });
+        return respond(problemReply(callerErrorOf(error, report), request));
+      });
       const ms = performance.now() - began;
       metrics.end(operation, response.status, about.waits ? undefined : ms / 1_000);
       options.onAnswer?.({
@@ -192,15 +203,17 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     params: Readonly<Record<string, string>>,
     about: RequestInfo,
   ): Promise<Response> => {
-    about.caller = await app.admit(request, operation.access);
+    const caller = await app.admit(request, operation.access, about);
     about.waits = operation.waits;
-    const { caller } = about;
     const bodyBytes = options.bodyBytes ?? BODY_BYTES;
     const input = await decode(operation, { request, params, bodyBytes });
     const key = keyOf(request);
     if (operation.progress && wantsLines(request)) {
       return streamProgress(app, request, caller, (acting) =>
-        runOperation(operation, acting, input),
+        runOperation(operation, acting, input).catch((error: unknown) => {
+          denied.record(error, { operation: operation.name, request, caller });
+          throw error;
+        }),
       );
     }
     const run = async (): Promise<Reply> => {
@@ -210,6 +223,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
         if (CHANGES_AGENTS.has(operation.name)) sessions.forget();
         return { status: 200, headers: JSON_TYPE, body: JSON.stringify(output ?? null) };
       } catch (error) {
+        denied.record(error, { operation: operation.name, request, caller });
         return problemReply(callerErrorOf(error, report), request);
       }
     };
@@ -239,7 +253,8 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
   );
 
   return {
-    async fetch(request) {
+    async fetch(request, address) {
+      if (address !== undefined) denied.from(request, address);
       try {
         checkHostAndOrigin(request, guard);
       } catch (error) {

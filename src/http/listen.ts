@@ -131,7 +131,7 @@ export const loginAddress = (address: string, token: string): string =>
 
 const createServer = (fetch: HttpHub["fetch"], hostname: string): Server =>
   createAdaptorServer({
-    fetch,
+    fetch: (request, { incoming }) => fetch(request, () => incoming.socket.remoteAddress),
     hostname,
     serverOptions: {
       requestTimeout: REQUEST_MS,

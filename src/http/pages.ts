@@ -4,6 +4,7 @@ import { BatonError, isBatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
 import { mcpFetch } from "../mcp/http.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
+import { runAs } from "../workspace/actor.ts";
 import type { App } from "./app.ts";
 import type { Caller } from "./caller.ts";
 import { bodyIn } from "./decode.ts";
@@ -45,7 +46,7 @@ export function addPages(app: App): void {
       app.answered(path, c.req.raw, async (about) => {
         const access = PAGES[path];
         if (access !== undefined && access !== "public") {
-          about.caller = await app.admit(c.req.raw, access);
+          await app.admit(c.req.raw, access, about);
         }
         return run(c.req.raw, c.req.param("name") ?? "");
       }),
@@ -98,8 +99,11 @@ function schemaNamed(name: string): object {
  */
 function mcpRoutes(app: App): void {
   const answer = mcpFetch(async (request) => {
-    const { access, hub, agent } = app.actingFor(request, await app.identify(request));
-    return { access, hub, agent: await agent() };
+    const caller = await app.identify(request);
+    const { access, hub, agent } = app.actingFor(request, caller);
+    const onFailure = (tool: string, error: unknown) =>
+      app.denied.record(error, { operation: `mcp ${tool}`, request, caller });
+    return { access, hub, agent: await agent(), onFailure };
   });
   app.closing.addEventListener("abort", () => void answer.close(), { once: true });
   const serve = (raw: Request, named: string | undefined) =>
@@ -107,15 +111,16 @@ function mcpRoutes(app: App): void {
       about.waits = true;
       if (app.closing.aborted) throw closing();
       const request = withAgentHeaders(raw, named);
-      const caller = await app.admit(request, "agent");
-      about.caller = caller;
+      const caller = await app.admit(request, "agent", about);
       const acting = app.actingFor(request, caller);
       await acting.agent().catch(async (error: unknown) => {
         if (!mayRegister(error, request, caller)) throw error;
         await bodyIn(request.clone(), FIRST_CALL_BYTES); // An invalid body must not register an agent.
-        await acting.hub.agent(caller.agent as string, { role: "agent" });
+        await runAs(acting.actor, () =>
+          acting.hub.agent(caller.agent as string, { role: "agent" }),
+        );
       });
-      return answer(request);
+      return runAs(acting.actor, () => answer(request));
     });
   app.hono.all("/mcp", (c) => serve(c.req.raw, undefined));
   app.hono.all("/mcp/:agent", (c) => serve(c.req.raw, c.req.param("agent")));

@@ -3,9 +3,12 @@ import * as z from "zod";
 import { type MemoryExportQuery, MemoryExportQuerySchema } from "../archive/memory-export-query.ts";
 import { isBatonError } from "../base/errors.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
+import { type AuditExportQuery, AuditExportSchema } from "../memory/audit/read-audit.ts";
 import { routeOf } from "../operations/index.ts";
 import type { OperationContext } from "../operations/operation.ts";
+import { recordAdminRead } from "../operations/run.ts";
 import { STREAMS, type Stream } from "../operations/streams.ts";
+import { runAs } from "../workspace/actor.ts";
 import type { App } from "./app.ts";
 import { piecesOf, queryIn } from "./decode.ts";
 import { callerErrorOf } from "./problem.ts";
@@ -30,6 +33,10 @@ export function streamRoutes(app: App): void {
   addRoute(app, "archive.export", async (_, { hub }) =>
     stream(app, await withFirstChunk(hub.archive.export()), LINES),
   );
+  addRoute(app, "events.exportAudit", async (request, { hub }) => {
+    const query = queryIn(AuditExportSchema, new URL(request.url).searchParams);
+    return stream(app, await withFirstChunk(hub.events.exportAudit(query as AuditExportQuery)), LINES);
+  });
   addRoute(app, "memories.export", async (request, call) => {
     const reader = await call.reader();
     const query = queryIn(MemoryExportQuerySchema, new URL(request.url).searchParams);
@@ -50,11 +57,13 @@ function addRoute(
   run: (request: Request, acting: OperationContext) => Promise<Response>,
 ): void {
   const { access, route } = STREAMS[name] as Stream;
+  const operation = { name, access, route };
   app.hono.on(...routeOf({ route }), (c) =>
     app.answered(name, c.req.raw, async (about) => {
       about.waits = true;
-      about.caller = await app.admit(c.req.raw, access);
-      return run(c.req.raw, app.actingFor(c.req.raw, about.caller));
+      const acting = app.actingFor(c.req.raw, await app.admit(c.req.raw, access, about));
+      await recordAdminRead(operation, acting);
+      return runAs(acting.actor, () => run(c.req.raw, acting));
     }),
   );
 }

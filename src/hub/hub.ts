@@ -18,6 +18,7 @@ import { checkPolicy } from "../delivery/settings/policy.ts";
 import { PayloadTypes } from "../envelope/payload-types.ts";
 import { DEFAULT_VERSIONS } from "../envelope/versions.ts";
 import { type AgentProfile, agentInfo, registerAgent, requireAgent } from "../memory/agents.ts";
+import { closeCallLog, type RecordedCall, recordCall } from "../memory/audit/call-log.ts";
 import { WorkspaceEmbeddings } from "../memory/recall/embedding-service.ts";
 import { type RecallQuery, type RecallResult, recall } from "../memory/recall/recall.ts";
 import { redactSecrets } from "../memory/redaction/secret-policy.ts";
@@ -115,7 +116,7 @@ export interface Hub extends AsyncDisposable {
   readonly payloadTypes: HubPayloadTypes;
   /** Issues, lists and revokes access tokens. */
   readonly tokens: Tokens;
-  /** The numbered log of the workspace. */
+  /** The numbered log of the workspace, and its audit records. */
   readonly events: Events;
   /** The state of the search index and of the vectors. */
   readonly index: SearchIndex;
@@ -242,6 +243,14 @@ export class LocalHub implements Hub {
     return authenticate(this.#workspace, token);
   }
 
+  /**
+   * Records a call that was denied, or that reads what only administrators may: several alike together. Resolves
+   * when the first of them is stored.
+   */
+  recordCall(call: RecordedCall): Promise<void> {
+    return recordCall(this.#workspace, call);
+  }
+
   get store(): string {
     return this.#workspace.store.name;
   }
@@ -295,6 +304,7 @@ export class LocalHub implements Hub {
     await Promise.all([...this.#others].map((each) => each.close()));
     await this.#meaning.close();
     await drainTraces(this.#workspace);
+    await closeCallLog(this.#workspace);
     if (this.#owner === undefined) return this.#workspace.store.close();
     this.#owner.#timers?.uncover(this.#workspace);
     this.#owner.#others.delete(this);

@@ -6,7 +6,8 @@ import * as z from "zod";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
-import { changeEntry, entryValue } from "../workspace/entries.ts";
+import { changeSetting } from "../memory/audit/change-setting.ts";
+import { entryValue } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 const RELEASERS = { kind: "setting", name: "releasers" } as const;
@@ -34,6 +35,6 @@ export async function setReleasers(
     prefix: "roles",
   });
   const value = { roles: [...new Set(checked)].sort() };
-  await changeEntry(workspace, RELEASERS, () => ({ value }));
+  await changeSetting(workspace, RELEASERS, () => ({ value }));
   return value.roles;
 }

@@ -6,13 +6,14 @@ import { createMcpHandler } from "@modelcontextprotocol/server";
 import type { Access } from "../access/levels.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
-import { mcpServer } from "./server.ts";
+import { type McpServerSettings, mcpServer } from "./server.ts";
 
-/** The caller of a request: its agent, hub and access level. */
+/** The caller of a request: its agent, hub and access level, and what reports its failed calls. */
 export interface McpCaller {
   readonly access: Access;
   readonly agent: Agent;
   readonly hub: Hub;
+  readonly onFailure?: McpServerSettings["onFailure"];
 }
 
 /** Options of `mcpFetch()`. */
@@ -38,8 +39,8 @@ export function mcpFetch(
   const handler = createMcpHandler(
     async ({ requestInfo }) => {
       if (requestInfo === undefined) throw new Error("MCP over HTTP: the SDK passed no request");
-      const { access, agent, hub } = await open(requestInfo);
-      return server(agent, hub, { access });
+      const { agent, hub, ...settings } = await open(requestInfo);
+      return server(agent, hub, settings);
     },
     onError === undefined ? {} : { onerror: onError },
   );

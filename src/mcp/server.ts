@@ -12,7 +12,7 @@ import { HeldWork } from "./held-work.ts";
 import { instructionsFor } from "./instructions.ts";
 import { registerPrompts } from "./prompts.ts";
 import { registerResources } from "./resources.ts";
-import { registerTool } from "./tool.ts";
+import { type Connection, registerTool } from "./tool.ts";
 import { TOOLS } from "./tools/tools.ts";
 
 /** The lists are the same for every caller and constant while this version runs. */
@@ -22,6 +22,8 @@ const LIST_CACHE_HINT = { ttlMs: 3_600_000, cacheScope: "public" } as const;
 export interface McpServerSettings {
   /** Access level of the caller (default: admin, as for a process that opened the store). */
   readonly access?: Access;
+  /** Called with the error of each tool call that failed, for the audit records. */
+  readonly onFailure?: Connection["onFailure"];
   /** Further options of the MCP SDK's server. */
   readonly protocol?: Omit<ServerOptions, "instructions">;
 }
@@ -30,7 +32,7 @@ export interface McpServerSettings {
 export function mcpServer(
   agent: Agent,
   hub: Hub,
-  { access = "admin", protocol = {} }: McpServerSettings = {},
+  { access = "admin", onFailure, protocol = {} }: McpServerSettings = {},
 ): McpServer {
   const server = new McpServer(
     { name: "baton", title: "Baton", version: batonVersion() },
@@ -51,7 +53,7 @@ export function mcpServer(
       instructions: instructionsFor(agent),
     },
   );
-  const connection = { access, agent, hub, held: new HeldWork() };
+  const connection = { access, agent, hub, held: new HeldWork(), onFailure };
   for (const each of TOOLS) registerTool(server, connection, each);
   registerResources(server, connection);
   registerPrompts(server, connection);

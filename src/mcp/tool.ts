@@ -26,6 +26,8 @@ export interface Connection {
   readonly held: HeldWork;
   /** Access level of the caller, if this process checks it; a remote hub checks access itself. */
   readonly access: Access;
+  /** Called with the error of each tool call that failed. */
+  readonly onFailure?: ((tool: string, error: unknown) => void) | undefined;
 }
 
 type Output = z.ZodObject<{ text: z.ZodString }>;
@@ -74,6 +76,7 @@ export function registerTool(server: McpServer, connection: Connection, each: To
           structuredContent: { ...result },
         };
       } catch (error) {
+        connection.onFailure?.(name, error);
         if (isBatonError(error)) return failedCall(error);
         throw error;
       }

@@ -16,7 +16,9 @@ import { AGENT_STATUSES, type AgentRow, parseText } from "../store/rows.ts";
 import { ANONYMOUS_READER, type Reader } from "../store/visibility.ts";
 import { RETRY, retryWrite } from "../workspace/retry.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { registerAudited } from "./audit/register-audited.ts";
 import { redactSecrets } from "./redaction/secret-policy.ts";
+import { SYSTEM, systemAuthor } from "./system-author.ts";
 
 const Description = z.string().max(FORMAT_LIMITS.lineLength);
 
@@ -193,14 +195,6 @@ async function redactProfile(workspace: Workspace, agent: string, profile: Agent
   return { ...redacted, profile: { ...redacted.profile, ...(key === undefined ? {} : { key }) } };
 }
 
-/** The reserved agent id of the hub, the author of what policy decides. */
-export const SYSTEM = "baton";
-
-/** Registers the hub's agent. */
-export async function registerSystem(workspace: Workspace): Promise<void> {
-  await register(workspace, SYSTEM, { description: "The hub itself, carrying out policies." });
-}
-
 function reserved(): BatonError {
   return new BatonError("alias_taken", {
     message: `The name "${SYSTEM}" is reserved for the hub.`,
@@ -224,11 +218,9 @@ async function register(
       const wanted = mergeProfile(name, current, { ...checked, publicKey: signer?.publicKey });
       if (current !== undefined && sameAs(current, wanted))
         return { agent: agentInfo(current), signer };
-      const outcome = await workspace.store.registerAgent({
-        workspace: workspace.name,
-        agent: wanted,
-        basedOn: current?.revision ?? 0,
-      });
+      const author = await systemAuthor(workspace);
+      const change = { author, action: "agent", current, agent: wanted };
+      const outcome = await registerAudited(workspace, change);
       if (outcome.kind === "registered") return { agent: agentInfo(outcome.agent), signer };
       if (outcome.kind === "name_taken") throw aliasTaken(outcome);
       return RETRY;
@@ -243,11 +235,13 @@ export async function setStatus(
   status: AgentRow["status"],
 ): Promise<AgentInfo> {
   return retryWrite({ what: `The agent "${name}" was changed`, path: "agent" }, async () => {
-    const { digest: _d, keyedAt: _k, revision, ...row } = await requireAgent(workspace, name);
-    const outcome = await workspace.store.registerAgent({
-      workspace: workspace.name,
+    const current = await requireAgent(workspace, name);
+    const { digest: _d, keyedAt: _k, revision: _r, ...row } = current;
+    const outcome = await registerAudited(workspace, {
+      author: await systemAuthor(workspace),
+      action: status === "paused" ? "agents.pause" : "agents.unpause",
+      current,
       agent: { ...row, status },
-      basedOn: revision,
     });
     return outcome.kind === "registered" ? agentInfo(outcome.agent) : RETRY;
   });

@@ -1,7 +1,9 @@
 /** Operations on the whole workspace: verification, the search index, embeddings and events. */
 
 import * as z from "zod";
+import { AuditQuerySchema } from "../memory/audit/read-audit.ts";
 import { operation } from "./operation.ts";
+import { AuditEntryForm } from "./schemas/audit.ts";
 import { Count, Done, pageForm } from "./schemas/common.ts";
 import { IndexStateForm } from "./schemas/memories.ts";
 import { EmbedProgressForm, EventForm, ModelForm, VerifyReportForm } from "./schemas/workspace.ts";
@@ -56,6 +58,16 @@ export const hubOperations = {
       }),
     }),
     progress: true,
+  }),
+  "events.audit": operation({
+    summary:
+      "Lists audit records, newest first: changes, denied calls and reads of administrators.",
+    route: "GET /v1/audit",
+    access: "admin",
+    on: "hub",
+    input: AuditQuerySchema,
+    output: pageForm(AuditEntryForm, Count),
+    rest: true,
   }),
   "events.list": operation({
     summary: "Lists the events after a number, oldest first.",

@@ -10,6 +10,7 @@ import type * as z from "zod";
 import type { Access } from "../access/levels.ts";
 import type { LocalAgent } from "../hub/agent.ts";
 import type { LocalHub } from "../hub/hub.ts";
+import type { Actor } from "../workspace/actor.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 /** Method and path; `:name` is a path parameter. */
@@ -20,6 +21,8 @@ export interface OperationContext {
   /** The hub, in the caller's workspace. */
   readonly hub: LocalHub;
   readonly access: Access;
+  /** Who calls, for the audit records. */
+  readonly actor: Actor;
   /** The agent named by the token or a header; undefined when the caller named none. */
   readonly named: string | undefined;
   /** The idempotency key of the call. */

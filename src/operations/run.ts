@@ -3,17 +3,36 @@ import type { LocalAgent } from "../hub/agent.ts";
 import type { LocalHub } from "../hub/hub.ts";
 import type { LocalOffer } from "../hub/offer.ts";
 import type { LocalWork } from "../hub/work.ts";
+import { runAs } from "../workspace/actor.ts";
 import type { Operation, OperationContext } from "./operation.ts";
 import { DONE, Done } from "./schemas/common.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 
-/** Checks the operation's guard, runs it and returns its output. */
-export async function runOperation(
+/** Checks the operation's guard, runs it on behalf of its caller and returns its output. */
+export function runOperation(
   operation: Operation,
   acting: OperationContext,
   input: Input,
 ): Promise<unknown> {
+  return runAs(acting.actor, () => run(operation, acting, input));
+}
+
+/** Operations that return to admins more than to other callers, although others may run them too. */
+const WIDER_FOR_ADMINS: ReadonlySet<string> = new Set(["memories.sql"]);
+
+/** Records a read that only administrators may do, before anything is read. */
+export async function recordAdminRead(
+  { name, access, route }: Pick<Operation, "name" | "access" | "route">,
+  { hub, actor, access: has }: OperationContext,
+): Promise<void> {
+  const isRead = access === "admin" && route.startsWith("GET ");
+  const isWider = has === "admin" && WIDER_FOR_ADMINS.has(name);
+  if (isRead || isWider) await hub.recordCall({ kind: "read", action: name, actor });
+}
+
+async function run(operation: Operation, acting: OperationContext, input: Input): Promise<unknown> {
+  if (acting.access === "admin") await recordAdminRead(operation, acting);
   await operation.guard?.(acting, input as never);
   if (operation.run !== undefined) return operation.run(acting, input as never);
   const result = await callMethod(operation, await targetOf(operation, acting, input), {

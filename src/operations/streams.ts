@@ -2,6 +2,7 @@
 import type * as z from "zod";
 import type { Access } from "../access/levels.ts";
 import { MemoryExportQuerySchema } from "../archive/memory-export-query.ts";
+import { AuditExportSchema } from "../memory/audit/read-audit.ts";
 import type { Route } from "./operation.ts";
 
 /** A streaming route. */
@@ -48,6 +49,14 @@ export const STREAMS: Readonly<Record<string, Stream>> = {
     access: "admin",
     chapter: "hub",
     type: "application/json",
+  },
+  "events.exportAudit": {
+    summary: "Exports the audit records as NDJSON lines, with their hash links.",
+    route: "GET /v1/audit/export",
+    access: "admin",
+    chapter: "hub",
+    type: LINES,
+    query: AuditExportSchema,
   },
   "memories.export": {
     summary: "Exports the memories the caller can see as NDJSON lines.",

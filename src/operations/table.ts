@@ -441,6 +441,7 @@ export const OPERATION_TABLE: Readonly<Record<string, OperationShape>> = {
     nothing: true,
   },
   "index.embed": { route: "POST /v1/embed", on: "hub", field: "progress", progress: true },
+  "events.audit": { route: "GET /v1/audit", on: "hub", options: true },
   "events.list": { route: "GET /v1/events", on: "hub", options: true },
 };
 
@@ -449,5 +450,6 @@ export const STREAM_ROUTES: Readonly<Record<string, Route>> = {
   "inbox.stream": "GET /v1/inbox/stream",
   "archive.export": "GET /v1/export",
   "archive.import": "POST /v1/import",
+  "events.exportAudit": "GET /v1/audit/export",
   "memories.export": "GET /v1/memories-export",
 };

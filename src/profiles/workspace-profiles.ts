@@ -7,8 +7,9 @@ import type * as z from "zod";
 import { BatonError } from "../base/errors.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
+import { changeSetting } from "../memory/audit/change-setting.ts";
 import { redactSecrets } from "../memory/redaction/secret-policy.ts";
-import { changeEntry, entriesOf, entryValue } from "../workspace/entries.ts";
+import { entriesOf, entryValue } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import {
   type FullProfile,
@@ -53,7 +54,7 @@ export async function setProfile(
           what: "The profile",
         });
   if (value !== undefined) requireFreeWindow(name, value);
-  await changeEntry(workspace, { kind: PROFILE, name }, () => ({ value }));
+  await changeSetting(workspace, { kind: PROFILE, name }, () => ({ value }));
 }
 
 /** Throws `invalid_input` if a profile reserves the whole window. */

@@ -7,7 +7,8 @@ import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { Name } from "../envelope/schema.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
-import { changeEntry, entryValue } from "../workspace/entries.ts";
+import { changeSetting } from "../memory/audit/change-setting.ts";
+import { entryValue } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 const KEEPERS = { kind: "setting", name: "keepers" } as const;
@@ -30,7 +31,7 @@ export async function setKeepers(
 ): Promise<readonly string[]> {
   const how = { code: "invalid_input", what: "The roles", prefix: "roles" } as const;
   const value = { roles: [...new Set(parseOrThrow(KeepersSchema, roles, how))] };
-  await changeEntry(workspace, KEEPERS, () => ({ value }));
+  await changeSetting(workspace, KEEPERS, () => ({ value }));
   return value.roles;
 }
 

@@ -9,6 +9,7 @@ import { passageOf } from "../search/passage.ts";
 import type { Query } from "../search/query.ts";
 import type { RankedRecord, RankRequest, ScoreParts } from "../search/rank.ts";
 import type { RecordFeatures, SimilarRecord } from "../search/ranking-sources.ts";
+import { AUDIT_RECORD } from "./audited.ts";
 import { type BodySource, bodyLines, bodyParts, isEnvelopeRedacted } from "./body-text.ts";
 import { type Facets, facetsOf, sessionOf } from "./memory-filter.ts";
 import type { MemoryRow } from "./rows.ts";
@@ -184,6 +185,7 @@ export const VIEW_TYPE = "view";
 
 /** Types of bookkeeping records, which never answer a query. */
 export const UNSEARCHABLE_TYPES: ReadonlySet<string> = new Set([
+  AUDIT_RECORD,
   "pin",
   "unpin",
   "branch",

@@ -80,6 +80,11 @@ export interface RegisterAgent {
   readonly agent: Omit<AgentRow, "revision" | "keyedAt" | "digest">;
   /** The revision this change is based on; 0 to create the agent. */
   readonly basedOn: number;
+  /**
+   * A record of the change, appended to a branch in the same operation; it mentions no other memory. Its
+   * author may be the agent itself, as it is after the change.
+   */
+  readonly record?: { readonly branch: string; readonly memory: NewMemory };
 }
 
 /** What a registration did. */
@@ -88,7 +93,9 @@ export type RegisterOutcome =
   /** The agent was changed concurrently: read it again and decide again. */
   | { readonly kind: "changed" }
   /** The id or an alias belongs to another agent (`by`). */
-  | { readonly kind: "name_taken"; readonly name: string; readonly by: string };
+  | { readonly kind: "name_taken"; readonly name: string; readonly by: string }
+  /** The record is refused; the agent was not changed. */
+  | RecordRefusal;
 
 // Memories ---------------------------------------------------------------------------------------
 

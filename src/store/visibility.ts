@@ -148,5 +148,7 @@ export function isEdgeVisible(
 
 /** Returns the branch of a session's trace. It is separate, so that it can be pruned. */
 export const traceBranch = (session: string): string => `trace/${session}`;
+/** The branch of the audit records (audited.ts). No reader sees it; only `hub.events.audit()` reads it. */
+export const AUDIT_BRANCH = "audit";
 /** Returns whether a branch holds the trace of a session. */
 export const isTraceBranch = (branch: string): boolean => branch.startsWith("trace/");

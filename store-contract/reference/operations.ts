@@ -42,6 +42,12 @@ export function registerAgent(write: Write, operation: RegisterAgent): RegisterO
   const row = { ...agent, keyedAt, revision: basedOn + 1 };
   const stored: AgentRow = { ...row, digest: agentDigest(row) };
   write.putAgent(stored);
+  if (operation.record !== undefined) {
+    const { branch, memory } = operation.record;
+    const refused = write.refuseRecord(branch, memory);
+    if (refused !== undefined) return write.takeBack(refused);
+    write.append(branch, memory);
+  }
   return { kind: "registered", agent: stored };
 }
 

@@ -214,6 +214,12 @@ export class Scene {
     return expectOutcome(outcome, "registered").agent;
   }
 
+  /** Includes a branch in the final check of what the test has stored; returns its name. */
+  useBranch(branch: string): string {
+    this.#branches.add(branch);
+    return branch;
+  }
+
   // Memories
 
   /** Returns a memory that is ready to be stored. */

@@ -106,7 +106,7 @@ describe.each(EMBEDDED_STORES)("a token of a workspace that was imported into %s
     await target.tokens.revoke(good.info.id);
     expect(await target.authenticate(good.token)).toEqual({ kind: "refused", why: "revoked" });
     expect(await hub.authenticate(good.token)).toMatchObject({ kind: "bearer" });
-    expect(await target.verify()).toMatchObject({ agents: 1, problems: [] });
+    expect(await target.verify()).toMatchObject({ agents: 2, problems: [] });
   });
 });
 

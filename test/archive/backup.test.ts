@@ -35,7 +35,7 @@ async function backedUp() {
   const clock = new VirtualClock();
   const address = freshAddress("sqlite");
   const hub = await open(address, { clock });
-  await fillWorkspace(hub, randomFrom(3), 40);
+  await fillWorkspace(hub, randomFrom(5), 40);
   const other = await open(address, { clock, workspace: "other" });
   await (await other.agent("zoe", {})).remember({ content: "apart" });
   const folder = tempFolder();
@@ -68,8 +68,8 @@ describe("a backup", () => {
     expect(report).toMatchObject({
       ...{ kind: "store", file: backup, sha256: expect.stringMatching(/^[0-9a-f]{64}$/) },
       workspaces: [
-        { workspace: "default", agents: 4 },
-        { workspace: "other", memories: 1 },
+        { workspace: "default", agents: 5 },
+        { workspace: "other", memories: 3 },
       ],
     });
     expect(readdirSync(folder)).toEqual(["hub.backup"]);
@@ -158,12 +158,12 @@ describe("a backup", () => {
       await (await hub.agent("ada", {})).remember({ content: "kept" });
       const file = join(tempFolder(), "team.jsonl");
       expect(await hub.archive.backup(file)).toMatchObject({
-        ...{ kind: "workspace", workspace: "default", counts: { memory: 1 } },
+        ...{ kind: "workspace", workspace: "default", counts: { memory: 3 } },
       });
       const target = freshAddress("sqlite");
       expect(await restore(file, target)).toMatchObject({
         kind: "workspace",
-        counts: { memory: 1 },
+        counts: { memory: 3 },
       });
       expect(await exported(await open(target))).toBe(await exported(hub));
     },

@@ -161,7 +161,7 @@ describe("baton verify", () => {
     const { code, stdout } = await store.baton("verify");
     expect(code).toBe(0);
     expect(stdout).toContain("No problems: all records match what was written.");
-    expect(stdout).toContain("2 memories, 1 relation, 1 envelope, 1 delivery, 2 agents");
+    expect(stdout).toContain("5 memories, 1 relation, 1 envelope, 1 delivery, 3 agents");
   });
 
   it("names a changed record, and exits with the code of store_corrupt", async () => {

@@ -208,6 +208,7 @@ it("every command prints one JSON document and nothing else with --json [OPS-7]"
   const token = await baton("token add", "ben", "--access", "agent");
   await baton("token list");
   await baton("token revoke", token.id);
+  await baton("audit", "--limit", "3");
   await baton("secrets");
   await baton("verify");
   await baton("repair", "--dry-run");
@@ -215,6 +216,7 @@ it("every command prints one JSON document and nothing else with --json [OPS-7]"
 
   const [out, copy] = [join(folder, "out.jsonl"), join(folder, "copy.db")];
   await baton("export", out);
+  await baton("audit export", `${out}.audit`);
   await baton("import", out, "--dry-run");
   await baton("backup", copy);
   await baton("restore", copy, "--force");

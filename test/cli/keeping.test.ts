@@ -47,7 +47,7 @@ describe("baton export and import", () => {
     expect(JSON.parse(printed.split("\n")[0] ?? "")).toMatchObject({ format: "baton-export" });
     const file = folder.file("team.jsonl");
     const report = JSON.parse((await store.baton("export", file, "--json")).stdout);
-    expect(report).toMatchObject({ file, workspace: "default", counts: { agent: 2, delivery: 1 } });
+    expect(report).toMatchObject({ file, workspace: "default", counts: { agent: 3, delivery: 1 } });
     expect(report.bytes).toBe(readFileSync(file).length);
     expect((await store.baton("export", "--json")).code).toBe(64);
     const taken = await store.baton("export", file, "--json");
@@ -189,7 +189,7 @@ describe("baton backup and restore", () => {
     expect(forced.code).toBe(0);
     const { kept, workspaces } = JSON.parse(forced.stdout);
     expect(existsSync(kept)).toBe(true);
-    expect(workspaces).toMatchObject([{ workspace: "default", agents: 2 }]);
+    expect(workspaces).toMatchObject([{ workspace: "default", agents: 3 }]);
   });
 
   it("refuses a damaged backup [MEM-17]", async () => {

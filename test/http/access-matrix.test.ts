@@ -32,7 +32,7 @@ const ABOVE_READER: Readonly<Record<Exclude<Access, "reader">, string>> = {
   coordinator:
     "agent agents.pause agents.resetBreaker agents.unpause channels.set failures.deleteRule failures.setRule index.embed payloadTypes.delete payloadTypes.set routes.delete routes.set settings.update verify",
   admin:
-    "archive.export archive.import index.deleteModel memories.lift memories.prune memories.redact tokens.add tokens.list tokens.revoke",
+    "archive.export archive.import events.audit events.exportAudit index.deleteModel memories.lift memories.prune memories.redact tokens.add tokens.list tokens.revoke",
 };
 
 const neededBy = (name: string): Access => (STREAMS[name] ?? operationOf(name)).access;

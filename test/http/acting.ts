@@ -23,5 +23,6 @@ export function actingOn(hub: LocalHub, as: ActingAs = {}): OperationContext {
   };
   const reader = async () => (named === undefined ? hub : agent());
   const signal = as.signal ?? new AbortController().signal;
-  return { hub, access, named, key, agent, reader, signal, onProgress };
+  const actor = { via: "http", token: "test", access, ...(named && { agent: named }) } as const;
+  return { hub, access, actor, named, key, agent, reader, signal, onProgress };
 }

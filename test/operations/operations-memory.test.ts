@@ -247,6 +247,8 @@ const CHECKS: Readonly<Record<Name, Check>> = {
     const { progress } = answer as { readonly progress: EmbedProgress | null };
     expect(progress?.done).toBe(progress?.total);
   },
+  "events.audit": (records) =>
+    expect(records).toMatchObject({ items: [{ kind: "change", action: "agent" }] }),
   "events.list": (events) =>
     expect(events).toMatchObject({ items: [{ kind: "sent", agent: "ada", task: "api" }] }),
   "agents.breakers": (breakers) => expect(breakers).toEqual([]),

@@ -200,7 +200,7 @@ describe("nothingLost", () => {
       [withLine(line.slice(1)), /was sent and does not exist/],
       [withLine([...line, ...line.slice(1)]), /exists twice/],
       [
-        overriding(hub, "events", { list: async () => ({ items: [] }) }),
+        overriding(hub, "events", { ...hub.events, list: async () => ({ items: [] }) }),
         /exists and was never sent/,
       ],
       [

@@ -7,8 +7,9 @@ import * as z from "zod";
 import type { DetectedSecret } from "../../envelope/mask-secrets.ts";
 import type { CheckedDraft, Envelope } from "../../envelope/schema.ts";
 import { parseOrThrow, rejection } from "../../envelope/violations.ts";
-import { SYSTEM } from "../../memory/agents.ts";
-import { changeEntry, entryValue } from "../../workspace/entries.ts";
+import { changeSetting } from "../../memory/audit/change-setting.ts";
+import { SYSTEM } from "../../memory/system-author.ts";
+import { entryValue } from "../../workspace/entries.ts";
 import { SettingCache } from "../../workspace/setting-cache.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { contentOfDraft } from "./handoff-content.ts";
@@ -55,10 +56,10 @@ export async function setLintRules(workspace: Workspace, rules: LintRules): Prom
     code: "invalid_input",
     what: "The rules",
   });
-  const entry = await changeEntry<LintRules>(workspace, { kind: LINT, name: RULES }, (now) => ({
+  const stored = await changeSetting<LintRules>(workspace, { kind: LINT, name: RULES }, (now) => ({
     value: { ...now, ...checked },
   }));
-  const all = withDefaults(entryValue<LintRules>(entry));
+  const all = withDefaults(stored);
   cachedRules.set(workspace, all);
   return all;
 }

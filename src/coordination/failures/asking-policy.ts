@@ -3,7 +3,7 @@
 import { FORMAT_LIMITS, type Limits } from "../../base/limits.ts";
 import { AT_ONCE_MS } from "../../delivery/settings/policy.ts";
 import type { PolicyInput } from "../../envelope/schema.ts";
-import { SYSTEM } from "../../memory/agents.ts";
+import { SYSTEM } from "../../memory/system-author.ts";
 
 /** How often a person is reminded before the time is up. */
 const REMINDERS = 4;

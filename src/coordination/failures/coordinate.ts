@@ -5,8 +5,7 @@
 import { clip } from "../../base/clip.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { scheduleRecheck } from "../../delivery/due/open-delivery.ts";
-import { SYSTEM } from "../../memory/agents.ts";
-import { systemAuthor } from "../../memory/system-author.ts";
+import { SYSTEM, systemAuthor } from "../../memory/system-author.ts";
 import { isOpen } from "../../store/rows.ts";
 import { RETRY, retryWrite } from "../../workspace/retry.ts";
 import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";

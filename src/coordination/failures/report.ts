@@ -20,8 +20,7 @@ import {
   reportOf,
   type StoredFailure,
 } from "../../history/failure-decisions.ts";
-import { SYSTEM } from "../../memory/agents.ts";
-import { systemAuthor } from "../../memory/system-author.ts";
+import { SYSTEM, systemAuthor } from "../../memory/system-author.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { isHeld, isOpen, roleInbox } from "../../store/rows.ts";
 import type { DeliveryWithEnvelopeRow, PutEntry } from "../../store/store.ts";

@@ -10,8 +10,9 @@ import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { Reason } from "../../delivery/settle/reason.ts";
 import { Address, AgentName, FAILURE_CLASSES, Name } from "../../envelope/schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
+import { changeSetting } from "../../memory/audit/change-setting.ts";
 import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
-import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
+import { entriesOf, entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Decision } from "./decision.ts";
 import type { FailureInfo } from "./info.ts";
@@ -69,12 +70,14 @@ export async function setRule(
     code: "invalid_input",
     what: "The rule",
   });
-  await changeEntry(workspace, { kind: RULE, name: ruleName(redacted.name) }, () => ({ value }));
+  await changeSetting(workspace, { kind: RULE, name: ruleName(redacted.name) }, () => ({ value }));
 }
 
 /** Deletes a failure rule. Does nothing if it does not exist. */
 export async function deleteRule(workspace: Workspace, name: string): Promise<void> {
-  await changeEntry(workspace, { kind: RULE, name: ruleName(name) }, () => ({ value: undefined }));
+  await changeSetting(workspace, { kind: RULE, name: ruleName(name) }, () => ({
+    value: undefined,
+  }));
 }
 
 /** Returns all failure rules in the order of their names. */

@@ -4,7 +4,7 @@
  * longer than events.
  */
 import { failureOf } from "../../history/failure.ts";
-import { SYSTEM } from "../../memory/agents.ts";
+import { SYSTEM } from "../../memory/system-author.ts";
 import type { AttemptRow, DeliveryRow } from "../../store/rows.ts";
 import type { LineEntry } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";

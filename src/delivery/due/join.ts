@@ -11,7 +11,7 @@ import { canonicalJson } from "../../base/digest.ts";
 import { openReportOf } from "../../history/failure-decisions.ts";
 import { endOfLine } from "../../history/line-end.ts";
 import { entriesForReopening } from "../../ledger/closed-tasks.ts";
-import { SYSTEM } from "../../memory/agents.ts";
+import { SYSTEM } from "../../memory/system-author.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen } from "../../store/rows.ts";
 import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";

@@ -9,8 +9,7 @@ import { canonicalJson } from "../../base/digest.ts";
 import { isBatonError } from "../../base/errors.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { failureOf } from "../../history/failure.ts";
-import { SYSTEM } from "../../memory/agents.ts";
-import { systemAuthor } from "../../memory/system-author.ts";
+import { SYSTEM, systemAuthor } from "../../memory/system-author.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import {
   type AttemptRow,

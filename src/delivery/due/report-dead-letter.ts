@@ -4,7 +4,7 @@
  * again yields the same report), and no dead letter goes unreported.
  */
 import { canonicalJson } from "../../base/digest.ts";
-import { SYSTEM } from "../../memory/agents.ts";
+import { SYSTEM } from "../../memory/system-author.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import { runFollowUp } from "../../workspace/follow-up.ts";

@@ -9,8 +9,8 @@
 import type { Repeat } from "../../context/lint/rule.ts";
 import { isVagueIntent } from "../../context/lint/vague-intent.ts";
 import { addressOf, type CheckedDraft, type Envelope } from "../../envelope/schema.ts";
-import { SYSTEM } from "../../memory/agents.ts";
 import { LEDGER, type StoredLedger, storedLedgerOf } from "../../memory/stored-ledger.ts";
+import { SYSTEM } from "../../memory/system-author.ts";
 import { type FirstHandoff, WORK, workName } from "../../memory/work-entry.ts";
 import { tryParseEnvelope } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, isOpen, OPEN_STATES, roleInbox } from "../../store/rows.ts";

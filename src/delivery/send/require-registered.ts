@@ -16,7 +16,7 @@ import {
 import { invalidPayload, PAYLOAD_DATA, type PayloadValue } from "../../envelope/payload-types.ts";
 import type { Envelope } from "../../envelope/schema.ts";
 import { rejection } from "../../envelope/violations.ts";
-import { SYSTEM } from "../../memory/agents.ts";
+import { SYSTEM } from "../../memory/system-author.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { cachedRegistry, type Registry, schemaOf } from "../settings/registry.ts";
 import type { Plan, Sender } from "./plan.ts";

@@ -16,7 +16,6 @@ import { KEY } from "../../history/key-entry.ts";
 import { refuseClosed } from "../../ledger/closed-tasks.ts";
 import { readHandoffLedger } from "../../ledger/handoff-ledger.ts";
 import { resolveLedger } from "../../ledger/ledger.ts";
-import { SYSTEM } from "../../memory/agents.ts";
 import { workspaceAfterClosing } from "../../memory/branches/work-branch.ts";
 import {
   redactSecretsAfterwards,
@@ -24,6 +23,7 @@ import {
   withSecrets,
 } from "../../memory/redaction/secret-policy.ts";
 import { refusalError } from "../../memory/refusals.ts";
+import { SYSTEM } from "../../memory/system-author.ts";
 import { WORK } from "../../memory/work-entry.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
 import type { EntryRow } from "../../store/rows.ts";

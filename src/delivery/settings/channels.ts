@@ -8,6 +8,7 @@ import { BatonError } from "../../base/errors.ts";
 import { nearestNames } from "../../base/nearest-names.ts";
 import { Name, TimeInput } from "../../envelope/schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
+import { changeSetting } from "../../memory/audit/change-setting.ts";
 import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
@@ -52,11 +53,11 @@ export async function setChannel(
     what: "The channel's state",
     prefix: "state",
   });
-  const entry = await changeEntry<ChannelValue>(workspace, { kind: CHANNEL, name }, (now) => {
+  const stored = await changeSetting<ChannelValue>(workspace, { kind: CHANNEL, name }, (now) => {
     const wanted = state ?? now?.state ?? "open";
     return now?.state === wanted ? undefined : { value: { state: wanted } };
   });
-  return { name, state: entryValue<ChannelValue>(entry)?.state ?? "open" };
+  return { name, state: stored?.state ?? "open" };
 }
 
 /** Returns every channel of the workspace. */

@@ -11,7 +11,8 @@ import { BatonError } from "../../base/errors.ts";
 import { GenerationalCache } from "../../base/generational-cache.ts";
 import type { JsonSchema } from "../../envelope/json-schema.ts";
 import { compileSchema, type SchemaCheck } from "../../envelope/schema-check.ts";
-import { changeEntry, entryValue } from "../../workspace/entries.ts";
+import { changeSetting } from "../../memory/audit/change-setting.ts";
+import { entryValue } from "../../workspace/entries.ts";
 import { SettingCache } from "../../workspace/setting-cache.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
@@ -92,11 +93,11 @@ export async function changeRegistry(
   workspace: Workspace,
   change: (now: StoredRegistry) => StoredRegistry | undefined,
 ): Promise<StoredRegistry> {
-  const entry = await changeEntry<StoredRegistry>(workspace, REGISTRY, (now = {}) => {
+  const changed = await changeSetting<StoredRegistry>(workspace, REGISTRY, (now = {}) => {
     const value = change(now);
     return value && { value };
   });
-  const stored = entryValue<StoredRegistry>(entry) ?? {};
+  const stored = changed ?? {};
   cache.set(workspace, registryOf(stored));
   return stored;
 }

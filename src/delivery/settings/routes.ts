@@ -8,8 +8,9 @@ import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
 import { Address, AgentName, type CheckedDraft, Name, Slug } from "../../envelope/schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
+import { changeSetting } from "../../memory/audit/change-setting.ts";
 import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
-import { changeEntry, entriesOf, entryValue } from "../../workspace/entries.ts";
+import { entriesOf, entryValue } from "../../workspace/entries.ts";
 import type { RouteInput, Workspace } from "../../workspace/workspace.ts";
 
 const ROUTE = "route";
@@ -40,14 +41,14 @@ export async function setRoute(workspace: Workspace, name: string, route: Route)
     code: "invalid_input",
     what: "The route",
   });
-  await changeEntry(workspace, { kind: ROUTE, name: parseRouteName(redacted.name) }, () => ({
+  await changeSetting(workspace, { kind: ROUTE, name: parseRouteName(redacted.name) }, () => ({
     value,
   }));
 }
 
 /** Deletes a route; does nothing if it does not exist. */
 export async function deleteRoute(workspace: Workspace, name: string): Promise<void> {
-  await changeEntry(workspace, { kind: ROUTE, name: parseRouteName(name) }, () => ({
+  await changeSetting(workspace, { kind: ROUTE, name: parseRouteName(name) }, () => ({
     value: undefined,
   }));
 }

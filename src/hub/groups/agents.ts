@@ -3,6 +3,7 @@ import type { Access } from "../../access/levels.ts";
 import { batonVersion } from "../../base/version.ts";
 import { type BreakerInfo, listBreakers, resetBreaker } from "../../delivery/settings/breaker.ts";
 import { type AgentInfo, agentInfo, requireAgent, setStatus } from "../../memory/agents.ts";
+import { SYSTEM } from "../../memory/system-author.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** The identity and access level of the caller. */
@@ -21,7 +22,7 @@ export interface WhoAmI {
 export interface HubAgents {
   /** Returns the identity and access level of the caller. In this process: access "admin", no agent. */
   me(): Promise<WhoAmI>;
-  /** Returns every registered agent. */
+  /** Returns every registered agent, without the hub's own ("baton"). */
   list(): Promise<AgentInfo[]>;
   /** Returns one agent by canonical id or alias. Throws `unknown_agent`. */
   get(name: string): Promise<AgentInfo>;
@@ -51,7 +52,10 @@ export function hubAgents(workspace: Workspace): HubAgents {
         leaseMs: limits.leaseMs,
       };
     },
-    list: async () => (await store.listAgents(within)).map(agentInfo),
+    async list() {
+      const agents = await store.listAgents(within);
+      return agents.filter(({ id }) => id !== SYSTEM).map(agentInfo);
+    },
     get: async (name) => agentInfo(await requireAgent(workspace, name)),
     async pause(name) {
       const { status } = await requireAgent(workspace, name);

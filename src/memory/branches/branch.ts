@@ -4,7 +4,12 @@
  * branch. The main branch has an entry once something was merged into it.
  */
 import { BatonError } from "../../base/errors.ts";
-import { type BranchRange, isTraceBranch, MAIN_BRANCH } from "../../store/visibility.ts";
+import {
+  AUDIT_BRANCH,
+  type BranchRange,
+  isTraceBranch,
+  MAIN_BRANCH,
+} from "../../store/visibility.ts";
 
 /** The kind of a branch's entry. */
 export const BRANCH = "branch";
@@ -46,14 +51,14 @@ export interface ClosedValue {
   readonly record: string;
 }
 
-/** Throws `invalid_input` for the name of the main branch or of a trace. */
+/** Throws `invalid_input` for the name of the main branch, the audit branch or a trace. */
 export function refuseReserved(name: string): void {
-  if (name !== MAIN_BRANCH && !isTraceBranch(name)) return;
+  if (name !== MAIN_BRANCH && name !== AUDIT_BRANCH && !isTraceBranch(name)) return;
   throw new BatonError("invalid_input", {
     message:
       name === MAIN_BRANCH
         ? `"${MAIN_BRANCH}" is the main branch, which always exists.`
-        : `The branch name "${name}" is reserved for traces.`,
+        : `The branch name "${name}" is reserved for ${name === AUDIT_BRANCH ? "audit records" : "traces"}.`,
     path: "branch",
     hint: "Name it after the run and the agent, for example run-42/planner.",
   });

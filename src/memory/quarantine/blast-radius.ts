@@ -12,9 +12,9 @@ import { type DeliveryRow, isOpen, type MemoryRow, type TrailStep } from "../../
 import { VIEW_TYPE } from "../../store/search.ts";
 import { isRowInScope } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { SYSTEM } from "../agents.ts";
 import { readVisible, unknownMemory } from "../read.ts";
 import { type Memory, memoryOf } from "../record.ts";
+import { SYSTEM } from "../system-author.ts";
 import { chunksOf, downstreamOf, type ReachedRecord, type WalkCutoff } from "./downstream.ts";
 import { marksOf } from "./quarantine-mark.ts";
 

@@ -10,8 +10,8 @@ import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import { findSecrets } from "../../envelope/secrets.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
-import { changeEntry } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
+import { changeSetting } from "../audit/change-setting.ts";
 
 const ALLOWED_TEXT = "allowed-text";
 /** Different texts of one input that are looked up; further ones are redacted. */
@@ -45,8 +45,8 @@ export async function allowText(
       hint: "Only a value that was redacted for the word beside it can be allowed. Store a secret elsewhere and reference it.",
     });
   }
-  const entry = { kind: ALLOWED_TEXT, name: nameOf(workspace, text) };
-  await changeEntry(workspace, entry, () => ({ value: { by: agent, reason } }));
+  const entry = { kind: ALLOWED_TEXT, name: nameOf(workspace, text) } as const;
+  await changeSetting(workspace, entry, () => ({ value: { by: agent, reason }, by: agent }));
 }
 
 /** Returns those of the texts that were declared harmless. */

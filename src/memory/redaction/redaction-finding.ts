@@ -23,6 +23,7 @@ import {
   parseText,
 } from "../../store/rows.ts";
 import type { Erasure, TextOccurrence } from "../../store/store.ts";
+import { AUDIT_BRANCH } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { AuthoredRecord } from "../record.ts";
 import type { Secret } from "./secret.ts";
@@ -49,7 +50,7 @@ export type UnredactedReason =
   | "already"
   /** It is part of a name that other rows depend on: a task, an agent, a session. */
   | "name"
-  /** It is a redaction or pruning record, which verification relies on. */
+  /** It is a redaction, pruning or audit record, which verification relies on. */
   | "vouches"
   /** The row cannot be parsed; see `verify`. */
   | "damaged"
@@ -159,7 +160,8 @@ export async function memoryFinding(
   if (secret !== undefined && where === undefined) return undefined;
   if (where === "name") return unredactedFinding(spot, "name");
   if (redactionOf(row) !== undefined) return unredactedFinding(spot, "already");
-  if (record.redacts !== undefined || prunePointsOf(record).length > 0)
+  const isAudit = row.branch === AUDIT_BRANCH;
+  if (isAudit || record.redacts !== undefined || prunePointsOf(record).length > 0)
     return unredactedFinding(spot, "vouches");
   const attempts = await readEndedAttempts(workspace, record);
   const digest = sha256(row.text);

@@ -7,6 +7,7 @@
  * nothing otherwise. Detection is pure: the same input is redacted to the same text, so that idempotency keys
  * and ids of a retry still match.
  */
+
 import * as z from "zod";
 import { assertNever, BatonError } from "../../base/errors.ts";
 import { checkLimit, type LimitName, type Limits } from "../../base/limits.ts";
@@ -14,8 +15,8 @@ import type { DetectedSecret, MaskedValue } from "../../envelope/mask-secrets.ts
 import { parseOrThrow } from "../../envelope/violations.ts";
 import { parseText } from "../../store/rows.ts";
 import { ANONYMOUS_READER } from "../../store/visibility.ts";
-import { changeEntry } from "../../workspace/entries.ts";
 import { SECRET_MODES, type SecretMode, type Workspace } from "../../workspace/workspace.ts";
+import { changeSetting } from "../audit/change-setting.ts";
 import { findAllowedTexts } from "./allowed-texts.ts";
 import { jsonSizeAtLeast } from "./json-size.ts";
 import { MAX_INLINE_SIZE, scanForSecrets } from "./scan.ts";
@@ -39,7 +40,7 @@ export async function secretPolicy(workspace: Workspace): Promise<SecretMode> {
 export async function setSecretPolicy(workspace: Workspace, mode: SecretMode): Promise<SecretMode> {
   const how = { code: "invalid_input", what: "The rule", prefix: "mode" } as const;
   const checked = parseOrThrow(SecretModeSchema, mode, how);
-  await changeEntry(workspace, SETTING, () => ({ value: { mode: checked } }));
+  await changeSetting(workspace, SETTING, () => ({ value: { mode: checked } }));
   return secretPolicy(workspace);
 }
 

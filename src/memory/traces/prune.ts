@@ -10,9 +10,10 @@ import { PRUNING_BRANCH, type PrunePoint } from "../../store/pruning.ts";
 import type { TraceBranch } from "../../store/store.ts";
 import { publicVisibility } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { registerSystem, requireAgent, requireAgentKey, SYSTEM } from "../agents.ts";
+import { requireAgent, requireAgentKey } from "../agents.ts";
 import { type Author, writeRecord } from "../record.ts";
 import { agentDisabled, refusalError } from "../refusals.ts";
+import { systemAuthor } from "../system-author.ts";
 import { type RetentionRules, retentionRules } from "./retention.ts";
 import { drainTraces } from "./trace.ts";
 import { allTraces, sessionOf } from "./traces.ts";
@@ -170,8 +171,7 @@ async function pruneTraces(
 }
 
 async function hubItself(workspace: Workspace): Promise<Author> {
-  await registerSystem(workspace);
-  return { agent: SYSTEM, instance: workspace.ids.mint("session") };
+  return systemAuthor(workspace);
 }
 
 /** Records, before anything is deleted, which steps may be missing from now on and where chains continue. */

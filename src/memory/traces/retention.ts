@@ -6,8 +6,8 @@
 import * as z from "zod";
 import { parseOrThrow } from "../../envelope/violations.ts";
 import { parseText } from "../../store/rows.ts";
-import { changeEntry } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
+import { changeSetting } from "../audit/change-setting.ts";
 
 const RETENTION = "retention";
 /** The name of the only entry of this kind. */
@@ -56,6 +56,6 @@ export async function setRetention(
     what: "The rules",
     prefix: "retention",
   });
-  await changeEntry(workspace, { kind: RETENTION, name: RULES }, () => ({ value: checked }));
+  await changeSetting(workspace, { kind: RETENTION, name: RULES }, () => ({ value: checked }));
   return checked;
 }

@@ -64,6 +64,7 @@ import { findRelations, findTips, type StatementRunner } from "./lines.ts";
 import { migrate } from "./migrations.ts";
 import { Notifier } from "./notifier.ts";
 import type { Operation } from "./operations.ts";
+import { recordPart } from "./record-part.ts";
 import { deliveryWithEnvelopeOf, explain, recover } from "./recover.ts";
 import { tryCreateExtension } from "./search/hnsw-table.ts";
 import { Indexer } from "./search/indexer.ts";
@@ -182,7 +183,7 @@ class PostgresStore implements Store {
     );
   }
 
-  registerAgent: Store["registerAgent"] = async ({ workspace, agent, basedOn }) => {
+  registerAgent: Store["registerAgent"] = async ({ workspace, agent, basedOn, record }) => {
     this.#refuseClosed();
     const { id, status, role, aliases, publicKey, profile } = agent;
     const revision = basedOn + 1;
@@ -191,7 +192,11 @@ class PostgresStore implements Store {
     const between = `,${JSON.stringify(profile)},`;
     const names = [...new Set([id, ...aliases])];
     const described = { ...agent, aliases: JSON.stringify(aliases), names, before, between };
-    const values = [workspace, this.#now(), JSON.stringify(described), basedOn];
+    const added = record && recordPart({ workspace, ...record });
+    const values = [
+      ...[workspace, this.#now(), JSON.stringify(described), basedOn],
+      ...[added?.part ?? null, added?.text ?? null],
+    ];
     const [row] = await this.#read(this.#sql.register, values);
     const outcome = row?.[0] as
       | { kind: "registered"; keyedAt: number; digest: string }

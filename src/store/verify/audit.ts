@@ -11,6 +11,7 @@ import type {
   TrailStep,
 } from "../rows.ts";
 import type { ChainHead, Problem, VerifyProgress } from "../verify-report.ts";
+import type { LastChange } from "./audit-records.ts";
 
 type Rows<Row> = Iterable<Row> | AsyncIterable<Row>;
 type OptionalRow<Row> = Row | undefined | Promise<Row | undefined>;
@@ -87,6 +88,12 @@ export class Audit {
   readonly vouched = new Map<string, RedactedBody>();
   /** Memories that are marked as redacted, by id. */
   readonly stubs = new Map<string, { readonly digest: string; readonly stub: string }>();
+  /** The last audit record of each agent, token and setting, by kind and name. */
+  readonly changes = new Map<string, LastChange>();
+  /** When a redaction last masked a text in an agent or entry, by kind and name. */
+  readonly masked = new Map<string, number>();
+  /** Whether the workspace has audit records. */
+  hasRecords = false;
   readonly counts = { memories: 0, relations: 0, envelopes: 0, deliveries: 0 };
   readonly problems: Problem[] = [];
   readonly #onProgress: (progress: VerifyProgress) => void;

@@ -5,6 +5,7 @@ import { edgesOf } from "../edges.ts";
 import type { MemoryRow } from "../rows.ts";
 import type { ChainHead } from "../verify-report.ts";
 import type { Audit, RecordFields } from "./audit.ts";
+import { collectChanges } from "./audit-records.ts";
 import { type ChainStart, Prunings } from "./prunings.ts";
 import { auditStubs, collectRedactions, writtenDigest } from "./redactions.ts";
 import { auditTrail } from "./trail.ts";
@@ -75,6 +76,7 @@ async function auditMemory(audit: Audit, row: MemoryRow, isGoing: boolean): Prom
   audit.equal(row.id, "id", { is: row.id, was: authored.id });
   auditSignature(audit, row, authored);
   collectRedactions(audit, row, authored);
+  collectChanges(audit, row, authored);
   // The records that a step to be pruned refers to may already have been pruned.
   if (isGoing) audit.counts.relations += edgesOf(authored).length;
   else await auditEdges(audit, row.id, authored);

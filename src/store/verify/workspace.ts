@@ -6,6 +6,7 @@
 import type { VerifyProgress, VerifyReport } from "../verify-report.ts";
 import { auditAgents } from "./agents.ts";
 import { Audit, type VerifySource } from "./audit.ts";
+import { auditChanges } from "./audit-records.ts";
 import { auditChains } from "./chains.ts";
 import { auditEntries } from "./entries.ts";
 import { auditDeliveries, auditEnvelopes } from "./handoffs.ts";
@@ -21,5 +22,6 @@ export async function verifyWorkspace(
   await auditEnvelopes(audit);
   await auditDeliveries(audit);
   await auditEntries(audit);
+  await auditChanges(audit);
   return { ...audit.counts, agents: audit.agents.size, problems: audit.problems };
 }

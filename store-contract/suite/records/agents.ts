@@ -4,9 +4,9 @@
  */
 import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
-import { agentDigest } from "../../../src/store/rows.ts";
+import { agentDigest, type NewMemory } from "../../../src/store/rows.ts";
 import { expectOutcome } from "../expectations.ts";
-import type { SceneTest } from "../scene.ts";
+import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
 
@@ -130,6 +130,82 @@ export function agents(it: SceneTest): void {
       expect(await scene.register("ada", { publicKey: second.publicKey })).toMatchObject({
         keyedAt: scene.now,
       });
+    });
+
+    it("appends the record of a change in the same operation [OPS-13]", async ({ scene }) => {
+      const { store, workspace } = scene;
+      const branch = scene.useBranch("log");
+      const registered = [
+        // The author registers itself, then records the change of another agent.
+        { agent: scene.registration("dot"), memory: scene.record("dot", "dot was registered") },
+        { agent: scene.registration("eve"), memory: scene.record("dot", "eve was registered") },
+      ];
+      for (const { agent, memory } of registered) {
+        const record = { branch, memory };
+        const outcome = await store.registerAgent({ workspace, agent, basedOn: 0, record });
+        expectOutcome(outcome, "registered");
+      }
+      const ids = registered.map(({ memory }) => memory.id);
+      expect(await store.readMemories(workspace, ids)).toMatchObject([
+        { id: ids[0], branch, seq: 1 },
+        { id: ids[1], branch, seq: 2 },
+      ]);
+    });
+
+    it.for<[string, (scene: Scene, taken: NewMemory) => NewMemory, object]>([
+      [
+        "an unknown author",
+        (scene) => scene.record("nobody"),
+        { kind: "unknown_agent", agent: "nobody" },
+      ],
+      [
+        "a disabled author",
+        (scene) => scene.record("cyd"),
+        { kind: "agent_disabled", agent: "cyd" },
+      ],
+      [
+        "an unsigned author that gets a key",
+        (scene) => scene.record("ada"),
+        { kind: "key_changed", agent: "ada" },
+      ],
+      [
+        "an id that is taken",
+        (_scene, taken) => taken,
+        { kind: "id_taken" },
+      ],
+    ])(
+      "changes nothing if the record of the change has %s [OPS-13]",
+      async ([_case, recordOf, refused], { scene }) => {
+        const { store, workspace } = scene;
+        await scene.register("cyd", { status: "disabled" });
+        const branch = scene.useBranch("log");
+        const taken = scene.record("ben");
+        await scene.remember([taken]);
+        const { publicKey } = signerOf(generateKey());
+        const outcome = await scene.unchanged(() =>
+          store.registerAgent({
+            workspace,
+            agent: scene.registration("ada", { publicKey }),
+            basedOn: 1,
+            record: { branch, memory: recordOf(scene, taken) },
+          }),
+        );
+        expect(outcome).toMatchObject(refused);
+      },
+    );
+
+    it("appends no record of a change that is refused [OPS-13]", async ({ scene }) => {
+      const { store, workspace } = scene;
+      const record = { branch: scene.useBranch("log"), memory: scene.record("ben") };
+      for (const [agent, basedOn, kind] of [
+        [scene.registration("ada"), 0, "changed"],
+        [scene.registration("dot", { aliases: ["ada"] }), 0, "name_taken"],
+      ] as const) {
+        const outcome = await scene.unchanged(() =>
+          store.registerAgent({ workspace, agent, basedOn, record }),
+        );
+        expect(outcome).toMatchObject({ kind });
+      }
     });
 
     it("lists the agents of one workspace by id [MEM-4]", async ({ scene }) => {

@@ -302,7 +302,9 @@ describe.each(STORES)("a trace on %s", (store) => {
   it("reports and counts steps that could not be stored [MEM-12]", async () => {
     const { LocalHub } = await import("../../../src/index.ts");
     const reopen = sharedStore(store);
-    const hub = new LocalHub(dyingAfter("registerAgent", await reopen()));
+    const opened = await reopen();
+    await new LocalHub(opened).agent("ada", {});
+    const hub = new LocalHub(dyingAfter("findAgent", opened));
     const ada = await hub.agent("ada", {});
     void ada.trace({ kind: "tool" });
     expect((await refusal(ada.traces.flush())).code).toBe("store_closed");

@@ -169,6 +169,7 @@ export const MEMORY_SAMPLES: Readonly<Record<MemoryOperation, MemorySample>> = {
   "index.models": {},
   "index.deleteModel": { input: () => ({ model: "old-model" }) },
   "index.embed": {},
+  "events.audit": { input: () => ({ limit: 1, action: "agent" }) },
   "events.list": { input: () => ({ after: 0, limit: 1 }) },
   "agents.breakers": {},
   "agents.resetBreaker": { input: () => ({ receiver: "bob" }) },

@@ -1,12 +1,11 @@
 /** The command `baton export`: exports the whole workspace, memories or a Markdown document. */
-import { writeFile } from "node:fs/promises";
 import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import type { MemoryExportQuery } from "../../../archive/memory-export-query.ts";
 import type { Hub } from "../../../hub/hub.ts";
 import { type Command, command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
+import { printText, writeTextFile } from "../../output.ts";
 import { progressBar } from "../../progress.ts";
 import { openExisting } from "../../store.ts";
 import { dim, good, plural, printJson, printLine } from "../../terminal.ts";
@@ -67,8 +66,8 @@ export const exportCommand: Command = command({
     const text = markdown
       ? await reader.memories.exportMarkdown(wanted)
       : Readable.from(reader.memories.export(wanted));
-    if (file === undefined) await print(text);
-    else await writeText(file, { text, force });
+    if (file === undefined) await printText(text);
+    else await writeTextFile(file, { text, force });
     if (file !== undefined && json) printJson({ file, workspace: hub.workspace });
     else if (file !== undefined) printLine(good(`Written to ${file}.`));
     return OK;
@@ -80,7 +79,7 @@ async function exportAll(
   { file, force, json }: { file: string | undefined; force: boolean; json: boolean },
 ): Promise<number> {
   if (file === undefined) {
-    await print(Readable.from(hub.archive.export()));
+    await printText(Readable.from(hub.archive.export()));
     return OK;
   }
   const bar = progressBar("exporting");
@@ -96,31 +95,6 @@ async function exportAll(
     );
   }
   return OK;
-}
-
-/** Prints with backpressure, because the reader of stdout may be slower. */
-async function print(text: string | Readable): Promise<void> {
-  await pipeline(typeof text === "string" ? Readable.from([text]) : text, process.stdout, {
-    end: false,
-  });
-}
-
-async function writeText(
-  file: string,
-  { text, force }: { readonly text: string | Readable; readonly force: boolean },
-): Promise<void> {
-  const { toFileError: fileFailure, stageFile } = await import(
-    "../../../base/files/staged-file.ts"
-  );
-  const staged = stageFile(file, { replace: force });
-  try {
-    await writeFile(staged.path, text);
-    staged.place();
-  } catch (error) {
-    throw fileFailure(error, file);
-  } finally {
-    staged.discard();
-  }
 }
 
 const jsonWithoutFile = () =>

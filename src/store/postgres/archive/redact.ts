@@ -5,7 +5,6 @@
  */
 import { sha256 } from "../../../base/digest.ts";
 import { assertNever } from "../../../base/errors.ts";
-import { genesis } from "../../chain.ts";
 import { AGENT_COLUMNS, agentOf } from "../../codecs.ts";
 import { type AgentRow, agentDigest, entryDigest } from "../../rows.ts";
 import type {
@@ -15,7 +14,7 @@ import type {
   RedactBodies,
   RedactOutcome,
 } from "../../store.ts";
-import { encodeParts } from "../parts.ts";
+import { recordPart } from "../record-part.ts";
 import { deleteVectors } from "../search/delete-vectors.ts";
 import type { ExecuteSql } from "./export.ts";
 import { resetIndex } from "./scrub.ts";
@@ -61,21 +60,15 @@ async function append(
   { ask, workspace, now, position }: RedactContext,
   operation: RedactBodies,
 ): Promise<ChainPosition> {
-  const { memory, branch, workspace: name } = operation;
-  const { id, agent, publicKey: key, digest, signature } = memory;
-  const text = Buffer.from(memory.text);
-  const record = {
-    ...{ i: 0, ord: 1, branch, genesis: genesis(name, branch), id, twice: false },
-    ...{ agent, key, digest, signature, at: 1, bytes: text.length },
-  };
+  const { part, text } = recordPart(operation);
   const [appended] = await ask(
     "select places from append($1, $2, $3, $4::record_part[], null, $5)",
-    [workspace, now, position, encodeParts("record", [record]), text],
+    [workspace, now, position, part, text],
   );
   await ask("update workspaces set position = $2 where key = $1", [workspace, position + 1]);
   const [places = []] = appended as [[number, number, string][]];
   const [seq, storedAt, link] = places[0] as [number, number, string];
-  return { id, seq, storedAt, link };
+  return { id: operation.memory.id, seq, storedAt, link };
 }
 
 const ATTEMPT = "workspace = $1 and delivery = $2 and attempt = $3";

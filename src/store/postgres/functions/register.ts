@@ -1,10 +1,15 @@
 /**
- * SQL function that registers an agent: one row per agent, and each name belongs to one agent. The digest
+ * SQL function that registers an agent: one row per agent, and each name belongs to one agent. A record of the
+ * change is appended with it; its author may be the agent itself, as it is after the change. The digest
  * covers two values that only the store knows (when the key was set, and the revision), so the hub sends the
  * text before and after them.
  */
+import { CLOSED_BRANCH } from "../../store.ts";
+
+/** SQL that creates `register`. */
 export const REGISTER = `
-  create function register(p_workspace text, p_now bigint, p_agent json, p_based_on int)
+  create function register(p_workspace text, p_now bigint, p_agent json, p_based_on int,
+    p_records record_part[], p_text bytea)
     returns json
   language plpgsql as $$
   #variable_conflict use_column
@@ -15,6 +20,8 @@ export const REGISTER = `
     taken record;
     keyed bigint;
     digest text;
+    r record;
+    fault text;
   begin
     select * into here from enter(p_workspace, p_now);
     select * into a from json_to_record(p_agent) as x(id text, status text, role text,
@@ -28,6 +35,22 @@ export const REGISTER = `
     select * into current from agents x where x.workspace = here.w and x.id = a.id;
     if coalesce(current.revision, 0) <> p_based_on then
       return json_build_object('kind', 'changed');
+    end if;
+    if p_records is not null then
+      select * into r from unnest(p_records) as x limit 1;
+      fault := case when r.agent <> a.id then author_fault(here.w, r.agent, r.key)
+        when a.status = 'disabled' then 'agent_disabled'
+        when a."publicKey" <> r.key then 'key_changed' end;
+      if fault is not null then
+        return json_build_object('kind', fault, 'agent', r.agent);
+      end if;
+      if (select m.pos from memories m where m.workspace = here.w and m.id = r.id) is not null then
+        return json_build_object('kind', 'id_taken', 'id', r.id);
+      end if;
+      if (select e.revision from entries e where e.workspace = here.w
+          and e.kind = '${CLOSED_BRANCH}' and e.name = r.branch) is not null then
+        return json_build_object('kind', 'branch_closed', 'branch', r.branch);
+      end if;
     end if;
     -- Not before any existing record, even if the clock went back: those were written without the key.
     keyed := case when a."publicKey" = coalesce(current.public_key, '')
@@ -46,6 +69,10 @@ export const REGISTER = `
     delete from agent_names n where n.workspace = here.w and n.agent = a.id;
     insert into agent_names (workspace, name, agent)
       select here.w, u.name, a.id from unnest(a.names) as u(name);
+    if p_records is not null then
+      perform append(here.w, here.t, here.pos, p_records, null, p_text);
+      update workspaces set position = here.pos + 1 where key = here.w;
+    end if;
     return json_build_object('kind', 'registered', 'keyedAt', keyed, 'digest', digest);
   end $$;
 `;
