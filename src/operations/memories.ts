@@ -24,6 +24,7 @@ import { SecretsQuerySchema } from "../memory/redaction/secrets-report.ts";
 import { type SqlOptions, SqlSchema } from "../memory/sql.ts";
 import { PruneSchema } from "../memory/traces/prune.ts";
 import { operation } from "./operation.ts";
+import { agentWithAccess } from "./ownership.ts";
 import { requireList } from "./required-fields.ts";
 import { Done, pageForm } from "./schemas/common.ts";
 import {
@@ -161,7 +162,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.quarantine": operation({
-    summary: "Hides records from every read: by id, or everything an agent or session wrote.",
+    summary: "Hides records from every read; those of other agents for settings.keepers only.",
     route: "POST /v1/quarantine",
     access: "agent",
     on: "agent",
@@ -169,16 +170,20 @@ export const memoriesOperations = {
     input: QuarantineSchema.extend({ what: QuarantineTargetSchema, reason: Reason }),
     output: QuarantineResultForm,
     rest: true,
+    run: async (acting, { what, reason, ...options }) =>
+      (await agentWithAccess(acting)).memories.quarantine(what, reason, options),
   }),
   "memories.lift": operation({
-    summary: "Ends a quarantine.",
+    summary: "Ends a quarantine; that of another agent for settings.keepers only.",
     route: "POST /v1/quarantine/lift",
-    access: "admin",
+    access: "agent",
     on: "agent",
     args: ["what", "reason"],
     input: LiftSchema.extend({ what: LiftTargetSchema, reason: Reason }),
     output: QuarantineResultForm,
     rest: true,
+    run: async (acting, { what, reason, ...options }) =>
+      (await agentWithAccess(acting)).memories.lift(what, reason, options),
   }),
   "memories.quarantined": operation({
     summary: "Lists quarantined memories, who quarantined each and why.",

@@ -9,6 +9,7 @@ import { clip } from "../base/clip.ts";
 import { canonicalJson } from "../base/digest.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { leaseLost } from "../history/lease-lost.ts";
+import { SHARED_TAG } from "../memory/keepers.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import type { Lease, PutEntry } from "../store/store.ts";
@@ -22,7 +23,6 @@ import {
   itemTextOf,
   MEMORY_TYPE,
   nameOf,
-  SHARED_TAG,
 } from "./items.ts";
 import {
   type ContextVersion,

@@ -24,7 +24,7 @@ import {
 } from "../../memory/traces/retention.ts";
 import { type FullProfile, ProfileSchema } from "../../profiles/role-profiles.ts";
 import { listProfiles, requireFreeWindow, setProfile } from "../../profiles/workspace-profiles.ts";
-import { KeepersSchema, readKeepers, setKeepers } from "../../shared-context/keepers.ts";
+import { KeepersSchema, readKeepers, setKeepers } from "../../memory/keepers.ts";
 import type { SecretMode, Workspace } from "../../workspace/workspace.ts";
 
 /** The settings of a workspace, defaults included. */
