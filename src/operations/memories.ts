@@ -45,6 +45,7 @@ import {
   SqlAnswerForm,
 } from "./schemas/memories.ts";
 import { FoundSecretsForm, PruneReportForm } from "./schemas/workspace.ts";
+import { readableImpact, readableRecord, requireTraces } from "./trace-access.ts";
 import { decodeBytes, encodeBytes } from "./wire/bytes.ts";
 
 const ById = z.strictObject({ id: MemoryId });
@@ -93,6 +94,8 @@ export const memoriesOperations = {
     }),
     output: ReadMemoryForm,
     rest: true,
+    run: async (acting, { id, ...options }) =>
+      readableRecord(acting, await (await acting.reader()).memories.read(id, options)),
   }),
   "memories.recent": operation({
     summary: "Lists the newest memories of a task, agent, session, tag or type.",
@@ -112,6 +115,9 @@ export const memoriesOperations = {
     input: RecallSchema.extend({ question: z.string() }),
     output: RecallResultForm,
     rest: true,
+    guard: async (acting, { traces }) => {
+      if (traces) requireTraces(acting);
+    },
   }),
   "memories.relations": operation({
     summary: "Lists the relations of a memory.",
@@ -133,6 +139,8 @@ export const memoriesOperations = {
     input: ImpactSchema.extend(ById.shape),
     output: ImpactForm,
     rest: true,
+    run: async (acting, { id, ...query }) =>
+      readableImpact(acting, await (await acting.reader()).memories.impact(id, query)),
   }),
   "memories.pin": operation({
     summary: "Includes a memory in every handoff.",
