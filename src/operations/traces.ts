@@ -21,7 +21,8 @@ export const tracesOperations = {
     run: async ({ agent }, { steps }) => (await agent()).trace(requireList(steps, "steps")),
   }),
   "traces.list": operation({
-    summary: "Lists the newest steps of a session, a task or an agent; readers: only their agent's.",
+    summary:
+      "Lists the newest steps of a session, a task or an agent; readers: only their agent's.",
     route: "GET /v1/traces",
     access: "reader",
     on: "reader",

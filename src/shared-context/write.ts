@@ -17,13 +17,7 @@ import { RETRY, retryWrite } from "../workspace/retry.ts";
 import { onMainBranch, type Workspace } from "../workspace/workspace.ts";
 import { type Contradiction, contradictionsOf, type LiveDecision } from "./contradictions.ts";
 import { contextConflict, contradictionError, notInContext, tooMany } from "./errors.ts";
-import {
-  type ContextBody,
-  type ContextItem,
-  itemTextOf,
-  MEMORY_TYPE,
-  nameOf,
-} from "./items.ts";
+import { type ContextBody, type ContextItem, itemTextOf, MEMORY_TYPE, nameOf } from "./items.ts";
 import {
   type ContextVersion,
   type ItemName,

@@ -31,7 +31,9 @@ describe("baton token", () => {
     const id = about.split(" ")[0] ?? "";
 
     const listed = await store.baton("token", "list");
-    expect(listed.stdout).toMatch(new RegExp(`^${id} +ben +agent +until .* +not used +Ben's laptop\n$`));
+    expect(listed.stdout).toMatch(
+      new RegExp(`^${id} +ben +agent +until .* +not used +Ben's laptop\n$`),
+    );
     const asJson = await store.baton("token", "list", "--json");
     expect(JSON.parse(asJson.stdout)).toMatchObject([{ id, agent: "ben", state: "good" }]);
     for (const { stdout } of [listed, asJson]) {
@@ -59,7 +61,8 @@ describe("baton token", () => {
   }, async () => {
     using store = testStore();
     await team(store);
-    const add = (...more: string[]) => store.baton("token", "add", "ben", "--access=agent", ...more);
+    const add = (...more: string[]) =>
+      store.baton("token", "add", "ben", "--access=agent", ...more);
     const usual = JSON.parse((await add("--json")).stdout);
     expect(usual.expiresAt - usual.issuedAt).toBe(90 * 24 * 3_600_000);
     expect((await add("--expires", "never")).stdout).toMatch(/ben {2}agent {2}does not expire/);

@@ -1,7 +1,7 @@
 /** Names of agents, roles and channels that look like existing ones are refused. */
 import { describe, expect, it } from "vitest";
-import { openFresh, refusal, STORES } from "../support/hub/support.ts";
 import { hubOn, sharedStore } from "../support/hub/shared-store.ts";
+import { openFresh, refusal, STORES } from "../support/hub/support.ts";
 
 describe.each(STORES)("a name that looks like another on %s", (store) => {
   it("is refused for an agent, and names the existing one [MEM-4]", async () => {

@@ -22,6 +22,7 @@ import {
 } from "../../coordination/shared-context/propose.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
+import { requireKeeper } from "../../memory/keepers.ts";
 import {
   redactSecrets,
   runWithoutSecrets,
@@ -45,7 +46,6 @@ import {
   ContextKey,
   type ContextSection,
 } from "../../shared-context/items.ts";
-import { requireKeeper } from "../../memory/keepers.ts";
 import { updateProject } from "../../shared-context/project.ts";
 import {
   type ContextQuery,

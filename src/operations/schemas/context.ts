@@ -1,7 +1,10 @@
 /** Zod schemas for the shared context: its items, changes, proposals and contradictions. */
 import * as z from "zod";
 import type { AdoptResult } from "../../coordination/shared-context/adopt.ts";
-import { QuarantineProposalSchema, RetireSchema } from "../../coordination/shared-context/propose.ts";
+import {
+  QuarantineProposalSchema,
+  RetireSchema,
+} from "../../coordination/shared-context/propose.ts";
 import type { ContextChange, ContextChanges } from "../../shared-context/changes.ts";
 import type { Contradiction } from "../../shared-context/contradictions.ts";
 import { CONTEXT_SECTIONS, ContextItemSchema } from "../../shared-context/items.ts";

@@ -226,7 +226,10 @@ describe.each(STORES)("a proposed quarantine on %s", (store) => {
       [() => coder.context.propose({ quarantine: { agent: "nobody" } }, why), "unknown_agent"],
       [() => coder.context.propose({ quarantine: "x" }, why), "invalid_input"],
       [() => coder.context.propose({ quarantine: id }, { ...why, basedOn: 1 }), "invalid_input"],
-      [() => coder.context.propose({ quarantine: id, retire: true } as never, why), "invalid_input"],
+      [
+        () => coder.context.propose({ quarantine: id, retire: true } as never, why),
+        "invalid_input",
+      ],
     ] as const) {
       expect(await refusal(attempt())).toMatchObject({ code });
     }

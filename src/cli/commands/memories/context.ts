@@ -318,7 +318,8 @@ const adopt = command({
     if (json) printJson(adopted);
     else if (adopted.kind === "adopted")
       printLine(`${bold("adopted")}  version ${adopted.version}`);
-    else if (adopted.kind === "quarantined") printQuarantineResult(adopted.quarantine, "quarantined");
+    else if (adopted.kind === "quarantined")
+      printQuarantineResult(adopted.quarantine, "quarantined");
     else if (adopted.kind === "stale") {
       printLine(`${bold("declined")}  ${oneLine(adopted.conflict.message, 10)}`);
     } else

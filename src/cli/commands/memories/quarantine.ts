@@ -10,7 +10,7 @@ import { printMore } from "../../render/next-page.ts";
 import { printQuarantineResult } from "../../render/quarantine-result.ts";
 import { printSent } from "../../render/sent.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, oneLine, plural, printJson, printLine } from "../../terminal.ts";
+import { bold, dim, localTime, oneLine, printJson, printLine } from "../../terminal.ts";
 import { usageError } from "../../usage-error.ts";
 import { openForWork } from "../../work-by-handle.ts";
 
