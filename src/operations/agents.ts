@@ -4,8 +4,8 @@ import { BatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
 import { Address, AgentName } from "../envelope/schema.ts";
 import type { AgentProfile } from "../memory/agents.ts";
-import { requireRegistration, requireWeakerAgent } from "./agent-changes.ts";
 import { type OperationContext, operation } from "./operation.ts";
+import { requireRegistration, requireWeakerAgent } from "./rights/agent-changes.ts";
 import {
   AgentForm,
   AgentProfileForm,

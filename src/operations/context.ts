@@ -9,8 +9,8 @@ import type { ProjectItem } from "../shared-context/git.ts";
 import { ContextItemSchema } from "../shared-context/items.ts";
 import { ContextQuerySchema } from "../shared-context/read.ts";
 import { operation } from "./operation.ts";
-import { agentWithAccess } from "./ownership.ts";
 import { requireList } from "./required-fields.ts";
+import { agentWithAccess } from "./rights/ownership.ts";
 import { Count, pageForm, Text } from "./schemas/common.ts";
 import {
   AdoptResultForm,

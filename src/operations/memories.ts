@@ -24,8 +24,9 @@ import { SecretsQuerySchema } from "../memory/redaction/secrets-report.ts";
 import { type SqlOptions, SqlSchema } from "../memory/sql.ts";
 import { PruneSchema } from "../memory/traces/prune.ts";
 import { operation } from "./operation.ts";
-import { agentWithAccess } from "./ownership.ts";
 import { requireList } from "./required-fields.ts";
+import { agentWithAccess } from "./rights/ownership.ts";
+import { readableImpact, readableRecord, requireTraces } from "./rights/trace-access.ts";
 import { Done, pageForm } from "./schemas/common.ts";
 import {
   CatchUpForm,
@@ -45,7 +46,6 @@ import {
   SqlAnswerForm,
 } from "./schemas/memories.ts";
 import { FoundSecretsForm, PruneReportForm } from "./schemas/workspace.ts";
-import { readableImpact, readableRecord, requireTraces } from "./trace-access.ts";
 import { decodeBytes, encodeBytes } from "./wire/bytes.ts";
 
 const ById = z.strictObject({ id: MemoryId });

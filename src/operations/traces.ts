@@ -4,10 +4,10 @@ import * as z from "zod";
 import { SessionsSchema, TracesSchema } from "../memory/traces/traces.ts";
 import { operation } from "./operation.ts";
 import { requireList } from "./required-fields.ts";
+import { requireTracesOf } from "./rights/trace-access.ts";
 import { pageForm } from "./schemas/common.ts";
 import { MemoryForm, TraceResultForm } from "./schemas/memories.ts";
 import { TraceCountsForm, TraceForm, TraceStepForm } from "./schemas/traces.ts";
-import { requireTracesOf } from "./trace-access.ts";
 
 export const tracesOperations = {
   trace: operation({

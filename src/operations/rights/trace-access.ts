@@ -3,11 +3,11 @@
  * reader reads the steps of its own agent only, in lists, in recall, by id, and in what was derived from a
  * memory.
  */
-import { hasAccess } from "../access/levels.ts";
-import { requireAccess } from "../access/refusals.ts";
-import type { Impact } from "../memory/quarantine/blast-radius.ts";
-import { isTraceBranch } from "../store/visibility.ts";
-import type { OperationContext } from "./operation.ts";
+import { hasAccess } from "../../access/levels.ts";
+import { requireAccess } from "../../access/refusals.ts";
+import type { Impact } from "../../memory/quarantine/blast-radius.ts";
+import { isTraceBranch } from "../../store/visibility.ts";
+import type { OperationContext } from "../operation.ts";
 
 const READING = "Reading the traces of other agents";
 

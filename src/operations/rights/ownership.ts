@@ -3,10 +3,10 @@
  * redrive only handoffs that it sent, decide only about failures that were reported to it, and quarantine only
  * what it wrote; a coordinator may do so for any agent.
  */
-import { hasAccess } from "../access/levels.ts";
-import { requireAccess } from "../access/refusals.ts";
-import type { LocalAgent } from "../hub/agent.ts";
-import type { OperationContext } from "./operation.ts";
+import { hasAccess } from "../../access/levels.ts";
+import { requireAccess } from "../../access/refusals.ts";
+import type { LocalAgent } from "../../hub/agent.ts";
+import type { OperationContext } from "../operation.ts";
 
 /** Throws unless the caller sent the delivery or is a coordinator. */
 export async function requireSender(acting: OperationContext, delivery: string): Promise<void> {

@@ -3,12 +3,12 @@
  * an agent is disabled, are for admins, because private records follow the owner; and an agent with a token
  * of a higher level is for callers with that level, so that no caller takes over or stops a stronger one.
  */
-import { hasAccess } from "../access/levels.ts";
-import { requireAccess } from "../access/refusals.ts";
-import { canonicalJson } from "../base/digest.ts";
-import { isBatonError } from "../base/errors.ts";
-import type { AgentInfo, AgentProfile } from "../memory/agents.ts";
-import type { OperationContext } from "./operation.ts";
+import { hasAccess } from "../../access/levels.ts";
+import { requireAccess } from "../../access/refusals.ts";
+import { canonicalJson } from "../../base/digest.ts";
+import { isBatonError } from "../../base/errors.ts";
+import type { AgentInfo, AgentProfile } from "../../memory/agents.ts";
+import type { OperationContext } from "../operation.ts";
 
 /** Throws `forbidden` if the caller may not register the agent with this profile. */
 export async function requireRegistration(
