@@ -38,7 +38,7 @@ describe("a token with access reader", () => {
     for (const attempt of attempts) expect(await refusal(attempt())).toMatchObject(NEEDS);
   });
 
-  it("is told how many steps were derived from a memory, not which [OPS-5]", async () => {
+  it("gets the number of steps derived from a memory, not the steps [OPS-5]", async () => {
     const { client, fact, own } = await scene();
     const hub = await client("ada", "reader");
     const impact = await hub.memories.impact(fact.id);
