@@ -13,13 +13,9 @@ import { systemClock } from "../../src/base/clock.ts";
 import { randomIdGenerator } from "../../src/base/ids.ts";
 import { resolveLimits } from "../../src/base/limits.ts";
 import { type Agent, type Hub, LocalHub, type Store } from "../../src/index.ts";
+import { SHARED_TAG } from "../../src/memory/keepers.ts";
 import { writeRecord } from "../../src/memory/record.ts";
-import {
-  type ContextBody,
-  itemTextOf,
-  MEMORY_TYPE,
-  SHARED_TAG,
-} from "../../src/shared-context/items.ts";
+import { type ContextBody, itemTextOf, MEMORY_TYPE } from "../../src/shared-context/items.ts";
 import { entryName, putChange, putContextVersion } from "../../src/shared-context/stored-items.ts";
 import { openPostgresStore } from "../../src/store/postgres/open.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";

@@ -8,6 +8,7 @@ import type { Access } from "./levels.ts";
 import { tokenStateAt } from "./stored-token.ts";
 import { type CachedToken, findCachedToken, type TokenSource } from "./token-cache.ts";
 import { parseToken } from "./token-text.ts";
+import { recordUse } from "./token-use.ts";
 
 /** The bearer of a valid token, and what it may do in its workspace only. */
 export interface Bearer {
@@ -44,9 +45,11 @@ export async function authenticate(
   const facts = await findCachedToken(registry, workspace, id);
   if (facts === undefined || !isSame(digest, facts.digest)) return refusalOf("unknown");
   const { kept, isDisabled } = facts;
-  const state = tokenStateAt(storeTimeNow(registry, facts), kept);
+  const now = storeTimeNow(registry, facts);
+  const state = tokenStateAt(now, kept);
   if (state !== "good") return refusalOf(state);
   if (isDisabled) return refusalOf("disabled");
+  recordUse(registry, facts, { workspace, id, at: now });
   const { agent, access, expiresAt } = kept;
   const until = expiresAt === undefined ? {} : { expiresAt };
   return { kind: "bearer", token: id, workspace, agent, access, ...until };

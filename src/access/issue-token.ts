@@ -31,6 +31,9 @@ import { generateToken } from "./token-text.ts";
 /** Tokens that ended longer ago are deleted when the next one is issued. They are refused in any case. */
 const REMEMBERED_MS = 90 * 24 * 3_600_000;
 
+/** The validity of a token if the caller passes none. */
+const DEFAULT_VALIDITY_MS = 90 * 24 * 3_600_000;
+
 /** The name of an agent, or `*`. */
 export const BearerName = z.union([AgentName, z.literal(ANY_AGENT)], {
   error: "must be the name of an agent, or * for any agent of the workspace",
@@ -40,13 +43,13 @@ export const BearerName = z.union([AgentName, z.literal(ANY_AGENT)], {
 export const TokenSchema = z.strictObject({
   access: z.enum(ACCESS_LEVELS),
   agent: BearerName,
-  /** Milliseconds until it expires, at most one year. Default: never. */
-  expiresInMs: z.int().positive().max(FORMAT_LIMITS.durationMs).optional(),
+  /** Milliseconds until it expires, at most one year; null: never. Default: 90 days. */
+  expiresInMs: z.int().positive().max(FORMAT_LIMITS.durationMs).nullable().optional(),
   /** What the token is for, as shown by `tokens.list()`. */
   label: z.string().min(1).max(FORMAT_LIMITS.nameLength).optional(),
 });
 
-/** The input of `tokens.add()`. Without `expiresInMs`, the token is valid until it is revoked. */
+/** The input of `tokens.add()`. With `expiresInMs: null`, the token is valid until it is revoked. */
 export type TokenInput = z.input<typeof TokenSchema>;
 
 /** A new token. */
@@ -66,10 +69,11 @@ export async function issueToken(
   by?: string,
 ): Promise<IssuedToken> {
   const redacted = await redactSecrets(workspace, input);
-  const { access, agent, expiresInMs, label } = parseOrThrow(TokenSchema, redacted, {
+  const checked = parseOrThrow(TokenSchema, redacted, {
     code: "invalid_input",
     what: "The token",
   });
+  const { access, agent, expiresInMs = DEFAULT_VALIDITY_MS, label } = checked;
   const issuedBy = checkedBy(by);
   if (agent === ANY_AGENT && !hasAccess(access, "coordinator")) throw accessTooLow();
   const bearer = agent === ANY_AGENT ? agent : await bearerOf(workspace, agent);
@@ -81,7 +85,7 @@ export async function issueToken(
     access,
     agent: bearer,
     digest: digest.toString("hex"),
-    ...(expiresInMs === undefined ? {} : { expiresAt: issuedAt + expiresInMs }),
+    ...(expiresInMs === null ? {} : { expiresAt: issuedAt + expiresInMs }),
     issuedAt,
     ...(issuedBy === undefined ? {} : { issuedBy }),
     ...(label === undefined ? {} : { label }),

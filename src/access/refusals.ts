@@ -43,11 +43,15 @@ export function unauthenticated(why: WhyUnauthenticated): BatonError {
   return new BatonError("unauthenticated", { message, path: "token", hint, details: { why } });
 }
 
-/** Throws `forbidden` if the access level of the token is too low. */
-export function requireAccess({ access }: Pick<Bearer, "access">, needs: Access): void {
+/** Throws `forbidden` if the access level of the token is too low. `what`: what requires the level. */
+export function requireAccess(
+  { access }: Pick<Bearer, "access">,
+  needs: Access,
+  what = "This",
+): void {
   if (hasAccess(access, needs)) return;
   throw new BatonError("forbidden", {
-    message: `This requires the access level "${needs}"; the token has "${access}".`,
+    message: `${what} requires the access level "${needs}"; the token has "${access}".`,
     path: "token",
     hint: `Ask the administrator of the hub for a token with access "${needs}".`,
     details: { has: access, needs },

@@ -25,6 +25,8 @@ export interface StoredToken {
   readonly issuedAt: number;
   /** The agent that issued it; absent if the interface did not know. */
   readonly issuedBy?: string | undefined;
+  /** When it was last used, to within five minutes; absent if it was not used yet. */
+  readonly lastUsedAt?: number | undefined;
   /** What it is for, as its owner described it. */
   readonly label?: string | undefined;
   /** Why it was revoked. */

@@ -16,6 +16,8 @@ const MAX_CACHED_TOKENS = 10_000;
 /** Token data as it was read. */
 export interface CachedToken {
   readonly kept: StoredToken;
+  /** The revision of the entry. */
+  readonly revision: number;
   readonly digest: Buffer;
   readonly isDisabled: boolean;
   /** The time of the store and of this process when it was read. */
@@ -75,7 +77,8 @@ async function loadToken(
     isAgentDisabled(store, workspace, kept.agent),
     store.listDue({ workspace, gone: [], limit: 1 }),
   ]);
-  return { kept, digest: Buffer.from(kept.digest, "hex"), isDisabled, storeAt: now, at };
+  const { revision } = entry;
+  return { kept, revision, digest: Buffer.from(kept.digest, "hex"), isDisabled, storeAt: now, at };
 }
 
 /** Returns true if the agent is disabled or does not exist; its tokens are refused. */

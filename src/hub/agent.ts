@@ -10,7 +10,7 @@ import { claimFromInbox } from "../delivery/receive/inbox.ts";
 import type { AcceptOptions, InboxOptions } from "../delivery/receive/receive-options.ts";
 import { withSessionRenewal } from "../delivery/receive/session-renewal.ts";
 import type { ClaimWaitOptions } from "../delivery/receive/wait-for-delivery.ts";
-import type { LeaseKind, Worker } from "../delivery/receive/worker.ts";
+import type { Worker } from "../delivery/receive/worker.ts";
 import { performHandoff } from "../delivery/send/handoff.ts";
 import type { SendOptions } from "../delivery/send/plan.ts";
 import { findHeldWork, resumeWork } from "../delivery/work/work-handle.ts";
@@ -174,7 +174,7 @@ export class LocalAgent implements Agent {
   constructor(
     workspace: Workspace,
     identity: Identity,
-    session: { readonly instance: string; readonly lease: LeaseKind },
+    session: Pick<Worker, "instance" | "lease" | "isCoordinator">,
   ) {
     this.#identity = identity;
     this.info = identity.agent;
@@ -265,12 +265,21 @@ export class LocalAgent implements Agent {
     return store.onWake({ workspace, agent: this.id }, listener);
   }
 
+  /** Returns this agent for a call whose token has at least access coordinator. */
+  asCoordinator(): LocalAgent {
+    return this.#again(this.#workspace, { ...this.#self, isCoordinator: true });
+  }
+
   #onBranch(branch: string): LocalAgent {
-    const { instance, lease } = this.#self;
-    const agent = new LocalAgent({ ...this.#workspace, branch }, this.#identity, {
-      instance,
-      lease,
-    });
+    return this.#again({ ...this.#workspace, branch }, this.#self);
+  }
+
+  #again(
+    workspace: Workspace,
+    { instance, lease, isCoordinator }: Pick<Worker, "instance" | "lease" | "isCoordinator">,
+  ): LocalAgent {
+    const session = { instance, lease, isCoordinator };
+    const agent = new LocalAgent(workspace, this.#identity, session);
     agent.context.sawUpTo(this.context.seen); // The session has read it already.
     return agent;
   }

@@ -16,6 +16,7 @@ import { AGENT_STATUSES, type AgentRow, parseText } from "../store/rows.ts";
 import { ANONYMOUS_READER, type Reader } from "../store/visibility.ts";
 import { RETRY, retryWrite } from "../workspace/retry.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { refuseLookAlikes, reservedName } from "./agent-names.ts";
 import { registerAudited } from "./audit/register-audited.ts";
 import { redactSecrets } from "./redaction/secret-policy.ts";
 import { SYSTEM, systemAuthor } from "./system-author.ts";
@@ -162,7 +163,8 @@ export async function unknownAgent(
 }
 
 /**
- * Registers an agent, or updates its profile. Throws `alias_taken` if a name belongs to another agent,
+ * Registers an agent, or updates its profile. Throws `alias_taken` if a name belongs to another agent or
+ * looks like one of its names,
  * `identity_mismatch` without the agent's key, and `invalid_input` for an invalid profile.
  */
 export async function registerAgent(
@@ -182,7 +184,7 @@ export async function registerAgent(
     prefix: "profile",
     unwritten: "profile.key",
   });
-  if (name === SYSTEM || checked.aliases?.includes(SYSTEM)) throw reserved();
+  if (name === SYSTEM || checked.aliases?.includes(SYSTEM)) throw reservedName(SYSTEM, SYSTEM);
   return register(workspace, name, checked);
 }
 
@@ -193,15 +195,6 @@ async function redactProfile(workspace: Workspace, agent: string, profile: Agent
   const { key, ...described } = profile;
   const redacted = await redactSecrets(workspace, { agent, profile: described });
   return { ...redacted, profile: { ...redacted.profile, ...(key === undefined ? {} : { key }) } };
-}
-
-function reserved(): BatonError {
-  return new BatonError("alias_taken", {
-    message: `The name "${SYSTEM}" is reserved for the hub.`,
-    path: "agent",
-    hint: "Choose another name.",
-    details: { name: SYSTEM, by: SYSTEM },
-  });
 }
 
 async function register(
@@ -218,6 +211,7 @@ async function register(
       const wanted = mergeProfile(name, current, { ...checked, publicKey: signer?.publicKey });
       if (current !== undefined && sameAs(current, wanted))
         return { agent: agentInfo(current), signer };
+      if (name !== SYSTEM) await refuseLookAlikes(workspace, { current, wanted, reserved: SYSTEM });
       const author = await systemAuthor(workspace);
       const change = { author, action: "agent", current, agent: wanted };
       const outcome = await registerAudited(workspace, change);

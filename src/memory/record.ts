@@ -157,6 +157,8 @@ export interface Author {
   /** The person the agent belongs to: the owner in its profile. */
   readonly owner?: string | undefined;
   readonly signer?: Signer | undefined;
+  /** True if the token of the call has at least access coordinator. */
+  readonly isCoordinator?: boolean | undefined;
 }
 
 /** What writeRecord() needs besides author and input. */

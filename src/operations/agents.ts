@@ -5,6 +5,7 @@ import { batonVersion } from "../base/version.ts";
 import { Address, AgentName } from "../envelope/schema.ts";
 import type { AgentProfile } from "../memory/agents.ts";
 import { type OperationContext, operation } from "./operation.ts";
+import { requireRegistration, requireWeakerAgent } from "./rights/agent-changes.ts";
 import {
   AgentForm,
   AgentProfileForm,
@@ -37,13 +38,14 @@ export const agentsOperations = {
     },
   }),
   agent: operation({
-    summary: "Registers an agent, or updates its registration.",
+    summary: "Registers an agent, or updates it; setting its owner or disabling it is for admins.",
     route: "PUT /v1/agents/:name",
     access: "coordinator",
     on: "hub",
     args: ["name", "profile"],
     input: ByName.extend({ profile: AgentProfileForm.optional() }),
     output: AgentForm,
+    guard: (acting, { name, profile = {} }) => requireRegistration(acting, name, profile),
     async run({ hub }, { name, profile = {} }) {
       refuseKey(profile);
       return (await hub.agent(name, profile)).info;
@@ -74,6 +76,7 @@ export const agentsOperations = {
     args: ["name"],
     input: ByName,
     output: Done,
+    guard: (acting, { name }) => requireWeakerAgent(acting, name),
   }),
   "agents.unpause": operation({
     summary: "Delivers work to a paused agent again.",
@@ -83,6 +86,7 @@ export const agentsOperations = {
     args: ["name"],
     input: ByName,
     output: Done,
+    guard: (acting, { name }) => requireWeakerAgent(acting, name),
   }),
   "tokens.add": operation({
     summary: "Creates an access token; its text is returned only here.",

@@ -10,6 +10,7 @@ import { ContextItemSchema } from "../shared-context/items.ts";
 import { ContextQuerySchema } from "../shared-context/read.ts";
 import { operation } from "./operation.ts";
 import { requireList } from "./required-fields.ts";
+import { agentWithAccess } from "./rights/ownership.ts";
 import { Count, pageForm, Text } from "./schemas/common.ts";
 import {
   AdoptResultForm,
@@ -103,7 +104,7 @@ export const contextOperations = {
   }),
   "context.propose": operation({
     summary:
-      "Sends a change to an agent that may make it, and returns the decisions it conflicts with.",
+      "Sends a change or a quarantine to an agent that may make it, and returns conflicting decisions.",
     route: "POST /v1/context/propose",
     access: "agent",
     on: "agent",
@@ -118,7 +119,7 @@ export const contextOperations = {
     },
   }),
   "context.adopt": operation({
-    summary: "Makes the change that accepted work proposes, and completes that work.",
+    summary: "Makes the change or quarantine that accepted work proposes, and completes that work.",
     route: "POST /v1/context/adopt",
     access: "agent",
     on: "agent",
@@ -129,7 +130,7 @@ export const contextOperations = {
     output: AdoptResultForm,
     rest: true,
     async run(acting, { handle, envelope, ...options }) {
-      const agent = await acting.agent();
+      const agent = await agentWithAccess(acting);
       return agent.context.adopt(await agent.held(handle, envelope), options);
     },
   }),

@@ -10,7 +10,7 @@ import { DeliveryId, EnvelopeId, FreeForm, Name } from "../envelope/schema.ts";
 import type { Delivery } from "../history/delivery.ts";
 import { parseWaitMs, WAIT_FIELDS } from "./long-poll.ts";
 import { operation } from "./operation.ts";
-import { requireSender, requireTaskParticipant } from "./ownership.ts";
+import { requireSender, requireTaskParticipant } from "./rights/ownership.ts";
 import { Done, pageForm, Text } from "./schemas/common.ts";
 import {
   AcceptedOutcomeForm,

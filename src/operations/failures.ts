@@ -5,7 +5,7 @@ import { BatonError } from "../base/errors.ts";
 import { FailuresQuerySchema } from "../coordination/failures/list.ts";
 import { DeliveryId, Name } from "../envelope/schema.ts";
 import { operation } from "./operation.ts";
-import { requireReportHolder } from "./ownership.ts";
+import { requireReportHolder } from "./rights/ownership.ts";
 import { Done, pageForm, Text } from "./schemas/common.ts";
 import {
   DecideResultForm,

@@ -25,6 +25,8 @@ import { type SqlOptions, SqlSchema } from "../memory/sql.ts";
 import { PruneSchema } from "../memory/traces/prune.ts";
 import { operation } from "./operation.ts";
 import { requireList } from "./required-fields.ts";
+import { agentWithAccess } from "./rights/ownership.ts";
+import { readableImpact, readableRecord, requireTraces } from "./rights/trace-access.ts";
 import { Done, pageForm } from "./schemas/common.ts";
 import {
   CatchUpForm,
@@ -92,6 +94,8 @@ export const memoriesOperations = {
     }),
     output: ReadMemoryForm,
     rest: true,
+    run: async (acting, { id, ...options }) =>
+      readableRecord(acting, await (await acting.reader()).memories.read(id, options)),
   }),
   "memories.recent": operation({
     summary: "Lists the newest memories of a task, agent, session, tag or type.",
@@ -111,6 +115,9 @@ export const memoriesOperations = {
     input: RecallSchema.extend({ question: z.string() }),
     output: RecallResultForm,
     rest: true,
+    guard: async (acting, { traces }) => {
+      if (traces) requireTraces(acting);
+    },
   }),
   "memories.relations": operation({
     summary: "Lists the relations of a memory.",
@@ -132,6 +139,8 @@ export const memoriesOperations = {
     input: ImpactSchema.extend(ById.shape),
     output: ImpactForm,
     rest: true,
+    run: async (acting, { id, ...query }) =>
+      readableImpact(acting, await (await acting.reader()).memories.impact(id, query)),
   }),
   "memories.pin": operation({
     summary: "Includes a memory in every handoff.",
@@ -161,7 +170,7 @@ export const memoriesOperations = {
     rest: true,
   }),
   "memories.quarantine": operation({
-    summary: "Hides records from every read: by id, or everything an agent or session wrote.",
+    summary: "Hides records from every read; those of other agents for settings.keepers only.",
     route: "POST /v1/quarantine",
     access: "agent",
     on: "agent",
@@ -169,16 +178,20 @@ export const memoriesOperations = {
     input: QuarantineSchema.extend({ what: QuarantineTargetSchema, reason: Reason }),
     output: QuarantineResultForm,
     rest: true,
+    run: async (acting, { what, reason, ...options }) =>
+      (await agentWithAccess(acting)).memories.quarantine(what, reason, options),
   }),
   "memories.lift": operation({
-    summary: "Ends a quarantine.",
+    summary: "Ends a quarantine; that of another agent for settings.keepers only.",
     route: "POST /v1/quarantine/lift",
-    access: "admin",
+    access: "agent",
     on: "agent",
     args: ["what", "reason"],
     input: LiftSchema.extend({ what: LiftTargetSchema, reason: Reason }),
     output: QuarantineResultForm,
     rest: true,
+    run: async (acting, { what, reason, ...options }) =>
+      (await agentWithAccess(acting)).memories.lift(what, reason, options),
   }),
   "memories.quarantined": operation({
     summary: "Lists quarantined memories, who quarantined each and why.",

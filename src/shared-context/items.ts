@@ -11,9 +11,6 @@ import { CONSTRAINT_LEVELS, FreeForm, Name, Slug } from "../envelope/schema.ts";
 export const CONTEXT_SECTIONS = ["constraints", "conventions", "decisions", "project"] as const;
 export type ContextSection = (typeof CONTEXT_SECTIONS)[number];
 
-/** The tag on the memory of every item. */
-export const SHARED_TAG = "shared-context";
-
 const Line = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 const Text = z.string().min(1).max(FORMAT_LIMITS.textLength);
 /** Short enough that 16 reasons and 16 rejected options fit into one memory. */

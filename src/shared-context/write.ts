@@ -9,6 +9,7 @@ import { clip } from "../base/clip.ts";
 import { canonicalJson } from "../base/digest.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { leaseLost } from "../history/lease-lost.ts";
+import { SHARED_TAG } from "../memory/keepers.ts";
 import { type Author, type MemoryInput, writeRecord } from "../memory/record.ts";
 import { refusalError } from "../memory/refusals.ts";
 import type { Lease, PutEntry } from "../store/store.ts";
@@ -16,14 +17,7 @@ import { RETRY, retryWrite } from "../workspace/retry.ts";
 import { onMainBranch, type Workspace } from "../workspace/workspace.ts";
 import { type Contradiction, contradictionsOf, type LiveDecision } from "./contradictions.ts";
 import { contextConflict, contradictionError, notInContext, tooMany } from "./errors.ts";
-import {
-  type ContextBody,
-  type ContextItem,
-  itemTextOf,
-  MEMORY_TYPE,
-  nameOf,
-  SHARED_TAG,
-} from "./items.ts";
+import { type ContextBody, type ContextItem, itemTextOf, MEMORY_TYPE, nameOf } from "./items.ts";
 import {
   type ContextVersion,
   type ItemName,

@@ -1,5 +1,5 @@
 /** Tokens on the command line: printed once, listed without their text, revoked. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { team, testStore } from "../cli/baton.ts";
 import { local } from "./support.ts";
 
@@ -31,7 +31,9 @@ describe("baton token", () => {
     const id = about.split(" ")[0] ?? "";
 
     const listed = await store.baton("token", "list");
-    expect(listed.stdout).toMatch(new RegExp(`^${id} +ben +agent +until .* +Ben's laptop\n$`));
+    expect(listed.stdout).toMatch(
+      new RegExp(`^${id} +ben +agent +until .* +not used +Ben's laptop\n$`),
+    );
     const asJson = await store.baton("token", "list", "--json");
     expect(JSON.parse(asJson.stdout)).toMatchObject([{ id, agent: "ben", state: "good" }]);
     for (const { stdout } of [listed, asJson]) {
@@ -43,11 +45,30 @@ describe("baton token", () => {
       expect(await local(hub).authenticate(text)).toMatchObject({ agent: "ben", token: id });
     }
 
+    await vi.waitFor(
+      async () => expect((await store.baton("token", "list")).stdout).toMatch(/ used \d{4}-/),
+      { timeout: 60_000 },
+    );
     const revoked = await store.baton("token", "revoke", id, "--reason", "Lost");
     expect(revoked).toMatchObject({ code: 0, stderr: "" });
     expect(revoked.stdout).toMatch(/^tok_\S+ {2}ben {2}agent {2}revoked \d{4}-.*: Lost/);
     await using hub = await store.open();
     expect(await local(hub).authenticate(text)).toEqual({ kind: "refused", why: "revoked" });
+  });
+
+  it("expires in 90 days by default, and never with --expires never [OPS-5]", {
+    timeout: 180_000,
+  }, async () => {
+    using store = testStore();
+    await team(store);
+    const add = (...more: string[]) =>
+      store.baton("token", "add", "ben", "--access=agent", ...more);
+    const usual = JSON.parse((await add("--json")).stdout);
+    expect(usual.expiresAt - usual.issuedAt).toBe(90 * 24 * 3_600_000);
+    expect((await add("--expires", "never")).stdout).toMatch(/ben {2}agent {2}does not expire/);
+    const wrong = await add("--expires", "soon");
+    expect(wrong.code).toBe(64);
+    expect(wrong.stderr).toContain('Invalid --expires "soon"');
   });
 
   it("creates the store together with its first token [OPS-5]", {

@@ -25,6 +25,8 @@ export interface Counted {
   readonly clock: VirtualClock;
   /** Returns how often a token was looked up in the store. */
   lookUps(): number;
+  /** Returns how often an entry was written. */
+  writes(): number;
 }
 
 /** Opens a hub on a store in memory that counts token lookups. */
@@ -42,16 +44,18 @@ export async function openCountedFile(): Promise<Counted> {
 
 function counted(kept: Store, options: HubOptions & { readonly clock: VirtualClock }): Counted {
   let lookUps = 0;
+  let writes = 0;
   const store = new Proxy<Store>(kept, {
     get(target, name) {
       if (name === "findEntry") lookUps++;
+      if (name === "putEntry") writes++;
       const value: unknown = Reflect.get(target, name);
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
   const hub = new LocalHub(store, options);
   onTestFinished(() => hub.close());
-  return { store, hub, clock: options.clock, lookUps: () => lookUps };
+  return { store, hub, clock: options.clock, lookUps: () => lookUps, writes: () => writes };
 }
 
 /** Returns the bytes of a token's text: version, id, secret, workspace, checksum. */

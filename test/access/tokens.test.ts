@@ -4,9 +4,10 @@
  */
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { ACCESS_LEVELS } from "../../src/index.ts";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { ACCESS_LEVELS, type IssuedToken, LocalHub } from "../../src/index.ts";
 import { VirtualClock } from "../../src/testing/index.ts";
+import { openReferenceStore } from "../../store-contract/reference/open.ts";
 import { EMBEDDED_STORES, openTwo, refusal } from "../support/hub/support.ts";
 import {
   bytesOf,
@@ -20,7 +21,11 @@ import {
 } from "./support.ts";
 
 const DAY = 24 * 3_600_000;
+/** The last use of a token is recorded in the background. */
+const PATIENCE = { timeout: 60_000 };
 const CODER = { role: "coder" } as const;
+
+const partsOf = ({ info }: IssuedToken) => ({ id: idBytes(info.id), workspace: "default" });
 
 describe.each(EMBEDDED_STORES)("a token on %s", (store) => {
   it("names its agent, access level, workspace and expiry [OPS-5]", async () => {
@@ -48,16 +53,55 @@ describe.each(EMBEDDED_STORES)("a token on %s", (store) => {
       access: "agent",
       expiresAt: info.expiresAt,
     });
-    expect(await hub.tokens.list()).toEqual([info]);
+    const used = { ...info, lastUsedAt: clock.now() };
+    await vi.waitFor(async () => expect(await hub.tokens.list()).toEqual([used]), PATIENCE);
+  });
+
+  it("expires after 90 days by default, and never if so asked [OPS-5]", async () => {
+    const clock = new VirtualClock();
+    const hub = await openLocal(store, { clock });
+    await hub.agent("ada", CODER);
+    const issue = (more: { readonly expiresInMs?: null }) =>
+      hub.tokens.add({ agent: "ada", access: "agent", ...more });
+    const [usual, endless] = [await issue({}), await issue({ expiresInMs: null })];
+    expect(usual.info.expiresAt).toBe(clock.now() + 90 * DAY);
+    expect(endless.info).not.toHaveProperty("expiresAt");
+    clock.advance(90 * DAY - 1);
+    expect(await hub.authenticate(usual.token)).toMatchObject({ kind: "bearer" });
+    clock.advance(1);
+    expect(await hub.authenticate(usual.token)).toEqual({ kind: "refused", why: "expired" });
+    clock.advance(3_650 * DAY);
+    expect(await hub.authenticate(endless.token)).toMatchObject({ kind: "bearer" });
+  });
+
+  it("states when it was last used, to within five minutes [OPS-5]", async () => {
+    const clock = new VirtualClock();
+    const hub = await openLocal(store, { clock });
+    await hub.agent("ada", CODER);
+    const { token, info } = await hub.tokens.add({ agent: "ada", access: "agent" });
+    const unused = await hub.tokens.add({ agent: "ada", access: "agent" });
+    const uses = async () => (await hub.tokens.list()).map(({ lastUsedAt }) => lastUsedAt);
+    const first = clock.now();
+    await hub.authenticate(token);
+    await vi.waitFor(async () => expect(await uses()).toEqual([first, undefined]), PATIENCE);
+    clock.advance(5 * 60_000);
+    const second = clock.now();
+    await hub.authenticate(token);
+    await vi.waitFor(async () => expect(await uses()).toEqual([second, undefined]), PATIENCE);
+    await hub.authenticate(textOf({ ...partsOf(unused), secret: Buffer.alloc(32) }));
+    await hub.tokens.revoke(info.id);
+    clock.advance(5 * 60_000);
+    await hub.authenticate(token);
+    expect(await uses()).toEqual([second, undefined]);
   });
 
   it("expires by the store's clock, even while its check is cached [OPS-5]", async () => {
     const clock = new VirtualClock();
     const hub = await openLocal(store, { clock });
     await hub.agent("ada", CODER);
-    const issue = (expiresInMs?: number) =>
-      hub.tokens.add({ agent: "ada", access: "reader", ...(expiresInMs && { expiresInMs }) });
-    const [short, long, endless] = [await issue(1_000), await issue(DAY), await issue()];
+    const issue = (expiresInMs: number | null) =>
+      hub.tokens.add({ agent: "ada", access: "reader", expiresInMs });
+    const [short, long, endless] = [await issue(1_000), await issue(DAY), await issue(null)];
     expect(await hub.authenticate(short.token)).toMatchObject({ kind: "bearer" });
     clock.advance(999);
     expect(await hub.authenticate(short.token)).toMatchObject({ kind: "bearer" });
@@ -78,10 +122,14 @@ describe.each(EMBEDDED_STORES)("a token on %s", (store) => {
     const kept = await hub.tokens.add({ agent: "ada", access: "agent" });
     const lost = await hub.tokens.add({ agent: "ada", access: "agent" });
     expect(await hub.authenticate(lost.token)).toMatchObject({ kind: "bearer" });
+    const lastUsedAt = clock.now();
+    const listed = async () => expect(await hub.tokens.list()).toMatchObject([{}, { lastUsedAt }]);
+    await vi.waitFor(listed, PATIENCE);
     clock.advance(5);
     const revoked = await hub.tokens.revoke(lost.info.id, "Laptop stolen", "root");
     expect(revoked).toEqual({
       ...lost.info,
+      lastUsedAt,
       state: "revoked",
       revokedAt: clock.now(),
       revokedBy: "root",
@@ -91,7 +139,7 @@ describe.each(EMBEDDED_STORES)("a token on %s", (store) => {
     expect(await hub.authenticate(kept.token)).toMatchObject({ kind: "bearer" });
     clock.advance(5);
     expect(await hub.tokens.revoke(lost.info.id, "Again")).toEqual(revoked);
-    expect(await hub.tokens.list()).toEqual([kept.info, revoked]);
+    expect(await hub.tokens.list()).toMatchObject([{ id: kept.info.id, state: "good" }, revoked]);
   });
 
   it("is refused while its agent is disabled, but not while it is paused [OPS-5]", async () => {
@@ -204,6 +252,35 @@ describe("token lookup", () => {
     clock.advance(2_000);
     await hub.authenticate(token);
     expect(lookUps() - before).toBe(2);
+  });
+
+  it("writes once in five minutes, however many calls there are [OPS-5]", async () => {
+    const { hub, clock, writes } = openCounted();
+    await hub.agent("ada", CODER);
+    const { token } = await hub.tokens.add({ agent: "ada", access: "agent" });
+    const before = writes();
+    for (let second = 0; second < 300; second++) {
+      await Promise.all([hub.authenticate(token), hub.authenticate(token)]);
+      clock.advance(1_000);
+    }
+    expect(writes() - before).toBe(1);
+    await hub.authenticate(token);
+    expect(writes() - before).toBe(2);
+  });
+
+  it("does not depend on recording the last use [OPS-5]", async () => {
+    const clock = new VirtualClock();
+    const kept = openReferenceStore({ clock });
+    const broken = Object.assign(Object.create(kept) as typeof kept, {
+      putEntry: () => Promise.reject(new Error("The disk is full.")),
+    });
+    const issuer = new LocalHub(kept, { clock });
+    onTestFinished(() => issuer.close());
+    await issuer.agent("ada", CODER);
+    const { token } = await issuer.tokens.add({ agent: "ada", access: "agent" });
+    const hub = new LocalHub(broken, { clock });
+    expect(await hub.authenticate(token)).toMatchObject({ kind: "bearer", agent: "ada" });
+    expect((await issuer.tokens.list())[0]).not.toHaveProperty("lastUsedAt");
   });
 
   it("does not cache unknown ids, and limits the size of the cache [OPS-5]", async () => {

@@ -28,11 +28,11 @@ const described = describedOperations().sort(
  */
 const ABOVE_READER: Readonly<Record<Exclude<Access, "reader">, string>> = {
   agent:
-    "accept approvals.approve approvals.edit approvals.reject approvals.reply branches.abandon branches.create branches.merge channels.subscribe channels.unsubscribe context.adopt context.project context.propose context.retire context.set deadLetters.discard deadLetters.redrive deliveries.cancel deliveries.note deliveries.runDue effects.begin effects.record effects.resolve failures.decide handoff handoffs.join handoffs.lint handoffs.preview inbox inbox.stream memories.allowText memories.importMarkdown memories.pin memories.quarantine memories.sql memories.unpin offer.accept offer.conflicts offer.decline offer.refresh offer.release questions.answer remember resume tasks.add tasks.cancel tasks.cancelHandoffs tasks.close tasks.releaseItem tasks.reopen trace work.clarify work.complete work.decline work.fail work.freshness work.handoff work.on work.read work.release work.renew work.reservations.clear work.reservations.set work.view",
+    "accept approvals.approve approvals.edit approvals.reject approvals.reply branches.abandon branches.create branches.merge channels.subscribe channels.unsubscribe context.adopt context.project context.propose context.retire context.set deadLetters.discard deadLetters.redrive deliveries.cancel deliveries.note deliveries.runDue effects.begin effects.record effects.resolve failures.decide handoff handoffs.join handoffs.lint handoffs.preview inbox inbox.stream memories.allowText memories.importMarkdown memories.lift memories.pin memories.quarantine memories.sql memories.unpin offer.accept offer.conflicts offer.decline offer.refresh offer.release questions.answer remember resume tasks.add tasks.cancel tasks.cancelHandoffs tasks.close tasks.releaseItem tasks.reopen trace traces.sessions work.clarify work.complete work.decline work.fail work.freshness work.handoff work.on work.read work.release work.renew work.reservations.clear work.reservations.set work.view",
   coordinator:
     "agent agents.pause agents.resetBreaker agents.unpause channels.set failures.deleteRule failures.setRule index.embed payloadTypes.delete payloadTypes.set routes.delete routes.set settings.update verify",
   admin:
-    "archive.export archive.import events.audit events.exportAudit index.deleteModel memories.lift memories.prune memories.redact tokens.add tokens.list tokens.revoke",
+    "archive.export archive.import events.audit events.exportAudit index.deleteModel memories.prune memories.redact tokens.add tokens.list tokens.revoke",
 };
 
 const neededBy = (name: string): Access => (STREAMS[name] ?? operationOf(name)).access;

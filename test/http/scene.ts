@@ -154,6 +154,7 @@ export function factsOf(scene: Scene): Readonly<Record<string, Facts>> {
     "memories.allowText": { text: "Rel4821x77Qb90Zeu3", reason: "It is a build number." },
     "memories.sql": { query: "SELECT id FROM memories WHERE task = ?", params: ["api"] },
     "memories.importMarkdown": { text: "## Facts\n\n- The sky is blue.\n" },
+    "traces.list": { agent: ACTOR },
     "branches.create": { name: "run-2" },
     "branches.use": { name: "run-1/ada" },
     "branches.diff": { name: "run-1/ada" },

@@ -5,7 +5,7 @@ import { openFresh, refusal, STORES } from "../support/hub/support.ts";
 describe.each(STORES)("a pin on %s", (store) => {
   async function team() {
     const hub = await openFresh(store);
-    const lead = await hub.agent("lead", {});
+    const lead = await hub.agent("lead", { role: "memory-keeper" });
     const coder = await hub.agent("coder", {});
     const pinned = async () => (await coder.memories.pins()).map(({ content }) => content);
     return { hub, lead, coder, pinned };

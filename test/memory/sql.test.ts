@@ -461,7 +461,8 @@ describe.each(STORES)("visibility in SQL on %s", (store) => {
 
   it("marks handoffs that carry quarantined memories [MEM-14 MEM-16]", async () => {
     const hub = await openFresh(store);
-    const [ada, ben] = [await hub.agent("ada", {}), await hub.agent("ben", {})];
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", { role: "memory-keeper" });
     const lie = await ada.remember({ content: "a lie" });
     const payload = { type: "note", data: { embedding: [1, 0] } };
     await ada.handoff({ to: "ben", task: "carries", intent: "Go", refs: [lie.id], payload });

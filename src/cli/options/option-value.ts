@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type { OptionSpec } from "../command.ts";
 import { usageError } from "../usage-error.ts";
 import { requireChoice } from "./choice.ts";
+import { parseDuration } from "./duration.ts";
 
 interface OptionToken {
   readonly rawName: string;
@@ -39,7 +40,7 @@ export function readValue(spec: OptionSpec, { rawName, value, inlineValue }: Opt
     case "number":
       return readNumber(rawName, value);
     case "duration":
-      return readDuration(rawName, value);
+      return parseDuration(rawName, value);
     case "json":
       return readJson(rawName, value);
   }
@@ -52,19 +53,6 @@ function readNumber(rawName: string, value: string): number {
     rawName,
     `Invalid ${rawName} "${value}": expected a whole number.`,
     "Write a number such as 20.",
-  );
-}
-
-const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 24 * 3_600_000 } as const;
-
-function readDuration(rawName: string, value: string): number {
-  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(value) ?? [];
-  const ms = Math.round(Number(number) * (UNITS[unit as keyof typeof UNITS] ?? 0));
-  if (ms > 0 && Number.isSafeInteger(ms)) return ms;
-  throw usageError(
-    rawName,
-    `Invalid ${rawName} "${value}": expected a duration.`,
-    "Write a number and a unit: 15s, 5m, 2h or 1d.",
   );
 }
 

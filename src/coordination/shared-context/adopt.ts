@@ -14,12 +14,18 @@ import { CONTEXT_CHANGE_TYPE } from "../../envelope/built-in-actions.ts";
 import type { EnvelopeOf } from "../../envelope/schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
 import type { Delivery } from "../../history/delivery.ts";
+import { requireKeeper } from "../../memory/keepers.ts";
+import { type QuarantineResult, quarantine } from "../../memory/quarantine/quarantine.ts";
 import { ContextKey, nameOf } from "../../shared-context/items.ts";
-import { requireKeeper } from "../../shared-context/keepers.ts";
 import { type ItemChange, writeItemChange } from "../../shared-context/write.ts";
 import { type EntryName, entryValue, toEntryText } from "../../workspace/entries.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
-import { type ProposalPayload, ProposalPayloadSchema } from "./propose.ts";
+import {
+  type ItemProposal,
+  type ProposalPayload,
+  ProposalPayloadSchema,
+  type QuarantineProposal,
+} from "./propose.ts";
 
 const ADOPTED = "context-adopted";
 
@@ -34,6 +40,12 @@ export type AdoptResult =
       readonly kind: "adopted";
       readonly version: number;
       readonly memory: string;
+      readonly delivery: Delivery;
+    }
+  /** The proposal was a quarantine. */
+  | {
+      readonly kind: "quarantined";
+      readonly quarantine: QuarantineResult;
       readonly delivery: Delivery;
     }
   /** The item was changed since the proposal, which was declined for this reason. */
@@ -68,13 +80,17 @@ export async function adopt(
     what: "The options",
   });
   const proposed = proposalPayloadOf(work);
+  const { change } = proposed;
+  if ("quarantine" in change) {
+    return adoptQuarantine(workspace, keeper, { work, change, reason: proposed.reason });
+  }
   await requireKeeper(workspace, keeper.agent);
   await refuseExtended(workspace, work);
   try {
     const mark =
       (await findAdoption(workspace, work, proposed)) ??
-      (await writeAdoption(workspace, keeper, { work, proposed, despite }));
-    const summary = `${keeper.agent} adopted ${nameOf(proposed.change)}: version ${mark.version} of the shared context.`;
+      (await writeAdoption(workspace, keeper, { work, proposed, change, despite }));
+    const summary = `${keeper.agent} adopted ${nameOf(change)}: version ${mark.version} of the shared context.`;
     const settled = await work.complete({ summary });
     return { kind: "adopted", ...mark, delivery: settled.delivery };
   } catch (error) {
@@ -82,6 +98,30 @@ export async function adopt(
     const settled = await work.decline(`Changed since it was proposed: ${error.message}`);
     return { kind: "stale", conflict: error, delivery: settled.delivery };
   }
+}
+
+interface ProposedQuarantine {
+  readonly work: ProposalWork;
+  readonly change: QuarantineProposal;
+  readonly reason: string;
+}
+
+/**
+ * Quarantines what accepted work proposes, with the rights of the adopter, and completes the work. Adopting
+ * it again after a crash finds the memories quarantined.
+ */
+async function adoptQuarantine(
+  workspace: Workspace,
+  keeper: Worker,
+  { work, change, reason }: ProposedQuarantine,
+): Promise<AdoptResult> {
+  await refuseExtended(workspace, work);
+  const { quarantine: what, downstream = false } = change;
+  const done = await quarantine(workspace, keeper, what, { reason, downstream });
+  const count = done.memories.length + done.already.length + done.hidden;
+  const summary = `${keeper.agent} quarantined ${count} ${count === 1 ? "memory" : "memories"}, as ${work.envelope.from.agent} proposed.`;
+  const settled = await work.complete({ summary });
+  return { kind: "quarantined", quarantine: done, delivery: settled.delivery };
 }
 
 /**
@@ -140,14 +180,16 @@ async function writeAdoption(
   {
     work,
     proposed,
+    change,
     despite,
   }: {
     readonly work: ProposalWork;
     readonly proposed: ProposalPayload;
+    readonly change: ItemProposal;
     readonly despite: readonly string[] | undefined;
   },
 ): Promise<StoredAdoption> {
-  const { change, basedOn, reason } = proposed;
+  const { basedOn, reason } = proposed;
   const wanted: ItemChange =
     "retire" in change ? { kind: "retired", item: change, reason } : { kind: "set", item: change };
   const fence = Number(work.handle.slice(work.handle.lastIndexOf("#") + 1));

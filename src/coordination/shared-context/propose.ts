@@ -1,12 +1,14 @@
 /**
- * Proposes a change of the shared context: an agent that may not write it sends the change to one that may.
+ * Proposes a change of the shared context, or a quarantine: an agent that may not make it sends it to one that
+ * may.
  * The proposal is a handoff with the change as its payload, so it waits, is retried and is recorded like any
  * other. The receiver is informed of the decisions it contradicts.
  */
 
 import * as z from "zod";
 import { clip } from "../../base/clip.ts";
-import { sha256 } from "../../base/digest.ts";
+import { canonicalJson, sha256 } from "../../base/digest.ts";
+import { BatonError } from "../../base/errors.ts";
 import { FORMAT_LIMITS } from "../../base/limits.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import type { SentHandoff } from "../../delivery/send/idempotency-key.ts";
@@ -14,6 +16,12 @@ import type { Sender } from "../../delivery/send/plan.ts";
 import { sendHandoff } from "../../delivery/send/send.ts";
 import { CONTEXT_CHANGE_TYPE, PROPOSED_ACTION } from "../../envelope/built-in-actions.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
+import { keeperRole } from "../../memory/keepers.ts";
+import {
+  type QuarantineTarget,
+  QuarantineTargetSchema,
+  quarantineTargets,
+} from "../../memory/quarantine/quarantine.ts";
 import { redactSecrets } from "../../memory/redaction/secret-policy.ts";
 import { type Contradiction, contradictionsOf } from "../../shared-context/contradictions.ts";
 import { contextConflict, notInContext } from "../../shared-context/errors.ts";
@@ -25,7 +33,6 @@ import {
   itemTextOf,
   nameOf,
 } from "../../shared-context/items.ts";
-import { keeperRole } from "../../shared-context/keepers.ts";
 import { type ItemName, readItemSnapshot } from "../../shared-context/stored-items.ts";
 import { findReplacedDecision, liveDecisions } from "../../shared-context/write.ts";
 import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
@@ -39,8 +46,18 @@ export const ItemNameSchema = z.strictObject({
 /** A proposal to retire an item. */
 export const RetireSchema = ItemNameSchema.extend({ retire: z.literal(true) });
 
-/** What is proposed: an item as it should be, or the retirement of one. */
-export type ContextProposal = ContextInput | (ItemName & { readonly retire: true });
+/** A proposal to quarantine memories. */
+export const QuarantineProposalSchema = z.strictObject({
+  quarantine: QuarantineTargetSchema,
+  /** Whether to include everything that builds on the memories. Default: false. */
+  downstream: z.boolean().optional(),
+});
+
+/** What is proposed: an item as it should be, the retirement of one, or a quarantine. */
+export type ContextProposal =
+  | ContextInput
+  | (ItemName & { readonly retire: true })
+  | { readonly quarantine: QuarantineTarget; readonly downstream?: boolean | undefined };
 
 const Reason = z.string().min(1).max(FORMAT_LIMITS.lineLength);
 /** The version of an item that a change is based on. */
@@ -48,7 +65,7 @@ export const BasedOn = z.int().positive();
 
 /** Options of `context.propose()`. */
 export const ProposeSchema = z.strictObject({
-  /** The version of the item that was read. Required unless the item is new. */
+  /** The version of the item that was read. Required unless the item is new; not for a quarantine. */
   basedOn: BasedOn.optional(),
   reason: Reason,
 });
@@ -58,11 +75,15 @@ export type ProposeOptions = z.input<typeof ProposeSchema>;
 /** The payload of a proposal. */
 export const ProposalPayloadSchema = z.strictObject({
   basedOn: BasedOn.optional(),
-  change: z.union([RetireSchema, ContextItemSchema]),
+  change: z.union([RetireSchema, QuarantineProposalSchema, ContextItemSchema]),
   reason: Reason,
 });
 
 export type ProposalPayload = z.output<typeof ProposalPayloadSchema>;
+type Change = ProposalPayload["change"];
+export type QuarantineProposal = z.output<typeof QuarantineProposalSchema>;
+/** A proposal to write or retire an item. */
+export type ItemProposal = Exclude<Change, QuarantineProposal>;
 
 /** A proposal that was sent. */
 interface SentProposal {
@@ -73,7 +94,7 @@ interface SentProposal {
 
 /**
  * Sends a proposal. Throws `context_conflict` if the item was changed, `not_in_context` if the item to retire
- * does not exist, and `invalid_input`.
+ * does not exist, `unknown_memory` if a memory to quarantine does not exist, and `invalid_input`.
  */
 export async function propose(
   workspace: Workspace,
@@ -87,18 +108,12 @@ export async function propose(
     code: "invalid_input",
     what: "The proposal",
   });
-  const isRetiring = Object.hasOwn(Object(proposal), "retire");
-  const change = parseOrThrow(isRetiring ? RetireSchema : ContextItemSchema, proposal, {
+  const change = parseOrThrow(schemaOf(proposal), proposal, {
     code: "invalid_input",
     what: "The change",
   });
   const trunk = onMainBranch(workspace);
-  await refuseStale(trunk, change, basedOn);
-  if (!("retire" in change)) await findReplacedDecision(trunk, { kind: "set", item: change });
-  const contradictions =
-    "retire" in change || change.section !== "decisions"
-      ? []
-      : contradictionsOf(change, await liveDecisions(trunk));
+  const contradictions = await checkProposal(trunk, change, basedOn);
   const role = await keeperRole(trunk);
   const data: ProposalPayload = { change, reason, ...(basedOn !== undefined && { basedOn }) };
   const draft = {
@@ -120,10 +135,43 @@ export async function propose(
   return { sent: outcome, contradictions };
 }
 
+/** Picks the schema by the field that only one kind of proposal has, so that errors name its fields. */
+function schemaOf(proposal: unknown): z.ZodType<Change> {
+  const fields = Object(proposal);
+  if (Object.hasOwn(fields, "quarantine")) return QuarantineProposalSchema;
+  return Object.hasOwn(fields, "retire") ? RetireSchema : ContextItemSchema;
+}
+
+/** Refuses what could not be adopted, and returns the active decisions that the change contradicts. */
+async function checkProposal(
+  workspace: Workspace,
+  change: Change,
+  basedOn: number | undefined,
+): Promise<readonly Contradiction[]> {
+  if ("quarantine" in change) {
+    if (basedOn !== undefined) throw basedOnWithoutItem();
+    await quarantineTargets(workspace, change.quarantine);
+    return [];
+  }
+  await refuseStale(workspace, change, basedOn);
+  if ("retire" in change) return [];
+  await findReplacedDecision(workspace, { kind: "set", item: change });
+  return change.section === "decisions"
+    ? contradictionsOf(change, await liveDecisions(workspace))
+    : [];
+}
+
+const basedOnWithoutItem = (): BatonError =>
+  new BatonError("invalid_input", {
+    message: "basedOn is the version of an item; a quarantine is not based on one.",
+    path: "basedOn",
+    hint: "Omit basedOn.",
+  });
+
 /** Refuses an outdated proposal before the receiver spends time on it. */
 async function refuseStale(
   workspace: Workspace,
-  change: ProposalPayload["change"],
+  change: ItemProposal,
   basedOn: number | undefined,
 ): Promise<void> {
   const { live } = await readItemSnapshot(workspace, change);
@@ -135,13 +183,30 @@ async function refuseStale(
 }
 
 /** One task per agent, item and version: proposing again extends the waiting handoff. */
-function taskOf(agent: string, change: ItemName, basedOn = 0): string {
-  return `context ${nameOf(change)}@${basedOn} ${sha256(agent).slice(0, 8)}`;
+function taskOf(agent: string, change: Change, basedOn = 0): string {
+  const what =
+    "quarantine" in change
+      ? `quarantine ${sha256(canonicalJson(change, "invalid_input")).slice(0, 8)}`
+      : `${nameOf(change)}@${basedOn}`;
+  return `context ${what} ${sha256(agent).slice(0, 8)}`;
 }
 
-function intentOf(change: ProposalPayload["change"]): string {
+function intentOf(change: Change): string {
+  if ("quarantine" in change) {
+    const more = change.downstream ? " and everything that builds on it" : "";
+    return `Quarantine ${targetText(change.quarantine)}${more}.`;
+  }
   if ("retire" in change) return `Retire ${nameOf(change)} from the shared context.`;
   return `Change ${nameOf(change)} in the shared context to: ${itemTextOf(change)}`;
+}
+
+function targetText(target: QuarantineTarget): string {
+  if (typeof target === "string") return target;
+  if (Array.isArray(target)) return target.join(", ");
+  const { since, ...author } = target as Exclude<QuarantineTarget, string | readonly string[]>;
+  const from = since === undefined ? "" : ` since ${new Date(since).toISOString()}`;
+  const [[kind, name] = ["", ""]] = Object.entries(author);
+  return `what the ${kind} ${name} wrote${from}`;
 }
 
 const contradictionLine = ({ key, choice, by, why }: Contradiction): string =>

@@ -5,6 +5,7 @@
  */
 import * as z from "zod";
 import { BatonError } from "../../base/errors.ts";
+import { looksLike } from "../../base/look-alikes.ts";
 import { nearestNames } from "../../base/nearest-names.ts";
 import { Name, TimeInput } from "../../envelope/schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
@@ -53,11 +54,26 @@ export async function setChannel(
     what: "The channel's state",
     prefix: "state",
   });
+  await refuseLookAlike(workspace, name);
   const stored = await changeSetting<ChannelValue>(workspace, { kind: CHANNEL, name }, (now) => {
     const wanted = state ?? now?.state ?? "open";
     return now?.state === wanted ? undefined : { value: { state: wanted } };
   });
   return { name, state: stored?.state ?? "open" };
+}
+
+/** Throws `invalid_input` if a new channel looks like an existing one. */
+async function refuseLookAlike(workspace: Workspace, channel: string): Promise<void> {
+  const all = (await listChannels(workspace)).map(({ name }) => name);
+  if (all.includes(channel)) return;
+  const like = all.find((name) => looksLike(name, channel));
+  if (like === undefined) return;
+  throw new BatonError("invalid_input", {
+    message: `The channel "${channel}" looks like the existing channel "${like}".`,
+    path: "channel",
+    hint: `Use "${like}", or choose a name that cannot be confused with it.`,
+    details: { channel, like },
+  });
 }
 
 /** Returns every channel of the workspace. */

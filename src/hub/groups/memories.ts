@@ -114,14 +114,19 @@ export interface AgentMemories extends Memories {
   pins(query?: PinsQuery): Promise<PinnedMemory[]>;
   /**
    * Hides records from every read: by id, or everything an agent or session wrote; with `downstream`, also
-   * what was derived from them. Holders of handoffs that carry any of them are warned.
+   * what was derived from them. Holders of handoffs that carry any of them are warned. An agent may quarantine
+   * what it wrote itself; the shared context and records of other agents are for the roles in
+   * `settings.keepers`, others throw `not_permitted` and propose it: `context.propose({ quarantine }, …)`.
    */
   quarantine(
     what: QuarantineTarget,
     reason: string,
     options?: QuarantineOptions,
   ): Promise<QuarantineResult>;
-  /** Ends a quarantine: by record, by agent or session, or everything one quarantine hid. */
+  /**
+   * Ends a quarantine: by record, by agent or session, or everything one quarantine hid. An agent may lift
+   * what it quarantined of its own records; everything else throws `not_permitted` without a keeper role.
+   */
   lift(what: LiftTarget, reason: string, options?: LiftOptions): Promise<QuarantineResult>;
   /**
    * Erases content permanently: records and envelopes by id, or a text wherever it occurs. Digests stay, so

@@ -11,6 +11,7 @@ import {
 import { Name } from "../../envelope/schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
 import { ReleasersSchema, readReleasers, setReleasers } from "../../ledger/releasers.ts";
+import { KeepersSchema, readKeepers, setKeepers } from "../../memory/keepers.ts";
 import {
   SecretModeSchema,
   secretPolicy,
@@ -24,7 +25,6 @@ import {
 } from "../../memory/traces/retention.ts";
 import { type FullProfile, ProfileSchema } from "../../profiles/role-profiles.ts";
 import { listProfiles, requireFreeWindow, setProfile } from "../../profiles/workspace-profiles.ts";
-import { KeepersSchema, readKeepers, setKeepers } from "../../shared-context/keepers.ts";
 import type { SecretMode, Workspace } from "../../workspace/workspace.ts";
 
 /** The settings of a workspace, defaults included. */

@@ -22,6 +22,7 @@ import {
 } from "../../coordination/shared-context/propose.ts";
 import type { Worker } from "../../delivery/receive/worker.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
+import { requireKeeper } from "../../memory/keepers.ts";
 import {
   redactSecrets,
   runWithoutSecrets,
@@ -45,7 +46,6 @@ import {
   ContextKey,
   type ContextSection,
 } from "../../shared-context/items.ts";
-import { requireKeeper } from "../../shared-context/keepers.ts";
 import { updateProject } from "../../shared-context/project.ts";
 import {
   type ContextQuery,
@@ -137,9 +137,12 @@ export interface SharedContext extends HubContext {
    * are not written.
    */
   project(from?: string | readonly ProjectItem[]): Promise<readonly ContextItem[]>;
-  /** Sends a change as a handoff to an agent that may make it. Throws `unknown_role` if there is none. */
+  /**
+   * Sends a change, or a quarantine, as a handoff to an agent that may make it. Throws `unknown_role` if there
+   * is none.
+   */
   propose(change: ContextProposal, options: ProposeOptions): Promise<ProposeResult>;
-  /** Makes the change that accepted work proposes, and completes that work. */
+  /** Makes the change or the quarantine that accepted work proposes, and completes that work. */
   adopt(work: Work, options?: AdoptOptions): Promise<AdoptResult>;
 }
 

@@ -41,6 +41,7 @@ import {
   QUARANTINE,
   type QuarantineMark,
 } from "./quarantine-mark.ts";
+import { requireLiftRight, requireQuarantineRight } from "./quarantine-right.ts";
 
 /** The type of the record that lifts a quarantine. */
 export const LIFT = "lift";
@@ -110,8 +111,9 @@ function checkedReason(reason: string): string {
 }
 
 /**
- * Quarantines memories. Throws `unknown_memory` for an unknown id, and `limit_exceeded` if more memories
- * build on them than the limits allow to follow; then nothing is quarantined.
+ * Quarantines memories. Throws `unknown_memory` for an unknown id, `not_permitted` if the caller may not
+ * quarantine one of them, and `limit_exceeded` if more memories build on them than the limits allow to
+ * follow; then nothing is quarantined.
  */
 export async function quarantine(
   workspace: Workspace,
@@ -122,13 +124,16 @@ export async function quarantine(
   const { reason: why } = await redactSecrets(workspace, { reason: checkedReason(reason) });
   const how = { code: "invalid_input", what: "The options" } as const;
   const { downstream, dryRun } = parseOrThrow(QuarantineSchema, options, how);
-  const named = await idsOf(workspace, what);
+  const named = await quarantineTargets(workspace, what);
   const ids = downstream ? await withDownstream(workspace, named) : named;
   const change = { verb: QUARANTINE, reason: why, dryRun } as const;
   return changeMarks(workspace, by, ids, change);
 }
 
-/** Lifts a quarantine. Memories that build on the lifted ones stay quarantined until they are lifted too. */
+/**
+ * Lifts a quarantine. Memories that build on the lifted ones stay quarantined until they are lifted too.
+ * Throws `not_permitted` if the caller may not lift one of them.
+ */
 export async function lift(
   workspace: Workspace,
   by: Author,
@@ -180,7 +185,11 @@ export async function listQuarantined(
   }
 }
 
-async function idsOf(workspace: Workspace, what: QuarantineTarget): Promise<string[]> {
+/** Returns the ids of a target. Throws `unknown_memory` and `unknown_agent`. */
+export async function quarantineTargets(
+  workspace: Workspace,
+  what: QuarantineTarget,
+): Promise<string[]> {
   if (isNamed(what)) {
     const ids = checkedIds(workspace, what);
     await requireRows(workspace, ids);
@@ -210,7 +219,7 @@ const sourceOf = (what: QuarantineTarget): RecordSource =>
     ? parseOrThrow(BySession, what, TARGET_PARSE_OPTIONS)
     : parseOrThrow(ByAgent, what, TARGET_PARSE_OPTIONS);
 
-/** Returns the ids to lift. Any caller that knows an id can lift it, even if it is private or pruned. */
+/** Returns the ids to lift, including private and pruned ones that the caller knows by id. */
 async function listMarkedIds(workspace: Workspace, what: LiftTarget): Promise<string[]> {
   if (isNamed(what)) {
     const ids = checkedIds(workspace, what);
@@ -282,6 +291,7 @@ async function changeMarks(
   change: Change,
 ): Promise<QuarantineResult> {
   const rows = await rowsOf(workspace, ids);
+  await requireRight(workspace, by, { ids, rows, verb: change.verb });
   const carriers = await openCarriers(workspace, rows);
   const isHidden = hiddenFrom(rows, workspace.reader);
   const isPrivate = hiddenFrom(rows, ANONYMOUS_READER);
@@ -310,6 +320,20 @@ async function changeMarks(
   }
   const toNotify = isChange ? waiting.map(({ id }) => id) : [];
   return { ...done, hidden, deliveries: change.dryRun ? toNotify : notified };
+}
+
+async function requireRight(
+  workspace: Workspace,
+  by: Author,
+  { ids, rows, verb }: Pick<Change, "verb"> & Targets,
+): Promise<void> {
+  if (verb === QUARANTINE) return requireQuarantineRight(workspace, by, rows);
+  return requireLiftRight(workspace, by, { rows, marks: await marksOf(workspace, ids) });
+}
+
+interface Targets {
+  readonly ids: readonly string[];
+  readonly rows: readonly MemoryRow[];
 }
 
 async function rowsOf({ store, name }: Workspace, ids: readonly string[]): Promise<MemoryRow[]> {

@@ -1,7 +1,10 @@
 /** Zod schemas for the shared context: its items, changes, proposals and contradictions. */
 import * as z from "zod";
 import type { AdoptResult } from "../../coordination/shared-context/adopt.ts";
-import { RetireSchema } from "../../coordination/shared-context/propose.ts";
+import {
+  QuarantineProposalSchema,
+  RetireSchema,
+} from "../../coordination/shared-context/propose.ts";
 import type { ContextChange, ContextChanges } from "../../shared-context/changes.ts";
 import type { Contradiction } from "../../shared-context/contradictions.ts";
 import { CONTEXT_SECTIONS, ContextItemSchema } from "../../shared-context/items.ts";
@@ -10,16 +13,20 @@ import { Count, Instant, pageForm, Text, Texts } from "./common.ts";
 import { DeliveryForm, ErrorForm } from "./deliveries.ts";
 import { SecretsForm } from "./envelopes.ts";
 import type { Fields } from "./fields.ts";
+import { QuarantineResultForm } from "./memories.ts";
 
 export const ContextInputForm = ContextItemSchema.meta({
   id: "ContextInput",
   description: "An item of the shared context, as it is written.",
 });
 
-export const ContextProposalForm = z.union([ContextInputForm, RetireSchema]).meta({
-  id: "ContextProposal",
-  description: "A proposed change: an item to write, or an item to retire.",
-});
+export const ContextProposalForm = z
+  .union([ContextInputForm, RetireSchema, QuarantineProposalSchema])
+  .meta({
+    id: "ContextProposal",
+    description:
+      "A proposed change: an item to write, an item to retire, or memories to quarantine.",
+  });
 
 const written = {
   version: Count.meta({ description: "Version to pass as the base of a change" }),
@@ -118,6 +125,11 @@ export const AdoptResultForm = z
       memory: Text,
       delivery: DeliveryForm,
     } satisfies Fields<Variant<"adopted">>),
+    z.strictObject({
+      kind: z.literal("quarantined"),
+      quarantine: QuarantineResultForm,
+      delivery: DeliveryForm,
+    } satisfies Fields<Variant<"quarantined">>),
     z.strictObject({
       kind: z.literal("stale"),
       conflict: ErrorForm.meta({ description: "What has changed since the proposal" }),

@@ -89,7 +89,8 @@ const COMMANDS: Readonly<Record<string, Words>> = {
   "channels.set": (args) => `baton channel open ${first(args, "<channel>")}`,
   "channels.subscribe": (args) =>
     `baton channel subscribe ${first(args, "<channel>")} --as <agent>`,
-  "context.propose": "baton context propose",
+  "context.propose": (args) =>
+    args.includes("quarantine: ") ? "baton quarantine --propose" : "baton context propose",
   "deadLetters.list": "baton dead list",
   "deliveries.waiting": "baton inbox <agent>",
   "failures.decide": "baton failure decide <delivery> <decision>",

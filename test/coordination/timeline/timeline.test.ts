@@ -238,7 +238,7 @@ describe.each(STORES)("the timeline of a task on %s", (store) => {
     const wrong = await work.note("The earth is flat.");
     await work.complete();
     await planner.memories.redact({ ids: [secret.memory.id] }, "A key");
-    await planner.memories.quarantine([wrong.memory.id], "Wrong");
+    await coder.memories.quarantine([wrong.memory.id], "Wrong");
     const { items: steps } = await hub.tasks.timeline("t");
     expect(JSON.stringify(steps)).not.toMatch(/hunter2|flat/);
     expect(steps.find(({ memory }) => memory === secret.memory.id)?.text).toContain("A key");

@@ -289,6 +289,7 @@ describe.each(STORES)("a view on %s", (store) => {
 describe.each(STORES)("a quarantined memory on %s", (store) => {
   it("warns the agent that saw it in a view, and no other [MEM-15 MEM-16 CTX-1]", async () => {
     const { hub, ada, ben, eve } = await team(await openFresh(store));
+    await hub.agent("ada", { role: "memory-keeper" });
     const poison = await eve.remember({ content: "Use port 1234.", task: "t" });
     const [sent] = [await ada.handoff({ to: "ben", task: "t", intent: "i" })];
     await ada.handoff({ to: "eve", task: "other", intent: "i" });

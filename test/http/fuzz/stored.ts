@@ -1,7 +1,7 @@
 /**
  * A fingerprint of a SQLite store, read from the file and not through the hub. It changes when a
  * row is added, deleted or changes its meaning, but not by side effects that any call can have: a
- * renewed lease, a scheduled delivery that becomes ready, a stored vector.
+ * renewed lease, a scheduled delivery that becomes ready, a stored vector, the last use of a token.
  */
 import { DatabaseSync } from "node:sqlite";
 
@@ -12,7 +12,8 @@ const NUMBERS = `select
   (select count(*) || ':' || coalesce(max(pos), 0) from envelopes) as envelopes,
   (select count(*) || ':' || coalesce(sum(max(state, 1) * pos), 0) || ':' || coalesce(sum(fence), 0) from deliveries) as deliveries,
   (select count(*) from attempts) as attempts,
-  (select count(*) || ':' || coalesce(sum(revision), 0) from entries) as entries,
+  (select count(*) || ':' || coalesce(sum(revision) filter (where kind <> 'token'), 0) from entries) as entries,
+  (select coalesce(sum(length(json_remove(value, '$.lastUsedAt'))), 0) from entries where kind = 'token') as tokens,
   (select count(*) || ':' || coalesce(sum(revision), 0) from agents) as agents,
   (select count(*) from agent_names) as names`;
 

@@ -1,4 +1,4 @@
-/** Test data for quarantine: three agents, and a bad record with others derived from it. */
+/** Test data for quarantine: two keepers, an agent, and a bad record with others derived from it. */
 import type { Agent, Hub } from "../../../src/index.ts";
 
 export const ids = (memories: readonly { readonly id: string }[]): string[] =>
@@ -6,7 +6,9 @@ export const ids = (memories: readonly { readonly id: string }[]): string[] =>
 
 export async function team(hub: Hub) {
   const [ada, ben, eve] = await Promise.all(
-    ["ada", "ben", "eve"].map((name) => hub.agent(name, {})),
+    ["ada", "ben", "eve"].map((name) =>
+      hub.agent(name, name === "eve" ? {} : { role: "memory-keeper" }),
+    ),
   );
   if (!ada || !ben || !eve) throw new Error("no team");
   return { hub, ada, ben, eve };

@@ -32,7 +32,7 @@ const DISTRACTORS = [
 describe.each(STORES)("duplicate detection on %s", (store) => {
   async function team(options: HubOptions = {}) {
     const hub = await openFresh(store, options);
-    const ada = await hub.agent("ada", { owner: "pat" });
+    const ada = await hub.agent("ada", { owner: "pat", role: "memory-keeper" });
     const ben = await hub.agent("ben", { owner: "pat" });
     await ben.remember(DISTRACTORS.map((content) => ({ content })));
     return { hub, ada, ben };

@@ -113,6 +113,7 @@ describe.each(STORES)("redaction on %s", (store) => {
   it("does not name a private record whose quarantine mark is redacted [MEM-18]", async () => {
     const { hub, ada, ben } = await team();
     const own = await ada.remember({ scope: "agent", content: "Mine." });
+    await hub.agent("ben", { role: "memory-keeper" });
     await ben.memories.quarantine({ agent: "ada" }, `wrote ${SECRET}`);
     const preview = await ben.memories.redact({ text: SECRET }, "a look", { dryRun: true });
     expect(JSON.stringify(preview)).not.toContain(own.id);

@@ -22,7 +22,11 @@ const contents = (memories: readonly Memory[]): string[] =>
 describe.each(STORES)("a trace on %s", (store) => {
   async function pair(options: HubOptions = {}): Promise<{ hub: Hub; ada: Agent; ben: Agent }> {
     const hub = await openFresh(store, options);
-    return { hub, ada: await hub.agent("ada", {}), ben: await hub.agent("ben", {}) };
+    return {
+      hub,
+      ada: await hub.agent("ada", {}),
+      ben: await hub.agent("ben", { role: "memory-keeper" }),
+    };
   }
 
   it("stores each step with its session and task on the session's chain [MEM-12]", async () => {

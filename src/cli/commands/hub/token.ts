@@ -3,6 +3,7 @@ import { ACCESS_LEVELS, type Access } from "../../../access/levels.ts";
 import type { TokenInfo } from "../../../access/tokens.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
+import { parseDuration } from "../../options/duration.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
 import { openExisting, openStore } from "../../store.ts";
 import { bold, dim, localTime, oneLine, printJson, printLine, table } from "../../terminal.ts";
@@ -27,9 +28,9 @@ const add = command({
       required: true,
     },
     expires: {
-      type: "duration",
+      type: "text",
       value: "<time>",
-      help: "validity, such as 30d (default: does not expire)",
+      help: "validity, such as 30d, or never (default: 90d)",
     },
     label: { type: "text", value: "<text>", help: "purpose" },
     ...STORE_OPTIONS,
@@ -42,7 +43,7 @@ const add = command({
     const { token, info } = await hub.tokens.add({
       agent,
       access: access as Access,
-      ...omitUndefined({ expiresInMs: expires, label }),
+      ...omitUndefined({ expiresInMs: validityOf(expires), label }),
     });
     if (json) printJson({ token, workspace: hub.workspace, ...info });
     else {
@@ -61,7 +62,7 @@ const add = command({
 
 const list = command({
   name: "token list",
-  summary: "List tokens with agent, access level and expiry",
+  summary: "List tokens with agent, access level, expiry and last use",
   args: [],
   options: { ...STORE_OPTIONS, ...JSON_OPTION },
 
@@ -70,7 +71,7 @@ const list = command({
     const tokens = await hub.tokens.list();
     if (options.json) printJson(tokens);
     else if (tokens.length === 0) printLine(dim(`No tokens in workspace "${hub.workspace}".`));
-    else for (const row of table(tokens.map(columnsOf))) printLine(row);
+    else for (const row of table(tokens.map(listedColumns))) printLine(row);
     return OK;
   },
 });
@@ -108,6 +109,19 @@ const columnsOf = (info: TokenInfo): string[] => [
   expiryText(info),
   oneLine(info.label ?? ""),
 ];
+
+const listedColumns = (info: TokenInfo): string[] => {
+  const { lastUsedAt } = info;
+  const [id = "", agent = "", access = "", expiry = "", label = ""] = columnsOf(info);
+  const use = lastUsedAt === undefined ? "not used" : `used ${localTime(lastUsedAt)}`;
+  return [id, agent, access, expiry, use, label];
+};
+
+/** Returns the validity in milliseconds; null if the token never expires. */
+function validityOf(expires: string | undefined): number | null | undefined {
+  if (expires === undefined) return undefined;
+  return expires === "never" ? null : parseDuration("--expires", expires);
+}
 
 function expiryText({ state, expiresAt, revokedAt, reason }: TokenInfo): string {
   if (state === "revoked") {

@@ -18,6 +18,7 @@ import {
 import { omitUndefined } from "../../options/omit-undefined.ts";
 import { missingOption } from "../../parse.ts";
 import { printMore } from "../../render/next-page.ts";
+import { printQuarantineResult } from "../../render/quarantine-result.ts";
 import { printSent } from "../../render/sent.ts";
 import { openExisting, openStore } from "../../store.ts";
 import {
@@ -317,6 +318,8 @@ const adopt = command({
     if (json) printJson(adopted);
     else if (adopted.kind === "adopted")
       printLine(`${bold("adopted")}  version ${adopted.version}`);
+    else if (adopted.kind === "quarantined")
+      printQuarantineResult(adopted.quarantine, "quarantined");
     else if (adopted.kind === "stale") {
       printLine(`${bold("declined")}  ${oneLine(adopted.conflict.message, 10)}`);
     } else

@@ -1,19 +1,18 @@
 /** The command `baton quarantine`: quarantines memories, lifts and lists quarantines. */
 import type { Hub } from "../../../hub/hub.ts";
-import type {
-  LiftTarget,
-  QuarantineResult,
-  QuarantineTarget,
-} from "../../../memory/quarantine/quarantine.ts";
+import type { LiftTarget, QuarantineTarget } from "../../../memory/quarantine/quarantine.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { parseInstant } from "../../options/instant.ts";
 import { omitUndefined } from "../../options/omit-undefined.ts";
 import { missingOption } from "../../parse.ts";
 import { printMore } from "../../render/next-page.ts";
+import { printQuarantineResult } from "../../render/quarantine-result.ts";
+import { printSent } from "../../render/sent.ts";
 import { openExisting } from "../../store.ts";
-import { bold, dim, localTime, oneLine, plural, printJson, printLine } from "../../terminal.ts";
+import { bold, dim, localTime, oneLine, printJson, printLine } from "../../terminal.ts";
 import { usageError } from "../../usage-error.ts";
+import { openForWork } from "../../work-by-handle.ts";
 
 const DEFAULT_LIMIT = 100;
 
@@ -25,6 +24,10 @@ export const quarantine = command({
     as: { type: "text", value: "<agent>", help: "agent that acts or reads; must be registered" },
     reason: { type: "text", value: "<text>", help: "reason" },
     downstream: { type: "flag", help: "include everything that builds on them; see baton impact" },
+    propose: {
+      type: "flag",
+      help: "send it to an agent that may quarantine records of others: baton context adopt",
+    },
     "dry-run": { type: "flag", help: "show what would be changed" },
     "from-agent": { type: "text", value: "<agent>", help: "all memories written by this agent" },
     "from-session": {
@@ -57,6 +60,7 @@ export const quarantine = command({
     if (reason === undefined) throw missingOption(quarantine, "reason");
     const what = targetOf(args, options);
     if (lift && downstream) throw liftHasNoDownstream();
+    if (options.propose) return proposeQuarantine(what, { ...options, as, reason });
     await using hub = await openExisting({ store, workspace });
     const agent = await hub.agent(as);
     const dryRun = options["dry-run"];
@@ -73,6 +77,29 @@ export const quarantine = command({
     return OK;
   },
 });
+
+interface ProposalOptions {
+  readonly as: string;
+  readonly reason: string;
+  readonly lift?: boolean | undefined;
+  readonly downstream?: boolean | undefined;
+  readonly "dry-run"?: boolean | undefined;
+  readonly json?: boolean | undefined;
+  readonly store?: string | undefined;
+  readonly workspace?: string | undefined;
+}
+
+async function proposeQuarantine(what: LiftTarget, options: ProposalOptions): Promise<number> {
+  const { as, reason, lift, downstream, json, store, workspace } = options;
+  if (lift || options["dry-run"]) throw proposesQuarantineOnly();
+  await using hub = await openForWork({ store, workspace });
+  const agent = await hub.agent(as, undefined, { lease: "session" });
+  const quarantine = what as QuarantineTarget;
+  const change = { quarantine, ...omitUndefined({ downstream }) };
+  const { sent } = await agent.context.propose(change, { reason });
+  await printSent(sent, json);
+  return OK;
+}
 
 interface TargetOptions {
   readonly "from-agent"?: string | undefined;
@@ -115,30 +142,19 @@ const recordNeedsLift = () =>
     "Write baton quarantine --lift --record mem_… --as <agent> --reason <text>.",
   );
 
+const proposesQuarantineOnly = () =>
+  usageError(
+    "--propose",
+    "--propose cannot be combined with --lift or --dry-run.",
+    "Write baton quarantine --propose mem_… --as <agent> --reason <text>.",
+  );
+
 const liftHasNoDownstream = () =>
   usageError(
     "--downstream",
     "--lift and --downstream cannot be combined.",
     "Lift a whole quarantine, including what built on its memories: --lift --record mem_…",
   );
-
-function printQuarantineResult(done: QuarantineResult, how: string): void {
-  const { memories, already, hidden, records, deliveries } = done;
-  printLine(bold(`${plural(memories.length + hidden, "memory")} ${how}.`));
-  for (const id of memories) printLine(`  ${id}`);
-  if (hidden > 0) printLine(`  and ${hidden} not visible to you`);
-  if (already.length > 0)
-    printLine(
-      dim(
-        `${plural(already.length, "memory")} ${already.length === 1 ? "was" : "were"} already in this state.`,
-      ),
-    );
-  if (deliveries.length > 0) {
-    printLine(`${plural(deliveries.length, "open delivery")} notified:`);
-    for (const id of deliveries) printLine(`  ${id}`);
-  }
-  for (const id of records) printLine(dim(`Recorded as ${id}`));
-}
 
 interface ListOptions {
   readonly as?: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * The workspace setting with the roles that may change the shared context (keepers), in the order in which
- * proposals are sent to them. Agents of other roles propose changes.
+ * The workspace setting with the roles that may change the shared context and quarantine records of other
+ * agents (keepers), in the order in which proposals are sent to them. Agents of other roles propose.
  */
 import * as z from "zod";
 import { BatonError } from "../base/errors.ts";
@@ -12,6 +12,9 @@ import { entryValue } from "../workspace/entries.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 const KEEPERS = { kind: "setting", name: "keepers" } as const;
+
+/** The tag of every record of the shared context. */
+export const SHARED_TAG = "shared-context";
 
 const DEFAULT_ROLES = ["coordinator", "memory-keeper"] as const;
 
@@ -35,15 +38,30 @@ export async function setKeepers(
   return value.roles;
 }
 
-/** Throws `not_permitted` unless the agent's current role (not that at session start) is a keeper role. */
-export async function requireKeeper(workspace: Workspace, agent: string): Promise<void> {
+/** Who may change what the whole team keeps to, and whether an agent may. */
+interface KeeperCheck {
+  readonly isKeeper: boolean;
+  /** The keeper roles, as addresses. */
+  readonly may: readonly string[];
+  /** The role that the agent has now, not that at session start; empty if none. */
+  readonly role: string;
+}
+
+/** Returns whether an agent has a keeper role now. */
+export async function checkKeeper(workspace: Workspace, agent: string): Promise<KeeperCheck> {
   const [roles, registered] = await Promise.all([
     readKeepers(workspace),
     workspace.store.findAgent(workspace.name, agent),
   ]);
-  if (registered !== undefined && roles.includes(registered.role)) return;
-  const may = roles.map((role) => `role:${role}`);
-  const own = registered?.role ? `has the role "${registered.role}"` : "has no role";
+  const role = registered?.role ?? "";
+  return { isKeeper: roles.includes(role), may: roles.map((each) => `role:${each}`), role };
+}
+
+/** Throws `not_permitted` unless the agent has a keeper role. */
+export async function requireKeeper(workspace: Workspace, agent: string): Promise<void> {
+  const { isKeeper, may, role } = await checkKeeper(workspace, agent);
+  if (isKeeper) return;
+  const own = role === "" ? "has no role" : `has the role "${role}"`;
   throw new BatonError("not_permitted", {
     message: `Only ${may.join(" and ")} can change the shared context; ${agent} ${own}.`,
     path: "as",
