@@ -32,12 +32,15 @@ async function main(): Promise<void> {
   const reports = await allReports();
   const states = reports.reduce((sum, report) => sum + report.states, 0);
   const violations = reports.flatMap((report) => report.violations);
-  const acknowledged = reports
-    .flatMap((report) => report.recordings)
+  const recordings = reports.flatMap((report) => report.recordings);
+  const acknowledged = recordings
     .flatMap(({ notes }) => notes)
     .filter((note) => !("failed" in note)).length;
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`${states} states of ${acknowledged} answers, in ${seconds} s.`);
+  const faulty = recordings.filter(({ scenario }) => scenario.fault !== undefined);
+  const fired = faulty.filter(({ failures }) => failures > 0).length;
+  console.log(`${fired} of ${faulty.length} runs with a planned fault reached it.`);
   if (violations.length === 0) {
     console.log("No acknowledged write was lost or doubled; every store opened and verified.");
     return;

@@ -31,6 +31,8 @@ export interface Recording {
   readonly scenario: Scenario;
   readonly calls: readonly Call[];
   readonly notes: readonly Note[];
+  /** How many writes and syncs failed. */
+  readonly failures: number;
 }
 
 /** Records the scenarios and checks `states` crash states of each. */
@@ -57,7 +59,8 @@ export async function cutPower(options: PowerLossOptions): Promise<PowerLossRepo
       options.onState?.();
     }
     replay.to(own.length);
-    recordings.push({ scenario, calls: own, notes: replay.notes });
+    const failures = own.filter((call) => call.kind !== "open" && call.error !== 0).length;
+    recordings.push({ scenario, calls: own, notes: replay.notes, failures });
   }
   return { states: options.states * recordings.length, recordings, violations };
 }

@@ -56,6 +56,11 @@ const most = (counts: Readonly<Record<string, number>>): string =>
 console.log(`  by status (0: hung up): ${most(report.byStatus)}`);
 console.log(`  by kind: ${most(report.byKind)}`);
 console.log(`  by method: ${most(report.byMethod)}`);
+const called = Object.keys(report.byOperation);
+const unsuccessful = called.filter((name) => !report.succeeded.has(name));
+console.log(
+  `  by operation: ${called.length} called, at least ${Math.min(...Object.values(report.byOperation))} times each; never 2xx: ${unsuccessful.join(", ") || "none"}`,
+);
 const violations = [...report.violations, ...bugs.map((bug) => `a bug: ${stackOf(bug)}`)];
 if (violations.length === 0) {
   console.log("No 500, no hang, no crash, nothing stored by a refused call.");
