@@ -8,8 +8,8 @@ import { cpus, loadavg } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { openHub } from "../../src/index.ts";
+import { type HubProcess, residentMb, startHub } from "../hub-process.ts";
 import { inScratch } from "../kit.ts";
-import { type HubProcess, residentMb, startHub } from "./hub-process.ts";
 import type { Heaps } from "./inspector.ts";
 import { heapGrowth } from "./snapshot.ts";
 

@@ -21,6 +21,8 @@ export interface Fuzzing {
   readonly file: string;
   readonly requests: number;
   readonly seed: number;
+  /** Stops after this time. Default: no limit. */
+  readonly forMs?: number;
   readonly onProgress?: (done: number) => void;
 }
 
@@ -57,13 +59,16 @@ const MOST_VIOLATIONS = 20;
 
 export async function fuzz(fuzzing: Fuzzing): Promise<FuzzReport> {
   const { requests, seed, hub, port, file, onProgress = () => {} } = fuzzing;
+  const stopAt = performance.now() + (fuzzing.forMs ?? Number.POSITIVE_INFINITY);
+  const isOver = (report: Report): boolean =>
+    report.violations.length >= MOST_VIOLATIONS || performance.now() > stopAt;
   const random = randomFrom(seed);
   const deck = new Deck(describedOperations().flatMap(oftenEnough), random);
   const report = new Report();
   using stored = new Stored(file);
   using sender = new Sender(ANSWER_TIMEOUT_MS);
   let stage: Stage | undefined;
-  for (let n = 0; n < requests && report.violations.length < MOST_VIOLATIONS; n++) {
+  for (let n = 0; n < requests && !isOver(report); n++) {
     if (n % CALLS_IN_A_SCENE === 0 || stage === undefined) {
       stage = await stageIn(hub, `fuzz-${n}`);
       onProgress(n);

@@ -5,15 +5,17 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
-import { Inspector } from "./inspector.ts";
+import { Inspector } from "./memory/inspector.ts";
 
-const BATON = join(import.meta.dirname, "..", "..", "src", "cli", "main.ts");
+const BATON = join(import.meta.dirname, "..", "src", "cli", "main.ts");
 
 export interface HubProcess extends AsyncDisposable {
   readonly address: string;
   readonly token: string;
   readonly pid: number;
   readonly inspector: Inspector;
+  /** Ends it with SIGKILL. */
+  kill(): Promise<void>;
 }
 
 /** Starts a hub on a store. `home` is its home folder. */
@@ -26,17 +28,22 @@ export async function startHub(store: string, home: string): Promise<HubProcess>
   const debugging = lineWith(child.stderr, /(ws:\/\/\S+)/);
   const printed = await lineWith(child.stdout, /^(\{.*\})$/);
   const { address, tokenFile } = JSON.parse(printed) as { address: string; tokenFile: string };
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill(signal);
+    await ended;
+  };
   const inspector = await Inspector.connect(await debugging);
   return {
     address,
     token: readFileSync(tokenFile, "utf8"),
     pid: child.pid ?? 0,
     inspector,
+    kill: () => end("SIGKILL"),
     async [Symbol.asyncDispose]() {
       inspector[Symbol.dispose]();
-      const ended = once(child, "exit");
-      child.kill("SIGTERM");
-      await ended;
+      await end("SIGTERM");
     },
   };
 }
