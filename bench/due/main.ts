@@ -174,7 +174,7 @@ async function afterKill({
   const first = Math.min(...Object.values(timers).map(({ dueAt }) => dueAt));
   await pause(Math.max(0, first - performance.now() - 50));
   stuck.kill("SIGKILL");
-  return awaitTimers(hub, timers);
+  return await awaitTimers(hub, timers); // The other hub closes afterwards.
 }
 
 /** Sets many deadlines within one second, and waits until all of them were carried out. */
