@@ -79,7 +79,9 @@ describe("a silent network", { timeout: 2 * LIMIT_S * 1_000 }, () => {
     }
   });
 
-  it("ends every operation of the store with an error [OPS-10]", async () => {
+  it("ends every operation of the store with an error [OPS-10]", {
+    timeout: 5 * LIMIT_S * 1_000,
+  }, async () => {
     const { scene, proxy } = await storeThroughSilence();
     const byName = await storeCalls(scene);
     const calls = Object.entries(byName);
