@@ -10,6 +10,8 @@
  *   startup                  startup time of the command line and its hooks, compared with Node
  *   http                     overhead of HTTP per operation, and throughput with many connections
  *   http-load                a thousand clients on one hub for a minute
+ *   memory                   memory of a hub under a steady load, and what grows
+ *   due                      when a hub carries out what falls due, and 10,000 timers in one second
  *   driver                   PostgreSQL drivers
  *   against                  this source tree compared with another commit: append, cycle, delivery
  */
@@ -17,10 +19,12 @@ import { runAgainst } from "./against/main.ts";
 import { runContext } from "./context/main.ts";
 import { runDelivery } from "./delivery/main.ts";
 import { runDriver } from "./driver.ts";
+import { runDue } from "./due/main.ts";
 import { runFoundation } from "./foundation.ts";
 import { runGrowth } from "./growth.ts";
 import { runHttpLoad } from "./http/load.ts";
 import { runHttp } from "./http/main.ts";
+import { runMemory } from "./memory/main.ts";
 import { runRecall } from "./recall/main.ts";
 import { runShared } from "./shared/main.ts";
 import { runStartup } from "./startup/main.ts";
@@ -37,6 +41,8 @@ else if (at >= 0 && only === "shared") await runShared(args);
 else if (at >= 0 && only === "startup") await runStartup(args);
 else if (at >= 0 && only === "http") await runHttp(args);
 else if (at >= 0 && only === "http-load") await runHttpLoad(args);
+else if (at >= 0 && only === "memory") await runMemory(args);
+else if (at >= 0 && only === "due") await runDue(args);
 else if (at >= 0 && only === "driver") await runDriver(args);
 else if (at >= 0 && only === "against") await runAgainst(args);
 else await runFoundation(args);

@@ -1,7 +1,8 @@
 /** Fuzzed calls to a real hub over a real socket. `npm run fuzz` runs many more. */
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { OPERATIONS, routeOf } from "../../src/operations/index.ts";
+import { OPERATIONS } from "../../src/operations/index.ts";
+import { STREAMS } from "../../src/operations/streams.ts";
 import { tempFolder } from "../support/hub/support.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
@@ -25,9 +26,8 @@ describe("fuzzed calls", () => {
     // Not all calls were refused, and not all of them before validation.
     expect(report.byStatus["200"]).toBeGreaterThan(0);
     expect(report.byStatus["400"]).toBeGreaterThan(0);
-    // Every HTTP method was used.
-    for (const method of new Set(OPERATIONS.map((operation) => routeOf(operation)[0]))) {
-      expect(report.byMethod[method], method).toBeGreaterThan(0);
-    }
+    // Every operation and stream of the table was called.
+    const names = [...OPERATIONS.map(({ name }) => name), ...Object.keys(STREAMS)];
+    expect(Object.keys(report.byOperation).sort()).toEqual(names.sort());
   });
 });

@@ -401,12 +401,8 @@ class PostgresStore implements Store {
     return outcome;
   };
 
-  seekText: Store["seekText"] = async (operation) => {
-    this.#refuseClosed();
-    return this.#persist(() =>
-      this.#withClient((client) => seekText(this.#asking(client), operation)),
-    );
-  };
+  // In a transaction, because its first statement has the short time limit: a silent server is noticed.
+  seekText: Store["seekText"] = (operation) => this.#transact((ask) => seekText(ask, operation));
 
   scrub: Store["scrub"] = async (workspace) => {
     await this.#transact((ask) => resetIndex(ask, workspace));

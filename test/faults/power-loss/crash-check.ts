@@ -1,11 +1,11 @@
 /** Compares what a power cut left with what was acknowledged before it. */
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { isBatonError, openHub } from "../../../src/index.ts";
 import { connect } from "../../../src/store/sqlite/connection.ts";
 import { inspect } from "../../../src/store/sqlite/inspect.ts";
 import { prepareStatements } from "../../../src/store/sqlite/statements.ts";
-import { type Note, STORE } from "./scenarios.ts";
+import { ERASED, type Note, STORE } from "./scenarios.ts";
 
 const COMPLETED = 5;
 /** After so many refusals the child gives up: then the write must not be there. */
@@ -17,6 +17,8 @@ interface StoreContents {
   readonly items: ReadonlyMap<number, number>;
   readonly envelopes: ReadonlySet<string>;
   readonly completed: ReadonlySet<string>;
+  /** Memories whose body is stored although it was to be erased. */
+  readonly unerased: ReadonlySet<string>;
 }
 
 /** Opens the store in `folder`, writes to it, and returns each promise that it breaks. */
@@ -36,6 +38,7 @@ export async function brokenPromises(folder: string, notes: readonly Note[]): Pr
       ...contents.problems,
       ...notes.flatMap((note) => missing(note, contents)),
       ...itemsOff(notes, contents),
+      ...erasedTextIn(dirname(file), notes),
     ];
   } catch (error) {
     return [`${isBatonError(error) ? error.code : "error"}: ${(error as Error).message}`];
@@ -43,12 +46,16 @@ export async function brokenPromises(folder: string, notes: readonly Note[]): Pr
 }
 
 const isAcknowledgement = (note: Note): boolean =>
-  "envelope" in note || "completed" in note || ("item" in note && note.outcome === "stored");
+  "envelope" in note ||
+  "completed" in note ||
+  "redacted" in note ||
+  ("item" in note && note.outcome === "stored");
 
-function missing(note: Note, { envelopes, completed }: StoreContents): string[] {
+function missing(note: Note, { envelopes, completed, unerased }: StoreContents): string[] {
   if ("envelope" in note && !envelopes.has(note.envelope)) return [`${note.envelope} is lost`];
   if ("completed" in note && !completed.has(note.completed))
     return [`${note.completed} is not completed`];
+  if ("redacted" in note && unerased.has(note.redacted)) return [`${note.redacted} is back`];
   return [];
 }
 
@@ -66,6 +73,15 @@ function itemsOff(notes: readonly Note[], { items }: StoreContents): string[] {
       broken.push(`item ${item} was refused and is there`);
   }
   return broken;
+}
+
+/** Returns the files that contain a body that was reported as erased from them. */
+function erasedTextIn(folder: string, notes: readonly Note[]): string[] {
+  if (!notes.some((note) => "redacted" in note && note.fromFiles)) return [];
+  const holding = readdirSync(folder, { withFileTypes: true }).filter(
+    (entry) => entry.isFile() && readFileSync(join(folder, entry.name)).includes(ERASED),
+  );
+  return holding.map(({ name }) => `${name} contains an erased text`);
 }
 
 async function readContents(file: string): Promise<StoreContents> {
@@ -91,6 +107,7 @@ async function readContents(file: string): Promise<StoreContents> {
       items,
       envelopes: ids("select id from envelopes"),
       completed: ids(`select id from deliveries where state = ${COMPLETED}`),
+      unerased: ids(`select id from memories where instr(text, '${ERASED}') > 0`),
     };
   } finally {
     db.close();

@@ -208,7 +208,7 @@ export class Disk {
     else if (call.kind === "sync") entry?.sync(call.error !== 0);
     else if (!(entry instanceof DiskFile)) return;
     else if (call.kind === "write") entry.write(call.offset, call.data);
-    else entry.truncate(call.offset);
+    else if (call.error === 0) entry.truncate(call.offset);
   }
 
   /** Writes what a power cut at this moment could leave into a real folder. */

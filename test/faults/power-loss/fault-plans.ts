@@ -2,19 +2,23 @@
 import type { Recording } from "./power-loss.ts";
 import type { Fault, Scenario } from "./scenarios.ts";
 
-/** Longer than any run: the disk stays full. */
+/** Longer than any run: the disk stays full, or stays broken. */
 const FOR_GOOD = 1_000_000;
 /** A failed commit is written twice, and the caller makes three attempts: all of them fail. */
 const ALL_ATTEMPTS = 6;
 
 const WRITE_FAULTS = [
   { error: "EIO", times: 1 },
+  { error: "EIO", times: FOR_GOOD },
   { error: "ENOSPC", times: 1 },
   { error: "ENOSPC", times: FOR_GOOD },
 ] as const;
+/** A full disk can also be reported at a sync: by file systems that allocate late, by quotas. */
 const SYNC_FAULTS = [
   { error: "EIO", times: 1 },
   { error: "EIO", times: ALL_ATTEMPTS },
+  { error: "EIO", times: FOR_GOOD },
+  { error: "ENOSPC", times: 1 },
 ] as const;
 
 /** The scenario of each fault at each write and sync that the recorded run made. */

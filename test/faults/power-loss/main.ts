@@ -1,6 +1,7 @@
 /**
  * The power-loss test at length: `npm run powerloss -- --states 10000 --seed 7`. Runs without a fault, with a
- * fault at every write and every sync, and with failed checkpoints; exits with 1 if a promise was broken.
+ * fault at every write and every sync, and with failed checkpoints; exits with 1 if a promise was broken. With
+ * `--minutes` it stops after that time, with what it has done by then.
  */
 import { parseArgs } from "node:util";
 import { chosenSeed } from "../../support/random.ts";
@@ -17,11 +18,16 @@ const CHECKPOINT_RUNS = 5;
 const CHECKPOINT_STATES = 40;
 
 const { values } = parseArgs({
-  options: { states: { type: "string", default: "10000" }, seed: { type: "string" } },
+  options: {
+    states: { type: "string", default: "10000" },
+    seed: { type: "string" },
+    minutes: { type: "string" },
+  },
 });
 const wanted = Number(values.states);
 if (!Number.isSafeInteger(wanted) || wanted < 1) throw new Error("--states takes a whole number");
 const seed = chosenSeed(values.seed);
+const stopAt = performance.now() + Number(values.minutes ?? Number.POSITIVE_INFINITY) * 60_000;
 const missing = whyNotRecorded();
 if (missing === undefined) await main();
 else console.log(`Skipped: ${missing}.`);
@@ -32,12 +38,15 @@ async function main(): Promise<void> {
   const reports = await allReports();
   const states = reports.reduce((sum, report) => sum + report.states, 0);
   const violations = reports.flatMap((report) => report.violations);
-  const acknowledged = reports
-    .flatMap((report) => report.recordings)
+  const recordings = reports.flatMap((report) => report.recordings);
+  const acknowledged = recordings
     .flatMap(({ notes }) => notes)
     .filter((note) => !("failed" in note)).length;
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`${states} states of ${acknowledged} answers, in ${seconds} s.`);
+  const faulty = recordings.filter(({ scenario }) => scenario.fault !== undefined);
+  const fired = faulty.filter(({ failures }) => failures > 0).length;
+  console.log(`${fired} of ${faulty.length} runs with a planned fault reached it.`);
   if (violations.length === 0) {
     console.log("No acknowledged write was lost or doubled; every store opened and verified.");
     return;
@@ -65,7 +74,7 @@ async function allReports(): Promise<PowerLossReport[]> {
   const faults = first.recordings.flatMap(faultScenarios);
   const rest = wanted - reports.reduce((sum, report) => sum + report.states, 0);
   const states = Math.max(1, Math.ceil(rest / faults.length));
-  for (let at = 0; at < faults.length; at += SCENARIOS_AT_ONCE) {
+  for (let at = 0; at < faults.length && performance.now() < stopAt; at += SCENARIOS_AT_ONCE) {
     const scenarios = faults.slice(at, at + SCENARIOS_AT_ONCE);
     reports.push(withoutCalls(await cutPower({ scenarios, states, seed: seed + at })));
     showProgress(at + scenarios.length, faults.length);

@@ -196,8 +196,8 @@ int ftruncate64(int fd, off_t size) {
   pthread_mutex_lock(&mutex);
   int error = next_fault("write", path);
   int result = error ? -1 : real(fd, size);
-  if (result == 0) record(TRUNCATE, fd, 0, 0, size, "", 0);
-  else if (!error) error = errno;
+  if (result != 0 && !error) error = errno;
+  record(TRUNCATE, fd, error, 0, size, "", 0);
   pthread_mutex_unlock(&mutex);
   errno = error;
   return result;

@@ -5,7 +5,15 @@ import { join } from "node:path";
 import { type Agent, type Hub, isBatonError, openHub } from "../../../src/index.ts";
 import { type Random, randomFrom } from "../../support/random.ts";
 import { until } from "../../support/until.ts";
-import { CONTROL, type Fault, NOTES, type Note, type Scenario, STORE } from "./scenarios.ts";
+import {
+  CONTROL,
+  ERASED,
+  type Fault,
+  NOTES,
+  type Note,
+  type Scenario,
+  STORE,
+} from "./scenarios.ts";
 
 const ATTEMPTS = 3;
 /** Records of one commit in a long scenario: about 25 pages of the log. */
@@ -51,7 +59,7 @@ export class ScenarioRun {
       await this.#remember(ada);
       await Promise.all([this.#remember(ada), this.#remember(bob), this.#remember(ada)]);
       await this.#handOver(ada, bob);
-      await this.#attempt("redact", () => this.#redactOne(ada));
+      await this.#redactOne(ada);
       await this.#remember(ada);
     }
     await this.#attempt("close", () => hub.close());
@@ -131,8 +139,14 @@ export class ScenarioRun {
   }
 
   async #redactOne(agent: Agent): Promise<void> {
-    const { id } = await agent.remember({ content: `erased ${"y".repeat(6_000)}` });
-    await agent.memories.redact({ ids: [id] }, "Tested");
+    const content = ERASED.repeat(200);
+    const memory = await this.#attempt("remember", () => agent.remember({ content }));
+    if (memory === undefined) return;
+    const redact = () => agent.memories.redact({ ids: [memory.id] }, "Tested");
+    const report = await this.#attempt("redact", redact);
+    if (report === undefined) return;
+    const fromFiles = !report.beyond.some((place) => /^(The store's log|Free space)/.test(place));
+    this.#note({ redacted: memory.id, fromFiles });
   }
 
   async #attempt<T>(what: string, call: () => Promise<T>): Promise<T | undefined> {

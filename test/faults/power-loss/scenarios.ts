@@ -31,7 +31,12 @@ export type Note =
   | { readonly item: number; readonly outcome: "stored" | "refused" | "uncertain" }
   | { readonly envelope: string }
   | { readonly completed: string }
+  /** A memory whose body was erased. With `fromFiles`, the report names no file that may still contain it. */
+  | { readonly redacted: string; readonly fromFiles: boolean }
   | { readonly failed: string; readonly code: string };
+
+/** What the erased body repeats, so that each of its pages contains it. */
+export const ERASED = "erased-text-that-must-not-return ";
 
 export const NOTES = "acknowledged";
 export const CONTROL = "control";

@@ -1,6 +1,6 @@
 /**
  * Runs many fuzzed calls: `npm run fuzz -- --requests 100000 --seed 7`. Prints the calls that broke
- * a rule, and exits with 1 if there are any.
+ * a rule, and exits with 1 if there are any. With `--minutes` it stops after that time.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,11 @@ import { chosenSeed } from "../../support/random.ts";
 import { FUZZED_HUB, fuzz } from "./run.ts";
 
 const { values } = parseArgs({
-  options: { requests: { type: "string", default: "100000" }, seed: { type: "string" } },
+  options: {
+    requests: { type: "string", default: "100000" },
+    seed: { type: "string" },
+    minutes: { type: "string" },
+  },
 });
 const requests = Number(values.requests);
 if (!Number.isSafeInteger(requests) || requests < 1) throw new Error("--requests takes a number");
@@ -34,6 +38,7 @@ const listening = await listen(hub, {
 });
 const report = await fuzz({
   ...{ hub, file, port: listening.port, requests, seed },
+  ...(values.minutes === undefined ? {} : { forMs: Number(values.minutes) * 60_000 }),
   onProgress: (done) => {
     if (process.stderr.isTTY) process.stderr.write(`\r${done}/${requests}`);
   },
@@ -56,6 +61,11 @@ const most = (counts: Readonly<Record<string, number>>): string =>
 console.log(`  by status (0: hung up): ${most(report.byStatus)}`);
 console.log(`  by kind: ${most(report.byKind)}`);
 console.log(`  by method: ${most(report.byMethod)}`);
+const called = Object.keys(report.byOperation);
+const unsuccessful = called.filter((name) => !report.succeeded.has(name));
+console.log(
+  `  by operation: ${called.length} called, at least ${Math.min(...Object.values(report.byOperation))} times each; never 2xx: ${unsuccessful.join(", ") || "none"}`,
+);
 const violations = [...report.violations, ...bugs.map((bug) => `a bug: ${stackOf(bug)}`)];
 if (violations.length === 0) {
   console.log("No 500, no hang, no crash, nothing stored by a refused call.");

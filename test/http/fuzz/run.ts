@@ -21,6 +21,8 @@ export interface Fuzzing {
   readonly file: string;
   readonly requests: number;
   readonly seed: number;
+  /** Stops after this time. Default: no limit. */
+  readonly forMs?: number;
   readonly onProgress?: (done: number) => void;
 }
 
@@ -31,6 +33,10 @@ export interface FuzzReport {
   readonly byKind: Readonly<Record<string, number>>;
   /** Number of calls by HTTP method. */
   readonly byMethod: Readonly<Record<string, number>>;
+  /** Number of calls by operation, however they were spoiled. */
+  readonly byOperation: Readonly<Record<string, number>>;
+  /** Operations that answered at least one call with 2xx. */
+  readonly succeeded: ReadonlySet<string>;
   /** Broken rules, each with its call. */
   readonly violations: readonly string[];
 }
@@ -53,21 +59,23 @@ const MOST_VIOLATIONS = 20;
 
 export async function fuzz(fuzzing: Fuzzing): Promise<FuzzReport> {
   const { requests, seed, hub, port, file, onProgress = () => {} } = fuzzing;
+  const stopAt = performance.now() + (fuzzing.forMs ?? Number.POSITIVE_INFINITY);
+  const isOver = (report: Report): boolean =>
+    report.violations.length >= MOST_VIOLATIONS || performance.now() > stopAt;
   const random = randomFrom(seed);
-  const operations = describedOperations().flatMap(oftenEnough);
+  const deck = new Deck(describedOperations().flatMap(oftenEnough), random);
   const report = new Report();
   using stored = new Stored(file);
   using sender = new Sender(ANSWER_TIMEOUT_MS);
   let stage: Stage | undefined;
-  for (let n = 0; n < requests && report.violations.length < MOST_VIOLATIONS; n++) {
+  for (let n = 0; n < requests && !isOver(report); n++) {
     if (n % CALLS_IN_A_SCENE === 0 || stage === undefined) {
       stage = await stageIn(hub, `fuzz-${n}`);
       onProgress(n);
     }
     if (random.chance(RAW_SHARE)) await rawCall({ port, random, stored, report });
     else {
-      const operation = chosen(operations, random);
-      const call = { operation, stage, random };
+      const call = { operation: deck.next(), stage, random };
       await oneCall(call, { port, stored, sender, report });
     }
   }
@@ -99,11 +107,25 @@ const oftenEnough = (operation: Described): Described[] =>
     ? Object.keys(operation.body?.["properties"] ?? {}).map(() => operation)
     : [operation];
 
-function chosen(operations: readonly Described[], random: Random): Described {
-  const operation = operations[random.below(operations.length)] as Described;
-  return SLOW.includes(operation.name) && random.chance(0.9)
-    ? chosen(operations, random)
-    : operation;
+/** Operations in random order, each once before any is called again; slow ones only in every tenth turn. */
+class Deck {
+  readonly #operations: readonly Described[];
+  readonly #random: Random;
+  #left: Described[] = [];
+  #turn = 0;
+
+  constructor(operations: readonly Described[], random: Random) {
+    this.#operations = operations;
+    this.#random = random;
+  }
+
+  next(): Described {
+    if (this.#left.length === 0) {
+      const isSlowTurn = this.#turn++ % 10 === 0;
+      this.#left = this.#operations.filter(({ name }) => isSlowTurn || !SLOW.includes(name));
+    }
+    return this.#left.splice(this.#random.below(this.#left.length), 1)[0] as Described;
+  }
 }
 
 interface Call {
@@ -144,6 +166,7 @@ async function oneCall(call: Call, { port, stored, sender, report }: Tools): Pro
   }
   report.count(asked.kind, answer.status);
   report.countMethod(asked.method);
+  report.countOperation(operation.name, answer.status);
   for (const wrong of wrongAbout(operation, asked, answer)) report.violation(asked, wrong);
   if (answer.status < 300 && asked.method !== "HEAD") return;
   const after = stored.look();
@@ -195,6 +218,8 @@ class Report implements FuzzReport {
   readonly byStatus: Record<string, number> = {};
   readonly byKind: Record<string, number> = {};
   readonly byMethod: Record<string, number> = {};
+  readonly byOperation: Record<string, number> = {};
+  readonly succeeded = new Set<string>();
   readonly violations: string[] = [];
   /** Number of senders that left before an answer; what they sent may take effect at any time. */
   unheard = 0;
@@ -207,6 +232,11 @@ class Report implements FuzzReport {
 
   countMethod(method: string): void {
     this.byMethod[method] = (this.byMethod[method] ?? 0) + 1;
+  }
+
+  countOperation(name: string, status: number): void {
+    this.byOperation[name] = (this.byOperation[name] ?? 0) + 1;
+    if (status >= 200 && status < 300) this.succeeded.add(name);
   }
 
   countRaw(kind: string, statuses: readonly number[]): void {
