@@ -22,6 +22,7 @@ import { WorkspaceEmbeddings } from "../memory/recall/embedding-service.ts";
 import { type RecallQuery, type RecallResult, recall } from "../memory/recall/recall.ts";
 import { redactSecrets } from "../memory/redaction/secret-policy.ts";
 import { drainTraces } from "../memory/traces/trace.ts";
+import { witnessedWorkspace } from "../memory/witness.ts";
 import type { Store } from "../store/store.ts";
 import type { VerifyProgress, VerifyReport } from "../store/verify-report.ts";
 import { ANONYMOUS_READER, MAIN_BRANCH } from "../store/visibility.ts";
@@ -258,7 +259,9 @@ export class LocalHub implements Hub {
       profile === undefined
         ? { agent: agentInfo(await requireAgent(this.#workspace, name)), signer: undefined }
         : await registerAgent(this.#workspace, name, profile);
-    return new LocalAgent(this.#leasing(lease), identity, { instance, lease });
+    const workspace = this.#leasing(lease);
+    const seen = identity.signer === undefined ? workspace : witnessedWorkspace(workspace);
+    return new LocalAgent(seen, identity, { instance, lease });
   }
 
   /** How long a lease lasts without renewal, in milliseconds. */

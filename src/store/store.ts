@@ -41,7 +41,7 @@ import type {
   UnembeddedSlice,
 } from "./search.ts";
 import type { QueryOutcome, RunQuery } from "./sql-query.ts";
-import type { VerifyProgress, VerifyReport } from "./verify-report.ts";
+import type { ChainHead, ChainPoint, VerifyProgress, VerifyReport } from "./verify-report.ts";
 import type { Visibility } from "./visibility.ts";
 
 /**
@@ -80,6 +80,11 @@ export interface RegisterAgent {
   readonly agent: Omit<AgentRow, "revision" | "keyedAt" | "digest">;
   /** The revision this change is based on; 0 to create the agent. */
   readonly basedOn: number;
+  /**
+   * The record of a change of the agent's key, appended to `KEYS_BRANCH` together with the row, at the time
+   * from which the key counts. Its author is not checked: the revision shows that nothing has changed.
+   */
+  readonly record?: NewMemory;
 }
 
 /** What a registration did. */
@@ -836,7 +841,14 @@ export interface Store {
   scrub(workspace: string, forms: readonly string[]): Promise<ScrubResult>;
 
   countDeliveries(workspace: string): Promise<DeliveryTotals>;
-  verify(workspace: string, onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport>;
+  /** Returns the end of every chain of the workspace, in the order of the branches' names. */
+  listHeads(workspace: string): Promise<readonly ChainHead[]>;
+  /** Verifies a workspace. Each of the `expected` points must still be on its chain. */
+  verify(
+    workspace: string,
+    onProgress?: (progress: VerifyProgress) => void,
+    expected?: readonly ChainPoint[],
+  ): Promise<VerifyReport>;
   indexState(): Promise<IndexState>;
   /** Runs one read-only query over the views (sql/views.ts) in one snapshot. */
   query(operation: RunQuery): Promise<QueryOutcome>;

@@ -27,6 +27,7 @@ import {
 import { QueryProcessPool } from "../../src/store/sql/query-process-pool.ts";
 import type { DeliveryTotals, Store } from "../../src/store/store.ts";
 import { storeClosed } from "../../src/store/store-closed.ts";
+import { compareBranches } from "../../src/store/chain.ts";
 import { verifyWorkspace } from "../../src/store/verify/workspace.ts";
 import { isEdgeVisible, isRowVisible } from "../../src/store/visibility.ts";
 import { DUE_TIMES, DueAnnouncer, type TimedOutcome } from "../../src/store/wake/due-announcer.ts";
@@ -393,7 +394,10 @@ class ReferenceStore implements Store {
       };
     });
 
-  verify: Store["verify"] = async (workspace, onProgress) => {
+  listHeads: Store["listHeads"] = (workspace) =>
+    this.#read(workspace, (all) => headsOf(all, workspace).toSorted(compareBranches));
+
+  verify: Store["verify"] = async (workspace, onProgress, expected) => {
     const all = await this.#read(workspace, (shelf) => shelf);
     return verifyWorkspace(
       {
@@ -421,6 +425,7 @@ class ReferenceStore implements Store {
         entries: () => all.entries,
       },
       onProgress,
+      expected,
     );
   };
 

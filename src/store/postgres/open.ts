@@ -35,6 +35,7 @@ import type {
   Store,
 } from "../store.ts";
 import { storeClosed } from "../store-closed.ts";
+import { compareBranches } from "../chain.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
 import { DUE_TIMES, DueAnnouncer, type TimedOutcome } from "../wake/due-announcer.ts";
 import { WakeNotifier } from "../wake/wake-notifier.ts";
@@ -44,7 +45,8 @@ import { importWorkspace } from "./archive/import.ts";
 import { listTraces, pruneEvents, pruneTrace, surveyEvents, surveyTrace } from "./archive/prune.ts";
 import { redactBodies } from "./archive/redact.ts";
 import { resetIndex, vacuum } from "./archive/scrub.ts";
-import { verifySource } from "./archive/verify-source.ts";
+import { chainHeadOf, verifySource } from "./archive/verify-source.ts";
+import { keyRecordParts } from "./key-record.ts";
 import { Committer } from "./commit.ts";
 import {
   clientConfig,
@@ -182,7 +184,7 @@ class PostgresStore implements Store {
     );
   }
 
-  registerAgent: Store["registerAgent"] = async ({ workspace, agent, basedOn }) => {
+  registerAgent: Store["registerAgent"] = async ({ workspace, agent, basedOn, record }) => {
     this.#refuseClosed();
     const { id, status, role, aliases, publicKey, profile } = agent;
     const revision = basedOn + 1;
@@ -191,12 +193,14 @@ class PostgresStore implements Store {
     const between = `,${JSON.stringify(profile)},`;
     const names = [...new Set([id, ...aliases])];
     const described = { ...agent, aliases: JSON.stringify(aliases), names, before, between };
-    const values = [workspace, this.#now(), JSON.stringify(described), basedOn];
+    const key = record && keyRecordParts(workspace, record);
+    const values = [workspace, this.#now(), JSON.stringify(described), basedOn, key ?? null];
     const [row] = await this.#read(this.#sql.register, values);
     const outcome = row?.[0] as
       | { kind: "registered"; keyedAt: number; digest: string }
       | Exclude<RegisterOutcome, { kind: "registered" }>;
     if (outcome.kind !== "registered") return outcome;
+    if (record !== undefined) this.#indexer.committed(workspace, 1);
     const { keyedAt, digest } = outcome;
     return { kind: "registered", agent: { ...agent, keyedAt, digest, revision } };
   };
@@ -426,9 +430,13 @@ class PostgresStore implements Store {
       return { envelopes, deliveries, byState };
     }, this.#long);
 
-  verify: Store["verify"] = (workspace, onProgress) =>
+  listHeads: Store["listHeads"] = async (workspace) =>
+    (await this.#read(this.#sql.chains, [workspace])).map(chainHeadOf).sort(compareBranches);
+
+  verify: Store["verify"] = (workspace, onProgress, expected) =>
     this.#atOneMoment(
-      async (reader) => verifyWorkspace(await verifySource(reader, workspace), onProgress),
+      async (reader) =>
+        verifyWorkspace(await verifySource(reader, workspace), onProgress, expected),
       this.#long,
     );
 

@@ -62,7 +62,7 @@ const SQL = {
   write: `select $schema.write(${Array.from({ length: 9 + PART_NAMES.length }, (_, n) => `$${n + 1}`)})`,
   sync: "select $schema.sync()",
   pick: "select * from $schema.pick($1, $2, $3)",
-  register: "select $schema.register($1, $2, $3, $4)",
+  register: "select $schema.register($1, $2, $3, $4, $5)",
   doubt: "select written, claimed from $schema.doubt($1, $2)",
   forgetWriter: "delete from $schema.writers where id = $1 or at < now() - interval '7 days'",
   notify: "select pg_notify($1, $2)",

@@ -15,6 +15,7 @@ import { JobThread } from "../../base/job-thread.ts";
 import type { Limits } from "../../base/limits.ts";
 import type { ExportItem } from "../archive.ts";
 import { agentOf, attemptOf, deliveryOf, envelopeOf, eventOf, memoryOf } from "../codecs.ts";
+import { compareBranches } from "../chain.ts";
 import type { DeliveryRow } from "../rows.ts";
 import type { SchemaStep } from "../schema-steps.ts";
 import type { SearchMemories } from "../search.ts";
@@ -23,6 +24,7 @@ import type { Store } from "../store.ts";
 import { storeClosed } from "../store-closed.ts";
 import { DUE_TIMES, DueAnnouncer, type TimedOutcome } from "../wake/due-announcer.ts";
 import { backupFile } from "./archive/backup.ts";
+import { chainHeads } from "./archive/verify-source.ts";
 import { exportWorkspace } from "./archive/export.ts";
 import { importWorkspace } from "./archive/import.ts";
 import { Committer, retryWhileBusy } from "./commit.ts";
@@ -382,9 +384,12 @@ class SqliteStore implements Store {
     return this.#housekeeper.run({ kind: "books", workspace });
   };
 
-  verify: Store["verify"] = async (workspace, onProgress) => {
+  listHeads: Store["listHeads"] = (workspace) =>
+    this.#read(workspace, (key) => chainHeads(this.#sql, key).toSorted(compareBranches));
+
+  verify: Store["verify"] = async (workspace, onProgress, expected = []) => {
     this.#refuseClosed();
-    return this.#housekeeper.run({ kind: "verify", workspace }, onProgress);
+    return this.#housekeeper.run({ kind: "verify", workspace, expected }, onProgress);
   };
 
   /** Runs in a separate process, so that a query can neither block nor change anything here. */

@@ -2,6 +2,7 @@
  * Building blocks of steps: how a step is defined, and the values it picks from. A step picks by
  * number from what its side has seen so far, so that it means the same on both sides.
  */
+import { MAIN_BRANCH } from "../../../src/store/visibility.ts";
 import fc from "fast-check";
 import { type Agent, generateKey } from "../../../src/index.ts";
 import { writeRecord } from "../../../src/memory/record.ts";
@@ -131,6 +132,6 @@ export function recordOf(
   return writeRecord(
     { agent: holder || receiver, instance: instance || "guess" },
     { content: verb ?? "a note", task, ...(data && { data }) },
-    { ids: side.ids, now: side.clock.now(), limits: LIMITS, hallmark: { trail } },
+    { ids: side.ids, now: side.clock.now(), limits: LIMITS, branch: MAIN_BRANCH, hallmark: { trail } },
   ).record;
 }

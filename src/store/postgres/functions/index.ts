@@ -23,7 +23,7 @@ import { WRITE } from "./write.ts";
 const ENTRY_POINTS = [
   `write(text, bigint, uuid, bigint, boolean, boolean, boolean, boolean, bytea, ${PART_TYPES})`,
   "pick(text, bigint, claim_part[])",
-  "register(text, bigint, json, int)",
+  "register(text, bigint, json, int, json)",
   "doubt(uuid, bigint)",
 ];
 

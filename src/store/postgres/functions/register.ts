@@ -4,7 +4,8 @@
  * text before and after them.
  */
 export const REGISTER = `
-  create function register(p_workspace text, p_now bigint, p_agent json, p_based_on int)
+  create function register(p_workspace text, p_now bigint, p_agent json, p_based_on int,
+      p_record json)
     returns json
   language plpgsql as $$
   #variable_conflict use_column
@@ -14,6 +15,7 @@ export const REGISTER = `
     current agents;
     taken record;
     keyed bigint;
+    at bigint;
     digest text;
   begin
     select * into here from enter(p_workspace, p_now);
@@ -30,9 +32,9 @@ export const REGISTER = `
       return json_build_object('kind', 'changed');
     end if;
     -- Not before any existing record, even if the clock went back: those were written without the key.
+    at := greatest(here.t, (select max(stored_at) from chains where workspace = here.w));
     keyed := case when a."publicKey" = coalesce(current.public_key, '')
-      then coalesce(current.keyed_at, 0)
-      else greatest(here.t, (select max(stored_at) from chains where workspace = here.w)) end;
+      then coalesce(current.keyed_at, 0) else at end;
     digest := encode(sha256(convert_to(a."before" || keyed || a."between" || (p_based_on + 1) || ']',
       'UTF8')), 'hex');
     insert into agents (workspace, id, revision, keyed_at, status, role, aliases, public_key,
@@ -46,6 +48,11 @@ export const REGISTER = `
     delete from agent_names n where n.workspace = here.w and n.agent = a.id;
     insert into agent_names (workspace, name, agent)
       select here.w, u.name, a.id from unnest(a.names) as u(name);
+    if p_record is not null then
+      perform append(here.w, at, here.pos, array[json_populate_record(null::record_part, p_record)],
+        null, convert_to(p_record ->> 'text', 'UTF8'));
+      update workspaces x set position = here.pos + 1 where x.key = here.w;
+    end if;
     return json_build_object('kind', 'registered', 'keyedAt', keyed, 'digest', digest);
   end $$;
 `;

@@ -1,6 +1,7 @@
 /** Reads and writes the agent registry: one row per agent; ids and aliases share one name space. */
 
 import { agentOf } from "../../codecs.ts";
+import { KEYS_BRANCH } from "../../key-history.ts";
 import { type AgentRow, agentDigest, roleInbox } from "../../rows.ts";
 import type {
   AuthorRefusal,
@@ -11,6 +12,7 @@ import type {
 import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
+import { append } from "./append.ts";
 
 /** Returns an agent by id or alias. */
 export function findAgent(sql: Statements, workspace: number, name: string): AgentRow | undefined {
@@ -30,7 +32,9 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   const current = findAgent(sql, workspace, agent.id);
   if ((current?.revision ?? 0) !== operation.basedOn) return { kind: "changed" };
   const sameKey = agent.publicKey === (current?.publicKey ?? "");
-  const keyedAt = sameKey ? (current?.keyedAt ?? 0) : keyTime(tx, workspace);
+  const { record } = operation;
+  const now = sameKey && record === undefined ? 0 : keyTime(tx, workspace);
+  const keyedAt = sameKey ? (current?.keyedAt ?? 0) : now;
   const row = { ...agent, keyedAt, revision: operation.basedOn + 1 };
   const stored: AgentRow = { ...row, digest: agentDigest(row) };
   sql.putAgent.run(
@@ -48,6 +52,10 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   sql.dropNames.run(workspace, stored.id);
   for (const name of [stored.id, ...stored.aliases]) sql.addName.run(workspace, name, stored.id);
   tx.forgetAgent(workspace, stored.id);
+  if (record !== undefined) {
+    const name = { workspace: operation.workspace, branch: KEYS_BRANCH };
+    append(tx, { name, workspace }, record, now);
+  }
   return { kind: "registered", agent: stored };
 }
 
