@@ -6,6 +6,7 @@
 
 export { ACCESS_LEVELS, type Access } from "./access/levels.ts";
 export type { IssuedToken, TokenInfo, TokenInput } from "./access/tokens.ts";
+export { parseHeads, signHead, type WorkspaceHead } from "./archive/heads.ts";
 export type { Clock } from "./base/clock.ts";
 export {
   BatonError,
@@ -17,7 +18,7 @@ export {
 export type { IdGenerator } from "./base/ids.ts";
 export { DEFAULT_LIMITS, FORMAT_LIMITS, type Limits } from "./base/limits.ts";
 export type { Page } from "./base/page.ts";
-export { generateKey } from "./base/signing-keys.ts";
+export { generateKey, publicKeyOf } from "./base/signing-keys.ts";
 export { httpSummarizer } from "./context/detail/http-summarizer.ts";
 export type { Finding, Repeat } from "./context/lint/rule.ts";
 export type { FileArtifact } from "./context/view/artifact-files.ts";
@@ -96,8 +97,10 @@ export type { Offer } from "./hub/offer.ts";
 export type { SessionOptions } from "./hub/option-checks.ts";
 export type { HubOptions } from "./hub/options.ts";
 export type { Sent } from "./hub/sent.ts";
+export type { VerifyOptions } from "./hub/verify.ts";
 export type { SettleResult, Work } from "./hub/work.ts";
 export type { Ledger } from "./ledger/ledger.ts";
+export { type KeyRevocation, type KeyRotation, signRotation } from "./memory/agent-keys.ts";
 export type { AgentInfo, AgentProfile } from "./memory/agents.ts";
 export type { BranchInfo } from "./memory/branches/branches.ts";
 export type { Impact } from "./memory/quarantine/blast-radius.ts";
@@ -133,7 +136,8 @@ export {
   contextJsonSchema,
 } from "./shared-context/items.ts";
 export type { SharedContextText } from "./shared-context/read.ts";
-export type { DeliveryState, EventKind } from "./store/rows.ts";
+export type { AgentKey } from "./store/key-history.ts";
+export type { DeliveryState, EventKind, Witness } from "./store/rows.ts";
 export type { DeliveryTotals, Store } from "./store/store.ts";
 export type { VerifyReport } from "./store/verify-report.ts";
 export type { RouteFunction, Summarizer } from "./workspace/workspace.ts";

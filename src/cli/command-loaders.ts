@@ -63,6 +63,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   agent: async () => (await import("./commands/hub/agent.ts")).agent,
   profile: async () => [(await import("./commands/hub/profile.ts")).profile],
   token: async () => (await import("./commands/hub/token.ts")).token,
+  head: async () => [(await import("./commands/hub/head.ts")).head],
   verify: async () => [(await import("./commands/hub/verify.ts")).verify],
   repair: async () => [(await import("./commands/hub/repair.ts")).repair],
   export: async () => [(await import("./commands/memories/export.ts")).exportCommand],

@@ -105,7 +105,9 @@ const PLACES: Partial<Record<keyof Store, (operation: never) => readonly string[
 };
 
 function one(name: "sendHandoff" | "acceptDelivery" | "redactBodies") {
-  return { [name]: ({ memory }: { readonly memory: { readonly agent: string } }) => [memory.agent] };
+  return {
+    [name]: ({ memory }: { readonly memory: { readonly agent: string } }) => [memory.agent],
+  };
 }
 
 type Note = (branch: string, place: Place, agent: string) => void;

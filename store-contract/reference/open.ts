@@ -15,6 +15,7 @@ import {
   type ImportOutcome,
   totalOf,
 } from "../../src/store/archive.ts";
+import { compareBranches } from "../../src/store/chain.ts";
 import { isEdgeValid, matchesMemoryFilter } from "../../src/store/memory-filter.ts";
 import {
   DELIVERY_STATES,
@@ -27,7 +28,6 @@ import {
 import { QueryProcessPool } from "../../src/store/sql/query-process-pool.ts";
 import type { DeliveryTotals, Store } from "../../src/store/store.ts";
 import { storeClosed } from "../../src/store/store-closed.ts";
-import { compareBranches } from "../../src/store/chain.ts";
 import { verifyWorkspace } from "../../src/store/verify/workspace.ts";
 import { isEdgeVisible, isRowVisible } from "../../src/store/visibility.ts";
 import { DUE_TIMES, DueAnnouncer, type TimedOutcome } from "../../src/store/wake/due-announcer.ts";

@@ -14,6 +14,7 @@ import {
   type MemoryInput,
   writeRecord,
 } from "../../src/memory/record.ts";
+import { KEYS_BRANCH } from "../../src/store/key-history.ts";
 import {
   type AgentRow,
   BREAKER,
@@ -51,7 +52,6 @@ import {
   type SettleOutcome,
   type Store,
 } from "../../src/store/store.ts";
-import { KEYS_BRANCH } from "../../src/store/key-history.ts";
 import { publicVisibility, type Reader } from "../../src/store/visibility.ts";
 import { seededIds } from "../../src/testing/seeded-ids.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";
@@ -245,7 +245,13 @@ export class Scene {
 
   #write(author: Author, input: MemoryInput | string, hallmark: HubFields = {}): NewMemory {
     const described = typeof input === "string" ? { content: input } : input;
-    const context = { ids: this.ids, now: this.now, limits: LIMITS, branch: DEFAULT_LOCATION.branch, hallmark };
+    const context = {
+      ids: this.ids,
+      now: this.now,
+      limits: LIMITS,
+      branch: DEFAULT_LOCATION.branch,
+      hallmark,
+    };
     const { record } = writeRecord(author, described, context);
     const reader = authorOf(record);
     if (described.scope !== undefined) this.#readers.set(JSON.stringify(reader), reader);

@@ -4,13 +4,14 @@
  * writes and does not delay them. Every step is either stored, or rejected and counted; the steps of one
  * call are stored together or not at all.
  */
-import { noteStored } from "../witness.ts";
+
 import { BatonError } from "../../base/errors.ts";
 import { traceBranch } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Author, type Memory, placedMemory, type WrittenRecord } from "../record.ts";
 import { refusalError } from "../refusals.ts";
 import { findEarlierWrite } from "../remember.ts";
+import { noteStored } from "../witness.ts";
 
 /** How long a step waits for others before it is written. */
 const FLUSH_DELAY_MS = 4;

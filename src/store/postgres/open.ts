@@ -8,6 +8,7 @@ import pg from "pg";
 import type { Clock } from "../../base/clock.ts";
 import type { Limits } from "../../base/limits.ts";
 import type { ExportItem } from "../archive.ts";
+import { compareBranches } from "../chain.ts";
 import {
   agentOf,
   attemptOf,
@@ -35,7 +36,6 @@ import type {
   Store,
 } from "../store.ts";
 import { storeClosed } from "../store-closed.ts";
-import { compareBranches } from "../chain.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
 import { DUE_TIMES, DueAnnouncer, type TimedOutcome } from "../wake/due-announcer.ts";
 import { WakeNotifier } from "../wake/wake-notifier.ts";
@@ -46,7 +46,6 @@ import { listTraces, pruneEvents, pruneTrace, surveyEvents, surveyTrace } from "
 import { redactBodies } from "./archive/redact.ts";
 import { resetIndex, vacuum } from "./archive/scrub.ts";
 import { chainHeadOf, verifySource } from "./archive/verify-source.ts";
-import { keyRecordParts } from "./key-record.ts";
 import { Committer } from "./commit.ts";
 import {
   clientConfig,
@@ -62,6 +61,7 @@ import {
 } from "./connection.ts";
 import { isUnknownHost, storeFailure } from "./failures.ts";
 import { recentMemories } from "./find-memories.ts";
+import { keyRecordParts } from "./key-record.ts";
 import { findRelations, findTips, type StatementRunner } from "./lines.ts";
 import { migrate } from "./migrations.ts";
 import { Notifier } from "./notifier.ts";

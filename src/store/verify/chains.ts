@@ -1,8 +1,8 @@
 /** Verifies the chains: position, link, signature, witness, relations and trail of every memory. */
 import { nextLink } from "../chain.ts";
 import { edgesOf } from "../edges.ts";
-import type { MemoryRow } from "../rows.ts";
 import type { KeyHistory } from "../key-history.ts";
+import type { MemoryRow } from "../rows.ts";
 import type { ChainHead, ChainPoint } from "../verify-report.ts";
 import type { Audit, RecordFields } from "./audit.ts";
 import { ExpectedHeads } from "./expected-heads.ts";

@@ -287,7 +287,13 @@ export async function redact(scene: Scene, make: (mark: Omit<Mark, "digest" | "i
   const memory = writeRecord(
     { agent: "ada", instance: "ada-1" },
     { id: record, type: "redaction", content: "ada redacted: leaked" },
-    { ids: scene.ids, now: scene.now, limits: resolveLimits(), branch: MAIN_BRANCH, hallmark: { redacts } },
+    {
+      ids: scene.ids,
+      now: scene.now,
+      limits: resolveLimits(),
+      branch: MAIN_BRANCH,
+      hallmark: { redacts },
+    },
   ).record;
   const { workspace, branch } = scene;
   const outcome = await scene.store.redactBodies({ workspace, branch, memory, erasures });

@@ -2,6 +2,7 @@
  * Sample calls of the operations on agents, memories, traces, branches, settings and the hub, one
  * each.
  */
+import { generateKey, publicKeyOf } from "../../../src/base/signing-keys.ts";
 import type { LocalHub } from "../../../src/hub/hub.ts";
 import { agentsOperations } from "../../../src/operations/agents.ts";
 import { branchesOperations } from "../../../src/operations/branches.ts";
@@ -34,6 +35,8 @@ export interface MemoryWorld {
   readonly secret: string;
   readonly wrong: string;
   readonly token: string;
+  /** A public key that no agent has. */
+  readonly newKey: string;
 }
 
 /** Adds agents, memories, a handoff, a branch, a trace and a token to an empty hub. */
@@ -58,10 +61,12 @@ export async function memoryWorldOn(hub: LocalHub): Promise<MemoryWorld> {
   await hub.payloadTypes.set("patch", { type: "object" });
   const branch = await ada.branches.create("run-1/ada");
   await branch.remember({ content: "On the branch it is YAML.", task: "api" });
+  await hub.agent("kay", { key: generateKey() });
+  const newKey = publicKeyOf(generateKey());
   const { info } = await hub.tokens.add({ agent: "bob", access: "agent", label: "laptop" }, "ada");
   return {
     ...{ hub, acting: actingOn(hub, { named: "ada" }) },
-    ...{ old: old.id, fact: fact.id, secret: secret.id, wrong: wrong.id, token: info.id },
+    ...{ old: old.id, fact: fact.id, secret: secret.id, wrong: wrong.id, token: info.id, newKey },
   };
 }
 
@@ -90,6 +95,12 @@ export const MEMORY_SAMPLES: Readonly<Record<MemoryOperation, MemorySample>> = {
   "agents.list": {},
   "agents.pause": { input: () => ({ name: "bob" }) },
   "agents.unpause": { input: () => ({ name: "bob" }) },
+  "agents.keys": { input: () => ({ name: "bob" }) },
+  "agents.rotateKey": {
+    input: ({ newKey: publicKey }) => ({ name: "kay", publicKey, reason: "Yearly." }),
+  },
+  "agents.revokeKey": { input: () => ({ name: "kay", since: 1_000, reason: "It leaked." }) },
+  "archive.head": {},
   "tokens.add": { input: () => ({ agent: "bob", access: "reader", expiresInMs: 60_000 }) },
   "tokens.list": {},
   "tokens.revoke": { input: ({ token: id }) => ({ id, reason: "It was lost." }) },
