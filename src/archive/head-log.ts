@@ -3,7 +3,7 @@
  * every chain, the others those that have grown. Each line contains the digest of the line before, so that a
  * line that is taken out or changed is noticed.
  *
- * The file proves something only if it is out of reach of whoever can write the store: on another machine, on
+ * The file proves something only if it is out of reach of those who can write the store: on another machine, on
  * storage that only appends, or copied away.
  */
 import type { KeyObject } from "node:crypto";

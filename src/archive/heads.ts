@@ -1,6 +1,6 @@
 /**
  * Heads: the newest position and link of every chain of a workspace at one time. A link fixes everything
- * before it. A head that is kept outside the store, out of reach of whoever can write the store, shows later
+ * before it. A head that is kept outside the store, out of reach of those who can write the store, shows later
  * whether a chain was cut off or computed anew; a signature shows which hub or agent vouches for it.
  */
 import type { KeyObject } from "node:crypto";

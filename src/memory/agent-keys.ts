@@ -199,7 +199,7 @@ const noKey = (agent: string): BatonError =>
   new BatonError("invalid_input", {
     message: `Agent "${agent}" has no key.`,
     path: "agent",
-    hint: `Register it with one first: hub.agent("${agent}", { key: generateKey() }).`,
+    hint: "An agent gets its first key when it is registered with one, where the store is.",
   });
 
 const unknownKey = (agent: string): BatonError =>

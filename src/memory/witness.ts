@@ -1,7 +1,7 @@
 /**
  * Provides what a signature covers besides the content of a record: workspace, branch, and the newest records
  * that the author knows to be stored. The position of a record is not known before the store assigns it; but
- * the link of a record that is already stored fixes everything up to it. So whoever changes, removes or
+ * the link of a record that is already stored fixes everything up to it. So an attacker who changes, removes or
  * reorders anything before the newest signed record makes its witness wrong, and cannot sign another one.
  *
  * Costs nothing without keys: only the store of an agent that signs is observed.

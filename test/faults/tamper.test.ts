@@ -187,7 +187,23 @@ describe("verify on a manipulated store", () => {
     const later = memories.slice(memories.indexOf(signed) + 1).filter((each) => each["signature"]);
     const witnesses = found.filter(({ field }) => field === "witness").map(({ record }) => record);
     expect(witnesses.sort()).toEqual(later.map((each) => each["id"]).sort());
-    expect(found).toHaveLength(1 + later.length);
+    const fields = new Set(found.map(({ field }) => field.replace(/\[\d+\]/, "")));
+    expect([...fields].sort()).toEqual(["log", "refs.digest", "signature", "witness"]);
+  });
+
+  it("names the envelope whose reference was rewritten, even if every link was recomputed [OPS-14]", async () => {
+    const refsOf = (each: StoreRow): { id: string }[] => JSON.parse(String(each["text"])).refs;
+    const envelope = tampering.rows("envelopes").find((each) => refsOf(each).length > 0);
+    const [ref] = refsOf(envelope as StoreRow);
+    const target = memories.find((each) => each["id"] === ref?.id) as StoreRow;
+    const text = String(target["text"]).replace('"content":"', '"content":"Not ');
+    const found = await problemsAfter(() => {
+      rewrite("memories", target, text);
+      relink();
+    });
+    expect(found).toContainEqual(
+      expect.objectContaining({ record: envelope?.["id"], field: "refs[0].digest" }),
+    );
   });
 
   it("names a record whose signature was removed or replaced by another of the same agent [MEM-5]", async () => {
@@ -558,7 +574,7 @@ function names({ table, column }: Column, row: StoreRow): string[] {
     case "memories":
       // A record that left its chain is reported by the next record, or by the branch.
       return column === "chain"
-        ? [idAt(Number(row["pos"]) + 1), "branch main", "branch #keys"]
+        ? [nextInChain(row), "branch main", "branch #keys"]
         : [String(row["id"]), ...counted(column)];
     case "agents":
       return [`agent ${row["id"]}`, String(row["id"])];
@@ -582,6 +598,12 @@ function names({ table, column }: Column, row: StoreRow): string[] {
 /** A record that left its workspace, or lost its chain there, is reported by the memory count. */
 function counted(column: string): string[] {
   return column === "workspace" ? ["memories"] : [];
+}
+
+/** Returns the id of the next record of a record's chain. */
+function nextInChain({ chain, seq }: StoreRow): string {
+  const isNext = (row: StoreRow) => row["chain"] === chain && row["seq"] === Number(seq) + 1;
+  return String(tampering.rows("memories").find(isNext)?.["id"]);
 }
 
 function idAt(position: number): string {

@@ -36,7 +36,7 @@ describe.each(EMBEDDED_STORES)("a witness on %s", (store) => {
     const on = { workspace: "default", branch: "main" };
     expect(first.witness).toEqual({ ...on, after: pointOf(plain) });
     expect(second.witness).toEqual({ ...on, after: pointOf(first) });
-    expect(other.witness).toMatchObject({ branch: "side", previous: { branch: "main" } });
+    expect(other.witness).toMatchObject({ branch: "side", after: { branch: "side" } });
     const trace = traceBranch(coder.instance);
     expect(step.witness).toMatchObject({ branch: trace, previous: pointOf(other) });
     expect(back.witness).toMatchObject({ ...on, previous: pointOf(step) });

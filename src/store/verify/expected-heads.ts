@@ -1,7 +1,7 @@
 /**
- * Compares chains with heads that were kept outside the store. Whoever can write the store can cut off the
+ * Compares chains with heads that were kept outside the store. An attacker who can write the store can cut off the
  * end of a chain or compute a whole chain anew, so that it agrees with itself; only a copy of its head that
- * is out of their reach shows it.
+ * is out of reach shows it.
  */
 import type { MemoryRow } from "../rows.ts";
 import type { ChainHead, ChainPoint } from "../verify-report.ts";

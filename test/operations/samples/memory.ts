@@ -2,7 +2,8 @@
  * Sample calls of the operations on agents, memories, traces, branches, settings and the hub, one
  * each.
  */
-import { generateKey, publicKeyOf } from "../../../src/base/signing-keys.ts";
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { publicKeyOf } from "../../../src/base/signing-keys.ts";
 import type { LocalHub } from "../../../src/hub/hub.ts";
 import { agentsOperations } from "../../../src/operations/agents.ts";
 import { branchesOperations } from "../../../src/operations/branches.ts";
@@ -39,6 +40,13 @@ export interface MemoryWorld {
   readonly newKey: string;
 }
 
+/** Returns the same Ed25519 key for the same number, because the examples must not change. */
+function keyFrom(seed: number): KeyObject {
+  const prefix = Buffer.from("302e020100300506032b657004220420", "hex");
+  const der = Buffer.concat([prefix, Buffer.alloc(32, seed)]);
+  return createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+}
+
 /** Adds agents, memories, a handoff, a branch, a trace and a token to an empty hub. */
 export async function memoryWorldOn(hub: LocalHub): Promise<MemoryWorld> {
   await hub.agent("bob", { role: "executor", owner: "Kim", aliases: ["robert"], window: 8_000 });
@@ -61,8 +69,8 @@ export async function memoryWorldOn(hub: LocalHub): Promise<MemoryWorld> {
   await hub.payloadTypes.set("patch", { type: "object" });
   const branch = await ada.branches.create("run-1/ada");
   await branch.remember({ content: "On the branch it is YAML.", task: "api" });
-  await hub.agent("kay", { key: generateKey() });
-  const newKey = publicKeyOf(generateKey());
+  await hub.agent("kay", { key: keyFrom(1) });
+  const newKey = publicKeyOf(keyFrom(2));
   const { info } = await hub.tokens.add({ agent: "bob", access: "agent", label: "laptop" }, "ada");
   return {
     ...{ hub, acting: actingOn(hub, { named: "ada" }) },
