@@ -6,7 +6,7 @@
 
 export { ACCESS_LEVELS, type Access } from "./access/levels.ts";
 export type { IssuedToken, TokenInfo, TokenInput } from "./access/tokens.ts";
-export { parseHeads, signHead, type WorkspaceHead } from "./archive/heads.ts";
+export { signHead } from "./archive/heads.ts";
 export type { Clock } from "./base/clock.ts";
 export {
   BatonError,
@@ -97,10 +97,9 @@ export type { Offer } from "./hub/offer.ts";
 export type { SessionOptions } from "./hub/option-checks.ts";
 export type { HubOptions } from "./hub/options.ts";
 export type { Sent } from "./hub/sent.ts";
-export type { VerifyOptions } from "./hub/verify.ts";
 export type { SettleResult, Work } from "./hub/work.ts";
 export type { Ledger } from "./ledger/ledger.ts";
-export { type KeyRevocation, type KeyRotation, signRotation } from "./memory/agent-keys.ts";
+export { signRotation } from "./memory/agent-keys.ts";
 export type { AgentInfo, AgentProfile } from "./memory/agents.ts";
 export type { BranchInfo } from "./memory/branches/branches.ts";
 export type { Impact } from "./memory/quarantine/blast-radius.ts";
@@ -136,8 +135,7 @@ export {
   contextJsonSchema,
 } from "./shared-context/items.ts";
 export type { SharedContextText } from "./shared-context/read.ts";
-export type { AgentKey } from "./store/key-history.ts";
-export type { DeliveryState, EventKind, Witness } from "./store/rows.ts";
+export type { DeliveryState, EventKind } from "./store/rows.ts";
 export type { DeliveryTotals, Store } from "./store/store.ts";
 export type { VerifyReport } from "./store/verify-report.ts";
 export type { RouteFunction, Summarizer } from "./workspace/workspace.ts";

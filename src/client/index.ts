@@ -53,7 +53,6 @@ export type { Memory, MemoryInput } from "../memory/record.ts";
 export type { SqlOptions, SqlResult } from "../memory/sql.ts";
 export type { TraceStep } from "../memory/traces/trace.ts";
 export type { ContextInput, ContextItem, ContextSection } from "../shared-context/items.ts";
-export type { AgentKey } from "../store/key-history.ts";
 export type { DeliveryState, EventKind } from "../store/rows.ts";
 
 /** Options of `openHub()` for a hub over HTTP. */

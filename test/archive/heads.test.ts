@@ -6,14 +6,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { HeadLog } from "../../src/archive/head-log.ts";
-import {
-  generateKey,
-  type Hub,
-  parseHeads,
-  publicKeyOf,
-  signHead,
-  type WorkspaceHead,
-} from "../../src/index.ts";
+import { parseHeads, type WorkspaceHead } from "../../src/archive/heads.ts";
+import { generateKey, type Hub, publicKeyOf, signHead } from "../../src/index.ts";
 import { genesis, nextLink } from "../../src/store/chain.ts";
 import {
   breakIn,

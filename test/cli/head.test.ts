@@ -1,7 +1,8 @@
 /** `baton head`, `baton verify --expect`, `baton start --heads` and the keys of agents. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { generateKey, parseHeads, publicKeyOf } from "../../src/index.ts";
+import { parseHeads } from "../../src/archive/heads.ts";
+import { generateKey, publicKeyOf } from "../../src/index.ts";
 import { startHub } from "../support/start-hub.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { until } from "../support/until.ts";
