@@ -6,6 +6,7 @@
 
 export { ACCESS_LEVELS, type Access } from "./access/levels.ts";
 export type { IssuedToken, TokenInfo, TokenInput } from "./access/tokens.ts";
+export { signHead } from "./archive/heads.ts";
 export type { Clock } from "./base/clock.ts";
 export {
   BatonError,
@@ -17,7 +18,7 @@ export {
 export type { IdGenerator } from "./base/ids.ts";
 export { DEFAULT_LIMITS, FORMAT_LIMITS, type Limits } from "./base/limits.ts";
 export type { Page } from "./base/page.ts";
-export { generateKey } from "./base/signing-keys.ts";
+export { generateKey, publicKeyOf } from "./base/signing-keys.ts";
 export { httpSummarizer } from "./context/detail/http-summarizer.ts";
 export type { Finding, Repeat } from "./context/lint/rule.ts";
 export type { FileArtifact } from "./context/view/artifact-files.ts";
@@ -98,6 +99,7 @@ export type { HubOptions } from "./hub/options.ts";
 export type { Sent } from "./hub/sent.ts";
 export type { SettleResult, Work } from "./hub/work.ts";
 export type { Ledger } from "./ledger/ledger.ts";
+export { signRotation } from "./memory/agent-keys.ts";
 export type { AgentInfo, AgentProfile } from "./memory/agents.ts";
 export type { BranchInfo } from "./memory/branches/branches.ts";
 export type { Impact } from "./memory/quarantine/blast-radius.ts";

@@ -208,7 +208,7 @@ async function fill(
   { workspace, author, versions, live }: FillOptions,
 ): Promise<void> {
   const ids = randomIdGenerator(systemClock);
-  const recordContext = { ids, now: Date.now(), limits: resolveLimits() };
+  const recordContext = { ids, now: Date.now(), limits: resolveLimits(), branch: "main" };
   const by = { agent: author.id, instance: author.instance };
   const text = corpus(SEED);
   const names = Array.from({ length: live }, (_, i) => bodyOf(i, text.record(120).text));

@@ -38,6 +38,18 @@ export function signerOf(key: string | KeyObject): Signer {
   };
 }
 
+/** Returns the public key of an Ed25519 private key (PEM or KeyObject), as SPKI in hex. */
+export const publicKeyOf = (key: string | KeyObject): string => signerOf(key).publicKey;
+
+/** Returns whether a text is an Ed25519 private key as PEM. */
+export function isPrivateKey(text: string): boolean {
+  try {
+    return createPrivateKey(text).asymmetricKeyType === "ed25519";
+  } catch {
+    return false;
+  }
+}
+
 function readPrivateKey(key: string | KeyObject): KeyObject {
   let privateKey: KeyObject | undefined;
   try {
@@ -47,7 +59,7 @@ function readPrivateKey(key: string | KeyObject): KeyObject {
   }
   if (privateKey?.type !== "private" || privateKey.asymmetricKeyType !== "ed25519") {
     throw new BatonError("invalid_input", {
-      message: "The agent's key is not an Ed25519 private key.",
+      message: "The key is not an Ed25519 private key.",
       path: "key",
       hint: "Pass PEM text (PKCS #8) or a KeyObject; generateKey() creates one.",
     });

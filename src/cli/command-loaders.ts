@@ -64,6 +64,7 @@ export const COMMAND_LOADERS: Readonly<Record<string, CommandLoader>> = {
   profile: async () => [(await import("./commands/hub/profile.ts")).profile],
   token: async () => (await import("./commands/hub/token.ts")).token,
   audit: async () => (await import("./commands/hub/audit.ts")).audit,
+  head: async () => [(await import("./commands/hub/head.ts")).head],
   verify: async () => [(await import("./commands/hub/verify.ts")).verify],
   repair: async () => [(await import("./commands/hub/repair.ts")).repair],
   export: async () => [(await import("./commands/memories/export.ts")).exportCommand],

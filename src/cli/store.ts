@@ -18,9 +18,12 @@ export async function openStore(
 }
 
 /** Opens the store in this process, for the server. */
-export async function openLocal({ store, workspace }: StoreChoice): Promise<LocalHub> {
+export async function openLocal(
+  { store, workspace }: StoreChoice,
+  options: HubOptions = {},
+): Promise<LocalHub> {
   const { resolveAddress: chosenAddress, openLocalHub } = await import("../open/open-hub.ts");
-  return openLocalHub(chosenAddress(store), await optionsOf(workspace));
+  return openLocalHub(chosenAddress(store), { ...options, ...(await optionsOf(workspace)) });
 }
 
 /** Returns the hub options set by environment variables and the command line. */

@@ -144,6 +144,7 @@ export class RemoteHub implements Hub {
     };
     const archive = () => requireNode(node, "hub.archive").archive();
     this.archive = {
+      ...derived.archive,
       async *export(exporting = {}) {
         return yield* (await archive()).exportLines(wire, exporting);
       },

@@ -23,8 +23,9 @@ import { WorkspaceEmbeddings } from "../memory/recall/embedding-service.ts";
 import { type RecallQuery, type RecallResult, recall } from "../memory/recall/recall.ts";
 import { redactSecrets } from "../memory/redaction/secret-policy.ts";
 import { drainTraces } from "../memory/traces/trace.ts";
+import { witnessedWorkspace } from "../memory/witness.ts";
 import type { Store } from "../store/store.ts";
-import type { VerifyProgress, VerifyReport } from "../store/verify-report.ts";
+import type { VerifyReport } from "../store/verify-report.ts";
 import { ANONYMOUS_READER, MAIN_BRANCH } from "../store/visibility.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { type Agent, LocalAgent } from "./agent.ts";
@@ -51,7 +52,8 @@ import {
   sessionTimeout,
   workspaceName,
 } from "./option-checks.ts";
-import { embedderOf, filesFolder, type HubOptions, secretMode } from "./options.ts";
+import { embedderOf, filesFolder, type HubOptions, headSigner, secretMode } from "./options.ts";
+import { type VerifyOptions, verifyHub } from "./verify.ts";
 
 /**
  * One workspace of a store, in this process or over HTTP. `openHub()` returns it; close it when done, or
@@ -79,10 +81,10 @@ export interface Hub extends AsyncDisposable {
    */
   recall(question: string, query?: RecallQuery): Promise<RecallResult>;
   /**
-   * Reads the whole workspace and compares records with their hashes and signatures. Returns what it found;
-   * throws only if the store cannot be read.
+   * Reads the whole workspace and compares records with their hashes and signatures, and with heads that were
+   * kept outside the store (`expect`). Returns what it found; throws only if the store cannot be read.
    */
-  verify(onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport>;
+  verify(options?: VerifyOptions): Promise<VerifyReport>;
   /** Stores buffered trace steps and closes the hub. Later calls throw `store_closed`. */
   close(): Promise<void>;
 
@@ -201,7 +203,7 @@ export class LocalHub implements Hub {
     this.tokens = new LocalTokens(workspace);
     this.events = events(workspace);
     this.index = searchIndex(workspace);
-    this.archive = archive(workspace);
+    this.archive = archive(workspace, headSigner(options));
   }
 
   /**
@@ -267,7 +269,9 @@ export class LocalHub implements Hub {
       profile === undefined
         ? { agent: agentInfo(await requireAgent(this.#workspace, name)), signer: undefined }
         : await registerAgent(this.#workspace, name, profile);
-    return new LocalAgent(this.#leasing(lease), identity, { instance, lease });
+    const workspace = this.#leasing(lease);
+    const seen = identity.signer === undefined ? workspace : witnessedWorkspace(workspace);
+    return new LocalAgent(seen, identity, { instance, lease });
   }
 
   /** How long a lease lasts without renewal, in milliseconds. */
@@ -295,8 +299,8 @@ export class LocalHub implements Hub {
     return recall(this.#workspace, question, query);
   }
 
-  verify(onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport> {
-    return this.#workspace.store.verify(this.#workspace.name, onProgress);
+  verify(options: VerifyOptions = {}): Promise<VerifyReport> {
+    return verifyHub(this.#workspace, options);
   }
 
   async close(): Promise<void> {

@@ -2,10 +2,14 @@
  * The options of `openHub()` and the checks of those that only a local hub uses. Options shared with the HTTP
  * client are checked in option-checks.ts.
  */
+
+import type { KeyObject } from "node:crypto";
 import { resolve } from "node:path";
+import { signHead, type WorkspaceHead } from "../archive/heads.ts";
 import type { Clock } from "../base/clock.ts";
 import type { IdGenerator } from "../base/ids.ts";
 import type { Limits } from "../base/limits.ts";
+import { signerOf } from "../base/signing-keys.ts";
 import type { CoordinateFunction } from "../coordination/failures/proposals.ts";
 import type { PolicyInput } from "../envelope/schema.ts";
 import type { EnvelopeVersions } from "../envelope/versions.ts";
@@ -78,6 +82,11 @@ export interface HubOptions {
    * The folder of files that handoffs can reference as artifacts. Default: the current folder. False: none.
    */
   readonly files?: string | false;
+  /**
+   * Ed25519 private key (PEM or KeyObject) that signs the heads of this hub (`hub.archive.head()`). Default:
+   * heads are not signed.
+   */
+  readonly headKey?: string | KeyObject;
   /** HTTP only: the access token. Default: the environment variable BATON_TOKEN. */
   readonly token?: string;
   /** HTTP only: how long to retry while the hub is unreachable, in milliseconds. Default: 30,000. */
@@ -95,6 +104,15 @@ export interface HubOptions {
   /** Supported envelope versions, for tests of upgrades. Default: the versions of this release. */
   readonly versions?: EnvelopeVersions;
 }
+
+/** Returns what signs the heads; undefined without a key. Throws `invalid_input`. */
+export function headSigner({ headKey }: HubOptions): HeadSigner | undefined {
+  if (headKey === undefined) return undefined;
+  signerOf(headKey);
+  return (head) => signHead(head, headKey);
+}
+
+export type HeadSigner = (head: WorkspaceHead) => WorkspaceHead;
 
 /** Returns the `secrets` option, checked before a store is opened. Throws `invalid_input`. */
 export function secretMode({ secrets }: HubOptions): SecretMode | undefined {

@@ -16,10 +16,12 @@ import { AGENT_STATUSES, type AgentRow, parseText } from "../store/rows.ts";
 import { ANONYMOUS_READER, type Reader } from "../store/visibility.ts";
 import { RETRY, retryWrite } from "../workspace/retry.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { keyRecord } from "./agent-keys.ts";
 import { refuseLookAlikes, reservedName } from "./agent-names.ts";
 import { registerAudited } from "./audit/register-audited.ts";
 import { redactSecrets } from "./redaction/secret-policy.ts";
 import { SYSTEM, systemAuthor } from "./system-author.ts";
+import { type RecordSigner, recordSigner } from "./witness.ts";
 
 const Description = z.string().max(FORMAT_LIMITS.lineLength);
 
@@ -63,7 +65,7 @@ export interface AgentInfo extends ProfileFields {
 /** An acting agent, with its signer if the caller passed its key. */
 export interface Identity {
   readonly agent: AgentInfo;
-  readonly signer: Signer | undefined;
+  readonly signer: RecordSigner | undefined;
 }
 
 /**
@@ -202,20 +204,36 @@ async function register(
   name: string,
   checked: z.output<typeof AgentProfileSchema>,
 ): Promise<Identity> {
-  const signer = checked.key === undefined ? undefined : signerOf(checked.key);
+  const plain = checked.key === undefined ? undefined : signerOf(checked.key);
+  const agent = await putAgent(workspace, name, { checked, signer: plain });
+  return { agent: agentInfo(agent), signer: plain && (await recordSigner(workspace, plain)) };
+}
+
+interface Registration {
+  readonly checked: z.output<typeof AgentProfileSchema>;
+  readonly signer: Signer | undefined;
+}
+
+async function putAgent(
+  workspace: Workspace,
+  name: string,
+  { checked, signer }: Registration,
+): Promise<AgentRow> {
   return retryWrite(
     { what: `The registration of "${name}" was changed`, path: "agent" },
     async () => {
       const current = await workspace.store.findAgent(workspace.name, name);
       if (current !== undefined) requireAgentKey(current, signer);
       const wanted = mergeProfile(name, current, { ...checked, publicKey: signer?.publicKey });
-      if (current !== undefined && sameAs(current, wanted))
-        return { agent: agentInfo(current), signer };
+      if (current !== undefined && sameAs(current, wanted)) return current;
       if (name !== SYSTEM) await refuseLookAlikes(workspace, { current, wanted, reserved: SYSTEM });
-      const author = await systemAuthor(workspace);
-      const change = { author, action: "agent", current, agent: wanted };
-      const outcome = await registerAudited(workspace, change);
-      if (outcome.kind === "registered") return { agent: agentInfo(outcome.agent), signer };
+      const { id, publicKey } = wanted;
+      const isKeyed = publicKey !== (current?.publicKey ?? "");
+      const outcome = await registerAudited(workspace, {
+        ...{ author: await systemAuthor(workspace), action: "agent", current, agent: wanted },
+        ...(isKeyed && { key: keyRecord(workspace, { action: "set", agent: id, publicKey }) }),
+      });
+      if (outcome.kind === "registered") return outcome.agent;
       if (outcome.kind === "name_taken") throw aliasTaken(outcome);
       return RETRY;
     },

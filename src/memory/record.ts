@@ -10,15 +10,21 @@ import { canonicalJson, sha256 } from "../base/digest.ts";
 import { BatonError } from "../base/errors.ts";
 import type { IdGenerator } from "../base/ids.ts";
 import { checkLimit, FORMAT_LIMITS, type Limits } from "../base/limits.ts";
-import type { Signer } from "../base/signing-keys.ts";
 import { compileLazily } from "../envelope/lazy-compile.ts";
 import { FreeForm, MemoryId, Name } from "../envelope/schema.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
 import { edgesOf } from "../store/edges.ts";
 import type { RedactedItem, Redaction } from "../store/redaction.ts";
-import { type MemoryRow, type NewMemory, parseText, type TrailStep } from "../store/rows.ts";
+import {
+  type MemoryRow,
+  type NewMemory,
+  parseText,
+  type TrailStep,
+  type Witness,
+} from "../store/rows.ts";
 import type { ChainPosition } from "../store/store.ts";
 import type { QuarantineMark } from "./quarantine/quarantine-mark.ts";
+import type { RecordSigner } from "./witness.ts";
 
 /** The common memory types. Any other lower-case word is valid too. */
 export const MEMORY_TYPES = [
@@ -123,6 +129,8 @@ export type AuthoredRecord = Omit<CheckedInput, "id"> & {
   readonly trail?: readonly TrailStep[] | undefined;
   /** The owner of the author when it was written; only if the scope is `user`. */
   readonly user?: string | undefined;
+  /** Where a signed record belongs and what was stored before it; absent if the record is unsigned. */
+  readonly witness?: Witness | undefined;
 };
 
 /** The fields that only the hub sets. */
@@ -156,7 +164,7 @@ export interface Author {
   readonly instance: string;
   /** The person the agent belongs to: the owner in its profile. */
   readonly owner?: string | undefined;
-  readonly signer?: Signer | undefined;
+  readonly signer?: RecordSigner | undefined;
   /** True if the token of the call has at least access coordinator. */
   readonly isCoordinator?: boolean | undefined;
 }
@@ -167,6 +175,8 @@ export interface RecordContext {
   /** In ms since the epoch. */
   readonly now: number;
   readonly limits: Limits;
+  /** The branch that the record is written for; a signature covers it. */
+  readonly branch: string;
   /** Fields set by the hub. */
   readonly hallmark?: HubFields;
 }
@@ -216,6 +226,7 @@ export function writeRecord(
     user: checked.scope === "user" ? ownerOf(author, path) : undefined,
     validFrom: checked.validFrom,
     validUntil: checked.validUntil,
+    witness: author.signer?.witness(author.agent, context.branch),
   };
   const text = canonicalJson(authored, "invalid_memory", path, checked.data ?? null);
   checkLimit(context.limits, "memoryBytes", { actual: Buffer.byteLength(text), path });

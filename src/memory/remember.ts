@@ -84,7 +84,8 @@ export function writeAll(
     });
   }
   checkLimit(workspace.limits, "appendBatch", { actual: inputs.length, path: "memories" });
-  const context = { ids: workspace.ids, now: workspace.clock.now(), limits: workspace.limits };
+  const { ids, clock, limits, branch } = workspace;
+  const context = { ids, now: clock.now(), limits, branch };
   const single = inputs.length === 1;
   return inputs.map((input, i) => writeRecord(author, input, context, single ? "" : `[${i}]`));
 }
@@ -107,8 +108,15 @@ export async function findEarlierWrite(
   return same ? stored.map(memoryOf) : undefined;
 }
 
-/** Returns what the author wrote, without salt, time and session, which differ in a retry. */
+/** Returns what the author wrote, without salt, time, session and witness, which differ in a retry. */
 function essence(text: string): string {
-  const { salt: _salt, createdAt: _at, instance: _i, session: _s, ...meant } = JSON.parse(text);
+  const {
+    salt: _salt,
+    createdAt: _at,
+    instance: _i,
+    session: _s,
+    witness: _w,
+    ...meant
+  } = JSON.parse(text);
   return JSON.stringify(meant);
 }

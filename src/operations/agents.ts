@@ -1,13 +1,16 @@
 /** Operations on agents, access tokens and circuit breakers. */
 import * as z from "zod";
+import { requireAccess } from "../access/refusals.ts";
 import { BatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
 import { Address, AgentName } from "../envelope/schema.ts";
+import { KeyRevocationSchema, KeyRotationSchema } from "../memory/agent-keys.ts";
 import type { AgentProfile } from "../memory/agents.ts";
 import { type OperationContext, operation } from "./operation.ts";
 import { requireRegistration, requireWeakerAgent } from "./rights/agent-changes.ts";
 import {
   AgentForm,
+  AgentKeyForm,
   AgentProfileForm,
   IssuedTokenForm,
   TokenForm,
@@ -87,6 +90,42 @@ export const agentsOperations = {
     input: ByName,
     output: Done,
     guard: (acting, { name }) => requireWeakerAgent(acting, name),
+  }),
+  "agents.keys": operation({
+    summary: "Lists the signing keys that an agent has or had.",
+    route: "GET /v1/agents/:name/keys",
+    access: "reader",
+    on: "hub",
+    args: ["name"],
+    input: ByName,
+    output: z.array(AgentKeyForm),
+  }),
+  "agents.rotateKey": operation({
+    summary: "Replaces an agent's signing key; without the previous key's signature, admins only.",
+    route: "POST /v1/agents/:name/keys",
+    access: "agent",
+    on: "hub",
+    args: ["name"],
+    input: ByName.extend(KeyRotationSchema.shape),
+    output: z.array(AgentKeyForm),
+    rest: true,
+    async guard(acting, { signature }) {
+      if (signature === undefined) requireAccess(acting, "admin");
+    },
+    run: async (acting, { name, ...rotation }) =>
+      acting.hub.agents.rotateKey(name, rotation, await actorOf(acting)),
+  }),
+  "agents.revokeKey": operation({
+    summary: "Revokes an agent's signing key; verify reports what it signed from then on.",
+    route: "POST /v1/agents/:name/keys/revoke",
+    access: "admin",
+    on: "hub",
+    args: ["name"],
+    input: ByName.extend(KeyRevocationSchema.shape),
+    output: z.array(AgentKeyForm),
+    rest: true,
+    run: async (acting, { name, ...revocation }) =>
+      acting.hub.agents.revokeKey(name, revocation, await actorOf(acting)),
   }),
   "tokens.add": operation({
     summary: "Creates an access token; its text is returned only here.",

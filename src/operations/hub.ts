@@ -1,24 +1,39 @@
 /** Operations on the whole workspace: verification, the search index, embeddings and events. */
 
 import * as z from "zod";
+import { VerifySchema } from "../archive/heads.ts";
 import { AuditQuerySchema } from "../memory/audit/read-audit.ts";
 import { operation } from "./operation.ts";
 import { AuditEntryForm } from "./schemas/audit.ts";
 import { Count, Done, pageForm } from "./schemas/common.ts";
 import { IndexStateForm } from "./schemas/memories.ts";
-import { EmbedProgressForm, EventForm, ModelForm, VerifyReportForm } from "./schemas/workspace.ts";
+import {
+  EmbedProgressForm,
+  EventForm,
+  ModelForm,
+  VerifyReportForm,
+  WorkspaceHeadForm,
+} from "./schemas/workspace.ts";
 
 const Nothing = z.strictObject({});
 
 export const hubOperations = {
   verify: operation({
-    summary: "Verifies every record against its hashes and signatures.",
+    summary: "Verifies every record against its hashes and signatures, and against expected heads.",
     route: "POST /v1/verify",
     access: "coordinator",
     on: "hub",
-    input: Nothing,
+    input: VerifySchema,
     output: VerifyReportForm,
     progress: true,
+  }),
+  "archive.head": operation({
+    summary: "Returns the newest position and link of every chain, to keep outside the store.",
+    route: "GET /v1/head",
+    access: "coordinator",
+    on: "hub",
+    input: Nothing,
+    output: WorkspaceHeadForm,
   }),
   "index.state": operation({
     summary: "Returns the progress of the search index; records not yet indexed are scanned.",

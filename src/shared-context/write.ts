@@ -195,7 +195,7 @@ async function append(
   const version = looked.whole.version + 1;
   const id = ids.mint("memory");
   const input = { id, ...recordOf(by, change, version, { writing, snapshot: looked }) };
-  const { record, authored } = writeRecord(by, input, { ids, now: clock.now(), limits });
+  const { record, authored } = writeRecord(by, input, { ids, now: clock.now(), limits, branch });
   const outcome = await store.appendMemories({
     workspace: name,
     branch,

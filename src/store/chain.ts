@@ -5,6 +5,10 @@
  */
 import { sha256 } from "../base/digest.ts";
 
+/** Orders chains by the names of their branches. */
+export const compareBranches = (a: { branch: string }, b: { branch: string }): number =>
+  a.branch < b.branch ? -1 : a.branch > b.branch ? 1 : 0;
+
 /**
  * Returns the link a chain starts from. It contains workspace and branch, so a record cannot move to another
  * chain.

@@ -105,6 +105,24 @@ export interface NewMemory {
   readonly relations: readonly Omit<RelationEdge, "source">[];
 }
 
+/** A stored record, as the author of a later one knew it. */
+export interface WitnessedRecord {
+  readonly branch: string;
+  readonly id: string;
+  readonly link: string;
+  readonly seq: number;
+}
+
+/** What a signature covers besides the content: where the record belongs, and what was stored before it. */
+export interface Witness {
+  /** The newest record of the branch that the author knew. */
+  readonly after?: WitnessedRecord | undefined;
+  readonly branch: string;
+  /** The author's own newest record, if it is on another branch. */
+  readonly previous?: WitnessedRecord | undefined;
+  readonly workspace: string;
+}
+
 /** A stored memory with its position on a chain. */
 export interface MemoryRow {
   readonly id: string;

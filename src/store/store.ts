@@ -41,7 +41,7 @@ import type {
   UnembeddedSlice,
 } from "./search.ts";
 import type { QueryOutcome, RunQuery } from "./sql-query.ts";
-import type { VerifyProgress, VerifyReport } from "./verify-report.ts";
+import type { ChainHead, ChainPoint, VerifyProgress, VerifyReport } from "./verify-report.ts";
 import type { Visibility } from "./visibility.ts";
 
 /**
@@ -81,10 +81,11 @@ export interface RegisterAgent {
   /** The revision this change is based on; 0 to create the agent. */
   readonly basedOn: number;
   /**
-   * A record of the change, appended to a branch in the same operation; it mentions no other memory. Its
-   * author may be the agent itself, as it is after the change.
+   * Records of the change, each appended to its branch in the same operation, not before the time from which
+   * a new key counts. They mention no other memory. Their author may be the agent itself, as it is after the
+   * change; the author of a record on `KEYS_BRANCH` is not checked.
    */
-  readonly record?: { readonly branch: string; readonly memory: NewMemory };
+  readonly records?: readonly { readonly branch: string; readonly memory: NewMemory }[];
 }
 
 /** What a registration did. */
@@ -843,7 +844,14 @@ export interface Store {
   scrub(workspace: string, forms: readonly string[]): Promise<ScrubResult>;
 
   countDeliveries(workspace: string): Promise<DeliveryTotals>;
-  verify(workspace: string, onProgress?: (progress: VerifyProgress) => void): Promise<VerifyReport>;
+  /** Returns the end of every chain of the workspace, in the order of the branches' names. */
+  listHeads(workspace: string): Promise<readonly ChainHead[]>;
+  /** Verifies a workspace. Each of the `expected` points must still be on its chain. */
+  verify(
+    workspace: string,
+    onProgress?: (progress: VerifyProgress) => void,
+    expected?: readonly ChainPoint[],
+  ): Promise<VerifyReport>;
   indexState(): Promise<IndexState>;
   /** Runs one read-only query over the views (sql/views.ts) in one snapshot. */
   query(operation: RunQuery): Promise<QueryOutcome>;

@@ -25,6 +25,13 @@ export interface VerifyProgress {
   readonly total: number;
 }
 
+/** A position on a chain, and the link of the record there. */
+export interface ChainPoint {
+  readonly branch: string;
+  readonly seq: number;
+  readonly link: string;
+}
+
 /** The last record of a branch, as the store recorded it. */
 export interface ChainHead {
   readonly branch: string;

@@ -15,6 +15,7 @@ import {
   type ImportOutcome,
   totalOf,
 } from "../../src/store/archive.ts";
+import { compareBranches } from "../../src/store/chain.ts";
 import { isEdgeValid, matchesMemoryFilter } from "../../src/store/memory-filter.ts";
 import {
   DELIVERY_STATES,
@@ -393,7 +394,10 @@ class ReferenceStore implements Store {
       };
     });
 
-  verify: Store["verify"] = async (workspace, onProgress) => {
+  listHeads: Store["listHeads"] = (workspace) =>
+    this.#read(workspace, (all) => headsOf(all, workspace).toSorted(compareBranches));
+
+  verify: Store["verify"] = async (workspace, onProgress, expected) => {
     const all = await this.#read(workspace, (shelf) => shelf);
     return verifyWorkspace(
       {
@@ -421,6 +425,7 @@ class ReferenceStore implements Store {
         entries: () => all.entries,
       },
       onProgress,
+      expected,
     );
   };
 

@@ -1,5 +1,6 @@
 /** The write operations. Each first checks every reason to refuse, then makes its changes. */
 import { isOpenWorkUnchanged } from "../../src/store/extension.ts";
+import { KEYS_BRANCH } from "../../src/store/key-history.ts";
 import { type AgentRow, agentDigest, BREAKER } from "../../src/store/rows.ts";
 import {
   type AcceptDelivery,
@@ -38,15 +39,15 @@ export function registerAgent(write: Write, operation: RegisterAgent): RegisterO
   const current = write.agentNamed(agent.id);
   if ((current?.revision ?? 0) !== basedOn) return { kind: "changed" };
   const sameKey = agent.publicKey === (current?.publicKey ?? "");
-  const keyedAt = sameKey ? (current?.keyedAt ?? 0) : write.keyTime();
+  const now = write.keyTime();
+  const keyedAt = sameKey ? (current?.keyedAt ?? 0) : now;
   const row = { ...agent, keyedAt, revision: basedOn + 1 };
   const stored: AgentRow = { ...row, digest: agentDigest(row) };
   write.putAgent(stored);
-  if (operation.record !== undefined) {
-    const { branch, memory } = operation.record;
-    const refused = write.refuseRecord(branch, memory);
+  for (const { branch, memory } of operation.records ?? []) {
+    const refused = branch === KEYS_BRANCH ? undefined : write.refuseRecord(branch, memory);
     if (refused !== undefined) return write.takeBack(refused);
-    write.append(branch, memory);
+    write.append(branch, memory, now);
   }
   return { kind: "registered", agent: stored };
 }

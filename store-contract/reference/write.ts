@@ -164,11 +164,11 @@ export class Write {
     return headOf(this.#chains(), { workspace, branch }).seq;
   }
 
-  append(branch: string, memory: NewMemory): ChainPosition {
+  append(branch: string, memory: NewMemory, now: number = this.now): ChainPosition {
     const { workspace } = this;
     const head = headOf(this.#chains(), { workspace, branch });
     const seq = head.seq + 1;
-    const storedAt = Math.max(this.now, head.storedAt);
+    const storedAt = Math.max(now, head.storedAt);
     const link = nextLink(head.link, { seq, storedAt, digest: memory.digest });
     const { id, text, signature } = memory;
     this.shelf.memories.push({ id, branch, seq, storedAt, text, signature, link, workspace });

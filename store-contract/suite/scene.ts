@@ -14,6 +14,7 @@ import {
   type MemoryInput,
   writeRecord,
 } from "../../src/memory/record.ts";
+import { KEYS_BRANCH } from "../../src/store/key-history.ts";
 import {
   type AgentRow,
   BREAKER,
@@ -206,10 +207,13 @@ export class Scene {
     this.#workspaces.add(workspace);
     const current = await this.#store.findAgent(workspace, id);
     const { revision = 0, keyedAt: _keyedAt, digest: _digest, ...known } = current ?? {};
+    const agent = { ...this.registration(id), ...known, ...change };
+    const record = this.#keyRecord(agent.publicKey, current ?? { id, publicKey: "" });
     const outcome = await this.#store.registerAgent({
       workspace,
-      agent: { ...this.registration(id), ...known, ...change },
+      agent,
       basedOn: revision,
+      ...(record && { records: [{ branch: KEYS_BRANCH, memory: record }] }),
     });
     return expectOutcome(outcome, "registered").agent;
   }
@@ -220,16 +224,40 @@ export class Scene {
     return branch;
   }
 
+  /** Returns the record of a changed key; undefined if it is the same. */
+  #keyRecord(
+    publicKey: string,
+    { id: agent, publicKey: previous }: Pick<AgentRow, "id" | "publicKey">,
+  ): NewMemory | undefined {
+    if (publicKey === previous) return undefined;
+    this.#branches.add(KEYS_BRANCH);
+    const data =
+      previous === ""
+        ? { action: "set", agent, publicKey }
+        : { action: "rotated", agent, previous, publicKey };
+    const author = { agent, instance: `${agent}-1` };
+    return this.#write(author, { type: "key", content: "A changed key.", data });
+  }
+
   // Memories
 
   /** Returns a memory that is ready to be stored. */
   record(author: string, input: MemoryInput | string = "a fact", signer?: Signer): NewMemory {
-    return this.#write({ agent: author, instance: `${author}-1`, owner: "olga", signer }, input);
+    const { workspace, branch } = DEFAULT_LOCATION;
+    const witness = () => ({ branch, workspace });
+    const signs = signer && { signer: { ...signer, witness } };
+    return this.#write({ agent: author, instance: `${author}-1`, owner: "olga", ...signs }, input);
   }
 
   #write(author: Author, input: MemoryInput | string, hallmark: HubFields = {}): NewMemory {
     const described = typeof input === "string" ? { content: input } : input;
-    const context = { ids: this.ids, now: this.now, limits: LIMITS, hallmark };
+    const context = {
+      ids: this.ids,
+      now: this.now,
+      limits: LIMITS,
+      branch: DEFAULT_LOCATION.branch,
+      hallmark,
+    };
     const { record } = writeRecord(author, described, context);
     const reader = authorOf(record);
     if (described.scope !== undefined) this.#readers.set(JSON.stringify(reader), reader);

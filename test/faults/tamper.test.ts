@@ -112,7 +112,7 @@ describe(`verify after a changed field (BATON_SEED=${seed})`, () => {
 });
 
 describe("verify on a manipulated store", () => {
-  const memories = tampering.rows("memories").filter((row) => row["workspace"] === 1);
+  const memories = mainRecords();
   const row = (index: number): StoreRow => memories.at(index) as StoreRow;
   const middle = memories.length >> 1;
 
@@ -180,7 +180,30 @@ describe("verify on a manipulated store", () => {
       rewrite("memories", signed, text);
       relink();
     });
-    expect(found).toEqual([expect.objectContaining({ record: signed["id"], field: "signature" })]);
+    expect(found).toContainEqual(
+      expect.objectContaining({ record: signed["id"], field: "signature" }),
+    );
+    // Every later signed record names a link that is not there any more.
+    const later = memories.slice(memories.indexOf(signed) + 1).filter((each) => each["signature"]);
+    const witnesses = found.filter(({ field }) => field === "witness").map(({ record }) => record);
+    expect(witnesses.sort()).toEqual(later.map((each) => each["id"]).sort());
+    const fields = new Set(found.map(({ field }) => field.replace(/\[\d+\]/, "")));
+    expect([...fields].sort()).toEqual(["log", "refs.digest", "signature", "witness"]);
+  });
+
+  it("names the envelope whose reference was rewritten, even if every link was recomputed [OPS-14]", async () => {
+    const refsOf = (each: StoreRow): { id: string }[] => JSON.parse(String(each["text"])).refs;
+    const envelope = tampering.rows("envelopes").find((each) => refsOf(each).length > 0);
+    const [ref] = refsOf(envelope as StoreRow);
+    const target = memories.find((each) => each["id"] === ref?.id) as StoreRow;
+    const text = String(target["text"]).replace('"content":"', '"content":"Not ');
+    const found = await problemsAfter(() => {
+      rewrite("memories", target, text);
+      relink();
+    });
+    expect(found).toContainEqual(
+      expect.objectContaining({ record: envelope?.["id"], field: "refs[0].digest" }),
+    );
   });
 
   it("names a record whose signature was removed or replaced by another of the same agent [MEM-5]", async () => {
@@ -194,13 +217,14 @@ describe("verify on a manipulated store", () => {
     }
   });
 
-  it("names the records that an agent signed when its public key is replaced [MEM-5]", async () => {
+  it("names the agent when its public key is replaced in the registry [MEM-5 OPS-14]", async () => {
     const key = generateKeyPairSync("ed25519")
       .publicKey.export({ type: "spki", format: "der" })
       .toString("hex");
     const found = await problemsAfter(() => changeAgent("coder", { public_key: key }));
     const signed = memories.filter((each) => authorOf(each) === "coder").map((each) => each["id"]);
-    expect(recordsOf(found).sort()).toEqual(signed.sort());
+    expect(signed).not.toEqual([]);
+    expect(found).toEqual([expect.objectContaining({ record: "agent coder", field: "publicKey" })]);
   });
 
   it("mentions a deleted agent [MEM-1]", async () => {
@@ -347,7 +371,7 @@ describe("verify on a manipulated store", () => {
   /** Recomputes all links of the first workspace, as an attacker with the code could. */
   function relink(): void {
     let link = genesis("default", "main");
-    for (const each of tampering.rows("memories").filter((one) => one["workspace"] === 1)) {
+    for (const each of mainRecords()) {
       const { pos, seq, stored_at: storedAt, text } = each;
       link = nextLink(link, {
         seq: Number(seq),
@@ -356,7 +380,7 @@ describe("verify on a manipulated store", () => {
       });
       tampering.run("update memories set link = ? where pos = ?", link, pos ?? 0);
     }
-    tampering.run("update chains set link = ? where workspace = 1", link);
+    tampering.run("update chains set link = ? where workspace = 1 and branch = 'main'", link);
   }
 
   function changeAgent(id: string, changes: { public_key: string }): void {
@@ -537,13 +561,20 @@ async function expectSilence(column: Column, rows: readonly StoreRow[]): Promise
 const mentions = ({ record, message }: Problem, name: string): boolean =>
   record.includes(name) || message.includes(name);
 
+/** Returns the records of the main branch of the first workspace, in order. */
+function mainRecords(): StoreRow[] {
+  const isMain = (row: StoreRow) => row["workspace"] === 1 && row["branch"] === "main";
+  const key = tampering.rows("chains").find(isMain)?.["key"];
+  return tampering.rows("memories").filter((row) => row["chain"] === key);
+}
+
 /** Returns the names by which a problem with a row may be reported. */
 function names({ table, column }: Column, row: StoreRow): string[] {
   switch (table) {
     case "memories":
       // A record that left its chain is reported by the next record, or by the branch.
       return column === "chain"
-        ? [idAt(Number(row["pos"]) + 1), "branch main"]
+        ? [nextInChain(row), "branch main", "branch #keys"]
         : [String(row["id"]), ...counted(column)];
     case "agents":
       return [`agent ${row["id"]}`, String(row["id"])];
@@ -567,6 +598,12 @@ function names({ table, column }: Column, row: StoreRow): string[] {
 /** A record that left its workspace, or lost its chain there, is reported by the memory count. */
 function counted(column: string): string[] {
   return column === "workspace" ? ["memories"] : [];
+}
+
+/** Returns the id of the next record of a record's chain. */
+function nextInChain({ chain, seq }: StoreRow): string {
+  const isNext = (row: StoreRow) => row["chain"] === chain && row["seq"] === Number(seq) + 1;
+  return String(tampering.rows("memories").find(isNext)?.["id"]);
 }
 
 function idAt(position: number): string {

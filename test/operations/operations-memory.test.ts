@@ -92,12 +92,23 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   },
   "agents.get": (answer) =>
     expect(answer).toMatchObject({ id: "bob", owner: "Kim", window: 8_000 }),
-  "agents.list": (agents) => expect(agents).toMatchObject([{ id: "ada" }, { id: "bob" }]),
+  "agents.list": (agents) =>
+    expect(agents).toMatchObject([{ id: "ada" }, { id: "bob" }, { id: "kay" }]),
   "agents.pause": async (answer, { hub }) => {
     done(answer);
     expect((await hub.agent("bob")).info.status).toBe("paused");
   },
   "agents.unpause": done,
+  "agents.keys": (keys) => expect(keys).toEqual([]),
+  "agents.rotateKey": (keys, { newKey }) =>
+    expect(keys).toMatchObject([
+      { authorizedBy: "registration", until: expect.any(Number) },
+      { authorizedBy: "admin", by: "ada", publicKey: newKey },
+    ]),
+  "agents.revokeKey": (keys) =>
+    expect(keys).toMatchObject([{ revoked: { by: "ada", since: 1_000, reason: "It leaked." } }]),
+  "archive.head": (head) =>
+    expect(head).toMatchObject({ workspace: "default", chains: having({ branch: "main" }) }),
   "tokens.add": async (answer, { hub }) => {
     expect(answer).toMatchObject({ info: { agent: "bob", issuedBy: "ada", state: "good" } });
     const { token } = answer as IssuedToken;

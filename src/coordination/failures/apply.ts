@@ -160,8 +160,8 @@ async function abort(
   author: Author,
   { said, entries, kept }: AbortInput,
 ): Promise<StoredFailureDecision | undefined> {
-  const { ids, clock, limits } = workspace;
-  const context = { ids, now: clock.now(), limits };
+  const { ids, clock, limits, branch } = workspace;
+  const context = { ids, now: clock.now(), limits, branch };
   const { record: memory } = writeRecord(author, { ...said, task: kept.task }, context);
   const moved = await moveDeliveries(workspace, {
     agent: author.agent,

@@ -87,7 +87,7 @@ export async function writeLedger(
   const { record } = writeRecord(
     author,
     { id, type: "decision", task, ...change, relations },
-    { ids, now, limits },
+    { ids, now, limits, branch },
   );
   const value = toEntryText(next(id, now));
   const ledger: PutEntry = { kind: LEDGER, name: task, value, basedOn: revision };

@@ -33,14 +33,14 @@ export const trailStepOf = (
 
 /** Creates the record of a decision, with what it did to which deliveries. */
 export function decisionRecord(
-  { ids, clock, limits }: Workspace,
+  { ids, clock, limits, branch }: Workspace,
   author: Author,
   input: MemoryInput,
   of: { readonly trail: readonly TrailStep[]; readonly sealed?: SealedEnvelope | undefined },
 ): NewMemory {
   const { sealed, trail } = of;
   const envelope = sealed && { digest: sealed.digest, id: sealed.envelope.id };
-  const context = { ids, now: clock.now(), limits, hallmark: { envelope, trail } };
+  const context = { ids, now: clock.now(), limits, branch, hallmark: { envelope, trail } };
   return writeRecord(author, input, context).record;
 }
 

@@ -114,7 +114,7 @@ function acceptRecord(
   { delivery, envelope }: DeliveryWithEnvelopeRow,
   source: ReceiptSource | undefined,
 ): NewMemory {
-  const { ids, clock, limits } = workspace;
+  const { ids, clock, limits, branch } = workspace;
   const receipt = receiptIfNeeded(workspace, envelope, source);
   const trail = [{ attempt: delivery.attempt, delivery: delivery.id, verb: "accept" as const }];
   return writeRecord(
@@ -126,7 +126,7 @@ function acceptRecord(
       ...(receipt && { data: { receipt } }),
       relations: [{ kind: "continues-from", to: envelope.memory }],
     },
-    { ids, now: clock.now(), limits, hallmark: { trail } },
+    { ids, now: clock.now(), limits, branch, hallmark: { trail } },
   ).record;
 }
 

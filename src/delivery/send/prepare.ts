@@ -77,7 +77,7 @@ export function prepare(
   plan: Plan,
   round: Round,
 ): PreparedHandoff {
-  const { ids, limits, clock } = workspace;
+  const { ids, limits, clock, branch } = workspace;
   const now = clock.now();
   const { draft, to, task } = plan;
   const { work } = sender;
@@ -117,7 +117,7 @@ export function prepare(
   const hallmark = { envelope: { digest: sealed.digest, id: sealed.envelope.id }, trail };
   const { completes } = plan.sending;
   const record = handoffRecord(sealed, sender, { open, cycle, completes });
-  const memory = writeRecord(sender, record, { ids, now, limits, hallmark }).record;
+  const memory = writeRecord(sender, record, { ids, now, limits, branch, hallmark }).record;
   const { id: envelope } = sealed.envelope;
   const provenance = { at: now, by: sender.agent, envelope, record: memory.id };
   const { queue } = plan.sending;

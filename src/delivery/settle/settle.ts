@@ -366,8 +366,8 @@ async function settle(
   ending: SettleRequest,
 ): Promise<SettleResult> {
   const { delivery, envelope } = hold;
-  const memory = ending.memory && settlementRecord(workspace, holder, hold, ending);
-  const outcome = await settleOn(workspace, workspaceForWork(workspace, envelope).branch, {
+  const recordOn = (open: Workspace) => settlementRecord(open, holder, hold, ending);
+  const outcome = await settleOn(workspaceForWork(workspace, envelope), recordOn, {
     lease: {
       delivery: delivery.id,
       fence: delivery.fence,
@@ -377,7 +377,6 @@ async function settle(
     from: ending.from ?? TRANSITIONS[ending.verb].from,
     settlement: ending.settlement,
     reason: ending.reason,
-    ...(memory && { memory }),
   });
   switch (outcome.kind) {
     case "settled":
@@ -411,14 +410,15 @@ async function reloadDelivery<Outcome extends Extract<SettleOutcome, { kind: "se
 /** Settles on the branch of the work, or, if that was closed meanwhile, on the branch that replaced it. */
 async function settleOn(
   workspace: Workspace,
-  branch: string,
-  settling: Omit<SettleDelivery, "branch" | "workspace">,
+  recordOn: (workspace: Workspace) => NewMemory | undefined,
+  settling: Omit<SettleDelivery, "branch" | "workspace" | "memory">,
 ): Promise<SettleOutcome> {
-  const { store, name } = workspace;
-  const outcome = await store.settleDelivery({ workspace: name, branch, ...settling });
+  const { store, name, branch } = workspace;
+  const memory = recordOn(workspace);
+  const recorded = memory === undefined ? {} : { memory };
+  const outcome = await store.settleDelivery({ workspace: name, branch, ...settling, ...recorded });
   if (outcome.kind !== "branch_closed") return outcome;
-  const { branch: open } = await workspaceAfterClosing(workspace, outcome.branch);
-  return settleOn(workspace, open, settling);
+  return settleOn(await workspaceAfterClosing(workspace, outcome.branch), recordOn, settling);
 }
 
 /**
@@ -444,20 +444,21 @@ async function afterSettlement(
 }
 
 /**
- * Returns the record of a settlement; it continues from the acceptance or, for an offer, from the handoff.
+ * Returns the record of a settlement, if it has one; it continues from the acceptance or, for an offer, from the handoff.
  */
 function settlementRecord(
   workspace: Workspace,
   holder: Author,
   { delivery, envelope }: DeliveryWithEnvelopeRow,
   { verb, memory }: SettleRequest,
-): NewMemory {
-  const { ids, clock, limits } = workspace;
+): NewMemory | undefined {
+  if (memory === undefined) return undefined;
+  const { ids, clock, limits, branch } = workspace;
   const to = delivery.state === "accepted" ? delivery.acceptedBy : envelope.memory;
   const trail = [{ attempt: delivery.attempt, delivery: delivery.id, verb }];
   return writeRecord(
     holder,
     { task: envelope.task, relations: [{ kind: "continues-from", to }], ...memory },
-    { ids, now: clock.now(), limits, hallmark: { trail } },
+    { ids, now: clock.now(), limits, branch, hallmark: { trail } },
   ).record;
 }

@@ -178,23 +178,26 @@ export async function appendNote(
   { input, lease, vouched }: NoteToAppend,
 ): Promise<AppendResult> {
   const { ids, clock, limits, name } = workspace;
-  const written = writeRecord(holder, input, { ids, now: clock.now(), limits });
+  const noted = { ...input, id: input.id ?? ids.mint("memory") };
+  const pen = { ids, now: clock.now(), limits };
+  let { branch } = workspace;
+  let written = writeRecord(holder, noted, { ...pen, branch });
   // A note may always mention its own work: only further citations are checked.
   if (vouched === undefined && written.record.mentions.length > 1) {
     await refuseInvisibleReferences(workspace, [written], { ahead: 1 });
   }
-  const appendTo = (to: string) =>
+  const append = () =>
     workspace.store.appendMemories({
       workspace: name,
-      branch: to,
+      branch,
       memories: [written.record],
       ...(lease && { lease }),
     });
-  let { branch } = workspace;
-  let outcome = await appendTo(branch);
+  let outcome = await append();
   while (outcome.kind === "branch_closed") {
     ({ branch } = await workspaceAfterClosing(workspace, outcome.branch));
-    outcome = await appendTo(branch);
+    written = writeRecord(holder, noted, { ...pen, branch }); // A signature covers the branch.
+    outcome = await append();
   }
   switch (outcome.kind) {
     case "appended": {

@@ -2,8 +2,16 @@
 import type { Access } from "../../access/levels.ts";
 import { batonVersion } from "../../base/version.ts";
 import { type BreakerInfo, listBreakers, resetBreaker } from "../../delivery/settings/breaker.ts";
+import {
+  type KeyRevocation,
+  type KeyRotation,
+  keysOf,
+  revokeKey,
+  rotateKey,
+} from "../../memory/agent-keys.ts";
 import { type AgentInfo, agentInfo, requireAgent, setStatus } from "../../memory/agents.ts";
 import { SYSTEM } from "../../memory/system-author.ts";
+import type { AgentKey } from "../../store/key-history.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** The identity and access level of the caller. */
@@ -30,6 +38,18 @@ export interface HubAgents {
   pause(name: string): Promise<void>;
   /** Resumes delivering work to a paused agent. Throws `unknown_agent`. */
   unpause(name: string): Promise<void>;
+  /** Returns the signing keys that an agent has or had, oldest first. Throws `unknown_agent`. */
+  keys(name: string): Promise<readonly AgentKey[]>;
+  /**
+   * Replaces the signing key of an agent; what earlier keys signed stays valid. The previous key authorizes it
+   * (`signRotation()`); without its signature, over HTTP, requires access admin. Throws `identity_mismatch`.
+   */
+  rotateKey(name: string, rotation: KeyRotation, by?: string): Promise<readonly AgentKey[]>;
+  /**
+   * Revokes a signing key from a time on: `verify` reports what it signed from then on. An agent whose current
+   * key is revoked is disabled until its key is rotated. Over HTTP, requires access admin.
+   */
+  revokeKey(name: string, revocation?: KeyRevocation, by?: string): Promise<readonly AgentKey[]>;
   /**
    * Returns the receivers that recently lost deliveries: whether the breaker of each is open, and which
    * deliveries it lost.
@@ -65,6 +85,11 @@ export function hubAgents(workspace: Workspace): HubAgents {
       const { status } = await requireAgent(workspace, name);
       if (status === "paused") await setStatus(workspace, name, "active");
     },
+    keys: async (name) => keysOf(workspace, (await requireAgent(workspace, name)).id),
+    rotateKey: (name, rotation, by) =>
+      rotateKey(workspace, () => requireAgent(workspace, name), { rotation, by }),
+    revokeKey: (name, revocation = {}, by) =>
+      revokeKey(workspace, () => requireAgent(workspace, name), { revocation, by }),
     breakers: () => listBreakers(workspace),
     resetBreaker: (receiver) => resetBreaker(workspace, receiver),
   };

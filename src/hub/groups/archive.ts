@@ -7,6 +7,7 @@ import {
   exportLines,
   exportToFile,
 } from "../../archive/export.ts";
+import { readHead, type WorkspaceHead } from "../../archive/heads.ts";
 import {
   type ImportOptions,
   type ImportReport,
@@ -14,6 +15,7 @@ import {
   importExport,
 } from "../../archive/import.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
+import type { HeadSigner } from "../options.ts";
 
 /** `hub.archive`: exports, imports and backs up the workspace. Over HTTP, requires access admin. */
 export interface Archive {
@@ -31,12 +33,22 @@ export interface Archive {
    * export of this workspace. `restore()` creates a store from it.
    */
   backup(file: string, options?: BackupOptions): Promise<BackupReport>;
+  /**
+   * Returns the newest position and link of every chain, signed if the hub has a key (`headKey`). Kept outside
+   * the store, it shows later whether a chain was cut off or rewritten: `hub.verify({ expect: head })`. Over
+   * HTTP, requires access coordinator.
+   */
+  head(): Promise<WorkspaceHead>;
 }
 
 /** Returns `hub.archive` for a workspace. */
-export const archive = (workspace: Workspace): Archive => ({
+export const archive = (workspace: Workspace, sign?: HeadSigner): Archive => ({
   export: (options = {}) => exportLines(workspace, options),
   exportTo: (file, options = {}) => exportToFile(workspace, file, options),
   import: (source, options = {}) => importExport(workspace, source, options),
   backup: (file, options = {}) => backupTo(workspace, file, options),
+  async head() {
+    const head = await readHead(workspace);
+    return sign?.(head) ?? head;
+  },
 });

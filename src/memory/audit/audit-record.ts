@@ -37,7 +37,7 @@ export function auditRecord(workspace: Workspace, author: Author, data: AuditDat
   const { ids, clock, limits } = workspace;
   const described = { content: sentenceOf(data), data: defined(data) };
   const input = { ...described, scope: "agent" as const, type: AUDIT_RECORD };
-  return writeRecord(author, input, { ids, now: clock.now(), limits }).record;
+  return writeRecord(author, input, { ids, now: clock.now(), limits, branch: AUDIT_BRANCH }).record;
 }
 
 function sentenceOf({ kind, action, actor, target, code, count }: AuditData): string {

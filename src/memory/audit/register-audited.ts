@@ -1,6 +1,7 @@
 /** Registers agents together with their audit record, in one write. */
 import { type AuditTarget, auditedAgentDigest } from "../../store/audited.ts";
-import type { AgentRow } from "../../store/rows.ts";
+import { KEYS_BRANCH } from "../../store/key-history.ts";
+import type { AgentRow, NewMemory } from "../../store/rows.ts";
 import type { RegisterAgent, RegisterOutcome } from "../../store/store.ts";
 import { currentActor } from "../../workspace/actor.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
@@ -14,6 +15,8 @@ export interface AuditedRegistration {
   readonly action: string;
   readonly current: AgentRow | undefined;
   readonly agent: RegisterAgent["agent"];
+  /** The record of a change of the agent's key. */
+  readonly key?: NewMemory | undefined;
 }
 
 /** What can happen to a registration; the record itself is always accepted. */
@@ -22,7 +25,7 @@ type Outcome = Extract<RegisterOutcome, { kind: "registered" | "changed" | "name
 /** Creates or changes an agent and records it: both or neither. */
 export async function registerAudited(
   workspace: Workspace,
-  { author, action, current, agent }: AuditedRegistration,
+  { author, action, current, agent, key }: AuditedRegistration,
 ): Promise<Outcome> {
   const target: AuditTarget = { kind: "agent", name: agent.id };
   const memory = auditRecord(workspace, author, {
@@ -38,7 +41,7 @@ export async function registerAudited(
     workspace: workspace.name,
     agent,
     basedOn: current?.revision ?? 0,
-    record: { branch, memory },
+    records: [{ branch, memory }, ...(key === undefined ? [] : [{ branch: KEYS_BRANCH, memory: key }])],
   });
   switch (outcome.kind) {
     case "registered":

@@ -185,7 +185,7 @@ export const branchChanged = (name: string): RetryOptions => ({
 /** Creates a record about a branch, to be stored on the workspace's branch. */
 export function writeBranchRecord(workspace: Workspace, author: Author, input: MemoryInput) {
   const { ids, clock, limits, name, branch } = workspace;
-  const record = writeRecord(author, input, { ids, now: clock.now(), limits });
+  const record = writeRecord(author, input, { ids, now: clock.now(), limits, branch });
   return {
     memory: record.record.id,
     written: record,

@@ -446,7 +446,7 @@ function recordOf(
     data: { memories: [...named], ...(hidden > 0 && { hidden }), reason },
     importance: 0.9,
   };
-  return writeRecord(by, input, { ids, now: clock.now(), limits }).record;
+  return writeRecord(by, input, { ids, now: clock.now(), limits, branch: MAIN_BRANCH }).record;
 }
 
 const eventOf = ({ verb }: Change): EventKind => (verb === LIFT ? "lifted" : "quarantined");

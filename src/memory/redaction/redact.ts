@@ -398,7 +398,8 @@ async function eraseBatch(run: Run, batch: readonly BodyFinding[]): Promise<bool
     content: `${by.agent} redacted ${count} ${count === 1 ? "text" : "texts"}: ${reason}`,
     data: { reason },
   };
-  const written = writeRecord(by, input, { ids, now: at, limits, hallmark: { redacts } });
+  const pen = { ids, now: at, limits, branch: MAIN_BRANCH, hallmark: { redacts } };
+  const written = writeRecord(by, input, pen);
   const operation = { workspace: name, branch: MAIN_BRANCH, memory: written.record, erasures };
   const outcome = await store.redactBodies(operation);
   if (outcome.kind !== "redacted" && !(await wasStored(workspace, written.record))) {

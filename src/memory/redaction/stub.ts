@@ -24,11 +24,11 @@ export function memoryStub(row: MemoryRow, redacted: Redaction): string {
 function keptOfMemory(record: AuthoredRecord) {
   const { agent, createdAt, envelope, id, instance, key, refs, relations } = record;
   const { run, scope, session, task, trail, type, validFrom, validUntil } = record;
-  const { user } = record as { readonly user?: string };
+  const { user, witness } = record;
   const tags = trail?.some((step) => step.verb === "publish") ? record.tags : undefined;
   return {
     ...{ agent, createdAt, envelope, id, instance, key, refs, relations, run, scope, session },
-    ...{ tags, task, trail, type, user, validFrom, validUntil },
+    ...{ tags, task, trail, type, user, validFrom, validUntil, witness },
   };
 }
 

@@ -190,7 +190,7 @@ async function recordPruning(
       content: `${by.agent} pruned ${plans.length} traces according to the retention rules.`,
       data: { by: by.agent, traces },
     },
-    { ids, now: clock.now(), limits },
+    { ids, now: clock.now(), limits, branch: PRUNING_BRANCH },
   );
   const memories = [written.record];
   const outcome = await store.appendMemories({ workspace: name, branch: PRUNING_BRANCH, memories });

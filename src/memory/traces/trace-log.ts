@@ -4,12 +4,14 @@
  * writes and does not delay them. Every step is either stored, or rejected and counted; the steps of one
  * call are stored together or not at all.
  */
+
 import { BatonError } from "../../base/errors.ts";
 import { traceBranch } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { type Author, type Memory, placedMemory, type WrittenRecord } from "../record.ts";
 import { refusalError } from "../refusals.ts";
 import { findEarlierWrite } from "../remember.ts";
+import { noteStored } from "../witness.ts";
 
 /** How long a step waits for others before it is written. */
 const FLUSH_DELAY_MS = 4;
@@ -197,10 +199,11 @@ export class TraceLog {
       const outcome = await store.appendMemories({ workspace: name, branch, memories });
       if (outcome.kind === "appended") {
         this.#stored += steps.length;
-        for (const [i, { written, resolve }] of steps.entries()) {
+        for (const [i, { author, written, resolve }] of steps.entries()) {
           const place = outcome.places[i];
           if (place === undefined)
             throw new Error("the store returned no position for a stored step");
+          noteStored(this.#workspace, branch, { ...place, agent: author.agent });
           resolve(placedMemory(written, place, branch));
         }
         return;

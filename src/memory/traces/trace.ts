@@ -10,6 +10,7 @@ import { checkLimit, FORMAT_LIMITS } from "../../base/limits.ts";
 import { compileLazily } from "../../envelope/lazy-compile.ts";
 import { MemoryId, Name } from "../../envelope/schema.ts";
 import { parseOrThrow } from "../../envelope/violations.ts";
+import { traceBranch } from "../../store/visibility.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { citationsOf } from "../citations.ts";
 import { refuseQuarantined } from "../quarantine/quarantine-mark.ts";
@@ -132,7 +133,7 @@ function writeSteps(
     });
   }
   const { ids, clock, limits } = workspace;
-  const context = { ids, now: clock.now(), limits };
+  const context = { ids, now: clock.now(), limits, branch: traceBranch(author.instance) };
   return steps.map((step, i) => {
     const path = steps.length === 1 ? "" : `[${i}]`;
     const checked = parseOrThrow(CompiledStep, step, {

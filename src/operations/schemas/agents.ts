@@ -6,6 +6,7 @@ import type { IssuedToken, TokenInfo } from "../../access/tokens.ts";
 import { PolicyDraft } from "../../envelope/schema.ts";
 import type { WhoAmI } from "../../hub/groups/agents.ts";
 import { type AgentInfo, AgentProfileSchema } from "../../memory/agents.ts";
+import type { AgentKey } from "../../store/key-history.ts";
 import { AGENT_STATUSES } from "../../store/rows.ts";
 import { Count, Instant, Text, Texts } from "./common.ts";
 import type { Fields } from "./fields.ts";
@@ -35,6 +36,24 @@ export const AgentForm = z
     window: Count.optional(),
   } satisfies Fields<AgentInfo>)
   .meta({ id: "Agent", description: "A registered agent." });
+
+export const AgentKeyForm = z
+  .strictObject({
+    publicKey: Text.meta({ description: "Ed25519, SPKI in hex" }),
+    since: Instant,
+    until: Instant.exactOptional().meta({ description: "Absent: the current key" }),
+    authorizedBy: z.enum(["registration", "previous-key", "admin"]),
+    by: Text.exactOptional(),
+    revoked: z
+      .strictObject({
+        at: Instant,
+        since: Instant.meta({ description: "From then on, its signatures count for nothing" }),
+        by: Text.exactOptional(),
+        reason: Text.exactOptional(),
+      })
+      .exactOptional(),
+  } satisfies Fields<AgentKey>)
+  .meta({ id: "AgentKey", description: "A signing key of an agent, and when it was valid." });
 
 export const WhoAmIForm = z
   .strictObject({

@@ -26,7 +26,13 @@ import type { RedactionLocation } from "../../memory/redaction/redaction-finding
 import type { WithSecrets } from "../../memory/redaction/secret-policy.ts";
 import type { ScoreParts } from "../../search/rank.ts";
 import type { Redaction } from "../../store/redaction.ts";
-import { DELIVERY_STATES, type DeliveryStep, type PublishStep } from "../../store/rows.ts";
+import {
+  DELIVERY_STATES,
+  type DeliveryStep,
+  type PublishStep,
+  type Witness,
+  type WitnessedRecord,
+} from "../../store/rows.ts";
 import type { IndexState } from "../../store/search.ts";
 import { Count, Instant, pageForm, Text, Texts } from "./common.ts";
 import { SecretsForm } from "./envelopes.ts";
@@ -94,6 +100,26 @@ const quarantineMarkFields = {
   record: Text.meta({ description: "The memory that records the quarantine" }),
 } satisfies Fields<QuarantineMark>;
 
+const witnessedFields = {
+  branch: Text,
+  id: Text,
+  link: Text,
+  seq: Count,
+} satisfies Fields<WitnessedRecord>;
+
+const WitnessForm = z
+  .strictObject({
+    after: z.strictObject(witnessedFields).optional().meta({
+      description: "The newest record of the branch that the author knew",
+    }),
+    branch: Text,
+    previous: z.strictObject(witnessedFields).optional().meta({
+      description: "The author's own newest record, if it is on another branch",
+    }),
+    workspace: Text,
+  } satisfies Fields<Witness>)
+  .meta({ id: "Witness", description: "What a signature covers besides the content." });
+
 const memoryFields = {
   agent: Text,
   branch: Text,
@@ -143,6 +169,7 @@ const memoryFields = {
   user: Text.optional(),
   validFrom: Instant.optional(),
   validUntil: Instant.optional(),
+  witness: WitnessForm.optional(),
 } satisfies Fields<Memory>;
 
 export const MemoryForm = z.strictObject(memoryFields).meta({

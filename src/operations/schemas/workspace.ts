@@ -1,5 +1,6 @@
 /** Zod schemas for settings, profiles, payload types, events, verification and other workspace data. */
 import * as z from "zod";
+import { WorkspaceHeadSchema } from "../../archive/heads.ts";
 import { RULE_MODES, RULE_NAMES } from "../../context/lint/rule.ts";
 import type { BreakerInfo } from "../../delivery/settings/breaker.ts";
 import type { HandoffRules } from "../../delivery/settings/handoff-rules.ts";
@@ -105,6 +106,11 @@ export const VerifyReportForm = z
     ),
   } satisfies Fields<VerifyReport>)
   .meta({ id: "VerifyReport", description: "What was verified, and the problems found." });
+
+export const WorkspaceHeadForm = WorkspaceHeadSchema.meta({
+  id: "WorkspaceHead",
+  description: "The newest record of every chain at one time.",
+});
 
 export const ModelForm = z
   .strictObject({

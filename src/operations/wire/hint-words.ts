@@ -82,7 +82,9 @@ type Words = string | ((args: string) => string | undefined);
 const COMMANDS: Readonly<Record<string, Words>> = {
   agent: agentCommand,
   "agents.resetBreaker": (args) => `baton breaker reset ${first(args, "<receiver>")}`,
+  "agents.keys": (args) => `baton agent keys ${first(args, "<agent>")}`,
   "archive.export": "baton export",
+  "archive.head": "baton head",
   "branches.create": (args) => `baton branch create ${first(args, "<branch>")} --as <agent>`,
   "branches.diff": "baton branch diff <branch>",
   "branches.use": (args) => `--branch ${first(args, "<branch>")}`,

@@ -8,6 +8,7 @@ import pg from "pg";
 import type { Clock } from "../../base/clock.ts";
 import type { Limits } from "../../base/limits.ts";
 import type { ExportItem } from "../archive.ts";
+import { compareBranches } from "../chain.ts";
 import {
   agentOf,
   attemptOf,
@@ -44,7 +45,7 @@ import { importWorkspace } from "./archive/import.ts";
 import { listTraces, pruneEvents, pruneTrace, surveyEvents, surveyTrace } from "./archive/prune.ts";
 import { redactBodies } from "./archive/redact.ts";
 import { resetIndex, vacuum } from "./archive/scrub.ts";
-import { verifySource } from "./archive/verify-source.ts";
+import { chainHeadOf, verifySource } from "./archive/verify-source.ts";
 import { Committer } from "./commit.ts";
 import {
   clientConfig,
@@ -64,7 +65,7 @@ import { findRelations, findTips, type StatementRunner } from "./lines.ts";
 import { migrate } from "./migrations.ts";
 import { Notifier } from "./notifier.ts";
 import type { Operation } from "./operations.ts";
-import { recordPart } from "./record-part.ts";
+import { recordParts } from "./record-part.ts";
 import { deliveryWithEnvelopeOf, explain, recover } from "./recover.ts";
 import { tryCreateExtension } from "./search/hnsw-table.ts";
 import { Indexer } from "./search/indexer.ts";
@@ -183,8 +184,9 @@ class PostgresStore implements Store {
     );
   }
 
-  registerAgent: Store["registerAgent"] = async ({ workspace, agent, basedOn, record }) => {
+  registerAgent: Store["registerAgent"] = async (operation) => {
     this.#refuseClosed();
+    const { workspace, agent, basedOn, records = [] } = operation;
     const { id, status, role, aliases, publicKey, profile } = agent;
     const revision = basedOn + 1;
     // The text that the digest covers (rows.ts), without the two values only the store knows.
@@ -192,16 +194,17 @@ class PostgresStore implements Store {
     const between = `,${JSON.stringify(profile)},`;
     const names = [...new Set([id, ...aliases])];
     const described = { ...agent, aliases: JSON.stringify(aliases), names, before, between };
-    const added = record && recordPart({ workspace, ...record });
+    const added = records.length === 0 ? undefined : recordParts(workspace, records);
     const values = [
       ...[workspace, this.#now(), JSON.stringify(described), basedOn],
-      ...[added?.part ?? null, added?.text ?? null],
+      ...[added?.parts ?? null, added?.text ?? null],
     ];
     const [row] = await this.#read(this.#sql.register, values);
     const outcome = row?.[0] as
       | { kind: "registered"; keyedAt: number; digest: string }
       | Exclude<RegisterOutcome, { kind: "registered" }>;
     if (outcome.kind !== "registered") return outcome;
+    if (records.length > 0) this.#indexer.committed(workspace, records.length);
     const { keyedAt, digest } = outcome;
     return { kind: "registered", agent: { ...agent, keyedAt, digest, revision } };
   };
@@ -427,9 +430,13 @@ class PostgresStore implements Store {
       return { envelopes, deliveries, byState };
     }, this.#long);
 
-  verify: Store["verify"] = (workspace, onProgress) =>
+  listHeads: Store["listHeads"] = async (workspace) =>
+    (await this.#read(this.#sql.chains, [workspace])).map(chainHeadOf).sort(compareBranches);
+
+  verify: Store["verify"] = (workspace, onProgress, expected) =>
     this.#atOneMoment(
-      async (reader) => verifyWorkspace(await verifySource(reader, workspace), onProgress),
+      async (reader) =>
+        verifyWorkspace(await verifySource(reader, workspace), onProgress, expected),
       this.#long,
     );
 

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import type { CopiedWorkspace } from "../archive.ts";
 import { verifyWorkspace } from "../verify/workspace.ts";
-import type { Problem, VerifyProgress, VerifyReport } from "../verify-report.ts";
+import type { ChainPoint, Problem, VerifyProgress, VerifyReport } from "../verify-report.ts";
 import { verifySource } from "./archive/verify-source.ts";
 import { checkFile } from "./check-file.ts";
 import { isDamage } from "./failures.ts";
@@ -23,11 +23,13 @@ const NOTHING_READ = { memories: 0, relations: 0, envelopes: 0, deliveries: 0, a
 export async function verifyFile(
   { db, sql, onProgress }: VerifiedFile,
   workspace: string,
+  expected: readonly ChainPoint[],
 ): Promise<VerifyReport> {
   const problems: Problem[] = [];
   try {
     problems.push(...checkFile(db, numberOf(sql.workspaceKey.get(workspace))));
-    const report = await verifyWorkspace(verifySource(sql, workspace), onProgress);
+    const source = verifySource(sql, workspace);
+    const report = await verifyWorkspace(source, onProgress, expected);
     return { ...report, problems: [...problems, ...report.problems] };
   } catch (error) {
     if (!isDamage(error)) throw error;

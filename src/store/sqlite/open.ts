@@ -14,6 +14,7 @@ import { createFolder, syncPath } from "../../base/files/sync-path.ts";
 import { JobThread } from "../../base/job-thread.ts";
 import type { Limits } from "../../base/limits.ts";
 import type { ExportItem } from "../archive.ts";
+import { compareBranches } from "../chain.ts";
 import { agentOf, attemptOf, deliveryOf, envelopeOf, eventOf, memoryOf } from "../codecs.ts";
 import type { DeliveryRow } from "../rows.ts";
 import type { SchemaStep } from "../schema-steps.ts";
@@ -25,6 +26,7 @@ import { DUE_TIMES, DueAnnouncer, type TimedOutcome } from "../wake/due-announce
 import { backupFile } from "./archive/backup.ts";
 import { exportWorkspace } from "./archive/export.ts";
 import { importWorkspace } from "./archive/import.ts";
+import { chainHeads } from "./archive/verify-source.ts";
 import { Committer, retryWhileBusy } from "./commit.ts";
 import { configure, connect } from "./connection.ts";
 import { commitFailure, isBusy, storeFailure } from "./failures.ts";
@@ -383,9 +385,12 @@ class SqliteStore implements Store {
     return this.#housekeeper.run({ kind: "countDeliveries", workspace });
   };
 
-  verify: Store["verify"] = async (workspace, onProgress) => {
+  listHeads: Store["listHeads"] = (workspace) =>
+    this.#read(workspace, (key) => chainHeads(this.#sql, key).toSorted(compareBranches));
+
+  verify: Store["verify"] = async (workspace, onProgress, expected = []) => {
     this.#refuseClosed();
-    return this.#housekeeper.run({ kind: "verify", workspace }, onProgress);
+    return this.#housekeeper.run({ kind: "verify", workspace, expected }, onProgress);
   };
 
   /** Runs in a separate process, so that a query can neither block nor change anything here. */

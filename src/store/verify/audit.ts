@@ -9,6 +9,7 @@ import type {
   MemoryRow,
   RelationEdge,
   TrailStep,
+  Witness,
 } from "../rows.ts";
 import type { ChainHead, Problem, VerifyProgress } from "../verify-report.ts";
 import type { LastChange } from "./audit-records.ts";
@@ -60,6 +61,7 @@ export interface RecordFields {
   readonly redacted?: Redaction;
   readonly redacts?: readonly RedactedItem[];
   readonly trail?: readonly TrailStep[];
+  readonly witness?: Witness;
 }
 
 /** An erased body, as described by the redaction record that vouches for it. */

@@ -1,29 +1,48 @@
-/** Verifies the chains: position, link, signature, relations and trail of every memory. */
-import { verifySignature } from "../../base/signing-keys.ts";
+/** Verifies the chains: position, link, signature, witness, relations and trail of every memory. */
 import { nextLink } from "../chain.ts";
 import { edgesOf } from "../edges.ts";
+import type { KeyHistory } from "../key-history.ts";
 import type { MemoryRow } from "../rows.ts";
-import type { ChainHead } from "../verify-report.ts";
+import type { ChainHead, ChainPoint } from "../verify-report.ts";
 import type { Audit, RecordFields } from "./audit.ts";
 import { collectChanges } from "./audit-records.ts";
+import { ExpectedHeads } from "./expected-heads.ts";
+import { auditKeys, auditSignature } from "./keys.ts";
 import { type ChainStart, Prunings } from "./prunings.ts";
 import { auditStubs, collectRedactions, writtenDigest } from "./redactions.ts";
 import { auditTrail } from "./trail.ts";
+import { Witnesses } from "./witnesses.ts";
 
 /** Maximum number of candidate links a record may follow from while the links before it are in doubt. */
 const MAX_LINK_CANDIDATES = 16;
 
+/** What is known before the chains are read. */
+interface Known {
+  readonly prunings: Prunings;
+  readonly keys: KeyHistory;
+  readonly expected: ExpectedHeads;
+}
+
 /** Verifies every branch, then the redaction stubs and the total numbers of memories and relations. */
-export async function auditChains(audit: Audit): Promise<void> {
+export async function auditChains(audit: Audit, points: readonly ChainPoint[]): Promise<void> {
   const prunings = await Prunings.read(audit);
-  for await (const head of audit.source.heads()) await auditChain(audit, head, prunings);
+  const keys = await auditKeys(audit);
+  const expected = new ExpectedHeads(audit, points);
+  const heads: ChainHead[] = [];
+  for await (const head of audit.source.heads()) {
+    heads.push(head);
+    await auditChain(audit, head, { prunings, keys, expected });
+  }
+  expected.finish(heads);
   await auditStubs(audit);
   const { totals } = audit.source;
   audit.equal("memories", "count", { is: totals.memories, was: audit.counts.memories });
   audit.equal("relations", "count", { is: totals.relations, was: audit.counts.relations });
 }
 
-async function auditChain(audit: Audit, head: ChainHead, prunings: Prunings): Promise<void> {
+async function auditChain(audit: Audit, head: ChainHead, known: Known): Promise<void> {
+  const { prunings, keys, expected } = known;
+  const witnesses = new Witnesses(audit, prunings);
   const going = prunings.upTo(head.branch);
   let before: ChainStart | undefined;
   for await (const row of audit.source.memories(head.branch)) {
@@ -31,7 +50,9 @@ async function auditChain(audit: Audit, head: ChainHead, prunings: Prunings): Pr
     const { previous, links } = before ?? prunings.beginning(head, row);
     before = { previous: row, links: checkLink(audit, { row, previous, links: links ?? [] }) };
     prunings.compare(audit, row);
-    await audit.examine(row.id, () => auditMemory(audit, row, row.seq <= going));
+    expected.compare(row);
+    const context = { isGoing: row.seq <= going, keys, witnesses };
+    await audit.examine(row.id, () => auditMemory(audit, row, context));
   }
   const { previous, links } = before ?? prunings.beginning(head, undefined);
   const end = `branch ${head.branch}`;
@@ -70,11 +91,23 @@ export function checkLink(audit: Audit, { row, previous, links }: Step): string[
   return [row.link, ...made].slice(0, MAX_LINK_CANDIDATES);
 }
 
-async function auditMemory(audit: Audit, row: MemoryRow, isGoing: boolean): Promise<void> {
+interface MemoryContext {
+  /** Whether the record is to be pruned. */
+  readonly isGoing: boolean;
+  readonly keys: KeyHistory;
+  readonly witnesses: Witnesses;
+}
+
+async function auditMemory(
+  audit: Audit,
+  row: MemoryRow,
+  { isGoing, keys, witnesses }: MemoryContext,
+): Promise<void> {
   const authored = audit.read<RecordFields>(row);
   if (authored === undefined) return;
   audit.equal(row.id, "id", { is: row.id, was: authored.id });
-  auditSignature(audit, row, authored);
+  auditSignature(audit, row, { authored, keys });
+  await witnesses.check(row, authored);
   collectRedactions(audit, row, authored);
   collectChanges(audit, row, authored);
   // The records that a step to be pruned refers to may already have been pruned.
@@ -85,25 +118,6 @@ async function auditMemory(audit: Audit, row: MemoryRow, isGoing: boolean): Prom
     audit.found(sent, "envelope", `is missing, but ${row.id} sent it`);
   }
   await auditTrail(audit, row, authored);
-}
-
-/** Checks the signature. The digest covers the signed record's key, so neither can be removed or swapped. */
-function auditSignature(
-  audit: Audit,
-  row: MemoryRow,
-  { agent: author, key = "" }: RecordFields,
-): void {
-  const agent = audit.agents.get(author);
-  if (agent === undefined) {
-    audit.found(row.id, "agent", `"${author}" is not registered`);
-    return;
-  }
-  const forged = key === "" && agent.publicKey !== "" && row.storedAt > agent.keyedAt;
-  const strange = key !== "" && key !== agent.publicKey;
-  const holds =
-    key === "" ? row.signature === "" : verifySignature(key, writtenDigest(row), row.signature);
-  if (forged || strange || !holds)
-    audit.found(row.id, "signature", `is not a valid signature of ${author}`);
 }
 
 async function auditEdges(audit: Audit, id: string, authored: RecordFields): Promise<void> {

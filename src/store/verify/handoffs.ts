@@ -12,7 +12,7 @@ import {
   type TrailStep,
 } from "../rows.ts";
 import type { Audit, RecordFields } from "./audit.ts";
-import { auditBody } from "./redactions.ts";
+import { auditBody, writtenDigest } from "./redactions.ts";
 
 /** Final states, each with the verbs of the records that lead to it. */
 const FINAL_VERBS: ReadonlyMap<DeliveryState, readonly TrailStep["verb"][]> = new Map([
@@ -36,6 +36,7 @@ interface EnvelopeFields {
   readonly joins?: unknown;
   readonly after?: unknown;
   readonly failure?: unknown;
+  readonly refs?: readonly { readonly id: string; readonly digest: string }[];
 }
 
 /** Compares every envelope with the digest in its handoff record, or with the stub a redaction left. */
@@ -55,6 +56,20 @@ async function auditEnvelope(audit: Audit, row: EnvelopeRow): Promise<void> {
   audit.equal(row.id, "id", { is: row.id, was: sealed.id });
   audit.equal(row.id, "task", { is: row.task, was: sealed.task });
   audit.equal(row.id, "sender", { is: row.sender, was: sealed.from.agent });
+  await auditReferences(audit, row.id, sealed.refs ?? []);
+}
+
+/** Compares each reference with the record it points to; a redacted record keeps the digest it had. */
+async function auditReferences(
+  audit: Audit,
+  envelope: string,
+  refs: NonNullable<EnvelopeFields["refs"]>,
+): Promise<void> {
+  for (const [i, { id, digest }] of refs.entries()) {
+    const stored = await audit.source.memory(id);
+    const is = stored && writtenDigest(stored);
+    audit.equal(envelope, `refs[${i}].digest`, { is, was: digest });
+  }
 }
 
 /** Returns the handoff record on the chain, which contains the envelope's digest. */

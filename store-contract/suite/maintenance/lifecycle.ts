@@ -502,6 +502,10 @@ const OPERATIONS: Readonly<
     ({ store, workspace }) =>
     () =>
       store.countDeliveries(workspace),
+  listHeads:
+    ({ store, workspace }) =>
+    () =>
+      store.listHeads(workspace),
   verify:
     ({ store, workspace }) =>
     () =>

@@ -12,7 +12,7 @@ import type { MemoryFilter } from "../../../src/store/memory-filter.ts";
 import type { RedactedItem } from "../../../src/store/redaction.ts";
 import type { EnvelopeRow, MemoryRow, NewMemory } from "../../../src/store/rows.ts";
 import type { Erasure, TextOccurrence } from "../../../src/store/store.ts";
-import { publicVisibility } from "../../../src/store/visibility.ts";
+import { MAIN_BRANCH, publicVisibility } from "../../../src/store/visibility.ts";
 import { expectOutcome } from "../expectations.ts";
 import { RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
@@ -287,7 +287,13 @@ export async function redact(scene: Scene, make: (mark: Omit<Mark, "digest" | "i
   const memory = writeRecord(
     { agent: "ada", instance: "ada-1" },
     { id: record, type: "redaction", content: "ada redacted: leaked" },
-    { ids: scene.ids, now: scene.now, limits: resolveLimits(), hallmark: { redacts } },
+    {
+      ids: scene.ids,
+      now: scene.now,
+      limits: resolveLimits(),
+      branch: MAIN_BRANCH,
+      hallmark: { redacts },
+    },
   ).record;
   const { workspace, branch } = scene;
   const outcome = await scene.store.redactBodies({ workspace, branch, memory, erasures });

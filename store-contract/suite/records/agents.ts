@@ -141,8 +141,8 @@ export function agents(it: SceneTest): void {
         { agent: scene.registration("eve"), memory: scene.record("dot", "eve was registered") },
       ];
       for (const { agent, memory } of registered) {
-        const record = { branch, memory };
-        const outcome = await store.registerAgent({ workspace, agent, basedOn: 0, record });
+        const records = [{ branch, memory }];
+        const outcome = await store.registerAgent({ workspace, agent, basedOn: 0, records });
         expectOutcome(outcome, "registered");
       }
       const ids = registered.map(({ memory }) => memory.id);
@@ -187,7 +187,7 @@ export function agents(it: SceneTest): void {
             workspace,
             agent: scene.registration("ada", { publicKey }),
             basedOn: 1,
-            record: { branch, memory: recordOf(scene, taken) },
+            records: [{ branch, memory: recordOf(scene, taken) }],
           }),
         );
         expect(outcome).toMatchObject(refused);
@@ -196,13 +196,13 @@ export function agents(it: SceneTest): void {
 
     it("appends no record of a change that is refused [OPS-13]", async ({ scene }) => {
       const { store, workspace } = scene;
-      const record = { branch: scene.useBranch("log"), memory: scene.record("ben") };
+      const records = [{ branch: scene.useBranch("log"), memory: scene.record("ben") }];
       for (const [agent, basedOn, kind] of [
         [scene.registration("ada"), 0, "changed"],
         [scene.registration("dot", { aliases: ["ada"] }), 0, "name_taken"],
       ] as const) {
         const outcome = await scene.unchanged(() =>
-          store.registerAgent({ workspace, agent, basedOn, record }),
+          store.registerAgent({ workspace, agent, basedOn, records }),
         );
         expect(outcome).toMatchObject({ kind });
       }

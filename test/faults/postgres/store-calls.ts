@@ -43,6 +43,7 @@ export async function storeCalls(scene: Scene): Promise<StoreCalls> {
     registerAgent: () => scene.register("dan"),
     findAgent: () => store.findAgent(workspace, "ada"),
     listAgents: () => store.listAgents(workspace),
+    listHeads: () => store.listHeads(workspace),
     appendMemories: () => scene.append(scene.record("ada")),
     readMemories: () => store.readMemories(workspace, [record.id]),
     recentMemories: () => store.recentMemories({ ...page, sight, filter: {} }),

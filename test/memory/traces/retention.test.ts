@@ -458,7 +458,12 @@ describe("a store with pruned traces", () => {
     const written = writeRecord(
       { agent: "ada", instance: "s" },
       { content: "pruned", data },
-      { ids: seededIds(1, clock), now: clock.now(), limits: DEFAULT_LIMITS },
+      {
+        ids: seededIds(1, clock),
+        now: clock.now(),
+        limits: DEFAULT_LIMITS,
+        branch: PRUNING_BRANCH,
+      },
     );
     const where = { workspace: hub.workspace, branch: PRUNING_BRANCH };
     await store.appendMemories({ ...where, memories: [written.record] });

@@ -2,6 +2,8 @@
  * Sample calls of the operations on agents, memories, traces, branches, settings and the hub, one
  * each.
  */
+import { createPrivateKey, type KeyObject } from "node:crypto";
+import { publicKeyOf } from "../../../src/base/signing-keys.ts";
 import type { LocalHub } from "../../../src/hub/hub.ts";
 import { agentsOperations } from "../../../src/operations/agents.ts";
 import { branchesOperations } from "../../../src/operations/branches.ts";
@@ -34,6 +36,15 @@ export interface MemoryWorld {
   readonly secret: string;
   readonly wrong: string;
   readonly token: string;
+  /** A public key that no agent has. */
+  readonly newKey: string;
+}
+
+/** Returns the same Ed25519 key for the same number, because the examples must not change. */
+function keyFrom(seed: number): KeyObject {
+  const prefix = Buffer.from("302e020100300506032b657004220420", "hex");
+  const der = Buffer.concat([prefix, Buffer.alloc(32, seed)]);
+  return createPrivateKey({ key: der, format: "der", type: "pkcs8" });
 }
 
 /** Adds agents, memories, a handoff, a branch, a trace and a token to an empty hub. */
@@ -58,10 +69,12 @@ export async function memoryWorldOn(hub: LocalHub): Promise<MemoryWorld> {
   await hub.payloadTypes.set("patch", { type: "object" });
   const branch = await ada.branches.create("run-1/ada");
   await branch.remember({ content: "On the branch it is YAML.", task: "api" });
+  await hub.agent("kay", { key: keyFrom(1) });
+  const newKey = publicKeyOf(keyFrom(2));
   const { info } = await hub.tokens.add({ agent: "bob", access: "agent", label: "laptop" }, "ada");
   return {
     ...{ hub, acting: actingOn(hub, { named: "ada" }) },
-    ...{ old: old.id, fact: fact.id, secret: secret.id, wrong: wrong.id, token: info.id },
+    ...{ old: old.id, fact: fact.id, secret: secret.id, wrong: wrong.id, token: info.id, newKey },
   };
 }
 
@@ -90,6 +103,12 @@ export const MEMORY_SAMPLES: Readonly<Record<MemoryOperation, MemorySample>> = {
   "agents.list": {},
   "agents.pause": { input: () => ({ name: "bob" }) },
   "agents.unpause": { input: () => ({ name: "bob" }) },
+  "agents.keys": { input: () => ({ name: "bob" }) },
+  "agents.rotateKey": {
+    input: ({ newKey: publicKey }) => ({ name: "kay", publicKey, reason: "Yearly." }),
+  },
+  "agents.revokeKey": { input: () => ({ name: "kay", since: 1_000, reason: "It leaked." }) },
+  "archive.head": {},
   "tokens.add": { input: () => ({ agent: "bob", access: "reader", expiresInMs: 60_000 }) },
   "tokens.list": {},
   "tokens.revoke": { input: ({ token: id }) => ({ id, reason: "It was lost." }) },

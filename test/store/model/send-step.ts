@@ -1,4 +1,5 @@
 /** The step that sends a handoff directly to the store, with every option that a hub may use. */
+
 import fc from "fast-check";
 import {
   type CheckedDraft,
@@ -19,6 +20,7 @@ import {
   type TrailStep,
 } from "../../../src/store/rows.ts";
 import type { SendHandoff } from "../../../src/store/store.ts";
+import { MAIN_BRANCH } from "../../../src/store/visibility.ts";
 import { HERE, LIMITS, type Side, WORKSPACE } from "./side.ts";
 import { known, name, onceIn, rarely, task, write } from "./step.ts";
 
@@ -175,7 +177,13 @@ export function decisionOf(
   agent: string,
   { task, ...hallmark }: HubFields & { readonly task: string },
 ): NewMemory {
-  const context = { ids: side.ids, now: side.clock.now(), limits: LIMITS, hallmark };
+  const context = {
+    ids: side.ids,
+    now: side.clock.now(),
+    limits: LIMITS,
+    branch: MAIN_BRANCH,
+    hallmark,
+  };
   const content = hallmark.trail?.[0]?.verb ?? "decided";
   const type = hallmark.envelope ? "handoff" : "decision";
   return writeRecord({ agent, instance: `${agent}-9` }, { type, content, task }, context).record;

@@ -2,11 +2,13 @@
  * Building blocks of steps: how a step is defined, and the values it picks from. A step picks by
  * number from what its side has seen so far, so that it means the same on both sides.
  */
+
 import fc from "fast-check";
 import { type Agent, generateKey } from "../../../src/index.ts";
 import { writeRecord } from "../../../src/memory/record.ts";
 import type { DeliveryStep, NewMemory } from "../../../src/store/rows.ts";
 import type { DeliveryWithEnvelopeRow } from "../../../src/store/store.ts";
+import { MAIN_BRANCH } from "../../../src/store/visibility.ts";
 import { LIMITS, NAMES, ROLES, type Side } from "./side.ts";
 
 export interface Step {
@@ -131,6 +133,12 @@ export function recordOf(
   return writeRecord(
     { agent: holder || receiver, instance: instance || "guess" },
     { content: verb ?? "a note", task, ...(data && { data }) },
-    { ids: side.ids, now: side.clock.now(), limits: LIMITS, hallmark: { trail } },
+    {
+      ids: side.ids,
+      now: side.clock.now(),
+      limits: LIMITS,
+      branch: MAIN_BRANCH,
+      hallmark: { trail },
+    },
   ).record;
 }

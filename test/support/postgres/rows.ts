@@ -32,6 +32,19 @@ export async function workspaceRows(
   return dump;
 }
 
+/** Runs SQL in the store's schema, without Baton. */
+export async function runAt(address: string, sql: string): Promise<void> {
+  const { url, schema } = parsePostgresAddress(address);
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await client.query(`set search_path = ${schema}`);
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}
+
 /** Returns the same, given only the store's address. */
 export async function rowsAtAddress(address: string): Promise<StoreDump> {
   const { url, schema } = parsePostgresAddress(address);

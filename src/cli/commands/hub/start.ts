@@ -1,7 +1,11 @@
 /** The command `baton start`: runs the hub until a signal arrives. */
+import type { HeadLog } from "../../../archive/head-log.ts";
 import type { LocalEntry } from "../../../http/listen.ts";
+import type { LocalHub } from "../../../hub/hub.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
+import { readPrivateKey } from "../../options/key-file.ts";
+import { untilSignal } from "../../signals.ts";
 import { openLocal } from "../../store.ts";
 import { bold, dim, printLine } from "../../terminal.ts";
 import { usageError } from "../../usage-error.ts";
@@ -38,6 +42,17 @@ export const start = command({
       value: "<bytes>",
       help: "maximum size of a request body (default: 16 MiB)",
     },
+    heads: {
+      type: "text",
+      value: "<file>",
+      help: "append heads to this file, on a schedule and when the hub stops (see baton head)",
+    },
+    "heads-every": { type: "duration", value: "<time>", help: "interval of --heads (default: 1h)" },
+    "head-key": {
+      type: "text",
+      value: "<keyfile>",
+      help: "sign heads with this Ed25519 key (PEM)",
+    },
     log: { type: "flag", help: "log every call to stderr" },
     demo: { type: "flag", help: "run the demo on this hub" },
     ...STORE_OPTIONS,
@@ -47,7 +62,14 @@ export const start = command({
   async run({ options }) {
     const rate = requirePositive("--rate-limit", options["rate-limit"]);
     const bodyBytes = requirePositive("--body-limit", options["body-limit"]);
-    const hub = await openLocal(options);
+    const headKey = await readPrivateKey("--head-key", options["head-key"]);
+    if (options["heads-every"] !== undefined && options.heads === undefined)
+      throw usageError("--heads-every", "--heads-every requires --heads.", "Add --heads <file>.");
+    const hub = await openLocal(options, headKey === undefined ? {} : { headKey });
+    const heads = await startHeads(hub, options, headKey).catch(async (error: unknown) => {
+      await hub.close();
+      throw error;
+    });
     const { listen } = await import("../../../http/listen.ts");
     const { logRequest: logAnswer, logBug } = await import("../../request-log.ts");
     const listening = await listen(hub, {
@@ -78,11 +100,33 @@ export const start = command({
       await asked;
       if (!options.json) printLine(dim("Stopping: finishing open requests."));
     } finally {
+      await heads?.close().catch(reportMissedHead);
       await listening.close();
     }
     return OK;
   },
 });
+
+/** Starts the file of heads, with a first line that shows at once whether it can be written. */
+async function startHeads(
+  hub: LocalHub,
+  options: { readonly heads?: string | undefined; readonly "heads-every"?: number | undefined },
+  key: string | undefined,
+): Promise<HeadLog | undefined> {
+  const { heads: file, "heads-every": everyMs = DEFAULT_HEADS_EVERY_MS } = options;
+  if (file === undefined) return undefined;
+  const { HeadLog } = await import("../../../archive/head-log.ts");
+  const read = () => hub.archive.head();
+  const log = new HeadLog(read, { file, key, everyMs, onError: reportMissedHead });
+  await log.write();
+  return log;
+}
+
+const DEFAULT_HEADS_EVERY_MS = 3_600_000;
+
+function reportMissedHead(error: unknown): void {
+  process.stderr.write(`A head was not written: ${(error as Error).message}\n`);
+}
 
 function requirePositive(option: string, value: number | undefined): number | undefined {
   if (value === undefined || value > 0) return value;
@@ -120,16 +164,3 @@ function printWelcome({ address, local, store, workspace }: ServerInfo): void {
   line("demo", `${baton} demo   in another terminal, or start with --demo`);
   line("reference", `${address}/reference`);
 }
-
-/** Resolves on the first signal; the second one exits at once. */
-function untilSignal(): Promise<void> {
-  return new Promise((done) => {
-    const stop = () => {
-      for (const signal of SIGNALS) process.once(signal, () => process.exit(130));
-      done();
-    };
-    for (const signal of SIGNALS) process.once(signal, stop);
-  });
-}
-
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;

@@ -14,7 +14,7 @@ import type {
   RedactBodies,
   RedactOutcome,
 } from "../../store.ts";
-import { recordPart } from "../record-part.ts";
+import { recordParts } from "../record-part.ts";
 import { deleteVectors } from "../search/delete-vectors.ts";
 import type { ExecuteSql } from "./export.ts";
 import { resetIndex } from "./scrub.ts";
@@ -60,10 +60,10 @@ async function append(
   { ask, workspace, now, position }: RedactContext,
   operation: RedactBodies,
 ): Promise<ChainPosition> {
-  const { part, text } = recordPart(operation);
+  const { parts, text } = recordParts(operation.workspace, [operation]);
   const [appended] = await ask(
     "select places from append($1, $2, $3, $4::record_part[], null, $5)",
-    [workspace, now, position, part, text],
+    [workspace, now, position, parts, text],
   );
   await ask("update workspaces set position = $2 where key = $1", [workspace, position + 1]);
   const [places = []] = appended as [[number, number, string][]];

@@ -11,12 +11,19 @@ import {
   rawDeliveryOf,
 } from "../../codecs.ts";
 import type { VerifySource } from "../../verify/audit.ts";
+import type { ChainHead } from "../../verify-report.ts";
 import type { Row } from "../connection.ts";
 import type { StatementRunner } from "../lines.ts";
 
 const PAGE = 1_000;
 /** More than a record can have, so that surplus edges are found. */
 const MAX_EDGES = 2 * (FORMAT_LIMITS.relations + FORMAT_LIMITS.references);
+
+/** Returns the recorded end of a chain. */
+export function chainHeadOf(row: Row): ChainHead {
+  const [branch, seq, storedAt, link] = row as [string, number, number, string];
+  return { branch, seq, storedAt, link };
+}
 
 /** Returns the rows of a workspace. Runs in the caller's transaction. */
 export async function verifySource(
@@ -42,10 +49,7 @@ export async function verifySource(
       }
     },
     async *heads() {
-      for (const row of await read(sql.chains, [workspace])) {
-        const [branch, seq, storedAt, link] = row as [string, number, number, string];
-        yield { branch, seq, storedAt, link };
-      }
+      yield* (await read(sql.chains, [workspace])).map(chainHeadOf);
     },
     memories: (branch) =>
       paged(0, async (after) => {

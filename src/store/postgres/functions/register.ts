@@ -1,9 +1,10 @@
 /**
- * SQL function that registers an agent: one row per agent, and each name belongs to one agent. A record of the
- * change is appended with it; its author may be the agent itself, as it is after the change. The digest
+ * SQL function that registers an agent: one row per agent, and each name belongs to one agent. Records of the
+ * change are appended with it; their author may be the agent itself, as it is after the change. The digest
  * covers two values that only the store knows (when the key was set, and the revision), so the hub sends the
  * text before and after them.
  */
+import { KEYS_BRANCH } from "../../key-history.ts";
 import { CLOSED_BRANCH } from "../../store.ts";
 
 /** SQL that creates `register`. */
@@ -19,6 +20,7 @@ export const REGISTER = `
     current agents;
     taken record;
     keyed bigint;
+    at bigint;
     digest text;
     r record;
     fault text;
@@ -36,9 +38,9 @@ export const REGISTER = `
     if coalesce(current.revision, 0) <> p_based_on then
       return json_build_object('kind', 'changed');
     end if;
-    if p_records is not null then
-      select * into r from unnest(p_records) as x limit 1;
-      fault := case when r.agent <> a.id then author_fault(here.w, r.agent, r.key)
+    for r in select * from unnest(p_records) as x loop
+      fault := case when r.branch = '${KEYS_BRANCH}' then null
+        when r.agent <> a.id then author_fault(here.w, r.agent, r.key)
         when a.status = 'disabled' then 'agent_disabled'
         when a."publicKey" <> r.key then 'key_changed' end;
       if fault is not null then
@@ -51,11 +53,11 @@ export const REGISTER = `
           and e.kind = '${CLOSED_BRANCH}' and e.name = r.branch) is not null then
         return json_build_object('kind', 'branch_closed', 'branch', r.branch);
       end if;
-    end if;
+    end loop;
     -- Not before any existing record, even if the clock went back: those were written without the key.
+    at := greatest(here.t, (select max(stored_at) from chains where workspace = here.w));
     keyed := case when a."publicKey" = coalesce(current.public_key, '')
-      then coalesce(current.keyed_at, 0)
-      else greatest(here.t, (select max(stored_at) from chains where workspace = here.w)) end;
+      then coalesce(current.keyed_at, 0) else at end;
     digest := encode(sha256(convert_to(a."before" || keyed || a."between" || (p_based_on + 1) || ']',
       'UTF8')), 'hex');
     insert into agents (workspace, id, revision, keyed_at, status, role, aliases, public_key,
@@ -70,8 +72,8 @@ export const REGISTER = `
     insert into agent_names (workspace, name, agent)
       select here.w, u.name, a.id from unnest(a.names) as u(name);
     if p_records is not null then
-      perform append(here.w, here.t, here.pos, p_records, null, p_text);
-      update workspaces set position = here.pos + 1 where key = here.w;
+      perform append(here.w, at, here.pos, p_records, null, p_text);
+      update workspaces set position = here.pos + cardinality(p_records) where key = here.w;
     end if;
     return json_build_object('kind', 'registered', 'keyedAt', keyed, 'digest', digest);
   end $$;

@@ -10,8 +10,15 @@ import {
   rawDeliveryOf,
 } from "../../codecs.ts";
 import type { VerifySource } from "../../verify/audit.ts";
+import type { ChainHead } from "../../verify-report.ts";
 import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
+
+/** Returns the recorded end of each chain of a workspace. */
+export function chainHeads(sql: Statements, workspace: number): ChainHead[] {
+  const chains = sql.chains.all(workspace) as unknown as [number, string, number, number, string][];
+  return chains.map(([, branch, seq, storedAt, link]) => ({ branch, seq, storedAt, link }));
+}
 
 /** Returns the rows of one workspace; damaged columns are passed on as stored. */
 export function verifySource(sql: Statements, workspace: string): VerifySource {
@@ -31,7 +38,7 @@ export function verifySource(sql: Statements, workspace: string): VerifySource {
         name,
         agent,
       })),
-    heads: () => chains.map(([, branch, seq, storedAt, link]) => ({ branch, seq, storedAt, link })),
+    heads: () => chainHeads(sql, key),
     *memories(branch) {
       const chain = chains.find((each) => each[1] === branch)?.[0] ?? 0;
       for (const row of sql.memoriesOfChain.iterate(chain)) yield memoryOf(row);

@@ -1,4 +1,4 @@
-/** Reads the agent registry: one row per agent; ids and aliases share one name space. */
+/** Reads the agent registry, and checks authors and receivers against it. */
 
 import { agentOf } from "../../codecs.ts";
 import { type AgentRow, roleInbox } from "../../rows.ts";

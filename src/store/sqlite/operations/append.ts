@@ -95,11 +95,12 @@ export function append(
   tx: Transaction,
   { name, workspace }: Target,
   memory: NewMemory,
+  now: number = tx.now,
 ): { readonly place: ChainPosition; readonly position: number } {
   const head = tx.head(workspace, name);
   const seq = head.seq + 1;
   // Time never goes backwards along a chain, whatever the clock does.
-  const storedAt = Math.max(tx.now, head.storedAt);
+  const storedAt = Math.max(now, head.storedAt);
   const link = nextLink(head.link, { seq, storedAt, digest: memory.digest });
   const { changes, lastInsertRowid } = tx.sql.addMemory.run(
     workspace,

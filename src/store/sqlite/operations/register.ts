@@ -1,4 +1,5 @@
-/** Writes the agent registry, together with the record of a change if there is one. */
+/** Writes the agent registry, together with the records of a change if there are any. */
+import { KEYS_BRANCH } from "../../key-history.ts";
 import { type AgentRow, agentDigest } from "../../rows.ts";
 import type { RegisterAgent, RegisterOutcome } from "../../store.ts";
 import { Refusal } from "../refusal.ts";
@@ -19,7 +20,9 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   const current = findAgent(sql, workspace, agent.id);
   if ((current?.revision ?? 0) !== operation.basedOn) return { kind: "changed" };
   const sameKey = agent.publicKey === (current?.publicKey ?? "");
-  const keyedAt = sameKey ? (current?.keyedAt ?? 0) : keyTime(tx, workspace);
+  const { records = [] } = operation;
+  const now = sameKey && records.length === 0 ? 0 : keyTime(tx, workspace);
+  const keyedAt = sameKey ? (current?.keyedAt ?? 0) : now;
   const row = { ...agent, keyedAt, revision: operation.basedOn + 1 };
   const stored: AgentRow = { ...row, digest: agentDigest(row) };
   sql.putAgent.run(
@@ -37,16 +40,13 @@ export function registerAgent(tx: Transaction, operation: RegisterAgent): Regist
   sql.dropNames.run(workspace, stored.id);
   for (const name of [stored.id, ...stored.aliases]) sql.addName.run(workspace, name, stored.id);
   tx.forgetAgent(workspace, stored.id);
-  if (operation.record !== undefined) appendRecord(tx, workspace, operation);
+  for (const { branch, memory } of records) {
+    // Throwing takes the registration back. Who changes a key is not its author: the agent itself may be keyed.
+    const refused = branch === KEYS_BRANCH ? undefined : refuseRecord(tx, workspace, memory);
+    if (refused !== undefined) throw new Refusal(refused);
+    append(tx, { name: { workspace: operation.workspace, branch }, workspace }, memory, now);
+  }
   return { kind: "registered", agent: stored };
-}
-
-/** Appends the record of a registration. Throws a `Refusal`, which takes the registration back. */
-function appendRecord(tx: Transaction, workspace: number, operation: RegisterAgent): void {
-  const { branch, memory } = operation.record as NonNullable<RegisterAgent["record"]>;
-  const refused = refuseRecord(tx, workspace, memory);
-  if (refused !== undefined) throw new Refusal(refused);
-  append(tx, { name: { workspace: operation.workspace, branch }, workspace }, memory);
 }
 
 /** Returns a time not before any record, even if the clock went back: those were written without the key. */

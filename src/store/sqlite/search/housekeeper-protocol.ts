@@ -10,11 +10,15 @@ import type {
   SurveyEvents,
   SurveyTrace,
 } from "../../store.ts";
-import type { Problem, VerifyReport } from "../../verify-report.ts";
+import type { ChainPoint, Problem, VerifyReport } from "../../verify-report.ts";
 
 /** A job that a caller waits for. */
 export type Job =
-  | { readonly kind: "verify"; readonly workspace: string }
+  | {
+      readonly kind: "verify";
+      readonly workspace: string;
+      readonly expected: readonly ChainPoint[];
+    }
   | { readonly kind: "countDeliveries"; readonly workspace: string }
   /** Checks the whole file: its pages, its indexes, and every workspace in it. */
   | { readonly kind: "inspect" }

@@ -160,7 +160,7 @@ function toPlainError(error: unknown): unknown {
 async function run(job: Job, number: number): Promise<JobResults[Job["kind"]]> {
   switch (job.kind) {
     case "verify":
-      return readSnapshot(() => verifyFile(verified(number), job.workspace));
+      return readSnapshot(() => verifyFile(verified(number), job.workspace, job.expected));
     case "inspect":
       return readSnapshot(() => inspect(verified(number)));
     case "countDeliveries":
