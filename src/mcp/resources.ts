@@ -15,7 +15,7 @@ import { receiversOf } from "./receivers.ts";
 import { handoffText, readRecord } from "./records.ts";
 import { rulesText } from "./rules-text.ts";
 import { inboxLine, memoryText } from "./text.ts";
-import type { Connection } from "./tool.ts";
+import { type Connection, shownAnswer } from "./tool.ts";
 import { toolErrorOf } from "./tool-error.ts";
 
 const MIME_TYPE = "text/markdown";
@@ -40,7 +40,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       description: "Handoffs waiting for you or your role, or in progress. Reading claims nothing.",
       mimeType: MIME_TYPE,
     },
-    (uri) => readResource(uri, () => inboxText(connection)),
+    (uri) => readResource(connection, uri, () => inboxText(connection)),
   );
 
   server.registerResource(
@@ -52,7 +52,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       mimeType: MIME_TYPE,
     },
     (uri) =>
-      readResource(uri, async () => {
+      readResource(connection, uri, async () => {
         const { text } = await agent.context.text({ tokens: CONTEXT_TOKENS });
         return text === "" ? "The shared context is empty." : text;
       }),
@@ -67,7 +67,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
         "Possible receivers of a handoff: roles, channels and agents, each with its address.",
       mimeType: MIME_TYPE,
     },
-    (uri) => readResource(uri, () => receiversText(connection)),
+    (uri) => readResource(connection, uri, () => receiversText(connection)),
   );
   server.registerResource(
     "handoff-rules",
@@ -77,13 +77,13 @@ export function registerResources(server: McpServer, connection: Connection): vo
       description: "Registered payload types with their JSON Schemas, and the allowed actions.",
       mimeType: MIME_TYPE,
     },
-    (uri) => readResource(uri, () => rulesText(connection.hub)),
+    (uri) => readResource(connection, uri, () => rulesText(connection.hub)),
   );
 
   server.registerResource(
     "handoff",
     new ResourceTemplate("baton://handoff/{id}", {
-      list: async () => ({ resources: await openHandoffs(connection) }),
+      list: async () => shownAnswer({ resources: await openHandoffs(connection) }, connection),
       complete: {
         id: async (typed) => {
           const open = (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
@@ -96,7 +96,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       description: "One handoff by its id (dlv_…): its content, state and result.",
       mimeType: MIME_TYPE,
     },
-    (uri, { id }) => readResource(uri, () => handoffText(connection, String(id), "detailed")),
+    (uri, { id }) => readResource(connection, uri, () => handoffText(connection, String(id), "detailed")),
   );
 
   server.registerResource(
@@ -116,7 +116,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       mimeType: MIME_TYPE,
     },
     (uri, { id }) =>
-      readResource(uri, async () => {
+      readResource(connection, uri, async () => {
         const memory = await readRecord(connection, String(id), { level: "full" });
         return memoryText(memory, memory.text ?? "");
       }),
@@ -148,20 +148,25 @@ async function openHandoffs({ agent }: Connection) {
 }
 
 /** Reads a resource. An unknown id becomes "resource not found", any other error a protocol error. */
-async function readResource(uri: URL, text: () => Promise<string>): Promise<ReadResourceResult> {
+async function readResource(
+  connection: Connection,
+  uri: URL,
+  text: () => Promise<string>,
+): Promise<ReadResourceResult> {
   try {
-    return { contents: [{ uri: uri.href, mimeType: MIME_TYPE, text: await text() }] };
+    const contents = [{ uri: uri.href, mimeType: MIME_TYPE, text: await text() }];
+    return shownAnswer({ contents }, connection);
   } catch (error) {
     if (!isBatonError(error)) throw error;
-    throw protocolErrorOf(error, uri);
+    throw protocolErrorOf(error, uri, connection);
   }
 }
 
 const NOT_FOUND = 404;
 
-function protocolErrorOf(error: BatonError, uri: URL): ProtocolError {
+function protocolErrorOf(error: BatonError, uri: URL, connection: Connection): ProtocolError {
   const { http, jsonRpc } = ERROR_CODES[error.code];
-  const shown = toolErrorOf(error);
+  const shown = shownAnswer(toolErrorOf(error), connection);
   if (http === NOT_FOUND || error.code === "invalid_input") {
     return new ResourceNotFoundError(uri.href, shown.message);
   }

@@ -5,6 +5,8 @@
  */
 import { McpServer, type ServerOptions } from "@modelcontextprotocol/server";
 import type { Access } from "../access/levels.ts";
+import { systemClock } from "../base/clock.ts";
+import { type IdGenerator, randomIdGenerator } from "../base/ids.ts";
 import { batonVersion } from "../base/version.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -18,10 +20,14 @@ import { TOOLS } from "./tools/tools.ts";
 /** The lists are the same for every caller and constant while this version runs. */
 const LIST_CACHE_HINT = { ttlMs: 3_600_000, cacheScope: "public" } as const;
 
+const RANDOM = randomIdGenerator(systemClock);
+
 /** Settings of `mcpServer()`. */
 export interface McpServerSettings {
   /** Access level of the caller (default: admin, as for a process that opened the store). */
   readonly access?: Access;
+  /** Source of the numbers in the fences around stored text, for tests and replays. Default: random. */
+  readonly ids?: Pick<IdGenerator, "salt">;
   /** Further options of the MCP SDK's server. */
   readonly protocol?: Omit<ServerOptions, "instructions">;
 }
@@ -30,7 +36,7 @@ export interface McpServerSettings {
 export function mcpServer(
   agent: Agent,
   hub: Hub,
-  { access = "admin", protocol = {} }: McpServerSettings = {},
+  { access = "admin", ids = RANDOM, protocol = {} }: McpServerSettings = {},
 ): McpServer {
   const server = new McpServer(
     { name: "baton", title: "Baton", version: batonVersion() },
@@ -51,7 +57,7 @@ export function mcpServer(
       instructions: instructionsFor(agent),
     },
   );
-  const connection = { access, agent, hub, held: new HeldWork() };
+  const connection = { access, agent, hub, ids, held: new HeldWork() };
   for (const each of TOOLS) registerTool(server, connection, each);
   registerResources(server, connection);
   registerPrompts(server, connection);

@@ -6,6 +6,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { BatonError, ErrorCode, Violation } from "../base/errors.ts";
 import { rewriteCalls, withCommands } from "../operations/wire/hint-words.ts";
 import { fenceLine, fenceText } from "../text/fence.ts";
+import { visibleText } from "../text/visible.ts";
 import { argumentPath } from "./argument-names.ts";
 
 type Details = Readonly<Record<string, unknown>>;
@@ -97,7 +98,7 @@ export function toolErrorOf(error: BatonError): ToolError {
   const isQuoting = CODES_WITH_STORED_TEXT.includes(code);
   const shown = (text: string): string => {
     const spelt = withTools(withArgumentNames(text, error));
-    return isQuoting ? fenceText(spelt) : spelt;
+    return isQuoting ? fenceText(spelt) : visibleText(spelt);
   };
   const hint = HINTS[code]?.(error.details, error) ?? shown(error.hint);
   const [first] = error.violations;
@@ -125,7 +126,7 @@ function withArgumentNames(text: string, { violations }: BatonError): string {
 export function failedCall(error: BatonError): CallToolResult {
   const failure = toolErrorOf(error);
   const { code, message, path, hint, retryable } = failure;
-  const place = CODES_WITH_STORED_TEXT.includes(code) ? fenceLine(path) : path;
+  const place = CODES_WITH_STORED_TEXT.includes(code) ? fenceLine(path) : visibleText(path);
   const text = [
     `${message} (${code})`,
     ...(path === "" || message.includes(path) ? [] : [`At: ${place}`]),

@@ -12,6 +12,7 @@ import { readVisible } from "../../memory/read.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
 import type { Section } from "../../profiles/view-parts.ts";
 import { parseEnvelope, tryParseEnvelope } from "../../store/parse-envelope.ts";
+import { withBoundary } from "../../text/fence.ts";
 import { shortIdFormatter } from "../../text/short-ids.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { attemptBlock } from "./attempt-text.ts";
@@ -81,7 +82,7 @@ export async function rerender(
     ),
   ];
   const head = headOf(envelope, recipe.receiver);
-  const text = render({ head, blocks, omitted: omitted.size });
+  const text = withBoundary(render({ head, blocks, omitted: omitted.size }), recipe.boundary);
   if (sha256(text) === recipe.digest) return { artifacts, text };
   return { artifacts, text: `${mismatchNotice(recipe, records)}${text}` };
 }

@@ -94,6 +94,8 @@ export interface View {
   readonly budget: ViewBudget;
   /** The rendered text, ready for a prompt. Stored text is fenced as data. */
   readonly text: string;
+  /** The number in the fences of the text: drawn for each view, so that no stored text can contain it. */
+  readonly boundary: string;
   /** SHA-256 of the text. */
   readonly digest: string;
   /** Tokens of the text; never more than the budget. */

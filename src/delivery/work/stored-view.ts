@@ -21,6 +21,7 @@ const FRESHNESS = ["fresh", "stale", "gone"] as const;
 
 const PackedRecipeSchema = z.object({
   artifacts: z.array(z.enum([...FRESHNESS, "unchecked"])),
+  boundary: z.string().regex(/^\d{3}$/),
   budget: z.object({
     tokens: z.int().positive(),
     from: z.enum(["call", "envelope", "profile", "window", "default"]),
