@@ -2,7 +2,7 @@
 import { completable, type GetPromptResult, type McpServer } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import { FENCE_RULE, fenceAddress, fenceLine } from "../text/fence.ts";
-import { type Connection, shownAnswer } from "./tool.ts";
+import { type Connection, shownText } from "./tool.ts";
 
 /** How many waiting deliveries are searched to complete a task name. */
 const MAX_WAITING = 100;
@@ -72,8 +72,8 @@ export function registerPrompts(server: McpServer, connection: Connection): void
   );
 }
 
-const message = (connection: Connection, lines: readonly string[]): GetPromptResult =>
-  shownAnswer<GetPromptResult>(
-    { messages: [{ role: "user", content: { type: "text", text: lines.join("\n") } }] },
-    connection,
-  );
+const message = (connection: Connection, lines: readonly string[]): GetPromptResult => ({
+  messages: [
+    { role: "user", content: { type: "text", text: shownText(lines.join("\n"), connection) } },
+  ],
+});

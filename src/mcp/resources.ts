@@ -10,13 +10,13 @@ import {
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
 import { type BatonError, ERROR_CODES, isBatonError } from "../base/errors.ts";
-import { quoteText } from "../text/fence.ts";
+import { drawBoundary, quoteText } from "../text/fence.ts";
 import { receiversOf } from "./receivers.ts";
 import { handoffText, readRecord } from "./records.ts";
 import { rulesText } from "./rules-text.ts";
 import { inboxLine, memoryText } from "./text.ts";
-import { type Connection, shownAnswer } from "./tool.ts";
-import { toolErrorOf } from "./tool-error.ts";
+import { type Connection, shownText } from "./tool.ts";
+import { numberedError } from "./tool-error.ts";
 
 const MIME_TYPE = "text/markdown";
 /** How many waiting deliveries are listed. */
@@ -83,7 +83,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
   server.registerResource(
     "handoff",
     new ResourceTemplate("baton://handoff/{id}", {
-      list: async () => shownAnswer({ resources: await openHandoffs(connection) }, connection),
+      list: async () => ({ resources: await openHandoffs(connection) }),
       complete: {
         id: async (typed) => {
           const open = (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
@@ -96,7 +96,8 @@ export function registerResources(server: McpServer, connection: Connection): vo
       description: "One handoff by its id (dlv_…): its content, state and result.",
       mimeType: MIME_TYPE,
     },
-    (uri, { id }) => readResource(connection, uri, () => handoffText(connection, String(id), "detailed")),
+    (uri, { id }) =>
+      readResource(connection, uri, () => handoffText(connection, String(id), "detailed")),
   );
 
   server.registerResource(
@@ -137,13 +138,17 @@ async function receiversText(connection: Connection): Promise<string> {
   return [...receivers.slice(0, MAX_RECEIVERS).map(({ text }) => text), ...more].join("\n");
 }
 
-async function openHandoffs({ agent }: Connection) {
+async function openHandoffs(connection: Connection) {
+  const { agent } = connection;
   const open = (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
   return open.map(({ delivery: { id, task, sender, state } }) => ({
     uri: `baton://handoff/${id}`,
     name: id,
-    title: `${quoteText(task)}, from ${sender}`,
-    description: `The handoff of ${quoteText(task)} from ${sender}: ${state}.`,
+    title: shownText(`${quoteText(task)}, from ${sender}`, connection),
+    description: shownText(
+      `The handoff of ${quoteText(task)} from ${sender}: ${state}.`,
+      connection,
+    ),
   }));
 }
 
@@ -154,8 +159,8 @@ async function readResource(
   text: () => Promise<string>,
 ): Promise<ReadResourceResult> {
   try {
-    const contents = [{ uri: uri.href, mimeType: MIME_TYPE, text: await text() }];
-    return shownAnswer({ contents }, connection);
+    const shown = shownText(await text(), connection);
+    return { contents: [{ uri: uri.href, mimeType: MIME_TYPE, text: shown }] };
   } catch (error) {
     if (!isBatonError(error)) throw error;
     throw protocolErrorOf(error, uri, connection);
@@ -166,7 +171,7 @@ const NOT_FOUND = 404;
 
 function protocolErrorOf(error: BatonError, uri: URL, connection: Connection): ProtocolError {
   const { http, jsonRpc } = ERROR_CODES[error.code];
-  const shown = shownAnswer(toolErrorOf(error), connection);
+  const shown = numberedError(error, drawBoundary(connection.ids));
   if (http === NOT_FOUND || error.code === "invalid_input") {
     return new ResourceNotFoundError(uri.href, shown.message);
   }

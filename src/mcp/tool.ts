@@ -17,9 +17,9 @@ import type { IdGenerator } from "../base/ids.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
-import type { HeldWork } from "./held-work.ts";
 import { drawBoundary, withBoundary } from "../text/fence.ts";
-import { showHidden } from "../text/visible.ts";
+import { showHidden, visibleText } from "../text/visible.ts";
+import type { HeldWork } from "./held-work.ts";
 import { failedCall } from "./tool-error.ts";
 
 /** The caller and its hub. Set by the transport, never by an argument. */
@@ -74,30 +74,36 @@ export function registerTool(server: McpServer, connection: Connection, each: To
     async (args, { mcpReq }): Promise<CallToolResult> => {
       try {
         const result = await each.run(args, connection, mcpReq.signal);
-        const shown = shownAnswer(result, connection);
-        return { content: [{ type: "text", text: shown.text }], structuredContent: shown };
+        const shown = shownResult(result, connection);
+        return {
+          content: [{ type: "text", text: shown.text }],
+          structuredContent: { ...shown },
+        };
       } catch (error) {
-        if (isBatonError(error)) return shownAnswer(failedCall(error), connection);
+        if (isBatonError(error)) return failedCall(error, drawBoundary(connection.ids));
         throw error;
       }
     },
   );
 }
 
-/** Returns an answer with one number in all of its fences, and without hidden characters in any of its texts. */
-export function shownAnswer<T extends object>(answer: T, { ids }: Pick<Connection, "ids">): T {
-  const boundary = drawBoundary(ids);
-  return mapTexts(answer, (text) => withBoundary(showHidden(text), boundary)) as T;
+/** Returns a text for the model, with a number of its own in its fences and without hidden characters. */
+export const shownText = (text: string, { ids }: Pick<Connection, "ids">): string =>
+  withBoundary(showHidden(text), drawBoundary(ids));
+
+/** Returns a result whose other fields, which are not fenced, contain nothing that passes for a fence. */
+export function shownResult<T extends { readonly text: string }>(
+  { text, ...fields }: T,
+  connection: Pick<Connection, "ids">,
+): T {
+  return { ...(visibleFields(fields) as Omit<T, "text">), text: shownText(text, connection) } as T;
 }
 
-/** Returns a JSON value with every text in it replaced. */
-function mapTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((each) => mapTexts(each, change));
+function visibleFields(value: unknown): unknown {
+  if (typeof value === "string") return visibleText(value);
+  if (Array.isArray(value)) return value.map(visibleFields);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [key, mapTexts(each, change)]),
-  );
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, visibleFields(each)]));
 }
 
 /** Returns the schema that is listed. It accepts every value, because `run` checks the arguments. */

@@ -13,8 +13,8 @@
  */
 import { sha256 } from "../base/digest.ts";
 import type { IdGenerator } from "../base/ids.ts";
-import { visibleText } from "./visible.ts";
 import { longestRunOfMarks, MARK_AT_END } from "./marks.ts";
+import { visibleText } from "./visible.ts";
 
 const PLACEHOLDER = "000";
 

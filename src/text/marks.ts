@@ -9,10 +9,7 @@ const markOf = (angles: string, signs: string): string =>
 const OPENING = markOf("«≪《⟪⪡⋘‹❮❰〈⟨︽︿", "<＜﹤˂");
 const CLOSING = markOf("»≫》⟫⪢⋙›❯❱〉⟩︾﹀", ">＞﹥˃");
 
-const RUNS = new RegExp(
-  `${OPENING}(?:${GAP}${OPENING})*|${CLOSING}(?:${GAP}${CLOSING})*`,
-  "gu",
-);
+const RUNS = new RegExp(`${OPENING}(?:${GAP}${OPENING})*|${CLOSING}(?:${GAP}${CLOSING})*`, "gu");
 const MARKS = new RegExp(`${OPENING}|${CLOSING}`, "gu");
 
 /** Matches a text that ends with a mark. */

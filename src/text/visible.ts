@@ -6,11 +6,10 @@
 import { escapeNumberedMarks, escapeOf } from "./marks.ts";
 
 /** Everything invisible but line feeds and tabs; also line separators, which some readers take for line feeds. */
-const HIDDEN =
-  /(?:(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029])+/gu;
+const HIDDEN = /(?:(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}\u2028\u2029])+/gu;
 
 /** Only change the shape of the characters beside them, and are common in some scripts and in emojis. */
-const SHAPING = /^[\u00ad\u200c\u200d\ufe00-\ufe0f\ufeff]+$/u;
+const SHAPING = /^(?:\p{Variation_Selector}|\u00ad|\u200c|\u200d|\ufeff)+$/u;
 
 /** Returns a text as its reader should see it. */
 export const visibleText = (text: string): string => escapeNumberedMarks(showHidden(text));

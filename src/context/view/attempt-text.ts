@@ -1,4 +1,5 @@
 /** Renders earlier attempts: how each ended, what was tried, what might help, and what was decided. */
+import { Slug } from "../../envelope/schema.ts";
 import type { EarlierAttempt } from "../../history/earlier-attempts.ts";
 import { UNTYPED } from "../../history/failure.ts";
 import { fenceAddress, fenceLine, quoteText } from "../../text/fence.ts";
@@ -21,7 +22,11 @@ interface Quotes {
   readonly line: (text: string) => string;
 }
 
-const FENCED: Quotes = { address: fenceAddress, line: fenceLine };
+/** A type that is a single word (`timeout`) is plain; holders can write any text there. */
+const FENCED: Quotes = {
+  address: fenceAddress,
+  line: (text) => (Slug.safeParse(text).success ? text : fenceLine(text)),
+};
 const PLAIN: Quotes = { address: String, line: String };
 
 type LabeledText = readonly [label: string, text: string];
@@ -37,7 +42,9 @@ function labeledTextsOf(
     ...(answer === undefined ? [] : [[`answer of ${answer.by}`, answer.text] as const]),
     ...(attempted === undefined ? [] : [["tried", attempted] as const]),
     ...hints.map((hint) => ["advice", hint] as const),
-    ...(decision === undefined ? [] : [[decidedLabel(decision, address), decision.reason] as const]),
+    ...(decision === undefined
+      ? []
+      : [[decidedLabel(decision, address), decision.reason] as const]),
     ...notes.map(({ id, text }) => [`note ${id}`, text] as const),
   ];
 }
@@ -45,7 +52,8 @@ function labeledTextsOf(
 const decidedLabel = (
   { by, decision, to }: NonNullable<EarlierAttempt["decision"]>,
   address: Quotes["address"],
-): string => `${by} decided to ${decision}${to === undefined ? "" : ` with ${address(to)}`} because`;
+): string =>
+  `${by} decided to ${decision}${to === undefined ? "" : ` with ${address(to)}`} because`;
 
 function headOf({ attempt, at, by, outcome, type }: EarlierAttempt, { line }: Quotes): string {
   const isKnown = type === undefined || type === outcome || type === UNTYPED;

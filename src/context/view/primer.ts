@@ -307,8 +307,7 @@ function mustPart(musts: Envelope["constraints"], others: number): Part {
   };
 }
 
-const oneLine = (text: string): string =>
-  `- ${visibleText(text.replace(/\s+/gu, " ").trim())}`;
+const oneLine = (text: string): string => `- ${visibleText(text.replace(/\s+/gu, " ").trim())}`;
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 

@@ -46,7 +46,9 @@ export const read = tool({
     const more = "Read each alone, or with a larger max_tokens.";
     const page = { items, none: "", more };
     const { text, shown, omitted } = fitItems(page, room.meter, max_tokens);
-    const problems = failed.map(({ id, error }) => `${quoteText(id)} cannot be read: ${error.code}.`);
+    const problems = failed.map(
+      ({ id, error }) => `${quoteText(id)} cannot be read: ${error.code}.`,
+    );
     return {
       text: [text, ...problems].join("\n"),
       read: [...shown],

@@ -129,6 +129,7 @@ const view = {
   text: Text.meta({
     description: "The view, ready to paste into a prompt; stored text is fenced as data",
   }),
+  boundary: Text.meta({ description: "The number in the fences of the text" }),
   digest: Text.meta({ description: "SHA-256 of the text" }),
   tokens: Count,
   sections: z.array(SectionUseForm),
