@@ -12,7 +12,8 @@ import type {
 } from "@modelcontextprotocol/server";
 import * as z from "zod";
 import type { Access } from "../access/levels.ts";
-import { isBatonError } from "../base/errors.ts";
+import { findCanonicalViolations } from "../base/canonical-json.ts";
+import { BatonError, isBatonError } from "../base/errors.ts";
 import type { IdGenerator } from "../base/ids.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
 import type { Agent } from "../hub/agent.ts";
@@ -55,6 +56,7 @@ export function tool<In extends z.ZodObject, Out extends Output>(spec: ToolSpec<
   return {
     ...spec,
     run: (args, call, signal) => {
+      refuseReservedKeys(args);
       const checked = parseOrThrow(spec.input, args, {
         code: "invalid_input",
         what: `The call of ${spec.name}`,
@@ -62,6 +64,12 @@ export function tool<In extends z.ZodObject, Out extends Output>(spec: ToolSpec<
       return spec.run(checked, call, signal);
     },
   };
+}
+
+/** Throws for a key named __proto__, which the schemas would drop silently. */
+function refuseReservedKeys(args: unknown): void {
+  const [first] = findCanonicalViolations(args ?? {}).filter(({ rule }) => rule === "reserved_key");
+  if (first !== undefined) throw new BatonError("invalid_input", first);
 }
 
 /** Registers a tool. A BatonError becomes the result of the call; any other error is rethrown. */

@@ -28,6 +28,11 @@ export const start = command({
       value: "<origin>",
       help: "origin of a web page that may call the hub",
     },
+    files: {
+      type: "texts",
+      value: "<workspace>=<folder>",
+      help: "folder whose files callers may compare artifacts with (default: none)",
+    },
     "rate-limit": {
       type: "number",
       value: "<calls>",
@@ -56,6 +61,7 @@ export const start = command({
       requireTokens: options["require-tokens"] === true,
       hosts: options["allow-host"] ?? [],
       origins: options["allow-origin"] ?? [],
+      files: foldersOf(options.files ?? [], hub.workspace),
       ...(rate === undefined ? {} : { rate: { perSecond: rate, burst: 2 * rate } }),
       ...(bodyBytes === undefined ? {} : { bodyBytes }),
       ...(options.log ? { onAnswer: logAnswer } : {}),
@@ -83,6 +89,16 @@ export const start = command({
     return OK;
   },
 });
+
+/** Returns the folders by workspace; one without a workspace is that of the hub. */
+function foldersOf(given: readonly string[], workspace: string): Record<string, string> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const [, named = workspace, folder = text] = /^([^=/\\]+)=(.+)$/s.exec(text) ?? [];
+      return [named, folder];
+    }),
+  );
+}
 
 function requirePositive(option: string, value: number | undefined): number | undefined {
   if (value === undefined || value > 0) return value;
