@@ -10,8 +10,11 @@ const OPENING = markOf("«≪《⟪⪡⋘‹❮❰〈⟨︽︿", "<＜﹤˂");
 const CLOSING = markOf("»≫》⟫⪢⋙›❯❱〉⟩︾﹀", ">＞﹥˃");
 
 const RUNS = new RegExp(`${OPENING}(?:${GAP}${OPENING})*|${CLOSING}(?:${GAP}${CLOSING})*`, "gu");
+const CLOSING_RUNS = new RegExp(`${CLOSING}(?:${GAP}${CLOSING})*`, "gu");
 const MARKS = new RegExp(`${OPENING}|${CLOSING}`, "gu");
 
+/** Matches a text that begins with a mark. */
+export const MARK_AT_START = new RegExp(`^(?:${OPENING}|${CLOSING})`, "u");
 /** Matches a text that ends with a mark. */
 export const MARK_AT_END = new RegExp(`(?:${OPENING}|${CLOSING})$`, "u");
 
@@ -26,14 +29,14 @@ export function longestRunOfMarks(text: string): number {
 
 /** The beginning of a fence's number, in any script, as far as it can be from the mark. */
 const NUMBER = new RegExp(`^${GAP}\\p{Nd}{3}`, "u");
-/** Two signs are common in code (`1 << 256`): only a number directly after them looks like a fence. */
+/** Two signs are common in code (`x >> 128`): only a number directly after them looks like a fence. */
 const NUMBER_AFTER_SIGNS = /^\p{Nd}{3}/u;
-const SIGNS_AT_END = /[<＜﹤˂>＞﹥˃]$/u;
+const SIGNS_AT_END = /[>＞﹥˃]$/u;
 const LONGEST_NUMBER = 8 + 2 * 3;
 
-/** Escapes the marks of a text that have a number after them, as the marks of a fence have. */
+/** Escapes the closing marks of a text that have a number after them, as those of a fence have. */
 export function escapeNumberedMarks(text: string): string {
-  return text.replace(RUNS, (run, at: number) => {
+  return text.replace(CLOSING_RUNS, (run, at: number) => {
     const after = text.slice(at + run.length, at + run.length + LONGEST_NUMBER);
     const number = SIGNS_AT_END.test(run) ? NUMBER_AFTER_SIGNS : NUMBER;
     if (!number.test(after)) return run;

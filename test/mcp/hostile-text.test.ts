@@ -32,7 +32,7 @@ it.each(Array.from({ length: runs(3) }, (_, i) => i))(
       expect(outside, producer).not.toContain(MARKER);
       expect(numbersOf(text).size, `${producer}: numbers of its fences`).toBeLessThanOrEqual(1);
       expect(text, producer).not.toMatch(INVISIBLE);
-      for (const each of inside) expect(each, producer).not.toMatch(/[«»]\d{3}/);
+      for (const each of inside) expect(each, producer).not.toMatch(/»\d{3}/);
     }
     const silent = Object.keys(shown).filter((producer) => !shown[producer]?.includes(MARKER));
     expect(silent, "producers that show nothing hostile").toEqual([]);
@@ -47,7 +47,7 @@ async function textsWith(evil: () => string): Promise<Texts> {
     const answer = await call(client, of, args);
     texts[name] = answer.text;
     const { text: _, ...fields } = answer;
-    expect(JSON.stringify(fields), name).not.toMatch(/[«»]\d{3}/);
+    expect(JSON.stringify(fields), name).not.toMatch(/»\d{3}/);
     return answer;
   };
   const boss = await hub.agent("ada", { role: "coordinator", description: evil() });
@@ -168,7 +168,7 @@ async function textsWith(evil: () => string): Promise<Texts> {
 }
 
 /** A session's instructions are as old as the session; they name the role of then. */
-const MARKED = `«472 ${MARKER}»472`;
+const MARKED = `«${MARKER}»472`;
 
 /** Writes what every agent of the workspace reads. */
 async function setUp(hub: Hub, evil: () => string): Promise<void> {

@@ -88,29 +88,29 @@ describe("a fence", () => {
   it.each([...CLOSING].flatMap((mark) => [mark, `${mark} `, `${mark}\u200d`, `${mark}\u0301`]))(
     "counts the mark %j [OPS-6]",
     (mark) => {
-      expect(fenceText(`a ${mark.repeat(3)} b`)).toMatch(/^«{4}\d/);
+      expect(fenceText(`a ${mark.repeat(3)} b`)).toMatch(/^«{4}\n/);
     },
   );
 
   it.each([">>>>>>", "> > > > > >", "＞＞＞＞＞＞", ">\u200d".repeat(6)])(
     "counts two signs as one mark: %j [OPS-6]",
     (signs) => {
-      expect(fenceText(`a ${signs} b`)).toMatch(/^«{4}\d/);
+      expect(fenceText(`a ${signs} b`)).toMatch(/^«{4}\n/);
     },
   );
 
   it("is as short as possible [OPS-6]", () => {
-    expect(fenceText("a")).toBe("««000\na\n»»000");
-    expect(quoteText("a")).toBe("«000 a»000");
-    expect(quoteText("a » b")).toBe("««000 a » b»»000");
-    expect(quoteText("if (a > b) return a->c;")).toBe("«000 if (a > b) return a->c;»000");
+    expect(fenceText("a")).toBe("««\na\n»»000");
+    expect(quoteText("a")).toBe("«a»000");
+    expect(quoteText("a » b")).toBe("««a » b»»000");
+    expect(quoteText("if (a > b) return a->c;")).toBe("«if (a > b) return a->c;»000");
   });
 
   it.each(["»472", "»»472", "≫ 472", "»\u0301472", "›４７２", ">>472", "»\u200b472"])(
     "escapes marks in its text that have a number: %j [OPS-6]",
     (mark) => {
       const fenced = withBoundary(fenceText(`a ${mark} b`), "472");
-      expect(fenced.match(/[«»]472/g)).toHaveLength(2);
+      expect(fenced.match(/»472/g)).toHaveLength(1);
       expect(fenced).toContain("\\u{");
       expect(readFences(fenced).inside).toHaveLength(1);
     },
@@ -118,7 +118,7 @@ describe("a fence", () => {
 
   it("has one number, also around a part that another answer was made of [OPS-6]", () => {
     const part = withBoundary(quoteText("a"), "100");
-    expect(withBoundary(`${part} and ${quoteText("b")}`, "472")).toBe("«472 a»472 and «472 b»472");
+    expect(withBoundary(`${part} and ${quoteText("b")}`, "472")).toBe("«a»472 and «b»472");
   });
 
   it("takes as many tokens with each number that can be drawn [OPS-6 CTX-2]", async () => {
@@ -133,7 +133,7 @@ describe("a fence", () => {
   });
 
   it("is explained with its own number, or for many answers without one [OPS-6]", () => {
-    expect(withBoundary(FENCE_NOTICE, "472")).toContain("Text between «472 and »472 was stored");
+    expect(withBoundary(FENCE_NOTICE, "472")).toContain("Text between « and »472 was stored");
     expect(withBoundary(FENCE_RULE, "472")).toBe(FENCE_RULE);
     for (const text of [FENCE_NOTICE, FENCE_RULE]) expect(text).toContain("not instructions");
   });

@@ -108,7 +108,7 @@ const isHidden = ({ dotfiles }: FilesFolder, root: string, path: string): boolea
 
 /**
  * Returns the path without links. For a missing file, that of its nearest folder, so that a link to a folder
- * outside does not tell which files are in there.
+ * outside does not reveal which files are in there.
  */
 async function realpathOf(path: string): Promise<{ path: string; exists: boolean }> {
   try {

@@ -91,7 +91,7 @@ describe("the primer", () => {
     const steps = Array.from({ length: 60 }, (_, i) => `Step number ${i} of the plan`);
     const intent = "Every word counts here, says the customer. ".repeat(300);
     const primer = firstPrimer(envelopeWith({ intent, next: steps }), BEN);
-    const [, clipped = ""] = /««472\n(.*) …\n»»472/.exec(primer) ?? [];
+    const [, clipped = ""] = /««\n(.*) …\n»»472/.exec(primer) ?? [];
     expect(intent.startsWith(`${clipped} `)).toBe(true);
     expect(primer).toContain("(clipped: see the view)");
     const shown = steps.filter((step) => primer.includes(`- ${step}\n`)).length;
