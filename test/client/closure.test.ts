@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 
 /** Limit of files of src/ that the client loads. Measured: 59. */
-const MOST_FILES = 61;
+const MOST_FILES = 62;
 /** Limit in bytes, minified and compressed: 15 % above the measured sizes (23,497 and 22,064). */
 const MOST_BYTES = { index: 27_000, browser: 25_400 };
 

@@ -85,7 +85,7 @@ export type UncheckedReason = (typeof UNCHECKED_REASONS)[number];
 export interface CheckedArtifact {
   readonly path: string;
   readonly freshness: Freshness | "unchecked";
-  /** Present if it was not checked; absent from a view that is shown again. */
+  /** Present if it was not checked. */
   readonly reason?: UncheckedReason;
 }
 
