@@ -154,6 +154,7 @@ async function composeAll(
       tokenizer,
       budget,
       strategy: "priority",
+      boundary: "100",
     });
     const end = performance.now();
     times.add("gather", chosen - start);

@@ -21,7 +21,3 @@ export function localHubFiles(host: string, port: number): LocalHubFiles {
   const name = `${encodeURIComponent(host)}_${port}`; // Windows does not allow the colons of IPv6.
   return { folder, token: join(folder, `${name}.token`), socket: join(folder, `${name}.sock`) };
 }
-
-/** Returns whether a host is a loopback address. */
-export const isLoopback = (host: string): boolean =>
-  host === "localhost" || host === "::1" || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);

@@ -4,6 +4,7 @@
  * so that text written by an agent cannot control the terminal of its reader.
  */
 import { styleText } from "node:util";
+import { showHidden } from "../text/visible.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -27,10 +28,8 @@ export const dim = (text: string): string => styled("dim", text);
 export const good = (text: string): string => styled("green", text);
 export const bad = (text: string): string => styled("red", text);
 
-/** Replaces control and bidirectional override characters with U+FFFD; keeps line breaks and tabs. */
-export function printable(text: string): string {
-  return text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, "\ufffd");
-}
+/** Escapes control characters and other invisible ones (`\u{1b}`); keeps line breaks and tabs. */
+export const printable = showHidden;
 
 /** Returns the text on one line; on a terminal, truncated to the columns left after `used`. */
 export function oneLine(text: string, used = 0): string {

@@ -108,7 +108,8 @@ export class RemoteHub implements Hub {
       async artifact(path) {
         const named = checkValue(path, textCheck, "The path", "path");
         const { fileArtifact } = await requireNode(node, "hub.handoffs.artifact").files();
-        return fileArtifact({ files, limits: DEFAULT_LIMITS }, named);
+        const folder = files === undefined ? undefined : { path: files, dotfiles: true };
+        return fileArtifact({ files: folder, limits: DEFAULT_LIMITS }, named);
       },
     };
     this.deliveries = {

@@ -10,7 +10,12 @@ import { CLIENT_TIMING } from "./connection/timing.ts";
 import { Wire } from "./connection/wire.ts";
 import { RemoteHub } from "./hub.ts";
 import type { NodeModules } from "./needs-node.ts";
-import { baseUrlOf, requireRemoteOptions, workspaceMismatch } from "./options.ts";
+import {
+  baseUrlOf,
+  requireRemoteOptions,
+  requireSecureToken,
+  workspaceMismatch,
+} from "./options.ts";
 import { TraceTally } from "./traces.ts";
 
 /** Returns an open hub. `node`: the parts that need Node, undefined in other runtimes. */
@@ -21,6 +26,7 @@ export async function openRemoteHub(
 ): Promise<RemoteHub> {
   const base = baseUrlOf(address);
   requireRemoteOptions(options);
+  requireSecureToken(base, options);
   const { token, workspace, fetch, outageMs = CLIENT_TIMING.outageMs } = options;
   const tokens =
     token === undefined ? (await node?.localToken())?.localTokenSource(base) : fixedToken(token);

@@ -1,6 +1,7 @@
 /** Checks the address and options of a hub over HTTP before anything is sent. */
 
 import { BatonError } from "../base/errors.ts";
+import { isLoopback } from "../base/loopback.ts";
 import { trimEndOf } from "../base/trim-end.ts";
 import { filesOption, knownMode, sessionTimeout, workspaceName } from "../hub/option-checks.ts";
 import type { HubOptions } from "../hub/options.ts";
@@ -8,6 +9,7 @@ import { CLIENT_TIMING } from "./connection/timing.ts";
 
 /** Options that a client can set; all others belong to the process that serves the hub. */
 const REMOTE_OPTIONS: readonly (keyof HubOptions)[] = [
+  "allowInsecure",
   "create",
   "fetch",
   "files",
@@ -45,6 +47,22 @@ export function baseUrlOf(address: string): string {
     );
   }
   return url.origin + trimEndOf(url.pathname, "/");
+}
+
+/** Throws invalid_input if a token would be sent to another machine where it can be read on the way. */
+export function requireSecureToken(
+  base: string,
+  { token, allowInsecure, fetch }: HubOptions,
+): void {
+  const { protocol, hostname } = new URL(base);
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (protocol === "https:" || isLoopback(host)) return;
+  if (token === undefined || allowInsecure === true || fetch !== undefined) return;
+  throw invalidOption(
+    "address",
+    `must be https:// for a hub on another machine (${hostname}): over http:// its token can be read on the way`,
+    "Put a TLS proxy in front of the hub and use its https:// address. In a network that encrypts by itself, pass allowInsecure: true or set BATON_ALLOW_INSECURE_HTTP=1.",
+  );
 }
 
 /** Throws invalid_input for an option that is invalid or not for a hub over HTTP. */

@@ -3,10 +3,14 @@
  * Everything goes through the hub, on behalf of the harness's session.
  */
 
+import { systemClock } from "../base/clock.ts";
 import { assertNever, isBatonError } from "../base/errors.ts";
+import { type IdGenerator, randomIdGenerator } from "../base/ids.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
 import type { TraceStep } from "../memory/traces/trace.ts";
+import { drawBoundary, withBoundary } from "../text/fence.ts";
+import { showHidden } from "../text/visible.ts";
 import { capture } from "./capture.ts";
 import { checkpoint } from "./checkpoint.ts";
 import type { Harness } from "./harness-events.ts";
@@ -27,6 +31,8 @@ export interface Hook {
   readonly input: HookInput;
 }
 
+const RANDOM = randomIdGenerator(systemClock);
+
 /**
  * Passes the output to `say`, then stores the steps and resolves when they are stored. If storing fails,
  * the model has the text anyway and gets it again at the next hook.
@@ -35,10 +41,14 @@ export async function answerHook(
   hub: Hub,
   hook: Hook,
   say: (answer: string) => void,
+  ids: Pick<IdGenerator, "salt"> = RANDOM,
 ): Promise<void> {
   const agent = await sessionOf(hub, hook);
   const { text, steps } = await runHook(hub, agent, hook);
-  if (text !== undefined) say(formatHookOutput(hook.harness, hook.event, text));
+  if (text !== undefined) {
+    const shown = withBoundary(showHidden(text), drawBoundary(ids));
+    say(formatHookOutput(hook.harness, hook.event, shown));
+  }
   if (steps.length > 0) await agent.trace(steps);
 }
 

@@ -20,7 +20,7 @@ const MAX_TASKS = 5;
 /** Maximum share of the budget for constraints of ledgers. */
 const LEDGER_SHARE = 1 / 4;
 
-/** Returns the text for a new session: constraints of waiting tasks and the catch-up. */
+/** Returns the text for a new session: constraints of waiting tasks and the catch-up. Fences have no number yet. */
 export async function sessionStartText(
   agent: Agent,
   waiting: readonly DeliveryWithEnvelope[],

@@ -17,6 +17,7 @@ import { decode } from "./decode.ts";
 import { actorOf, DeniedCalls } from "./denied-calls.ts";
 import {
   checkHostAndOrigin,
+  checkOrigins,
   corsHeaders,
   type Guard,
   preflight,
@@ -25,9 +26,10 @@ import {
 import { IdempotencyCache, type Reply } from "./idempotency-cache.ts";
 import type { LocalAccess } from "./local-access.ts";
 import { Metrics } from "./metrics.ts";
-import { addPages } from "./pages.ts";
+import { addPages, isPublicPage } from "./pages.ts";
 import { callerErrorOf, problemOf, problemReply } from "./problem.ts";
 import { type RateLimit, RateLimiter } from "./rate-limiter.ts";
+import { servedFiles } from "./served-files.ts";
 import { SessionCache } from "./session-cache.ts";
 import { streamRoutes } from "./stream-routes.ts";
 import { bodyOf } from "./streams.ts";
@@ -38,6 +40,11 @@ export interface HttpOptions extends Partial<Guard> {
   readonly open?: AnonymousAccess;
   /** Accepts programs and browsers of this user on this machine (listen.ts decides). Default: none. */
   readonly local?: LocalAccess | undefined;
+  /**
+   * The folders whose files callers may compare artifacts with, by workspace (default: none). Without one, their
+   * artifacts are unchecked. Dotfiles are never read.
+   */
+  readonly files?: Readonly<Record<string, string>>;
   /** Maximum body size of a call, in bytes (default: 16 MiB). Imports are not limited. */
   readonly bodyBytes?: number;
   /** Rate limit of each caller (default: 5,000 calls per second, 10,000 at once). */
@@ -118,11 +125,12 @@ const FAILED_AUTH_RATE_LIMIT: RateLimit = { perSecond: 10, burst: 100 };
 /** Returns the HTTP interface of a hub. */
 export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
   const guard: Guard = { hosts: options.hosts ?? [], origins: options.origins ?? [] };
+  checkOrigins(guard.origins);
   const { open = false, local } = options;
   const closing = new AbortController();
   const limiter = new RateLimiter(options.rate ?? RATE);
   const strangers = new RateLimiter(FAILED_AUTH_RATE_LIMIT);
-  const sessions = new SessionCache(hub);
+  const sessions = new SessionCache(hub, servedFiles(options.files));
   const denied = new DeniedCalls(sessions, hub);
   const metrics = new Metrics();
   const replies = new IdempotencyCache();
@@ -256,7 +264,7 @@ export function httpHub(hub: LocalHub, options: HttpOptions = {}): HttpHub {
     async fetch(request, address) {
       if (address !== undefined) denied.from(request, address);
       try {
-        checkHostAndOrigin(request, guard);
+        checkHostAndOrigin(request, guard, isPublicPage);
       } catch (error) {
         return addHeaders(await app.answered("refused", request, () => Promise.reject(error)), {});
       }

@@ -5,6 +5,7 @@ import { BatonError, isBatonError } from "../base/errors.ts";
 import { nearestNames } from "../base/nearest-names.ts";
 import { fieldsAt } from "../envelope/violations.ts";
 import { jsonIn } from "../operations/wire/request.ts";
+import { checkJsonInput } from "./json-input.ts";
 
 type Input = Record<string, unknown>;
 
@@ -32,6 +33,7 @@ export async function decode(operation: OperationInput, read: UndecodedRequest):
   for (const name of Object.keys(params)) {
     if (Object.hasOwn(given, name)) throw duplicateField(name);
   }
+  checkJsonInput(given);
   const input: Input = { ...given, ...params };
   if (operation.rest === undefined) refuseUnknown(operation.input, input);
   return input;

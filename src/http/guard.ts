@@ -3,6 +3,7 @@
  * the same machine (DNS rebinding, forms, images): such a request names another host or origin, and is
  * refused. CORS headers are sent only to origins that are explicitly allowed.
  */
+import { clip } from "../base/clip.ts";
 import { BatonError } from "../base/errors.ts";
 
 /** The hosts and origins that may call the hub. */
@@ -23,8 +24,15 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
 };
 
-/** Throws forbidden if the host or the origin of a request is not allowed. */
-export function checkHostAndOrigin(request: Request, { hosts, origins }: Guard): void {
+/**
+ * Throws forbidden if the host or the origin of a request is not allowed. `isPublic`: whether a path shows
+ * nothing of the store.
+ */
+export function checkHostAndOrigin(
+  request: Request,
+  { hosts, origins }: Guard,
+  isPublic: (path: string) => boolean = () => false,
+): void {
   const host = hostNameOf(request);
   if (host === undefined || ![...LOOPBACK, ...hosts].includes(host)) {
     throw new BatonError("forbidden", {
@@ -35,8 +43,7 @@ export function checkHostAndOrigin(request: Request, { hosts, origins }: Guard):
   }
   const origin = request.headers.get("origin");
   const isForeign = origin !== null && !isSameOrigin(origin, request) && !origins.includes(origin);
-  const isCrossSite = origin === null && request.headers.get("sec-fetch-site") === "cross-site";
-  if (isForeign || isCrossSite) {
+  if (isForeign || (origin === null && isFromOtherSite(request, isPublic))) {
     throw new BatonError("forbidden", {
       message: "Requests from pages of this origin are not allowed.",
       path: "origin",
@@ -44,6 +51,42 @@ export function checkHostAndOrigin(request: Request, { hosts, origins }: Guard):
     });
   }
 }
+
+/**
+ * Returns whether a page of another origin made a browser send this. Pages of another port of this machine are
+ * of the same site, but not the hub's; a link on one of them may open a public page.
+ */
+function isFromOtherSite(request: Request, isPublic: (path: string) => boolean): boolean {
+  const { headers, url } = request;
+  const site = headers.get("sec-fetch-site");
+  if (site === "cross-site") return true;
+  if (site !== "same-site") return false;
+  const isNavigation =
+    headers.get("sec-fetch-mode") === "navigate" && headers.get("sec-fetch-dest") === "document";
+  return !(isNavigation && isPublic(new URL(url).pathname));
+}
+
+/** Throws `invalid_input` for an origin that cannot be allowed. */
+export function checkOrigins(origins: readonly string[]): void {
+  for (const origin of origins) {
+    if (origin === "null") {
+      throw new BatonError("invalid_input", {
+        message:
+          'Invalid origin "null": browsers send it for sandboxed frames and local files, so it names no page.',
+        path: "origins",
+        hint: "Serve the page from an origin of its own, and allow that one.",
+      });
+    }
+    if (URL.canParse(origin) && new URL(origin).origin === origin) continue;
+    throw new BatonError("invalid_input", {
+      message: `Invalid origin "${clip(origin, MAX_ORIGIN_SHOWN)}".`,
+      path: "origins",
+      hint: "Pass scheme, host and port, without a path: https://team.example.",
+    });
+  }
+}
+
+const MAX_ORIGIN_SHOWN = 100;
 
 /** Returns the host name without its port; undefined if the header is invalid. */
 function hostNameOf(request: Request): string | undefined {

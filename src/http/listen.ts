@@ -11,7 +11,7 @@ import { hostname } from "node:os";
 import { createAdaptorServer } from "@hono/node-server";
 import { BatonError, isBatonError } from "../base/errors.ts";
 import { PRIVATE_FILE } from "../base/files/private-file.ts";
-import { isLoopback } from "../base/local-hubs.ts";
+import { isLoopback } from "../base/loopback.ts";
 import type { LocalHub } from "../hub/hub.ts";
 import { type HttpHub, type HttpOptions, httpHub } from "./app.ts";
 import type { AnonymousAccess } from "./caller.ts";

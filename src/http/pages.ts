@@ -1,5 +1,6 @@
 /** Routes other than operations: start page, login, health, metrics, OpenAPI, reference, schemas and MCP. */
 import { type Access, hasAccess } from "../access/levels.ts";
+import { sha256 } from "../base/digest.ts";
 import { BatonError, isBatonError } from "../base/errors.ts";
 import { batonVersion } from "../base/version.ts";
 import { mcpFetch } from "../mcp/http.ts";
@@ -38,6 +39,10 @@ export const PAGES: Readonly<Record<string, Access | "public">> = {
   "/metrics": "reader",
 };
 
+/** Returns whether a path is that of a page that shows no data of the store. */
+export const isPublicPage = (path: string): boolean =>
+  PAGES[path.startsWith("/schemas/") ? "/schemas/:name" : path] === "public";
+
 /** Adds the pages and the MCP routes. */
 export function addPages(app: App): void {
   const html = (text: string) => new Response(text, { headers: HTML });
@@ -59,7 +64,7 @@ export function addPages(app: App): void {
     if (app.closing.aborted) throw closing();
     return Response.json({ status: "ready" });
   });
-  page("/openapi.json", async () => new Response(openApiText(), { headers: JSON_TYPE }));
+  page("/openapi.json", async (request) => openApiResponse(request));
   page("/reference", async (request) => html(referencePage(new URL(request.url).origin)));
   page("/schemas", async () => Response.json({ schemas: SCHEMA_NAMES }));
   page("/schemas/:name", async (_, name) => Response.json(schemaNamed(name)));
@@ -67,10 +72,20 @@ export function addPages(app: App): void {
   mcpRoutes(app);
 }
 
-let cachedDescription: string | undefined;
+let cachedDescription: { readonly text: string; readonly etag: string } | undefined;
 
 /** The OpenAPI description as JSON: built once, because that takes up to 20 ms. */
-const openApiText = (): string => (cachedDescription ??= JSON.stringify(openApi()));
+function openApiResponse({ headers: asked }: Request): Response {
+  const text = cachedDescription?.text ?? JSON.stringify(openApi());
+  cachedDescription ??= { text, etag: `"${sha256(text).slice(0, 32)}"` };
+  const { etag } = cachedDescription;
+  // Stored by the browser, and asked for again each time: the next version has another description.
+  const headers = { ...JSON_TYPE, etag, "cache-control": "no-cache" };
+  const known = asked.get("if-none-match")?.split(",") ?? [];
+  return known.some((each) => ["*", etag].includes(each.trim().replace(/^W\//, "")))
+    ? new Response(null, { status: 304, headers })
+    : new Response(text, { headers });
+}
 
 /** Exchanges the code of a printed address for a cookie; a browser that has one goes on to the start page. */
 function login({ local }: App, request: Request): Response {

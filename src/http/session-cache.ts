@@ -11,6 +11,7 @@ import type { LocalHub } from "../hub/hub.ts";
 import { HEADERS } from "../operations/wire/headers.ts";
 import { sessionNameFor } from "../operations/wire/session-name.ts";
 import type { Caller } from "./caller.ts";
+import type { ServedFiles } from "./served-files.ts";
 
 const AGENT_TTL_MS = 2_000;
 const MAX_SESSIONS = 2_000;
@@ -38,11 +39,13 @@ export interface SessionSlot {
 /** Agents by session, and hubs by workspace. */
 export class SessionCache {
   readonly #hub: LocalHub;
+  readonly #files: ServedFiles;
   readonly #hubs = new Map<string, LocalHub>();
   readonly #agents = new Map<string, CachedAgent>();
 
-  constructor(hub: LocalHub) {
+  constructor(hub: LocalHub, files: ServedFiles = {}) {
     this.#hub = hub;
+    this.#files = files;
     this.#hubs.set(hub.workspace, hub);
   }
 
@@ -87,7 +90,10 @@ export class SessionCache {
     // A caller without a session is a person or a model, which pauses between calls.
     const sessionMs = silentMs ?? (instance === undefined ? INTERACTIVE_SESSION_MS : undefined);
     const session = sessionNameFor(bound, instance ?? DEFAULT_SESSION);
-    const agent = await this.hubOf(workspace).local(name, session, sessionMs);
+    const agent = await this.hubOf(workspace).local(name, session, {
+      silentMs: sessionMs,
+      files: Object.hasOwn(this.#files, workspace) ? this.#files[workspace] : undefined,
+    });
     // Checked by canonical id: no caller acts as the hub, not even through an alias.
     requireActAs({ agent: bound ?? ANY_AGENT }, agent.id);
     return branch === undefined ? agent : agent.onBranchOf(branch);

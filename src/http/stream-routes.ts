@@ -35,7 +35,11 @@ export function streamRoutes(app: App): void {
   );
   addRoute(app, "events.exportAudit", async (request, { hub }) => {
     const query = queryIn(AuditExportSchema, new URL(request.url).searchParams);
-    return stream(app, await withFirstChunk(hub.events.exportAudit(query as AuditExportQuery)), LINES);
+    return stream(
+      app,
+      await withFirstChunk(hub.events.exportAudit(query as AuditExportQuery)),
+      LINES,
+    );
   });
   addRoute(app, "memories.export", async (request, call) => {
     const reader = await call.reader();

@@ -27,7 +27,7 @@ import { witnessedWorkspace } from "../memory/witness.ts";
 import type { Store } from "../store/store.ts";
 import type { VerifyReport } from "../store/verify-report.ts";
 import { ANONYMOUS_READER, MAIN_BRANCH } from "../store/visibility.ts";
-import type { Workspace } from "../workspace/workspace.ts";
+import type { FilesFolder, Workspace } from "../workspace/workspace.ts";
 import { type Agent, LocalAgent } from "./agent.ts";
 import { type HubAgents, hubAgents } from "./groups/agents.ts";
 import { type Archive, archive } from "./groups/archive.ts";
@@ -281,11 +281,19 @@ export class LocalHub implements Hub {
 
   /**
    * Returns a registered agent in a session of an HTTP or MCP client. `silentMs`: how long the session can
-   * make no calls before its leases end. Throws `unknown_agent`.
+   * make no calls before its leases end. `files`: the folder that it may compare artifacts with; the folder of
+   * this process is not used for callers from outside. Throws `unknown_agent`.
    */
-  async local(name: string, instance: string, silentMs?: number): Promise<LocalAgent> {
+  async local(
+    name: string,
+    instance: string,
+    {
+      silentMs,
+      files,
+    }: { readonly silentMs?: number | undefined; readonly files?: FilesFolder | undefined } = {},
+  ): Promise<LocalAgent> {
     const agent = agentInfo(await requireAgent(this.#workspace, name));
-    const workspace = this.#leasing("session", silentMs);
+    const workspace = { ...this.#leasing("session", silentMs), files };
     return new LocalAgent(workspace, { agent, signer: undefined }, { instance, lease: "session" });
   }
 

@@ -22,6 +22,7 @@ import type { LedgerProgress } from "../ledger/ledger.ts";
 import { needsReceipt, parseEnvelope } from "../store/parse-envelope.ts";
 import type { EnvelopeRow } from "../store/rows.ts";
 import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
+import { drawBoundary } from "../text/fence.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import type { SerializedOffer } from "./serialized.ts";
 import { LocalWork, type SettleResult, type Work } from "./work.ts";
@@ -78,6 +79,8 @@ export class LocalOffer<T = unknown> implements Offer<T> {
   #claimed: DeliveryWithEnvelopeRow;
   #envelope: EnvelopeOf<T> | undefined;
   readonly #background: Background;
+  /** The number in the fences of the primer. */
+  #boundary: string | undefined;
 
   private constructor(
     workspace: Workspace,
@@ -132,7 +135,12 @@ export class LocalOffer<T = unknown> implements Offer<T> {
   }
 
   get primer(): string {
-    return primerOf(this.envelope as Envelope, this.#receiver, this.#background);
+    this.#boundary ??= drawBoundary(this.#workspace.ids);
+    return primerOf(this.envelope as Envelope, {
+      receiver: this.#receiver,
+      background: this.#background,
+      boundary: this.#boundary,
+    });
   }
 
   get attempts(): readonly EarlierAttempt[] {

@@ -17,6 +17,7 @@ import { parseOrThrow } from "../envelope/violations.ts";
 import { SecretModeSchema } from "../memory/redaction/secret-policy.ts";
 import type { Embedder } from "../search/embedding/embedder.ts";
 import type {
+  FilesFolder,
   Processes,
   RouteFunction,
   SecretMode,
@@ -89,6 +90,11 @@ export interface HubOptions {
   readonly headKey?: string | KeyObject;
   /** HTTP only: the access token. Default: the environment variable BATON_TOKEN. */
   readonly token?: string;
+  /**
+   * HTTP only: sends the token over http:// also to other machines, where it can be read on the way; for
+   * networks that encrypt by themselves. Default: the environment variable BATON_ALLOW_INSECURE_HTTP=1.
+   */
+  readonly allowInsecure?: boolean;
   /** HTTP only: how long to retry while the hub is unreachable, in milliseconds. Default: 30,000. */
   readonly outageMs?: number;
   /** HTTP only: a function that sends requests in place of the network, for tests. */
@@ -123,8 +129,8 @@ export function secretMode({ secrets }: HubOptions): SecretMode | undefined {
   });
 }
 
-/** Returns the folder from which artifacts are read, as an absolute path, or undefined if there is none. */
-export function filesFolder(options: HubOptions): string | undefined {
+/** Returns the folder from which artifacts are read, or undefined if there is none. */
+export function filesFolder(options: HubOptions): FilesFolder | undefined {
   const folder = filesOption(options);
-  return folder === undefined ? undefined : resolve(folder);
+  return folder === undefined ? undefined : { path: resolve(folder), dotfiles: true };
 }

@@ -67,6 +67,7 @@ import type { ViewGap } from "../memory/view-gap.ts";
 import { parseEnvelope, touchesOf } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
 import type { DeliveryWithEnvelopeRow, Lease } from "../store/store.ts";
+import { drawBoundary } from "../text/fence.ts";
 import { runFollowUp } from "../workspace/follow-up.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { LocalSent, type Sent } from "./sent.ts";
@@ -257,6 +258,8 @@ export class LocalWork<T = unknown> implements Work<T> {
   /** Resumed from a handle: the views shown in the process that accepted it are not known here. */
   readonly #resumed: boolean;
   readonly #background: Background;
+  /** The number in the fences of the primer. */
+  #boundary: string | undefined;
 
   constructor(
     workspace: Workspace,
@@ -367,7 +370,12 @@ export class LocalWork<T = unknown> implements Work<T> {
   }
 
   get primer(): string {
-    return primerOf(this.envelope as Envelope, this.#holder, this.#background);
+    this.#boundary ??= drawBoundary(this.#workspace.ids);
+    return primerOf(this.envelope as Envelope, {
+      receiver: this.#holder,
+      background: this.#background,
+      boundary: this.#boundary,
+    });
   }
 
   get attempts(): readonly EarlierAttempt[] {

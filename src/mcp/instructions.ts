@@ -1,7 +1,7 @@
 /** The MCP instructions: when to use which tool. Short, because every session spends tokens on them. */
 
 import type { Agent } from "../hub/agent.ts";
-import { FENCE_NOTICE, fenceLine } from "../text/fence.ts";
+import { FENCE_RULE, fenceLine } from "../text/fence.ts";
 
 /** Returns the instructions for an agent; they name the agent and its role. */
 export function instructionsFor({ id, info }: Agent): string {
@@ -16,6 +16,6 @@ export function instructionsFor({ id, info }: Agent): string {
     "- To find a receiver for a handoff: agents.",
     "- After handing off: wait. If the receiver asks a question: answer.",
     "- If a call is refused, the error says what to do. Never invent ids or handles.",
-    FENCE_NOTICE,
+    FENCE_RULE,
   ].join("\n");
 }

@@ -10,13 +10,13 @@ import {
   ResourceTemplate,
 } from "@modelcontextprotocol/server";
 import { type BatonError, ERROR_CODES, isBatonError } from "../base/errors.ts";
-import { quoteText } from "../text/fence.ts";
+import { drawBoundary, quoteText } from "../text/fence.ts";
 import { receiversOf } from "./receivers.ts";
 import { handoffText, readRecord } from "./records.ts";
 import { rulesText } from "./rules-text.ts";
 import { inboxLine, memoryText } from "./text.ts";
-import type { Connection } from "./tool.ts";
-import { toolErrorOf } from "./tool-error.ts";
+import { type Connection, shownText } from "./tool.ts";
+import { numberedError } from "./tool-error.ts";
 
 const MIME_TYPE = "text/markdown";
 /** How many waiting deliveries are listed. */
@@ -40,7 +40,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       description: "Handoffs waiting for you or your role, or in progress. Reading claims nothing.",
       mimeType: MIME_TYPE,
     },
-    (uri) => readResource(uri, () => inboxText(connection)),
+    (uri) => readResource(connection, uri, () => inboxText(connection)),
   );
 
   server.registerResource(
@@ -52,7 +52,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       mimeType: MIME_TYPE,
     },
     (uri) =>
-      readResource(uri, async () => {
+      readResource(connection, uri, async () => {
         const { text } = await agent.context.text({ tokens: CONTEXT_TOKENS });
         return text === "" ? "The shared context is empty." : text;
       }),
@@ -67,7 +67,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
         "Possible receivers of a handoff: roles, channels and agents, each with its address.",
       mimeType: MIME_TYPE,
     },
-    (uri) => readResource(uri, () => receiversText(connection)),
+    (uri) => readResource(connection, uri, () => receiversText(connection)),
   );
   server.registerResource(
     "handoff-rules",
@@ -77,7 +77,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       description: "Registered payload types with their JSON Schemas, and the allowed actions.",
       mimeType: MIME_TYPE,
     },
-    (uri) => readResource(uri, () => rulesText(connection.hub)),
+    (uri) => readResource(connection, uri, () => rulesText(connection.hub)),
   );
 
   server.registerResource(
@@ -96,7 +96,8 @@ export function registerResources(server: McpServer, connection: Connection): vo
       description: "One handoff by its id (dlv_…): its content, state and result.",
       mimeType: MIME_TYPE,
     },
-    (uri, { id }) => readResource(uri, () => handoffText(connection, String(id), "detailed")),
+    (uri, { id }) =>
+      readResource(connection, uri, () => handoffText(connection, String(id), "detailed")),
   );
 
   server.registerResource(
@@ -116,7 +117,7 @@ export function registerResources(server: McpServer, connection: Connection): vo
       mimeType: MIME_TYPE,
     },
     (uri, { id }) =>
-      readResource(uri, async () => {
+      readResource(connection, uri, async () => {
         const memory = await readRecord(connection, String(id), { level: "full" });
         return memoryText(memory, memory.text ?? "");
       }),
@@ -137,31 +138,40 @@ async function receiversText(connection: Connection): Promise<string> {
   return [...receivers.slice(0, MAX_RECEIVERS).map(({ text }) => text), ...more].join("\n");
 }
 
-async function openHandoffs({ agent }: Connection) {
+async function openHandoffs(connection: Connection) {
+  const { agent } = connection;
   const open = (await agent.deliveries.waiting({ limit: MAX_WAITING })).items;
   return open.map(({ delivery: { id, task, sender, state } }) => ({
     uri: `baton://handoff/${id}`,
     name: id,
-    title: `${quoteText(task)}, from ${sender}`,
-    description: `The handoff of ${quoteText(task)} from ${sender}: ${state}.`,
+    title: shownText(`${quoteText(task)}, from ${sender}`, connection),
+    description: shownText(
+      `The handoff of ${quoteText(task)} from ${sender}: ${state}.`,
+      connection,
+    ),
   }));
 }
 
 /** Reads a resource. An unknown id becomes "resource not found", any other error a protocol error. */
-async function readResource(uri: URL, text: () => Promise<string>): Promise<ReadResourceResult> {
+async function readResource(
+  connection: Connection,
+  uri: URL,
+  text: () => Promise<string>,
+): Promise<ReadResourceResult> {
   try {
-    return { contents: [{ uri: uri.href, mimeType: MIME_TYPE, text: await text() }] };
+    const shown = shownText(await text(), connection);
+    return { contents: [{ uri: uri.href, mimeType: MIME_TYPE, text: shown }] };
   } catch (error) {
     if (!isBatonError(error)) throw error;
-    throw protocolErrorOf(error, uri);
+    throw protocolErrorOf(error, uri, connection);
   }
 }
 
 const NOT_FOUND = 404;
 
-function protocolErrorOf(error: BatonError, uri: URL): ProtocolError {
+function protocolErrorOf(error: BatonError, uri: URL, connection: Connection): ProtocolError {
   const { http, jsonRpc } = ERROR_CODES[error.code];
-  const shown = toolErrorOf(error);
+  const shown = numberedError(error, drawBoundary(connection.ids));
   if (http === NOT_FOUND || error.code === "invalid_input") {
     return new ResourceNotFoundError(uri.href, shown.message);
   }

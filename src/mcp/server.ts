@@ -5,6 +5,8 @@
  */
 import { McpServer, type ServerOptions } from "@modelcontextprotocol/server";
 import type { Access } from "../access/levels.ts";
+import { systemClock } from "../base/clock.ts";
+import { type IdGenerator, randomIdGenerator } from "../base/ids.ts";
 import { batonVersion } from "../base/version.ts";
 import type { Agent } from "../hub/agent.ts";
 import type { Hub } from "../hub/hub.ts";
@@ -18,12 +20,16 @@ import { TOOLS } from "./tools/tools.ts";
 /** The lists are the same for every caller and constant while this version runs. */
 const LIST_CACHE_HINT = { ttlMs: 3_600_000, cacheScope: "public" } as const;
 
+const RANDOM = randomIdGenerator(systemClock);
+
 /** Settings of `mcpServer()`. */
 export interface McpServerSettings {
   /** Access level of the caller (default: admin, as for a process that opened the store). */
   readonly access?: Access;
   /** Called with the error of each tool call that failed, for the audit records. */
   readonly onFailure?: Connection["onFailure"];
+  /** Source of the numbers in the fences around stored text, for tests and replays. Default: random. */
+  readonly ids?: Pick<IdGenerator, "salt">;
   /** Further options of the MCP SDK's server. */
   readonly protocol?: Omit<ServerOptions, "instructions">;
 }
@@ -32,7 +38,7 @@ export interface McpServerSettings {
 export function mcpServer(
   agent: Agent,
   hub: Hub,
-  { access = "admin", onFailure, protocol = {} }: McpServerSettings = {},
+  { access = "admin", ids = RANDOM, onFailure, protocol = {} }: McpServerSettings = {},
 ): McpServer {
   const server = new McpServer(
     { name: "baton", title: "Baton", version: batonVersion() },
@@ -53,7 +59,7 @@ export function mcpServer(
       instructions: instructionsFor(agent),
     },
   );
-  const connection = { access, agent, hub, held: new HeldWork(), onFailure };
+  const connection = { access, agent, hub, ids, held: new HeldWork(), onFailure };
   for (const each of TOOLS) registerTool(server, connection, each);
   registerResources(server, connection);
   registerPrompts(server, connection);

@@ -5,7 +5,8 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { BatonError, ErrorCode, Violation } from "../base/errors.ts";
 import { rewriteCalls, withCommands } from "../operations/wire/hint-words.ts";
-import { fenceLine, fenceText } from "../text/fence.ts";
+import { fenceLine, fenceText, withBoundary } from "../text/fence.ts";
+import { visibleText } from "../text/visible.ts";
 import { argumentPath } from "./argument-names.ts";
 
 type Details = Readonly<Record<string, unknown>>;
@@ -97,13 +98,23 @@ export function toolErrorOf(error: BatonError): ToolError {
   const isQuoting = CODES_WITH_STORED_TEXT.includes(code);
   const shown = (text: string): string => {
     const spelt = withTools(withArgumentNames(text, error));
-    return isQuoting ? fenceText(spelt) : spelt;
+    return isQuoting ? fenceText(spelt) : visibleText(spelt);
   };
   const hint = HINTS[code]?.(error.details, error) ?? shown(error.hint);
   const [first] = error.violations;
   const path = first?.path === error.path ? argumentOf(first) : argumentPath(error.path);
-  return { code, message: shown(error.message), path, hint, retryable };
+  return { code, message: shown(error.message), path: visibleText(path), hint, retryable };
 }
+
+/** Returns the same with the number of an answer in its fences. */
+export const numberedError = (error: BatonError, boundary: string): ToolError => {
+  const { message, hint, ...rest } = toolErrorOf(error);
+  return {
+    ...rest,
+    message: withBoundary(message, boundary),
+    hint: withBoundary(hint, boundary),
+  };
+};
 
 /** Returns the argument of a violation. An unknown one at the top level is spelled as the caller wrote it. */
 const argumentOf = ({ path, rule }: Violation): string =>
@@ -121,11 +132,13 @@ function withArgumentNames(text: string, { violations }: BatonError): string {
   }, text);
 }
 
-/** Returns the result of a refused call. */
-export function failedCall(error: BatonError): CallToolResult {
-  const failure = toolErrorOf(error);
+/** Returns the result of a refused call. `boundary`: the number in its fences. */
+export function failedCall(error: BatonError, boundary: string): CallToolResult {
+  const failure = numberedError(error, boundary);
   const { code, message, path, hint, retryable } = failure;
-  const place = CODES_WITH_STORED_TEXT.includes(code) ? fenceLine(path) : path;
+  const place = CODES_WITH_STORED_TEXT.includes(code)
+    ? withBoundary(fenceLine(path), boundary)
+    : path;
   const text = [
     `${message} (${code})`,
     ...(path === "" || message.includes(path) ? [] : [`At: ${place}`]),

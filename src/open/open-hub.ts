@@ -36,7 +36,9 @@ export async function openHub(address?: string, options: HubOptions = {}): Promi
   const { openRemoteHub } = await import("../client/open.ts");
   const { nodeModules } = await import("../client/node/modules.ts");
   const token = options.token ?? (process.env["BATON_TOKEN"] || undefined);
-  return openRemoteHub(chosen, token === undefined ? options : { ...options, token }, nodeModules);
+  const allowInsecure = options.allowInsecure ?? process.env["BATON_ALLOW_INSECURE_HTTP"] === "1";
+  const known = token === undefined ? options : { ...options, token };
+  return openRemoteHub(chosen, { ...known, allowInsecure }, nodeModules);
 }
 
 /** Returns the address, or the default if none is passed. */

@@ -9,6 +9,7 @@ import { Name } from "../envelope/schema.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
 import type { FullProfile } from "../profiles/role-profiles.ts";
 import { roleProfile } from "../profiles/workspace-profiles.ts";
+import { boundaryFrom, withBoundary } from "../text/fence.ts";
 import { tokenizerFor } from "../text/tokens.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { fitToBudget, pricedLine } from "./budget-fit.ts";
@@ -108,7 +109,7 @@ export async function readContext(
     items.map((item) => ({ ...placeOf(item), why, tokens: pricedLine(item, tokenizer).tokens }));
   return {
     version,
-    text: fitted.text,
+    text: withBoundary(fitted.text, boundaryFrom(fitted.items.map(({ memory }) => memory))),
     tokens: fitted.tokens,
     items: fitted.items,
     omitted: [

@@ -163,13 +163,21 @@ export interface Workspace {
   /** Embeds queries and records. */
   readonly meaning: EmbeddingService;
   /** The folder with the files that handoffs reference; undefined if files are not read. */
-  readonly files: string | undefined;
+  readonly files: FilesFolder | undefined;
   /** What to do if a new memory repeats a known one, if the call does not specify it. */
   readonly known: SimilarMemoryMode;
   /** What to do about secrets; undefined if the workspace setting applies. */
   readonly secrets: SecretMode | undefined;
   /** Summarizes records that have no summary; without it, their first sentences are used. */
   readonly summarizer: Summarizer | undefined;
+}
+
+/** A folder whose files are compared with the artifacts of handoffs. */
+export interface FilesFolder {
+  /** Absolute. */
+  readonly path: string;
+  /** False: files and folders whose name begins with a dot are never opened. */
+  readonly dotfiles: boolean;
 }
 
 /** Returns the workspace for decisions of the hub: on the main branch and visible to every agent. */

@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { withoutNumbers } from "../support/fences.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { type TestStore, testStore } from "./baton.ts";
 
@@ -29,7 +30,7 @@ describe("baton context", () => {
     expect(again.stderr).toContain("already exists at version 1 (by lead)");
     expect(again.stderr).toContain("run the command again with --based-on 1");
     const shown = await store.baton("context", "show", "--role", "tester");
-    expect(shown.stdout).toContain(
+    expect(withoutNumbers(shown.stdout)).toContain(
       "- must no-fixtures: «Do not touch the fixtures» because «Replayed»",
     );
     expect(shown.stdout).toContain("not shown: conventions/names (role)");
@@ -134,7 +135,7 @@ describe("baton context", () => {
     expect(written).toMatchObject({ code: 0, stderr: "" });
     expect(written.stdout).toContain("project/branch  version 1");
     const shown = await store.baton("context", "project");
-    expect(shown.stdout).toContain("branch: «trunk, nothing is committed yet»");
+    expect(withoutNumbers(shown.stdout)).toContain("branch: «trunk, nothing is committed yet»");
     const none = await store.baton(
       "context",
       "project",

@@ -14,8 +14,8 @@ import { serveHere } from "./support.ts";
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Limit of files of src/ that the client loads. Measured: 62. */
-const MOST_FILES = 63;
+/** Limit of files of src/ that the client loads. Measured: 63. */
+const MOST_FILES = 64;
 /** Limit in bytes, minified and compressed: 15 % above the measured sizes (23,497 and 22,064). */
 const MOST_BYTES = { index: 27_000, browser: 25_400 };
 

@@ -52,6 +52,28 @@ describe("a hub over HTTP", () => {
     expect([error.code, error.path]).toEqual(["invalid_input", path]);
   });
 
+  it.each([
+    "http://hub.test",
+    "http://10.0.0.7:4747",
+    "http://127.0.0.1.hub.test",
+    "http://[fe80::1]:1",
+  ])("sends no token to %s, where it could be read on the way [OPS-5]", async (address) => {
+    const error = await refusal(openHub(address, { token: "baton_x", outageMs: 0 }));
+    expect([error.code, error.path]).toEqual(["invalid_input", "address"]);
+    expect(error.hint).toMatch(/https:.*allowInsecure.*BATON_ALLOW_INSECURE_HTTP/s);
+    expect(JSON.stringify(error)).not.toContain("baton_x");
+  });
+
+  it.each([
+    ["on this machine", "http://127.0.0.1:1", {}],
+    ["on this machine, by IPv6", "http://[::1]:1", {}],
+    ["over https", "https://hub.invalid", {}],
+    ["that is allowed to be insecure", "http://hub.invalid", { allowInsecure: true }],
+  ])("sends its token to a hub %s [OPS-5]", async (_, address, options) => {
+    const error = await refusal(openHub(address, { token: "baton_x", outageMs: 0, ...options }));
+    expect(error.code).toBe("hub_unreachable");
+  });
+
   it("refuses a password or token in its address [OPS-6]", async () => {
     for (const address of ["http://me:secret@localhost:1", "http://localhost:1/?token=secret"]) {
       const error = await refusal(openHub(address));

@@ -1,6 +1,6 @@
 /** The check of host and origin, which comes before authentication. */
 import { describe, expect, it } from "vitest";
-import { checkHostAndOrigin, corsHeaders, preflight } from "../../src/http/guard.ts";
+import { checkHostAndOrigin, checkOrigins, corsHeaders, preflight } from "../../src/http/guard.ts";
 import { OPERATIONS, routeOf } from "../../src/operations/index.ts";
 import { caught } from "../support/caught.ts";
 
@@ -54,6 +54,43 @@ describe("the host and origin check", () => {
     );
     expect((error as { path?: string } | undefined)?.path).toBe(path);
   });
+
+  const SAME_SITE = { host: "127.0.0.1:4747", "sec-fetch-site": "same-site" };
+  const NAVIGATION = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+
+  it.each([
+    ["a request of another port", {}, true],
+    ["a frame", { ...NAVIGATION, "sec-fetch-dest": "iframe" }, true],
+    ["a link to a page with data", NAVIGATION, false],
+  ])("refuses %s of this machine [OPS-5]", (_, headers, isPublic) => {
+    const asked = request({ ...SAME_SITE, ...headers });
+    expect(caught(() => checkHostAndOrigin(asked, OWN, () => isPublic))).toMatchObject({
+      code: "forbidden",
+      path: "origin",
+    });
+  });
+
+  it("allows a link from another port of this machine to a public page [OPS-5]", () => {
+    const asked = request({ ...SAME_SITE, ...NAVIGATION });
+    expect(caught(() => checkHostAndOrigin(asked, OWN, () => true))).toBeUndefined();
+  });
+
+  it("allows requests of another port whose origin is allowed [OPS-5]", () => {
+    const origin = "http://127.0.0.1:3000";
+    const asked = request({ ...SAME_SITE, origin });
+    const guard = { ...OWN, origins: [origin] };
+    expect(caught(() => checkHostAndOrigin(asked, guard))).toBeUndefined();
+  });
+
+  it.each(["null", "*", "team.example", "https://team.example/", "https://team.example/app", ""])(
+    "cannot be told to allow the origin %j [OPS-5]",
+    (origin) => {
+      expect(caught(() => checkOrigins(["https://team.example", origin]))).toMatchObject({
+        code: "invalid_input",
+        path: "origins",
+      });
+    },
+  );
 
   it("sends CORS headers only to configured origins [OPS-5]", () => {
     const named = request({ origin: "https://team.example" });

@@ -162,7 +162,7 @@ describe("a browser", () => {
     const from = (site: string) => get("/metrics", { cookie, "sec-fetch-site": site });
     expect((await from("none")).status).toBe(200);
     expect((await from("same-origin")).status).toBe(200);
-    expect((await from("same-site")).status).toBe(401);
+    expect((await from("same-site")).status).toBe(403);
     const other = await started();
     for (const code of [loginCode(token), "", "a.b", `${loginCode(other.token)}x`]) {
       const response = await other.get(`/login?code=${code}`);

@@ -49,6 +49,19 @@ describe("the OpenAPI description", () => {
     expect(lint.code).toBe(0);
   });
 
+  it("is sent once to a caller that keeps it [OPS-7]", async () => {
+    const { fetch } = await served({ open: "admin" });
+    const first = await fetch("/openapi.json", {});
+    const etag = first.headers.get("etag") ?? "";
+    expect(await first.json()).toEqual(openApi());
+    for (const known of [etag, `W/${etag}`, `"other", ${etag}`]) {
+      const again = await fetch("/openapi.json", { headers: { "if-none-match": known } });
+      expect([again.status, await again.text()]).toEqual([304, ""]);
+    }
+    const other = await fetch("/openapi.json", { headers: { "if-none-match": '"other"' } });
+    expect(other.status).toBe(200);
+  });
+
   it("contains every operation and stream once, with the access it requires [OPS-7]", () => {
     const names = [...OPERATIONS.map(({ name }) => name), ...Object.keys(STREAMS)].sort();
     expect(described.map(({ name }) => name).sort()).toEqual(names);

@@ -5,6 +5,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { exactTokenizer } from "../../src/text/tokens.ts";
+import { readFences, withoutNumbers } from "../support/fences.ts";
 import { contents } from "../support/hub/support.ts";
 import { throughHub } from "./listen.ts";
 import { call, overHttp, refused } from "./support.ts";
@@ -214,7 +215,7 @@ describe("results over the token budget", () => {
     await call(ben, "update", { handle, action: "complete", text: "It is done.", outputs });
     const outcome = await call(ada, "wait", { handoff, max_tokens: 300 });
     expect(outcome).toMatchObject({ status: "ended", state: "completed" });
-    expect(outcome.text).toContain("«It is done.»");
+    expect(withoutNumbers(outcome.text)).toContain("«It is done.»");
     expect(outcome.text).toMatch(/\(1 did not fit/);
     expect(count(outcome.text)).toBeLessThanOrEqual(300);
     expect((await call(ada, "wait", { handoff, max_tokens: 20_000 })).text).toContain("the log");
@@ -241,15 +242,7 @@ describe("results over the token budget", () => {
 });
 
 /** Returns the text outside of the fences. */
-function unfenced(text: string): string {
-  const opening = /«+/.exec(text);
-  if (opening === null) return text;
-  const [marks] = opening;
-  const begin = opening.index + marks.length;
-  const closing = new RegExp(`(?<!»)»{${marks.length}}(?!»)`).exec(text.slice(begin));
-  if (closing === null) return text.slice(0, opening.index);
-  return text.slice(0, opening.index) + unfenced(text.slice(begin + closing.index + marks.length));
-}
+const unfenced = (text: string): string => readFences(text).outside;
 
 describe("text stored by other agents", () => {
   const EVIL = "PWNED-BY-TEXT";

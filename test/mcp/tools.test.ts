@@ -2,8 +2,11 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/base/clock.ts";
 import { HeldWork } from "../../src/mcp/held-work.ts";
 import { TOOLS } from "../../src/mcp/tools/tools.ts";
+import { seededIds } from "../../src/testing/seeded-ids.ts";
+import { withoutNumbers } from "../support/fences.ts";
 import { open } from "../support/hub/support.ts";
 import { until } from "../support/until.ts";
 import { throughHub } from "./listen.ts";
@@ -46,7 +49,9 @@ describe("recall", () => {
         envelope,
       },
     ]);
-    expect(recalled.text).toContain("Passage: «payload: remark: The heliograph needs mirrors.»");
+    expect(withoutNumbers(recalled.text)).toContain(
+      "Passage: «payload: remark: The heliograph needs mirrors.»",
+    );
     expect(recalled.text).toContain(`Handoff: ${handoff}`);
     expect((await call(ben, "read", { ids: [handoff] })).text).toContain("heliograph");
   });
@@ -144,7 +149,7 @@ describe("work", () => {
     const renewed = { handle: await take("one"), action: "renew" };
     expect(await call(ben, "update", renewed)).toMatchObject({ status: "held" });
     const reserved = { ...renewed, action: "reserve", globs: ["src/*.ts"], mode: "shared" };
-    expect((await call(ben, "update", reserved)).text).toContain("«src/*.ts»");
+    expect(withoutNumbers((await call(ben, "update", reserved)).text)).toContain("«src/*.ts»");
     expect((await hub.tasks.reservations()).items.flatMap(({ globs }) => globs)).toEqual([
       "src/*.ts",
     ]);
@@ -225,7 +230,8 @@ it("accept claims nothing after its wait was aborted", async () => {
   const ben = await hub.agent("ben", { role: "agent" });
   const tool = TOOLS.find(({ name }) => name === "accept");
   const given = new AbortController();
-  const call = { access: "admin" as const, agent: ben, hub, held: new HeldWork() };
+  const ids = seededIds(1, systemClock);
+  const call = { access: "admin" as const, agent: ben, hub, ids, held: new HeldWork() };
   const waiting = tool?.run({ wait_seconds: 50 }, call, given.signal);
   given.abort();
   expect(await waiting).toMatchObject({ status: "nothing" });

@@ -502,7 +502,9 @@ describe.each(STORES)("visibility in SQL on %s", (store) => {
     for (const view of VIEW_NAMES.filter((name) => name !== "agents")) {
       expect((await spy.memories.sql(`select * from ${view}`)).rows).toEqual([]);
     }
-    expect((await spy.memories.sql("select id from agents where id <> 'baton'")).rows).toEqual([{ id: "spy" }]);
+    expect((await spy.memories.sql("select id from agents where id <> 'baton'")).rows).toEqual([
+      { id: "spy" },
+    ]);
   });
 });
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type ContextInput, FORMAT_LIMITS } from "../../src/index.ts";
 import { exactTokenizer, tokenizerFor } from "../../src/text/tokens.ts";
+import { readFences, withoutNumbers } from "../support/fences.ts";
 import { openFresh, refusal, STORES, take } from "../support/hub/support.ts";
 import { chosenSeed } from "../support/random.ts";
 import { runs } from "../support/runs.ts";
@@ -155,8 +156,10 @@ describe.each(STORES)("the shared context in catch-ups and views on %s", (store)
     await writeAll(lead, [{ ...FIXTURES, roles: ["coder"] }, DATABASE, NAMES]);
     const woken = await coder.catchUp();
     expect(woken.context).toBe(3);
-    expect(woken.text).toContain("## Team rules (must)\n- must no-fixtures: «Do not touch");
-    expect(woken.text).toMatch(
+    expect(withoutNumbers(woken.text)).toContain(
+      "## Team rules (must)\n- must no-fixtures: «Do not touch",
+    );
+    expect(withoutNumbers(woken.text)).toMatch(
       /## Team context\n- names: «Files are named[^\n]*\n- database: «Which/,
     );
     expect(woken.text.match(/Do not touch the test fixtures/g)).toHaveLength(1);
@@ -216,12 +219,7 @@ describe.each(STORES)("stored text in the shared context on %s", (store) => {
   ];
   const TIMES = 13;
 
-  /** Returns the text outside all fences. A fence is longer than any run of marks in its text. */
-  const outside = (text: string): string =>
-    [4, 3, 2, 1].reduce(
-      (rest, size) => rest.replaceAll(new RegExp(`«{${size}}.*?»{${size}}`, "gs"), ""),
-      text,
-    );
+  const outside = (text: string): string => readFences(text).outside;
 
   it("is fenced as data in every field, including source, task and role [CTX-7]", async () => {
     const hub = await openFresh(store);

@@ -3,7 +3,8 @@
  * restarted has another token, so the file is read again after a second, and when the hub refuses the token.
  */
 import { readFileSync } from "node:fs";
-import { isLoopback, localHubFiles } from "../../base/local-hubs.ts";
+import { localHubFiles } from "../../base/local-hubs.ts";
+import { isLoopback } from "../../base/loopback.ts";
 import type { TokenSource } from "../connection/connection.ts";
 
 const CACHE_MS = 1_000;

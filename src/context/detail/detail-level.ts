@@ -6,6 +6,7 @@
 import type { DetailLevel } from "../../envelope/schema.ts";
 import type { Memory } from "../../memory/record.ts";
 import { extract, firstWords } from "../../text/extract.ts";
+import { visibleText } from "../../text/visible.ts";
 import { textOfRecord } from "./record-text.ts";
 
 /** Largest length of each level, in characters. */
@@ -13,15 +14,14 @@ export const LEVEL_LENGTH = { reference: 80, summary: 320, detail: 1_200 } as co
 
 /** Returns the text of a record at a level. Ends in " …" if it was shortened. */
 export function textAtLevel(memory: Memory, level: DetailLevel, summary?: string): string {
-  const content = textOfRecord(memory);
+  if (level === "full") return textOfRecord(memory);
+  const content = visibleText(textOfRecord(memory));
   switch (level) {
-    case "full":
-      return content;
     case "detail":
       return extract(content, LEVEL_LENGTH.detail);
     case "summary":
       return summary ?? extract(content, LEVEL_LENGTH.summary);
     case "reference":
-      return firstWords((summary ?? memory.content).trim(), LEVEL_LENGTH.reference);
+      return firstWords(visibleText(summary ?? memory.content).trim(), LEVEL_LENGTH.reference);
   }
 }

@@ -1,15 +1,17 @@
 /**
  * Compares the files that a handoff references as artifacts with their recorded SHA-256, and creates such
- * artifacts from files. A file that this hub can read is fresh, stale or gone; any other is unchecked.
- * Nothing outside the folder that the hub was opened with is ever opened, whatever path a handoff contains.
+ * artifacts from files. A file that this hub can read is fresh, stale or gone; any other is unchecked, with
+ * the reason. Nothing outside the folder that the hub was opened with is ever opened, whatever path a handoff
+ * contains. Callers over HTTP get no folder, unless the hub serves one: otherwise they could ask of any file
+ * on the hub's machine whether it exists and what it contains.
  */
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open, realpath } from "node:fs/promises";
-import { isAbsolute, relative, resolve, sep } from "node:path";
-import { BatonError } from "../../base/errors.ts";
+import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { assertNever, BatonError } from "../../base/errors.ts";
 import type { Envelope } from "../../envelope/schema.ts";
-import type { Workspace } from "../../workspace/workspace.ts";
-import type { CheckedArtifact } from "./view.ts";
+import type { FilesFolder, Workspace } from "../../workspace/workspace.ts";
+import type { CheckedArtifact, UncheckedReason } from "./view.ts";
 
 type Artifact = Envelope["artifacts"][number];
 
@@ -33,7 +35,7 @@ export async function checkArtifacts(
     const { path } = artifact;
     const looked = await checkFile(workspace, artifact, bytesLeft);
     if (looked.kind === "read") bytesLeft -= looked.bytes;
-    checked.push({ path, freshness: freshnessOf(artifact, looked) });
+    checked.push({ path, ...freshnessOf(artifact, looked) });
   }
   return checked;
 }
@@ -42,12 +44,21 @@ export async function checkArtifacts(
 type FileCheck =
   | { readonly kind: "read"; readonly digest: string; readonly bytes: number }
   | { readonly kind: "gone" }
-  /** Not available here, not readable, or larger than the bytes left. */
-  | { readonly kind: "unchecked" };
+  | { readonly kind: "unchecked"; readonly reason: UncheckedReason };
 
-function freshnessOf({ digest }: Artifact, looked: FileCheck): CheckedArtifact["freshness"] {
-  if (looked.kind !== "read") return looked.kind;
-  return looked.digest === digest ? "fresh" : "stale";
+const unchecked = (reason: UncheckedReason): FileCheck => ({ kind: "unchecked", reason });
+
+function freshnessOf({ digest }: Artifact, looked: FileCheck): Omit<CheckedArtifact, "path"> {
+  switch (looked.kind) {
+    case "read":
+      return { freshness: looked.digest === digest ? "fresh" : "stale" };
+    case "gone":
+      return { freshness: "gone" };
+    case "unchecked":
+      return { freshness: "unchecked", reason: looked.reason };
+    default:
+      return assertNever(looked);
+  }
 }
 
 async function checkFile(
@@ -55,11 +66,11 @@ async function checkFile(
   artifact: Artifact,
   maxBytes: number,
 ): Promise<FileCheck> {
-  if (files === undefined || artifact.kind !== "file" || artifact.digest === undefined) {
-    return { kind: "unchecked" };
-  }
-  const inside = insideOf(files, artifact.path);
-  return inside === undefined ? { kind: "unchecked" } : digestIn(files, inside, maxBytes);
+  if (artifact.kind !== "file") return unchecked("not_a_file");
+  if (artifact.digest === undefined) return unchecked("no_digest");
+  if (files === undefined) return unchecked("no_folder");
+  const inside = insideOf(files.path, artifact.path);
+  return inside === undefined ? unchecked("outside") : digestIn(files, inside, maxBytes);
 }
 
 /** Returns the path if its name is within the folder; links are checked when it is opened. */
@@ -74,26 +85,51 @@ function insideOf(root: string, path: string): string | undefined {
 /** Does not follow a link in the last component, and does not wait for the other end of a pipe. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-async function digestIn(root: string, path: string, maxBytes: number): Promise<FileCheck> {
+async function digestIn(files: FilesFolder, path: string, maxBytes: number): Promise<FileCheck> {
+  if (isHidden(files, files.path, path)) return unchecked("hidden");
   try {
-    const [base, real] = [await realpath(root), await realpath(path)];
-    if (insideOf(base, real) === undefined) return { kind: "unchecked" };
-    await using file = await open(real, OPEN_FLAGS);
+    const [base, real] = [await realpath(files.path), await realpathOf(path)];
+    if (insideOf(base, real.path) === undefined) return unchecked("outside");
+    if (isHidden(files, base, real.path)) return unchecked("hidden");
+    if (!real.exists) return { kind: "gone" };
+    await using file = await open(real.path, OPEN_FLAGS);
     return await digestOf(file, maxBytes);
   } catch (error) {
-    return isMissing(error) ? { kind: "gone" } : { kind: "unchecked" };
+    return isMissing(error) ? { kind: "gone" } : unchecked("unreadable");
+  }
+}
+
+/** Returns whether the path has a dotfile or dot-folder in it that this folder does not show. */
+const isHidden = ({ dotfiles }: FilesFolder, root: string, path: string): boolean =>
+  !dotfiles &&
+  relative(root, path)
+    .split(sep)
+    .some((part) => part.startsWith("."));
+
+/**
+ * Returns the path without links. For a missing file, that of its nearest folder, so that a link to a folder
+ * outside does not reveal which files are in there.
+ */
+async function realpathOf(path: string): Promise<{ path: string; exists: boolean }> {
+  try {
+    return { path: await realpath(path), exists: true };
+  } catch (error) {
+    const parent = dirname(path);
+    if (!isMissing(error) || parent === path) throw error;
+    const real = await realpathOf(parent);
+    return { path: resolve(real.path, relative(parent, path)), exists: false };
   }
 }
 
 async function digestOf(file: FileHandle, maxBytes: number): Promise<FileCheck> {
   const stat = await file.stat();
   if (!stat.isFile()) return { kind: "gone" };
-  if (stat.size > maxBytes) return { kind: "unchecked" };
+  if (stat.size > maxBytes) return unchecked("too_large");
   const hash = createHash("sha256");
   let bytes = 0;
   for await (const chunk of file.createReadStream({ autoClose: false }) as AsyncIterable<Buffer>) {
     bytes += chunk.byteLength;
-    if (bytes > maxBytes) return { kind: "unchecked" }; // It grew while it was read.
+    if (bytes > maxBytes) return unchecked("too_large"); // It grew while it was read.
     hash.update(chunk);
   }
   return { kind: "read", digest: hash.digest("hex"), bytes };
@@ -109,15 +145,15 @@ export async function fileArtifact(
   { files, limits }: Pick<Workspace, "files" | "limits">,
   path: string,
 ): Promise<FileArtifact> {
-  const inside = files === undefined ? undefined : insideOf(files, path);
+  const inside = files === undefined ? undefined : insideOf(files.path, path);
   if (files === undefined || inside === undefined) throw outside(path, files);
   const looked = await digestIn(files, inside, limits.artifactBytes);
-  if (looked.kind !== "read") throw unusable(path, files, limits.artifactBytes);
-  const named = relative(files, inside).split(sep).join("/");
+  if (looked.kind !== "read") throw unusable(path, files.path, limits.artifactBytes);
+  const named = relative(files.path, inside).split(sep).join("/");
   return { kind: "file", path: named, digest: looked.digest };
 }
 
-function outside(path: string, files: string | undefined): BatonError {
+function outside(path: string, files: FilesFolder | undefined): BatonError {
   return new BatonError("invalid_input", {
     message: `${path} is not in the files folder of this hub${files === undefined ? ": the hub has none" : ""}.`,
     path: "path",

@@ -14,6 +14,7 @@ import type { FullProfile } from "../../profiles/role-profiles.ts";
 import { SECTIONS, type Section } from "../../profiles/view-parts.ts";
 import { roleProfile } from "../../profiles/workspace-profiles.ts";
 import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
+import { drawBoundary, withBoundary } from "../../text/fence.ts";
 import { ENCODINGS, exactTokenizer, type Tokenizer, tokenizerFor } from "../../text/tokens.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { budgetOf, usableTokens } from "./budget.ts";
@@ -85,7 +86,10 @@ export async function composeView(
   const strategy = asked.strategy ?? envelope.strategy ?? profile.strategy ?? "priority";
   const to = { agent: receiver.agent, role };
   const delivery = claimed?.delivery.id;
-  return viewOf(gathered, { envelope, delivery, to, profile, tokenizer, budget, strategy });
+  const boundary = drawBoundary(workspace.ids);
+  return viewOf(gathered, {
+    ...{ envelope, delivery, to, profile, tokenizer, budget, strategy, boundary },
+  });
 }
 
 /** Receiver, profile and budget of a view. */
@@ -97,16 +101,19 @@ export interface ViewParameters {
   readonly tokenizer: Tokenizer;
   readonly budget: ViewBudget;
   readonly strategy: ViewStrategy;
+  /** The number in the fences. */
+  readonly boundary: string;
 }
 
 /** Returns the view of what was gathered. Pure: the same input gives the same view. */
 export function viewOf(gathered: GatheredContext, composing: ViewParameters): View {
-  const { envelope, to, tokenizer, budget, strategy } = composing;
+  const { envelope, to, tokenizer, budget, strategy, boundary } = composing;
   const pieces = piecesOf(gathered, composing);
   const page = new ViewLayout(pieces, headOf(envelope, to.agent), tokenizer);
   const usable = usableTokens(budget);
   refuseTooSmall(page, usable, budget);
-  const { chosen, text, tokens } = page.fit(usable, strategy);
+  const { chosen, tokens, ...fitted } = page.fit(usable, strategy);
+  const text = withBoundary(fitted.text, boundary);
   const omitted = omittedOf(pieces, chosen);
   return {
     envelope: envelope.id,
@@ -117,6 +124,7 @@ export function viewOf(gathered: GatheredContext, composing: ViewParameters): Vi
     strategy,
     budget,
     text,
+    boundary,
     digest: sha256(text),
     tokens,
     sections: usesOf(pieces, chosen, { headings: page.headings, tokens }),

@@ -12,6 +12,7 @@ import { readVisible } from "../../memory/read.ts";
 import { type Memory, memoryOf } from "../../memory/record.ts";
 import type { Section } from "../../profiles/view-parts.ts";
 import { parseEnvelope, tryParseEnvelope } from "../../store/parse-envelope.ts";
+import { withBoundary } from "../../text/fence.ts";
 import { shortIdFormatter } from "../../text/short-ids.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { attemptBlock } from "./attempt-text.ts";
@@ -22,16 +23,31 @@ import { headOf, partsOf } from "./envelope-parts.ts";
 import { expandRange } from "./part-ranges.ts";
 import { textOfPart } from "./pieces.ts";
 import { type Block, blockOf, dayOf, groupOf, type RenderContext, render } from "./render.ts";
-import type { CheckedArtifact, ShownMemory, View } from "./view.ts";
+import {
+  type CheckedArtifact,
+  type ShownMemory,
+  UNCHECKED_REASONS,
+  type UncheckedReason,
+  type View,
+} from "./view.ts";
 
-/** A view without its text. Of files only their freshness is kept: their paths are in the envelope. */
+/** A view without its text. Of files only the result is kept: their paths are in the envelope. */
 export type Recipe = Omit<View, "artifacts" | "text"> & {
-  readonly artifacts: readonly CheckedArtifact["freshness"][];
+  readonly artifacts: readonly ArtifactResult[];
 };
+
+/** The freshness of a file, or why it was not checked. */
+export type ArtifactResult = CheckedArtifact["freshness"] | UncheckedReason;
+
+const isReason = (result: ArtifactResult): result is UncheckedReason =>
+  (UNCHECKED_REASONS as readonly string[]).includes(result);
+
+const checkOf = (result: ArtifactResult): Omit<CheckedArtifact, "path"> =>
+  isReason(result) ? { freshness: "unchecked", reason: result } : { freshness: result };
 
 /** Returns the recipe of a view. */
 export function recipeOf({ text: _text, artifacts, ...recipe }: View): Recipe {
-  return { ...recipe, artifacts: artifacts.map(({ freshness }) => freshness) };
+  return { ...recipe, artifacts: artifacts.map(({ freshness, reason }) => reason ?? freshness) };
 }
 
 /** Renders the text again from the records. If it differs from what was shown, it begins with a notice. */
@@ -63,7 +79,7 @@ export async function rerender(
   const summaries = summariesIn(envelope);
   const artifacts = envelope.artifacts.map(({ path }, i) => ({
     path,
-    freshness: recipe.artifacts[i] ?? "unchecked",
+    ...checkOf(recipe.artifacts[i] ?? "unchecked"),
   }));
   const blocks = [
     ...partsOf(envelope, { artifacts, gaps: recipe.gaps })
@@ -81,7 +97,7 @@ export async function rerender(
     ),
   ];
   const head = headOf(envelope, recipe.receiver);
-  const text = render({ head, blocks, omitted: omitted.size });
+  const text = withBoundary(render({ head, blocks, omitted: omitted.size }), recipe.boundary);
   if (sha256(text) === recipe.digest) return { artifacts, text };
   return { artifacts, text: `${mismatchNotice(recipe, records)}${text}` };
 }

@@ -66,11 +66,27 @@ export interface OmittedMemory {
   readonly why: (typeof OMISSION_REASONS)[number];
 }
 
+/**
+ * Why a file was not checked. "no_folder": no folder is read for this caller. "outside", "hidden": it is not
+ * in that folder, or is a dotfile. "too_large": with the others it has more bytes than are read per call.
+ */
+export const UNCHECKED_REASONS = [
+  "hidden",
+  "no_digest",
+  "no_folder",
+  "not_a_file",
+  "outside",
+  "too_large",
+  "unreadable",
+] as const;
+export type UncheckedReason = (typeof UNCHECKED_REASONS)[number];
+
 /** A file that the handoff pinned by its digest, as found where the view was composed. */
 export interface CheckedArtifact {
   readonly path: string;
-  /** "unchecked": the file is not available here, or no digest was given. */
   readonly freshness: Freshness | "unchecked";
+  /** Present if it was not checked. */
+  readonly reason?: UncheckedReason;
 }
 
 /** What a section of the view takes of the budget. */
@@ -94,6 +110,8 @@ export interface View {
   readonly budget: ViewBudget;
   /** The rendered text, ready for a prompt. Stored text is fenced as data. */
   readonly text: string;
+  /** The number in the fences of the text: drawn for each view, so that no stored text can contain it. */
+  readonly boundary: string;
   /** SHA-256 of the text. */
   readonly digest: string;
   /** Tokens of the text; never more than the budget. */

@@ -3,6 +3,7 @@ import { primerOf } from "../../context/view/primer.ts";
 import { backgroundOf } from "../../history/background.ts";
 import { unknownDelivery } from "../../history/unknown-delivery.ts";
 import { parseEnvelope } from "../../store/parse-envelope.ts";
+import { drawBoundary } from "../../text/fence.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** Returns the primer for the agent that holds the delivery, held it last, or will get it. */
@@ -15,5 +16,9 @@ export async function primerFor(workspace: Workspace, id: string): Promise<strin
   const who = agent === undefined ? receiver : agent.id; // A role's inbox has no agent yet.
   const background = await backgroundOf(workspace, found);
   const reader = { agent: who, role: agent?.role || undefined };
-  return primerOf(parseEnvelope(workspace, found.envelope), reader, background);
+  return primerOf(parseEnvelope(workspace, found.envelope), {
+    receiver: reader,
+    background,
+    boundary: drawBoundary(workspace.ids),
+  });
 }

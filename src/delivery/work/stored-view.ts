@@ -4,7 +4,7 @@
  */
 import * as z from "zod";
 import type { Recipe } from "../../context/view/recipe.ts";
-import { OMISSION_REASONS } from "../../context/view/view.ts";
+import { OMISSION_REASONS, UNCHECKED_REASONS } from "../../context/view/view.ts";
 import {
   DETAIL_LEVELS,
   DeliveryId,
@@ -20,7 +20,8 @@ const Share = z.number().min(0);
 const FRESHNESS = ["fresh", "stale", "gone"] as const;
 
 const PackedRecipeSchema = z.object({
-  artifacts: z.array(z.enum([...FRESHNESS, "unchecked"])),
+  artifacts: z.array(z.enum([...FRESHNESS, "unchecked", ...UNCHECKED_REASONS])),
+  boundary: z.string().regex(/^\d{3}$/),
   budget: z.object({
     tokens: z.int().positive(),
     from: z.enum(["call", "envelope", "profile", "window", "default"]),

@@ -50,7 +50,7 @@ export const catchUp = tool({
     const held = open.filter((each) => isHeldBy(agent, each));
     const head = held.map(heldLine);
     const { count } = await tokenCounterFor(agent);
-    const taken = count([...head, "", OMITTED_HINT].join("\n"));
+    const taken = count(head.map((line) => `${line}\n`).join("")) + count(`\n${OMITTED_HINT}`);
     const caughtUp = await agent
       .catchUp({ ...about, limit: RECORD_LIMITS[much], tokens: Math.max(1, max_tokens - taken) })
       .catch((error: unknown) => {

@@ -4,6 +4,7 @@ import { RULE_NAMES } from "../../context/lint/rule.ts";
 import type { Draft } from "../../envelope/schema.ts";
 import type { Sent } from "../../hub/sent.ts";
 import { DELIVERY_STATES } from "../../hub/serialized.ts";
+import { fenceAddress } from "../../text/fence.ts";
 import { fieldsOf } from "../argument-names.ts";
 import { findingLines, secretLines } from "../text.ts";
 import { APPEND_ONLY, type Connection, freeObject, Text, tool, workHandle } from "../tool.ts";
@@ -102,7 +103,7 @@ function sentResult(sent: Sent<object>) {
   const handoffs = sent.each.map(({ id }) => id);
   const [handoff] = handoffs;
   const lines = [
-    `Handed off as ${handoffs.join(", ")} to ${receivers.join(", ")}. Call wait for the outcome, or continue with other work.`,
+    `Handed off as ${handoffs.join(", ")} to ${receivers.map(fenceAddress).join(", ")}. Call wait for the outcome, or continue with other work.`,
     ...secretLines(secrets),
     ...(sent.joined === "new" ? [] : [`It did not create new work: ${sent.joined}.`]),
     ...(cycle.length === 0 ? [] : ["The line has a cycle: the same payload was here before."]),

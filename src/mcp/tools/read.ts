@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { type BatonError, isBatonError } from "../../base/errors.ts";
 import type { DetailLevel } from "../../envelope/schema.ts";
+import { quoteText } from "../../text/fence.ts";
 import { handoffText, isHandoffId, recordText, type TokenBudget } from "../records.ts";
 import { fitItems, type Item, tokenCounterFor } from "../token-budget.ts";
 import { type Connection, detail, maxTokens, READ_ONLY, Text, tool, workHandle } from "../tool.ts";
@@ -45,7 +46,9 @@ export const read = tool({
     const more = "Read each alone, or with a larger max_tokens.";
     const page = { items, none: "", more };
     const { text, shown, omitted } = fitItems(page, budget.meter, max_tokens);
-    const problems = failed.map(({ id, error }) => `${id} cannot be read: ${error.code}.`);
+    const problems = failed.map(
+      ({ id, error }) => `${quoteText(id)} cannot be read: ${error.code}.`,
+    );
     return {
       text: [text, ...problems].join("\n"),
       read: [...shown],

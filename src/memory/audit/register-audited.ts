@@ -41,7 +41,10 @@ export async function registerAudited(
     workspace: workspace.name,
     agent,
     basedOn: current?.revision ?? 0,
-    records: [{ branch, memory }, ...(key === undefined ? [] : [{ branch: KEYS_BRANCH, memory: key }])],
+    records: [
+      { branch, memory },
+      ...(key === undefined ? [] : [{ branch: KEYS_BRANCH, memory: key }]),
+    ],
   });
   switch (outcome.kind) {
     case "registered":

@@ -10,6 +10,7 @@ import {
   type SectionUse,
   type ShownEarlier,
   type ShownMemory,
+  UNCHECKED_REASONS,
   type View,
   type ViewBudget,
 } from "../../context/view/view.ts";
@@ -109,6 +110,7 @@ export const GapForm = z.strictObject({ id: Text, reason: Text } satisfies Field
 const ArtifactForm = z.strictObject({
   path: Text,
   freshness: z.enum([...Freshness.options, "unchecked"]),
+  reason: z.enum(UNCHECKED_REASONS).exactOptional(),
 } satisfies Fields<CheckedArtifact>);
 
 const SectionUseForm = z.strictObject({
@@ -129,6 +131,7 @@ const view = {
   text: Text.meta({
     description: "The view, ready to paste into a prompt; stored text is fenced as data",
   }),
+  boundary: Text.meta({ description: "The number in the fences of the text" }),
   digest: Text.meta({ description: "SHA-256 of the text" }),
   tokens: Count,
   sections: z.array(SectionUseForm),

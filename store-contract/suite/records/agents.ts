@@ -168,11 +168,7 @@ export function agents(it: SceneTest): void {
         (scene) => scene.record("ada"),
         { kind: "key_changed", agent: "ada" },
       ],
-      [
-        "an id that is taken",
-        (_scene, taken) => taken,
-        { kind: "id_taken" },
-      ],
+      ["an id that is taken", (_scene, taken) => taken, { kind: "id_taken" }],
     ])(
       "changes nothing if the record of the change has %s [OPS-13]",
       async ([_case, recordOf, refused], { scene }) => {

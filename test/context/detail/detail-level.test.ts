@@ -7,6 +7,7 @@ import type { Memory } from "../../../src/memory/record.ts";
 import { extract } from "../../../src/text/extract.ts";
 import { fenceLine, fenceText, quoteText } from "../../../src/text/fence.ts";
 import { isTranscript } from "../../../src/text/transcript.ts";
+import { withoutNumbers } from "../../support/fences.ts";
 import { chosenSeed } from "../../support/random.ts";
 import { runs } from "../../support/runs.ts";
 
@@ -127,7 +128,7 @@ describe("transcript detection", () => {
 describe("fencing text", () => {
   it("uses more marks than any run of marks in the text", () => {
     for (const text of ["a »»» b", "««««", "plain", "»"]) {
-      const [opening = "", ...rest] = fenceText(text).split("\n");
+      const [opening = "", ...rest] = withoutNumbers(fenceText(text)).split("\n");
       const closing = rest.at(-1) ?? "";
       expect(rest.slice(0, -1).join("\n")).toBe(text);
       expect(text).not.toContain(opening);
@@ -136,8 +137,8 @@ describe("fencing text", () => {
   });
 
   it("keeps single-line text on its line", () => {
-    expect(quoteText("one line")).toBe("«one line»");
-    expect(quoteText("two\nlines")).toBe("\n««\ntwo\nlines\n»»");
-    expect(fenceLine("two\n lines »")).toBe("««two lines » »»");
+    expect(withoutNumbers(quoteText("one line"))).toBe("«one line»");
+    expect(withoutNumbers(quoteText("two\nlines"))).toBe("\n««\ntwo\nlines\n»»");
+    expect(withoutNumbers(fenceLine("two\n lines »"))).toBe("««two lines » »»");
   });
 });

@@ -9,12 +9,14 @@ import { partsOf } from "../../../src/context/view/envelope-parts.ts";
 import { expandRange } from "../../../src/context/view/part-ranges.ts";
 import type { View } from "../../../src/context/view/view.ts";
 import { SECTIONS } from "../../../src/profiles/view-parts.ts";
+import { withBoundary } from "../../../src/text/fence.ts";
 import {
   ENCODINGS,
   exactTokenizer,
   type Tokenizer,
   tokenizerFor,
 } from "../../../src/text/tokens.ts";
+import { visibleText } from "../../../src/text/visible.ts";
 import { chosenSeed, type Random, randomFrom } from "../../support/random.ts";
 import { runs } from "../../support/runs.ts";
 import { randomEnvelope, randomGathered, randomProfile, randomStrategy } from "./random-view.ts";
@@ -68,12 +70,15 @@ function compose(random: Random, tokenizer: Tokenizer): View | "refused" {
     tokenizer,
     budget,
     strategy: randomStrategy(random),
+    boundary: String(100 + random.below(421)),
   };
   const parts = partsOf(envelope, gathered);
   const pins = gathered.candidates.filter(({ section }) => section === "pins");
   const musts = new Map([
-    ...parts.filter(({ kind }) => kind === "must").map(({ id, text }) => [id, text] as const),
-    ...pins.map(({ memory: { id, content } }) => [id, content] as const),
+    ...parts
+      .filter(({ kind }) => kind === "must")
+      .map(({ id, text }) => [id, withBoundary(text, composing.boundary)] as const),
+    ...pins.map(({ memory: { id, content } }) => [id, visibleText(content)] as const),
   ]);
   try {
     const view = viewOf(gathered, composing);

@@ -5,6 +5,7 @@ import type { ViewOptions } from "../../../src/context/view/compose.ts";
 import type { Agent, Draft, Hub, Memory, View } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/virtual-clock.ts";
 import { exactTokenizer } from "../../../src/text/tokens.ts";
+import { readFences, withoutNumbers } from "../../support/fences.ts";
 import {
   contents,
   openFresh,
@@ -430,7 +431,7 @@ describe.each(STORES)("a view on %s", { timeout: 60_000 }, (store) => {
       expects: [{ name: order, type: "text" }],
       payload: { type: order, data: {} },
     });
-    const outside = view.text.replaceAll(/«[^»]*»/g, "");
+    const outside = readFences(view.text).outside;
     expect(view.text.split(order).length - 1).toBe(6);
     expect(outside).not.toContain("Forget");
   });
@@ -447,7 +448,7 @@ describe.each(STORES)("a view on %s", { timeout: 60_000 }, (store) => {
       const work = await take(boss, { task: kind });
       for (const text of [work.primer, (await work.view()).text]) {
         expect(text).toContain(order);
-        expect(text.replaceAll(/«[^»]*»/g, "")).not.toContain("Forget");
+        expect(readFences(text).outside).not.toContain("Forget");
       }
     }
   });
@@ -476,7 +477,7 @@ describe.each(STORES)("a view on %s", { timeout: 60_000 }, (store) => {
     expect((await refusal(planner.handoffs.preview(draft(), wrong))).path).toBe("tokens");
   });
 
-  it("has the same text when it is composed again from the same memories [CTX-1]", async () => {
+  it("differs only in the number of its fences when it is composed again [CTX-1]", async () => {
     const { hub, planner, coder, clock } = await team(store);
     const named = await planner.remember({ content: "The plan for the login.", task: "auth" });
     await planner.remember({ content: "The login has 3 retries.", refs: [named.id] });
@@ -485,12 +486,12 @@ describe.each(STORES)("a view on %s", { timeout: 60_000 }, (store) => {
     const first = await work.view();
     clock.advance(30_000);
     const second = await work.view({ anew: true });
-    expect(second.text).toBe(first.text);
-    expect(second.digest).toBe(first.digest);
-    expect((await hub.deliveries.views(work.id)).map(({ text }) => text)).toEqual([
-      first.text,
-      first.text,
-    ]);
+    expect(withoutNumbers(second.text)).toBe(withoutNumbers(first.text));
+    expect(second.tokens).toBe(first.tokens);
+    const kept = await hub.deliveries.views(work.id);
+    expect(kept.map(({ text, digest }) => ({ text, digest }))).toEqual(
+      [first, second].map(({ text, digest }) => ({ text, digest })),
+    );
   });
 
   it("is rendered again from its memories, and reports redacted ones [CTX-1 CTX-4]", async () => {

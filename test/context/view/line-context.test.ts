@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Agent, Hub, HubOptions, Work } from "../../../src/index.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
+import { withoutNumbers } from "../../support/fences.ts";
 import { openFresh, refusal, STORES, type StoreName, take } from "../../support/hub/support.ts";
 
 interface Team {
@@ -36,13 +37,13 @@ describe.each(STORES)("payloads and outputs on %s", { timeout: 60_000 }, (store)
     await planner.handoff({ ...draft, payload: { type: "report", data: report } });
     const work = await take(coder);
     const { text, omitted } = await work.view({ tokens: 4_000 });
-    expect(text).toContain("- payload «report»:\n««");
+    expect(withoutNumbers(text)).toContain("- payload «report»:\n««");
     expect(text).toContain("summary: Two of three suites pass");
     expect(text).toContain("| ms | name | passed |");
     expect(text).toContain("| 900 | mobile | false |");
     expect(text).toContain("  +validate()");
     expect(omitted.map(({ id }) => id)).not.toContain(`${work.envelope.id}#payload`);
-    expect(work.primer).toContain("payload («report»)");
+    expect(withoutNumbers(work.primer)).toContain("payload («report»)");
     expect(work.primer).toContain(`read ${work.envelope.id}#payload`);
   });
 
@@ -130,7 +131,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     const { hub, third } = await threeHops();
     const view = await third.view({ tokens: 4_000 });
     const { text } = view;
-    expect(text).toContain("## Earlier on this task");
+    expect(withoutNumbers(text)).toContain("## Earlier on this task");
     for (const said of [
       "«Wrote the plan»",
       "«Wrote the validator»",
@@ -141,11 +142,17 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
       "«Compared» decided «JWT» because «mobile needs it»",
       "good when «all suites pass»",
     ]) {
-      expect(text).toContain(said);
+      expect(withoutNumbers(text)).toContain(said);
     }
-    expect(text).toMatch(/- done-[0-9a-f]{6} by planner(?:, [\d-]{10})?: «Wrote the plan»/);
-    expect(text).toMatch(/- blocked-[0-9a-f]{6} by planner(?:, [\d-]{10})?: «Staging is down»/);
-    expect(text).toMatch(/- [0-9a-f]{6}#history\[0\] by planner(?:, [\d-]{10})?: «Compared»/);
+    expect(withoutNumbers(text)).toMatch(
+      /- done-[0-9a-f]{6} by planner(?:, [\d-]{10})?: «Wrote the plan»/,
+    );
+    expect(withoutNumbers(text)).toMatch(
+      /- blocked-[0-9a-f]{6} by planner(?:, [\d-]{10})?: «Staging is down»/,
+    );
+    expect(withoutNumbers(text)).toMatch(
+      /- [0-9a-f]{6}#history\[0\] by planner(?:, [\d-]{10})?: «Compared»/,
+    );
     expect(third.progress.map(({ kind, text: said, by }) => [kind, said, by])).toEqual([
       ["blocked", "Staging is down", "planner"],
       ["doNotRedo", "Do not measure the cache again", "planner"],
@@ -177,9 +184,9 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     await second.handoff({ to: "coder", intent: "Fix what is left" });
     const third = await take(coder);
     const { text } = await third.view({ tokens: 4_000 });
-    expect(text).toContain(` by planner, ${day}: «Wrote the plan»`);
-    expect(text).toContain(" by coder: «Wrote the validator»");
-    expect(text).toMatch(
+    expect(withoutNumbers(text)).toContain(` by planner, ${day}: «Wrote the plan»`);
+    expect(withoutNumbers(text)).toContain(" by coder: «Wrote the validator»");
+    expect(withoutNumbers(text)).toMatch(
       new RegExp(`\\[fact\\] by planner, ${day}:\\n- [0-9a-f]{6}: «Tokens expire hourly»`),
     );
     const [kept] = (await hub.deliveries.views(third.id)).slice(-1);
@@ -201,7 +208,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
       work = await take(to);
     }
     const { text } = await work.view({ tokens: 260 });
-    expect(text).toContain("do not redo: «A cache per user ran out of memory»");
+    expect(withoutNumbers(text)).toContain("do not redo: «A cache per user ran out of memory»");
   });
 
   it("shows what must not be redone to a role that prefers references [CTX-13 CTX-3]", async () => {
@@ -215,7 +222,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     const doNotRedo = ["A cache for each user ran out of memory, on staging and again on the copy"];
     await planner.handoff({ ...draft, to: "reader", doNotRedo, refs });
     const { text } = await (await take(reader)).view({ tokens: 220 });
-    expect(text).toContain(`do not redo: «${doNotRedo[0]}»`);
+    expect(withoutNumbers(text)).toContain(`do not redo: «${doNotRedo[0]}»`);
     expect(text).toContain("was looked at");
   });
 
@@ -269,7 +276,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     const fourth = await take(planner);
     expect(fourth.progress.map(({ text }) => text)).not.toContain("Staging is down");
     const { text } = await fourth.view({ tokens: 4_000 });
-    expect(text).not.toContain("blocked: «Staging is down»");
+    expect(withoutNumbers(text)).not.toContain("blocked: «Staging is down»");
     expect(text).toContain("it is up again");
     const { progress, released } = (await hub.tasks.ledger("auth")) ?? {};
     expect(progress?.map((each) => each.text)).not.toContain("Staging is down");
@@ -288,8 +295,8 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     await first.handoff({ to: "planner", intent: "Look", done: ["Wrote the plan", "Wrote code"] });
     const second = await take(planner);
     const { text } = await second.view({ tokens: 4_000 });
-    expect(text.split("«Wrote the plan»")).toHaveLength(2);
-    expect(text).toContain("do not redo: «Redo nothing»");
+    expect(withoutNumbers(text).split("«Wrote the plan»")).toHaveLength(2);
+    expect(withoutNumbers(text)).toContain("do not redo: «Redo nothing»");
   });
 
   it("is inherited by a child task, without quarantined items [CTX-13]", async () => {
@@ -300,7 +307,7 @@ describe.each(STORES)("a line on %s", { timeout: 60_000 }, (store) => {
     const child = await take(tester);
     expect(child.progress.map(({ text }) => text)).toContain("Do not ask legal again");
     const { text } = await child.view({ tokens: 4_000 });
-    expect(text).toContain("on «auth»: do not redo: «Do not ask legal again»");
+    expect(withoutNumbers(text)).toContain("on «auth»: do not redo: «Do not ask legal again»");
     await planner.memories.quarantine([sent.memory], "made up");
     const { text: after } = await child.view({ tokens: 4_000, anew: true });
     expect(after).not.toContain("Do not ask legal again");
@@ -347,7 +354,9 @@ describe.each(STORES)("an earlier attempt on %s", { timeout: 60_000 }, (store) =
       expect(text).toContain("start the mock server first");
       expect(text).toContain("The mock server listens on 9099");
     }
-    expect(view.text).toMatch(/ {2}note mem_\S+: «The mock server listens on 9099»/);
+    expect(withoutNumbers(view.text)).toMatch(
+      / {2}note mem_\S+: «The mock server listens on 9099»/,
+    );
     const [kept] = (await hub.deliveries.views(second.id)).slice(-1);
     expect(kept).toMatchObject({ matches: true, text: view.text });
     expect((await second.read(`${second.id}#attempts[0]`)).value).toMatchObject({ attempt: 1 });

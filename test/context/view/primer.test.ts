@@ -5,6 +5,7 @@ import { FORMAT_LIMITS } from "../../../src/base/limits.ts";
 import { PRIMER_BYTES, type PrimerReceiver, primerOf } from "../../../src/context/view/primer.ts";
 import { type Envelope, EnvelopeSchema } from "../../../src/envelope/schema.ts";
 import { NO_BACKGROUND } from "../../../src/history/background.ts";
+import { readFences, withoutNumbers } from "../../support/fences.ts";
 import { openFresh, refusal, refusedAsExtended, STORES, take } from "../../support/hub/support.ts";
 import { chosenSeed } from "../../support/random.ts";
 import { runs } from "../../support/runs.ts";
@@ -32,24 +33,11 @@ function envelopeWith(said: object): Envelope {
 const BEN = { agent: "ben", role: "coder" };
 
 /** Returns the text outside of all fences: what the hub itself writes. */
-function outside(primer: string): string {
-  let rest = primer;
-  let unfenced = "";
-  for (;;) {
-    const open = /«+/.exec(rest);
-    if (open === null) return unfenced + rest;
-    const mark = open[0];
-    unfenced += rest.slice(0, open.index);
-    const after = rest.slice(open.index + mark.length);
-    const close = new RegExp(`(?<!»)»{${mark.length}}(?!»)`).exec(after);
-    if (close === null) return unfenced + after; // The line that explains the marks.
-    rest = after.slice(close.index + mark.length);
-  }
-}
+const outside = (primer: string): string => readFences(primer).outside;
 
 /** Returns the primer of a first attempt. */
 const firstPrimer = (envelope: Envelope, receiver: PrimerReceiver): string =>
-  primerOf(envelope, receiver, NO_BACKGROUND);
+  primerOf(envelope, { receiver, background: NO_BACKGROUND, boundary: "472" });
 
 describe("the primer", () => {
   it("states receiver, task and purpose, next steps and what not to redo [CTX-7]", () => {
@@ -68,17 +56,21 @@ describe("the primer", () => {
       refs: [{ id: `mem_${NIL}`, digest: "0".repeat(64) }],
     });
     const primer = firstPrimer(envelope, BEN);
-    expect(primer).toContain("You are ben, in the role «coder». ada handed you this task");
-    expect(primer).toContain("## What is wanted: «login»\n««\nMake the login work again.\n»»\n");
-    expect(primer).toContain("««\nNobody can log in!!\n»»");
-    expect(primer).toContain(
+    expect(withoutNumbers(primer)).toContain(
+      "You are ben, in the role «coder». ada handed you this task",
+    );
+    expect(withoutNumbers(primer)).toContain(
+      "## What is wanted: «login»\n««\nMake the login work again.\n»»\n",
+    );
+    expect(withoutNumbers(primer)).toContain("««\nNobody can log in!!\n»»");
+    expect(withoutNumbers(primer)).toContain(
       "## Do now, in this order\n««\n- Review PR 12\n- Run the browser tests\n»»\n",
     );
     expect(primer).toContain("- verdict (approval): tests are green");
-    expect(primer).toContain(
+    expect(withoutNumbers(primer)).toContain(
       "## Tried or decided: do not redo or reopen\n««\n- Reproducing it\n»»\n",
     );
-    expect(primer).toContain("## Done already\n««\n- A failing test\n»»\n");
+    expect(withoutNumbers(primer)).toContain("## Done already\n««\n- A failing test\n»»\n");
     expect(primer).toContain("When done: work.complete({ summary, outputs })");
     expect(primer).toContain("- no-deps: No new dependencies");
     expect(primer).not.toContain("Short functions");
@@ -92,14 +84,14 @@ describe("the primer", () => {
     expect(primer).toContain("You are ben. ada handed you this task");
     expect(primer).toContain("## Do now\nNo step is named: do what the task asks of ben.");
     expect(primer).toContain("## Done already\nNothing is reported as done.");
-    expect(primer).not.toContain("Rules you must keep");
+    expect(withoutNumbers(primer)).not.toContain("Rules you must keep");
   });
 
   it("clips at a word, counts what is left out and points to the view [CTX-7]", () => {
     const steps = Array.from({ length: 60 }, (_, i) => `Step number ${i} of the plan`);
     const intent = "Every word counts here, says the customer. ".repeat(300);
     const primer = firstPrimer(envelopeWith({ intent, next: steps }), BEN);
-    const [, clipped = ""] = /««\n(.*) …\n»»/.exec(primer) ?? [];
+    const [, clipped = ""] = /««\n(.*) …\n»»472/.exec(primer) ?? [];
     expect(intent.startsWith(`${clipped} `)).toBe(true);
     expect(primer).toContain("(clipped: see the view)");
     const shown = steps.filter((step) => primer.includes(`- ${step}\n`)).length;
@@ -110,7 +102,7 @@ describe("the primer", () => {
       envelopeWith({ next: Array(3).fill("Every word counts. ".repeat(80)) }),
       BEN,
     );
-    expect(long).toMatch(/ …\n»»\n\(the last is clipped, 2 more: see the view\)/);
+    expect(withoutNumbers(long)).toMatch(/ …\n»»\n\(the last is clipped, 2 more: see the view\)/);
   });
 
   it("lists musts by id if their text does not fit, and counts the rest [CTX-7]", () => {
@@ -134,7 +126,7 @@ describe("the primer", () => {
       BEN,
     );
     expect(primer).toContain("1 record it refers to could not be found");
-    expect(primer).toContain("eve had it before and stopped responding");
+    expect(withoutNumbers(primer)).toContain("eve had it before and stopped responding");
   });
 
   it("stays below 2 KB and fences stored text, for random envelopes [CTX-7]", () => {
@@ -212,12 +204,14 @@ describe.each(STORES)("the primer of a delivery on %s", (store) => {
     for await (const offer of ben.inbox()) {
       primer = offer.primer;
       const work = await offer.accept();
-      expect(work.primer).toBe(primer);
+      expect(withoutNumbers(work.primer)).toBe(withoutNumbers(primer));
       await work.complete();
       break;
     }
-    expect(primer).toContain("You are ben, in the role «coder». ada handed you this task");
-    expect(await hub.deliveries.primer(id)).toBe(primer);
+    expect(withoutNumbers(primer)).toContain(
+      "You are ben, in the role «coder». ada handed you this task",
+    );
+    expect(withoutNumbers(await hub.deliveries.primer(id))).toBe(withoutNumbers(primer));
     const unknown = await refusal(hub.deliveries.primer(`dlv_${NIL}`));
     expect(unknown.code).toBe("unknown_delivery");
   });

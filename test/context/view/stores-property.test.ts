@@ -1,8 +1,10 @@
 /** Property test of view budgets through real hubs: random workspaces and random handoffs. */
+
 import { describe, expect, it } from "vitest";
 import { VIEW_STRATEGIES } from "../../../src/envelope/schema.ts";
 import { type Agent, isBatonError, type MemoryInput } from "../../../src/index.ts";
 import { exactTokenizer } from "../../../src/text/tokens.ts";
+import { visibleText } from "../../../src/text/visible.ts";
 import { openFresh } from "../../support/hub/support.ts";
 import { chosenSeed, type Random, randomFrom } from "../../support/random.ts";
 import { runs } from "../../support/runs.ts";
@@ -119,7 +121,7 @@ async function keepsPromises(random: Random, ada: Agent, written: Written): Prom
   if (view === undefined) return false;
   expect(count(view.text)).toBe(view.tokens);
   expect(view.tokens).toBeLessThanOrEqual(tokens);
-  for (const must of musts) expect(view.text).toContain(must);
+  for (const must of musts) expect(view.text).toContain(visibleText(must));
   expect(view.text).not.toContain(PRIVATE);
   const places = [...view.shown, ...view.omitted].map(({ id }) => id);
   expect(new Set(places).size).toBe(places.length);

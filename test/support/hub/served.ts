@@ -31,7 +31,9 @@ export async function servedBy(
   { address = "http://localhost", ...options }: HubOptions & { readonly address?: string } = {},
 ): Promise<Hub> {
   const bugs: unknown[] = [];
+  const { files } = options;
   const app = httpHub(hub, {
+    ...(typeof files === "string" ? { files: { [hub.workspace]: files } } : {}),
     open: "admin",
     rate: { perSecond: 1_000_000, burst: 1_000_000 },
     onBug: (bug) => bugs.push(bug),

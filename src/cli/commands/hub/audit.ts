@@ -9,8 +9,8 @@ import { omitUndefined } from "../../options/omit-undefined.ts";
 import { printText, writeTextFile } from "../../output.ts";
 import { printMore } from "../../render/next-page.ts";
 import { openExisting } from "../../store.ts";
-import { usageError } from "../../usage-error.ts";
 import { dim, good, localTime, oneLine, printJson, printLine, table } from "../../terminal.ts";
+import { usageError } from "../../usage-error.ts";
 
 const list = command({
   name: "audit",

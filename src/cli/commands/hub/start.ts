@@ -32,6 +32,11 @@ export const start = command({
       value: "<origin>",
       help: "origin of a web page that may call the hub",
     },
+    files: {
+      type: "texts",
+      value: "<workspace>=<folder>",
+      help: "folder whose files callers may compare artifacts with (default: none)",
+    },
     "rate-limit": {
       type: "number",
       value: "<calls>",
@@ -78,6 +83,7 @@ export const start = command({
       requireTokens: options["require-tokens"] === true,
       hosts: options["allow-host"] ?? [],
       origins: options["allow-origin"] ?? [],
+      files: foldersOf(options.files ?? [], hub.workspace),
       ...(rate === undefined ? {} : { rate: { perSecond: rate, burst: 2 * rate } }),
       ...(bodyBytes === undefined ? {} : { bodyBytes }),
       ...(options.log ? { onAnswer: logAnswer } : {}),
@@ -126,6 +132,16 @@ const DEFAULT_HEADS_EVERY_MS = 3_600_000;
 
 function reportMissedHead(error: unknown): void {
   process.stderr.write(`A head was not written: ${(error as Error).message}\n`);
+}
+
+/** Returns the folders by workspace; one without a workspace is that of the hub. */
+function foldersOf(given: readonly string[], workspace: string): Record<string, string> {
+  return Object.fromEntries(
+    given.map((text) => {
+      const [, named = workspace, folder = text] = /^([^=/\\]+)=(.+)$/s.exec(text) ?? [];
+      return [named, folder];
+    }),
+  );
 }
 
 function requirePositive(option: string, value: number | undefined): number | undefined {
