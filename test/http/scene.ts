@@ -141,6 +141,8 @@ export function factsOf(scene: Scene): Readonly<Record<string, Facts>> {
     "agents.get": { name: "robert" },
     "agents.pause": named,
     "agents.unpause": named,
+    // Signed, because only an administrator may rotate a key without a signature.
+    "agents.rotateKey": { ...named, signature: "00" },
     "tokens.add": { agent: "bob", access: "agent" },
     "tokens.revoke": { id: scene.token },
     "memories.read": { id: old },

@@ -100,7 +100,8 @@ describe.each(STORES)("a memory on %s", (store) => {
     );
     const seqs = written.map(({ seq }) => seq).sort((a, b) => a - b);
     expect(seqs).toEqual(Array.from({ length: 60 }, (_, i) => i + 1));
-    expect(await hub.verify()).toMatchObject({ memories: 60, problems: [] });
+    // And one audit record for each agent, the hub's own included.
+    expect(await hub.verify()).toMatchObject({ memories: 60 + 4, problems: [] });
   });
 
   it("is written with its whole batch or not at all [MEM-1]", async () => {
@@ -213,7 +214,8 @@ describe("verify", () => {
     for (const content of ["One.", "Two.", "Three."]) {
       records.push(await scout.remember({ ...fullMemory(records[0]?.id ?? ""), content }));
     }
-    expect(await hub.verify()).toMatchObject({ memories: 4, relations: 6, problems: [] });
+    // And two audit records, of the agent and of the hub's own.
+    expect(await hub.verify()).toMatchObject({ memories: 4 + 2, relations: 6, problems: [] });
     const file = breakIn(address);
     const named = async () => new Set((await hub.verify()).problems.map(({ record }) => record));
     return { hub, file, named, ids: records.map(({ id }) => id) };
