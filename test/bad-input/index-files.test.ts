@@ -226,8 +226,8 @@ describe("an index file", () => {
       const cut = 2_500;
       db.exec(`delete from memories where pos > ${cut}; delete from relations where source > ${cut};
         delete from envelopes where pos > ${cut}; delete from deliveries`);
-      db.exec(`update chains set seq = ${cut},
-        (stored_at, link) = (select stored_at, link from memories where pos = ${cut})`);
+      db.exec(`update chains set (seq, stored_at, link) = (select seq, stored_at, link
+        from memories where chain = chains.key order by seq desc limit 1)`);
       db.close();
     }));
 

@@ -117,12 +117,12 @@ describe("baton recent", () => {
     expect(await types("--after", items[0].id)).toEqual(["plan"]);
   });
 
-  it("replaces control characters in stored text", async () => {
+  it("shows control characters of stored text as escapes", async () => {
     using store = testStore();
     await withHandoff(store);
     await store.baton("remember", "--as", "coder", "red \u001b[31m and \u009b2J gone");
     const { stdout } = await store.baton("recent", "--limit", "1");
-    expect(stdout).toContain("red \ufffd[31m and \ufffd2J gone");
+    expect(stdout).toContain("red \\u{1b}[31m and \\u{9b}2J gone");
     for (const control of ["\u001b", "\u009b"]) expect(stdout).not.toContain(control);
   });
 });

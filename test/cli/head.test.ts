@@ -16,10 +16,10 @@ describe("baton head", () => {
     const key = generateKey();
     writeFileSync(keyFile, key);
     await store.baton("agent", "add", "ada");
-    await store.baton("remember", "One", "--agent", "ada");
+    await store.baton("remember", "One", "--as", "ada");
     const { stdout: head } = await store.baton("head", "--sign", keyFile);
-    expect(parseHeads(head)).toMatchObject([{ key: publicKeyOf(key), records: 1 }]);
-    await store.baton("remember", "Two", "--agent", "ada");
+    expect(parseHeads(head)).toMatchObject([{ key: publicKeyOf(key), records: 3 }]);
+    await store.baton("remember", "Two", "--as", "ada");
     const verify = ["verify", "--expect", head.trim(), "--public-key", publicKeyOf(key)];
     expect(await store.baton(...verify)).toMatchObject({ code: 0 });
     const file = folder.file("heads.jsonl");
@@ -80,7 +80,7 @@ describe("baton start --heads", { timeout: 240_000 }, () => {
     const key = generateKey();
     writeFileSync(keyFile, key);
     await store.baton("agent", "add", "ada");
-    await store.baton("remember", "One", "--agent", "ada");
+    await store.baton("remember", "One", "--as", "ada");
     const heads = () => parseHeads(readFileSync(file, "utf8"));
     const args = ["--heads", file, "--heads-every", "20ms", "--head-key", keyFile];
     await using hub = await startHub(store.address, ...args);
@@ -89,7 +89,7 @@ describe("baton start --heads", { timeout: 240_000 }, () => {
     hub.child.signal("SIGTERM");
     expect(await hub.child.ended).toMatchObject({ code: 0 });
     expect(heads().length).toBeGreaterThan(before);
-    expect(heads()[0]).toMatchObject({ chains: [{ branch: "main", seq: 1 }] });
+    expect(heads()[0]).toMatchObject({ chains: [{ branch: "audit" }, { branch: "main", seq: 1 }] });
     const verify = ["verify", "--expect", file, "--public-key", publicKeyOf(key)];
     expect(await store.baton(...verify)).toMatchObject({ code: 0 });
   });

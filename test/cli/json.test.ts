@@ -16,13 +16,15 @@ const WITHOUT: Readonly<Record<string, string>> = {
   mcp: "speaks MCP, which is JSON already",
 };
 
-/** Commands tested elsewhere: they serve, write to the user's home, or inspect the machine. */
+/** Commands tested elsewhere: they serve, need keys, write to the user's home, or inspect the machine. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   start: "test/http",
   login: "test/cli/start.test.ts",
   setup: "test/harness/setup.test.ts",
   doctor: "test/harness/doctor.test.ts",
   "demo team": "test/cli/demo-team.test.ts",
+  "agent rotate-key": "test/cli/head.test.ts",
+  "agent revoke-key": "test/cli/head.test.ts",
 };
 
 it("every command that shows data accepts --json [OPS-7]", () => {
@@ -210,6 +212,8 @@ it("every command prints one JSON document and nothing else with --json [OPS-7]"
   await baton("token revoke", token.id);
   await baton("audit", "--limit", "3");
   await baton("secrets");
+  await baton("agent keys", "ada");
+  await baton("head");
   await baton("verify");
   await baton("repair", "--dry-run");
   await baton("schema", "envelope");

@@ -7,6 +7,7 @@
 import type { LocalAgent } from "../../src/hub/agent.ts";
 import type { LocalHub } from "../../src/hub/hub.ts";
 import type { Work } from "../../src/index.ts";
+import { generateKey, signRotation } from "../../src/index.ts";
 
 /** The agent and session that make the calls by default. */
 export const ACTOR = "ada";
@@ -31,6 +32,8 @@ export interface Scene {
   readonly token: string;
   /** The id of a constraint on a task's ledger. */
   readonly must: string;
+  /** A signed rotation of the key of the agent kay. */
+  readonly rotation: { readonly publicKey: string; readonly signature: string };
   /** Existing ids of every kind, for fields that take an id. */
   readonly ids: readonly string[];
 }
@@ -42,6 +45,8 @@ export type Facts = Readonly<Record<string, unknown>>;
 export async function sceneOn(hub: LocalHub, word = "API"): Promise<Scene> {
   await hub.agent("bob", { role: "executor", owner: "Kim", aliases: ["robert"] });
   await hub.agent(ACTOR, { role: "coordinator" });
+  const key = generateKey();
+  await hub.agent("kay", { key });
   await hub.settings.update({ keepers: ["coordinator"] });
   const ada = await hub.local(ACTOR, SESSION);
   const bob = await hub.local("bob", SESSION);
@@ -51,7 +56,8 @@ export async function sceneOn(hub: LocalHub, word = "API"): Promise<Scene> {
   const { info } = await hub.tokens.add({ agent: "bob", access: "reader", label: "laptop" });
   const ids = [...Object.values(known), ...Object.values(sent), info.id];
   const must = (await ada.tasks.ledger("api"))?.constraints[0]?.id ?? "";
-  return { hub, ...known, ...sent, token: info.id, must, ids };
+  const of = { workspace: hub.workspace, agent: "kay", key, newKey: generateKey() };
+  return { hub, ...known, ...sent, token: info.id, must, ids, rotation: signRotation(of) };
 }
 
 async function memories(ada: LocalAgent, word: string) {
@@ -142,7 +148,9 @@ export function factsOf(scene: Scene): Readonly<Record<string, Facts>> {
     "agents.pause": named,
     "agents.unpause": named,
     // Signed, because only an administrator may rotate a key without a signature.
-    "agents.rotateKey": { ...named, signature: "00" },
+    "agents.rotateKey": { name: "kay", ...scene.rotation, reason: "Yearly." },
+    "agents.revokeKey": { name: "kay", reason: "Lost." },
+    "agents.keys": { name: "kay" },
     "tokens.add": { agent: "bob", access: "agent" },
     "tokens.revoke": { id: scene.token },
     "memories.read": { id: old },

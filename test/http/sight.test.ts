@@ -33,7 +33,7 @@ const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "no agent": {},
 };
 
-/** In the content of each memory; the ids tell them apart. */
+/** In the content of each memory; the ids distinguish them. */
 const WORD = "KESTREL";
 const marks = (scope: Scope): string => `${WORD}-${scope}`;
 
@@ -154,7 +154,7 @@ describe("private memories", () => {
         scopes.some((scope) => ![...allowed, ...seenByHandle(caller, name)].includes(scope)),
       );
       expect(forbidden).toEqual([]);
-      // The calls did reach the memories: whoever may see them is shown them in several ways.
+      // The calls did reach the memories: callers that may see them are shown them in several ways.
       for (const name of [
         "memories.read",
         "memories.recent",

@@ -17,7 +17,7 @@ const plain: Scenario = { name: "plain", kind: "short", seed };
 const failingSync = (times: number): Scenario => ({
   ...plain,
   name: `failing-sync-${times}`,
-  fault: { op: "sync", file: "hub.db-wal", skip: 4, times, error: "EIO" },
+  fault: { op: "sync", file: "hub.db-wal", skip: 5, times, error: "EIO" },
 });
 
 /** The sync of the folder after the log was created; SQLite ignores its error. */

@@ -4,11 +4,15 @@
  * deliveries in move-step.ts.
  */
 import fc from "fast-check";
+import { writeRecord } from "../../../src/memory/record.ts";
+import { SYSTEM } from "../../../src/memory/system-author.ts";
+import { AUDIT_RECORD, auditedAgentDigest } from "../../../src/store/audited.ts";
 import { BREAKER, OPEN_STATES } from "../../../src/store/rows.ts";
+import { AUDIT_BRANCH } from "../../../src/store/visibility.ts";
 import { claimMany, renewSession, settleWith, useLease } from "./lease-steps.ts";
 import { move } from "./move-step.ts";
 import { send } from "./send-step.ts";
-import { ENTRY_KINDS, NAMES, PROCESSES, ROLES, WORKSPACE } from "./side.ts";
+import { ENTRY_KINDS, LIMITS, NAMES, PROCESSES, ROLES, WORKSPACE } from "./side.ts";
 import {
   idle,
   known,
@@ -34,12 +38,20 @@ export const rename = write(
     const current = await side.store.findAgent(WORKSPACE, who);
     if (current === undefined) return idle;
     const { revision: basedOn, keyedAt: _keyedAt, digest: _digest, ...agent } = current;
+    const changed = { ...agent, role, status };
+    const data = {
+      target: { kind: "agent", name: agent.id },
+      before: auditedAgentDigest(agent),
+      after: auditedAgentDigest(changed),
+    };
+    const { record: memory } = writeRecord(
+      { agent: SYSTEM, instance: "baton-9" },
+      { type: AUDIT_RECORD, content: "changed", data, scope: "agent" },
+      { ids: side.ids, now: side.clock.now(), limits: LIMITS, branch: AUDIT_BRANCH },
+    );
+    const records = [{ branch: AUDIT_BRANCH, memory }];
     return () =>
-      side.store.registerAgent({
-        workspace: WORKSPACE,
-        agent: { ...agent, role, status },
-        basedOn,
-      });
+      side.store.registerAgent({ workspace: WORKSPACE, agent: changed, basedOn, records });
   },
 );
 
