@@ -3,6 +3,7 @@
  * 500 and as described, and must keep running; a refused call must store nothing.
  */
 import { setTimeout as pause } from "node:timers/promises";
+import { systemClock } from "../../../src/base/clock.ts";
 import type { LocalHub } from "../../../src/hub/hub.ts";
 import type { HubOptions } from "../../../src/index.ts";
 import { type Random, randomFrom } from "../../support/random.ts";
@@ -41,8 +42,11 @@ export interface FuzzReport {
   readonly violations: readonly string[];
 }
 
-/** Long leases, so that an expiring lease is not mistaken for a write of a refused call. */
-export const FUZZED_HUB: HubOptions = { limits: { leaseMs: 24 * 3_600_000 } };
+/**
+ * Nothing but calls writes, so that no other write is mistaken for that of a refused call: leases are long,
+ * and a hub with an injected clock sets no timers.
+ */
+export const FUZZED_HUB: HubOptions = { clock: systemClock, limits: { leaseMs: 24 * 3_600_000 } };
 
 /**
  * Timeout of a call. No call asks to wait for more than 50 ms, so reaching it means that the hub

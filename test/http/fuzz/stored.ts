@@ -1,12 +1,14 @@
 /**
  * A fingerprint of a SQLite store, read from the file and not through the hub. It changes when a
  * row is added, deleted or changes its meaning, but not by side effects that any call can have: a
- * renewed lease, a scheduled delivery that becomes ready, a stored vector, the last use of a token.
+ * renewed lease, a scheduled delivery that becomes ready, a stored vector, the last use of a token,
+ * the audit record of a denied call.
  */
 import { DatabaseSync } from "node:sqlite";
 
 const NUMBERS = `select
-  (select count(*) || ':' || coalesce(max(pos), 0) from memories) as memories,
+  (select count(*) || ':' || coalesce(max(m.pos), 0) from memories m
+    join chains c on c.key = m.chain where c.branch <> 'audit') as memories,
   (select count(*) || ':' || coalesce(sum(n), 0) from relations) as relations,
   (select count(*) || ':' || coalesce(max(number), 0) from events) as events,
   (select count(*) || ':' || coalesce(max(pos), 0) from envelopes) as envelopes,
