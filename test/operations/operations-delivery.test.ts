@@ -189,7 +189,9 @@ const CHECKS: Readonly<Record<Name, Check>> = {
   "work.freshness": (answer, { fact }) => {
     const { references, artifacts } = answer as CheckedContext;
     expect(references).toEqual([{ id: fact, freshness: "fresh" }]);
-    expect(artifacts).toEqual([{ path: "src/client.ts", freshness: "unchecked" }]);
+    expect(artifacts).toEqual([
+      { path: "src/client.ts", freshness: "unchecked", reason: "no_digest" },
+    ]);
   },
   "work.read": (memory) => expect(memory).toMatchObject({ level: "summary", agent: "ada" }),
   "work.reservations.set": (answer) =>
