@@ -9,6 +9,7 @@ import { BatonError } from "../base/errors.ts";
 import { FORMAT_LIMITS } from "../base/limits.ts";
 import { signerOf, verifySignature } from "../base/signing-keys.ts";
 import { parseOrThrow } from "../envelope/violations.ts";
+import { type AgentRow, type NewMemory, parseText } from "../store/rows.ts";
 import {
   type AgentKey,
   KEYS_BRANCH,
@@ -16,8 +17,7 @@ import {
   KeyHistory,
   keyEventOf,
   rotationDigest,
-} from "../store/key-history.ts";
-import { type AgentRow, type NewMemory, parseText } from "../store/rows.ts";
+} from "../store/verify/key-history.ts";
 import { publicVisibility } from "../store/visibility.ts";
 import { RETRY, retryWrite } from "../workspace/retry.ts";
 import type { Workspace } from "../workspace/workspace.ts";

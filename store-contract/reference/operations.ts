@@ -1,6 +1,5 @@
 /** The write operations. Each first checks every reason to refuse, then makes its changes. */
 import { isOpenWorkUnchanged } from "../../src/store/extension.ts";
-import { KEYS_BRANCH } from "../../src/store/key-history.ts";
 import { type AgentRow, agentDigest, BREAKER } from "../../src/store/rows.ts";
 import {
   type AcceptDelivery,
@@ -26,6 +25,7 @@ import {
   type SettleOutcome,
   type Store,
 } from "../../src/store/store.ts";
+import { KEYS_BRANCH } from "../../src/store/verify/key-history.ts";
 import type { Write } from "./write.ts";
 
 export function registerAgent(write: Write, operation: RegisterAgent): RegisterOutcome {

@@ -14,7 +14,6 @@ import {
   type MemoryInput,
   writeRecord,
 } from "../../src/memory/record.ts";
-import { KEYS_BRANCH } from "../../src/store/key-history.ts";
 import {
   type AgentRow,
   BREAKER,
@@ -52,6 +51,7 @@ import {
   type SettleOutcome,
   type Store,
 } from "../../src/store/store.ts";
+import { KEYS_BRANCH } from "../../src/store/verify/key-history.ts";
 import { publicVisibility, type Reader } from "../../src/store/visibility.ts";
 import { seededIds } from "../../src/testing/seeded-ids.ts";
 import { VirtualClock } from "../../src/testing/virtual-clock.ts";

@@ -112,7 +112,7 @@ describe("an analysed record", () => {
     expect(analyse({ content: "Which port is it?" })).toMatchObject({ isQuestion: true });
     expect(analyse({ content: "It was yesterday." })).toMatchObject({
       isQuestion: false,
-      tellsTime: true,
+      mentionsTime: true,
     });
   });
 });

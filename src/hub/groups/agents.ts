@@ -11,7 +11,7 @@ import {
 } from "../../memory/agent-keys.ts";
 import { type AgentInfo, agentInfo, requireAgent, setStatus } from "../../memory/agents.ts";
 import { SYSTEM } from "../../memory/system-author.ts";
-import type { AgentKey } from "../../store/key-history.ts";
+import type { AgentKey } from "../../store/verify/key-history.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** The identity and access level of the caller. */

@@ -1,4 +1,5 @@
 /** Writes audit records: what was done, by whom, on what, and the digests before and after. */
+
 import type { AuditedChange } from "../../store/audited.ts";
 import { AUDIT_RECORD } from "../../store/audited.ts";
 import type { NewMemory } from "../../store/rows.ts";

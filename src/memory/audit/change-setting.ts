@@ -2,6 +2,7 @@
  * Changes tokens and settings together with their audit record: the record and the entry are one write, so that
  * neither exists without the other.
  */
+
 import { type AuditedKind, type AuditTarget, auditedValueDigest } from "../../store/audited.ts";
 import type { EntryRow } from "../../store/rows.ts";
 import { currentActor } from "../../workspace/actor.ts";

@@ -1,8 +1,9 @@
 /** Registers agents together with their audit record, in one write. */
+
 import { type AuditTarget, auditedAgentDigest } from "../../store/audited.ts";
-import { KEYS_BRANCH } from "../../store/key-history.ts";
 import type { AgentRow, NewMemory } from "../../store/rows.ts";
 import type { RegisterAgent, RegisterOutcome } from "../../store/store.ts";
+import { KEYS_BRANCH } from "../../store/verify/key-history.ts";
 import { currentActor } from "../../workspace/actor.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Author } from "../record.ts";

@@ -6,8 +6,8 @@ import type { IssuedToken, TokenInfo } from "../../access/tokens.ts";
 import { PolicyDraft } from "../../envelope/schema.ts";
 import type { WhoAmI } from "../../hub/groups/agents.ts";
 import { type AgentInfo, AgentProfileSchema } from "../../memory/agents.ts";
-import type { AgentKey } from "../../store/key-history.ts";
 import { AGENT_STATUSES } from "../../store/rows.ts";
+import type { AgentKey } from "../../store/verify/key-history.ts";
 import { Count, Instant, Text, Texts } from "./common.ts";
 import type { Fields } from "./fields.ts";
 

@@ -2,6 +2,7 @@
  * Verifies tokens, settings and agents against the audit records: each must be as its last record left it.
  * A process that can write the store can change a row and its digest, but not the record on the chain.
  */
+
 import {
   type AuditedChange,
   auditedAgentDigest,

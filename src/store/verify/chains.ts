@@ -1,12 +1,12 @@
 /** Verifies the chains: position, link, signature, witness, relations and trail of every memory. */
 import { nextLink } from "../chain.ts";
 import { edgesOf } from "../edges.ts";
-import type { KeyHistory } from "../key-history.ts";
 import type { MemoryRow } from "../rows.ts";
 import type { ChainHead, ChainPoint } from "../verify-report.ts";
 import type { Audit, RecordFields } from "./audit.ts";
 import { collectChanges } from "./audit-records.ts";
 import { ExpectedHeads } from "./expected-heads.ts";
+import type { KeyHistory } from "./key-history.ts";
 import { auditKeys, auditSignature } from "./keys.ts";
 import { type ChainStart, Prunings } from "./prunings.ts";
 import { auditStubs, collectRedactions, writtenDigest } from "./redactions.ts";

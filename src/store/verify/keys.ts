@@ -1,8 +1,8 @@
 /** Verifies the history of signing keys, and which key each record was signed with. */
 import { verifySignature } from "../../base/signing-keys.ts";
-import { KEYS_BRANCH, KeyHistory, keyEventOf } from "../key-history.ts";
 import type { MemoryRow } from "../rows.ts";
 import type { Audit, RecordFields } from "./audit.ts";
+import { KEYS_BRANCH, KeyHistory, keyEventOf } from "./key-history.ts";
 import { writtenDigest } from "./redactions.ts";
 
 /** Reads the history, and reports invalid events and agents whose key differs from it. */

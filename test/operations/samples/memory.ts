@@ -47,8 +47,8 @@ function keyFrom(seed: number): KeyObject {
   return createPrivateKey({ key: der, format: "der", type: "pkcs8" });
 }
 
-/** Adds agents, memories, a handoff, a branch, a trace and a token to an empty hub. */
-export async function memoryWorldOn(hub: LocalHub): Promise<MemoryWorld> {
+/** Adds agents, memories, a handoff, a branch, a trace and, unless it is turned off, a token to an empty hub. */
+export async function memoryWorldOn(hub: LocalHub, hasToken = true): Promise<MemoryWorld> {
   await hub.agent("bob", { role: "executor", owner: "Kim", aliases: ["robert"], window: 8_000 });
   const ada = await hub.agent("ada", { role: "planner" }, { instance: "s-1", lease: "session" });
   const old = await ada.remember({ content: "The API returns XML.", task: "api" });
@@ -71,10 +71,11 @@ export async function memoryWorldOn(hub: LocalHub): Promise<MemoryWorld> {
   await branch.remember({ content: "On the branch it is YAML.", task: "api" });
   await hub.agent("kay", { key: keyFrom(1) });
   const newKey = publicKeyOf(keyFrom(2));
-  const { info } = await hub.tokens.add({ agent: "bob", access: "agent", label: "laptop" }, "ada");
+  const added = { agent: "bob", access: "agent", label: "laptop" } as const;
+  const token = hasToken ? (await hub.tokens.add(added, "ada")).info.id : "";
   return {
     ...{ hub, acting: actingOn(hub, { named: "ada" }) },
-    ...{ old: old.id, fact: fact.id, secret: secret.id, wrong: wrong.id, token: info.id, newKey },
+    ...{ old: old.id, fact: fact.id, secret: secret.id, wrong: wrong.id, token, newKey },
   };
 }
 

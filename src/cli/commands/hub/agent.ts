@@ -2,7 +2,7 @@
 import type { Hub } from "../../../hub/hub.ts";
 import type { KeyRotation } from "../../../memory/agent-keys.ts";
 import type { AgentInfo } from "../../../memory/agents.ts";
-import type { AgentKey } from "../../../store/key-history.ts";
+import type { AgentKey } from "../../../store/verify/key-history.ts";
 import { command, JSON_OPTION, STORE_OPTIONS } from "../../command.ts";
 import { OK } from "../../exit.ts";
 import { parseInstant } from "../../options/instant.ts";

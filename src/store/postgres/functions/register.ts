@@ -4,8 +4,9 @@
  * covers two values that only the store knows (when the key was set, and the revision), so the hub sends the
  * text before and after them.
  */
-import { KEYS_BRANCH } from "../../key-history.ts";
+
 import { CLOSED_BRANCH } from "../../store.ts";
+import { KEYS_BRANCH } from "../../verify/key-history.ts";
 
 /** SQL that creates `register`. */
 export const REGISTER = `

@@ -1,7 +1,8 @@
 /** Writes the agent registry, together with the records of a change if there are any. */
-import { KEYS_BRANCH } from "../../key-history.ts";
+
 import { type AgentRow, agentDigest } from "../../rows.ts";
 import type { RegisterAgent, RegisterOutcome } from "../../store.ts";
+import { KEYS_BRANCH } from "../../verify/key-history.ts";
 import { Refusal } from "../refusal.ts";
 import { scalarOf } from "../scalar.ts";
 import type { Transaction } from "../transaction.ts";

@@ -3,8 +3,8 @@
  * replaced or revoked, and who authorized it. The agent registry contains only the current key. From this
  * history, verification decides which key a signature may have been made with, and when.
  */
-import { sha256 } from "../base/digest.ts";
-import { verifySignature } from "../base/signing-keys.ts";
+import { sha256 } from "../../base/digest.ts";
+import { verifySignature } from "../../base/signing-keys.ts";
 
 /** The chain of these records: not visible to any reader, never pruned, and not a valid branch name. */
 export const KEYS_BRANCH = "#keys";
