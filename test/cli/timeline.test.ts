@@ -36,7 +36,7 @@ describe("baton timeline", () => {
     for (const pattern of [
       `${at}  planner → coder +handed over +Build the endpoint`,
       `${at}  coder +accepted$`,
-      `${at}  coder +noted +finding: There is .\\[2Ja router\\.`,
+      `${at}  coder +noted +finding: There is \\\\u\\{1b\\}\\[2Ja router\\.`,
       `${at}  coder +failed +no_access, permanent, attempt 1: The key is not mine`,
       "^ +tried: A deploy",
       "^ +hint: Ask somebody who has it",

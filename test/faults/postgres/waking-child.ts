@@ -35,8 +35,10 @@ async function exchange(): Promise<void> {
   const hub = new LocalHub(store);
   const agent = await hub.agent(name);
   const { promise: complete, resolve } = Promise.withResolvers<void>();
+  let isComplete = false;
   const check = async (): Promise<void> => {
-    if ((await waiting(name)) < Number(expected)) return;
+    if ((await waiting(name)) < Number(expected) || isComplete) return;
+    isComplete = true; // Several wake-ups can be checked at the same time.
     say({ kind: "complete" });
     resolve();
   };
