@@ -36,8 +36,10 @@ async function exchange(): Promise<void> {
   const hub = new LocalHub(store);
   const agent = await hub.agent(name);
   const complete = new Promise<void>((resolve) => {
+    let isComplete = false;
     const check = async (): Promise<void> => {
-      if ((await waiting(name)) < Number(expected)) return;
+      if ((await waiting(name)) < Number(expected) || isComplete) return;
+      isComplete = true; // Several wake-ups can be checked at the same time.
       say({ kind: "complete" });
       resolve();
     };
