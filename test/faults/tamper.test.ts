@@ -578,7 +578,7 @@ function names({ table, column }: Column, row: StoreRow): string[] {
     case "memories":
       // A record that left its chain is reported by the next record, or by the branch.
       return column === "chain"
-        ? [nextInChain(row), "branch main", "branch #keys"]
+        ? [nextInChain(row), "branch main", "branch #keys", "branch audit"]
         : [String(row["id"]), ...counted(column)];
     case "agents":
       return [`agent ${row["id"]}`, String(row["id"])];
