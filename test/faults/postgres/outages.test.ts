@@ -165,7 +165,9 @@ describe("terminated connections", () => {
 
   it("are replaced when they end in the packet that reports them as ready [OPS-10]", async () => {
     await using proxy = await startProxy(postgresUrl());
-    await using hub = await openHub(proxy.through(schema.address), { workspace: "ready" });
+    // With a clock of its own, a hub sets no timers: they would open another connection at some moment.
+    const options = { workspace: "ready", clock: systemClock };
+    await using hub = await openHub(proxy.through(schema.address), options);
     await hub.agent("ann", { role: "worker" });
     const before = proxy.made;
     proxy.endsNew = 3;
