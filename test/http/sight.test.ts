@@ -117,24 +117,46 @@ async function seenBy(at: World, headers: Readonly<Record<string, string>>) {
 }
 
 async function answerTo(
-  { fetch, secrets }: World,
+  at: World,
   operation: Described,
   { facts, headers }: { readonly facts: Facts; readonly headers: Readonly<Record<string, string>> },
 ): Promise<string> {
-  const said = saidIn(operation, facts, { texts: Object.values(secrets) });
+  const said = saidIn(operation, facts, { texts: Object.values(at.secrets) });
   const { path, method, body } = askedBy(operation, said);
   const type = body === undefined ? {} : { "content-type": "application/json" };
   const gone = new AbortController();
-  const response = await fetch(path, {
+  const response = await at.fetch(path, {
     ...{ method, headers: { ...headers, ...type }, signal: gone.signal },
     ...(body === undefined ? {} : { body }),
   });
   if (response.headers.get("content-type") !== "text/event-stream") return response.text();
-  const reader = response.body?.getReader();
-  const { value } = (await reader?.read()) ?? {};
-  await reader?.cancel();
+  const last = await lastMessage(at.hub, operation.name, headers["baton-agent"]);
+  const text = await textUntil(response, last);
   gone.abort(); // A stream would stay open.
-  return new TextDecoder().decode(value);
+  return text;
+}
+
+/** Returns how the last message that a new reader of a stream gets is marked; undefined if it gets none. */
+async function lastMessage(hub: LocalHub, stream: string, agent = ""): Promise<string | undefined> {
+  if (stream === "events.stream") {
+    const { items } = await hub.events.list({ limit: 1_000 });
+    return `id: ${items.at(-1)?.number}\n`;
+  }
+  const { items } = await (await hub.agent(agent)).deliveries.waiting();
+  return items.at(-1) && `id: ${items.at(-1)?.delivery.id}\n`;
+}
+
+/** Reads a stream until the marked message has arrived. */
+async function textUntil({ body }: Response, mark: string | undefined): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  if (mark === undefined || body === null) return text;
+  for await (const chunk of body.values({ preventCancel: true })) {
+    text += decoder.decode(chunk, { stream: true });
+    const at = text.indexOf(mark);
+    if (at >= 0 && text.includes("\n\n", at)) return text;
+  }
+  throw new Error(`The stream ended without ${mark}: ${text}`);
 }
 
 /** With the handle of its work an agent acts in the session that accepted it, whichever session it calls from. */

@@ -40,7 +40,7 @@ async function throughSilence() {
 /** Outcomes that name a reason: a query has a timeout of its own, and backups are refused without a query. */
 const OUTCOMES = ["timeout", "no_file"];
 /** As many operations at a time as the pool has connections. */
-const CONNECTIONS = 8;
+const CONNECTIONS = 30;
 
 /** Opens a store through a proxy, with a scene on it. */
 async function storeThroughSilence() {
