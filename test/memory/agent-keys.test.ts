@@ -144,10 +144,10 @@ describe.each(STORES)("the keys of an agent on %s", (store) => {
     expect(await hub.agents.keys("ada")).toEqual([]);
     const publicKey = publicKeyOf(generateKey());
     for (const attempt of [
-      hub.agents.rotateKey("ada", { publicKey }),
-      hub.agents.revokeKey("ada", {}),
+      () => hub.agents.rotateKey("ada", { publicKey }),
+      () => hub.agents.revokeKey("ada", {}),
     ]) {
-      expect(await refusal(attempt)).toMatchObject({
+      expect(await refusal(attempt())).toMatchObject({
         code: "invalid_input",
         message: 'Agent "ada" has no key.',
       });
