@@ -56,7 +56,7 @@ describe("a SQLite store of the previous version", () => {
     }
     await store.close();
     const { migrations = [], labels = [], deliveries = [], ...rest } = dumpStore(file);
-    expect(migrations.map(({ name }) => name)).toEqual(["initial schema", "row sums", "labels"]);
+    expect(migrations.map(({ name }) => name)).toEqual(NEXT_SQLITE.map(({ name }) => name));
     const isAccepted = (state: unknown) => DELIVERY_STATES[Number(state)] === "accepted";
     expect(deliveries).toEqual(
       before["deliveries"]?.map((row) => ({

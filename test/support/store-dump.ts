@@ -11,8 +11,11 @@ export function tablesOf(db: DatabaseSync): string[] {
   return rows.map((row) => row["name"] as string).sort();
 }
 
+/** Returns all rows, ordered by all columns: some tables have no order of their own. */
 export function rowsOf(db: DatabaseSync, table: string): StoreRow[] {
-  return db.prepare(`select * from "${table}" order by 1, 2`).all() as StoreRow[];
+  const columns = db.prepare(`select name from pragma_table_info(?)`).all(table);
+  const order = columns.map(({ name }) => `"${name}"`).join(", ");
+  return db.prepare(`select * from "${table}" order by ${order}`).all() as StoreRow[];
 }
 
 export function dumpStore(file: string): StoreDump {

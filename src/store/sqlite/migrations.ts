@@ -234,10 +234,34 @@ const ROW_SUMS = `
   update signatures set sum = row_sum(model, pos, bits);
 `;
 
+/**
+ * Stores entries in the order in which they are written, with an index over their names. Each handoff writes an
+ * entry with a name that is a digest: in a table ordered by name, every one of them fills a page elsewhere and
+ * writes that page with its long values to the log; in the index, many more names share a page.
+ */
+const ENTRY_ROWS = `
+  alter table entries rename to entries_by_name;
+  create table entries (
+    workspace integer not null,
+    kind text not null,
+    name text not null,
+    revision integer not null,
+    at integer not null,
+    value text not null,
+    digest text not null,
+    sum integer not null default 0
+  ) strict;
+  insert into entries (workspace, kind, name, revision, at, value, digest, sum)
+    select workspace, kind, name, revision, at, value, digest, sum from entries_by_name;
+  drop table entries_by_name;
+  create unique index entries_name on entries (workspace, kind, name);
+`;
+
 /** The schema steps of this version. */
 export const SQLITE_STEPS: readonly SchemaStep[] = [
   { version: 1, name: "initial schema", sql: INITIAL },
   { version: 2, name: "row sums", sql: ROW_SUMS },
+  { version: 3, name: "entries as rows", sql: ENTRY_ROWS },
 ];
 
 /** Applies the missing steps, inside the caller's write transaction. */
