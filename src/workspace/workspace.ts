@@ -13,6 +13,7 @@ import type { DeliveryRow } from "../store/rows.ts";
 import type { QueryVector } from "../store/search.ts";
 import type { DeliveryWithEnvelopeRow, Move, Store } from "../store/store.ts";
 import { ANONYMOUS_READER, MAIN_BRANCH, type Reader } from "../store/visibility.ts";
+import type { DecisionTurn } from "./decision-order.ts";
 
 /** Identifies this process and detects processes that have ended. Injected, like the clock. */
 export interface Processes {
@@ -160,6 +161,8 @@ export interface Workspace {
   readonly route: RouteFunction | undefined;
   /** What coordination does about deliveries. */
   readonly duties: FollowUpHandlers;
+  /** The place among the decisions that are made together, while one of them is made. */
+  readonly turn?: DecisionTurn;
   /** Embeds queries and records. */
   readonly meaning: EmbeddingService;
   /** The folder with the files that handoffs reference; undefined if files are not read. */

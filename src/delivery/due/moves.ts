@@ -61,8 +61,9 @@ export async function moveDeliveries(
   workspace: Workspace,
   operation: Omit<MoveDeliveries, "workspace" | "branch">,
 ): Promise<readonly DeliveryRow[] | undefined> {
-  const { name, branch, store } = workspace;
-  const outcome = await store.moveDeliveries({ workspace: name, branch, ...operation });
+  const { name, branch, store, turn } = workspace;
+  const write = () => store.moveDeliveries({ workspace: name, branch, ...operation });
+  const outcome = await (turn === undefined ? write() : turn.begin(write));
   switch (outcome.kind) {
     case "moved":
       return outcome.deliveries;

@@ -19,6 +19,7 @@ import {
   parseText,
 } from "../../store/rows.ts";
 import type { DeliveryWithEnvelopeRow, Move } from "../../store/store.ts";
+import { decideInOrder } from "../../workspace/decision-order.ts";
 import { runFollowUp } from "../../workspace/follow-up.ts";
 import { onMainBranch, type Workspace } from "../../workspace/workspace.ts";
 import { recordStrike } from "../settings/breaker.ts";
@@ -74,8 +75,8 @@ async function processAllDue(
     const isDoubted = isClockDoubted(workspace, { now, due: all });
     // The end of a process is certain whatever the time is.
     const due = isDoubted ? all.filter((each) => gone.includes(each.delivery.process)) : all;
-    const decided = await Promise.all(
-      due.map((each) => tryHandleDue(workspace, each, { now, gone })),
+    const decided = await decideInOrder(due, (each, turn) =>
+      tryHandleDue({ ...workspace, turn }, each, { now, gone }),
     );
     if (retries > 0) await store.makeRetriesReady(name); // Afterwards: decisions are guarded by the state.
     count += retries + decided.filter(Boolean).length;
@@ -117,6 +118,7 @@ async function handleDue(
   const envelope = parseEnvelope(workspace, due.envelope);
   const { policy } = envelope;
   if (envelope.failure !== undefined && delivery.receiver === SYSTEM) {
+    workspace.turn?.yield();
     return workspace.duties.coordinate(workspace, delivery.id);
   }
   if (delivery.deadline !== 0 && delivery.deadline <= moment.now)
@@ -126,6 +128,7 @@ async function handleDue(
   const waits = envelope.joins !== undefined && envelope.results === undefined;
   if (waits && delivery.state === "scheduled") return openJoin(workspace, due);
   if (awaitsTasks(envelope) && delivery.state === "scheduled") {
+    workspace.turn?.yield();
     return workspace.duties.openWaiting(workspace, due);
   }
   if (isGivenUp(delivery)) {

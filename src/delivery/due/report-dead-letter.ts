@@ -22,10 +22,11 @@ export async function reportThenDeadLetter(
   ended: GiveUpDetails,
   park: () => Promise<boolean>,
 ): Promise<boolean> {
-  const { duties } = workspace;
+  const { duties, turn } = workspace;
   const envelope = parseEnvelope(workspace, due.envelope);
   if (!(await duties.isCoordinated(workspace, envelope))) return park();
-  const report = await duties.report(workspace, due, ended);
+  const write = () => duties.report(workspace, due, ended);
+  const report = await (turn === undefined ? write() : turn.begin(write));
   const isParked = await park();
   await runFollowUp(`coordinate ${report}`, () => duties.coordinate(workspace, report));
   return isParked;

@@ -91,6 +91,8 @@ export class Group {
   readonly posts: (readonly [operation: number, delivery: string])[] = [];
   /** The moved deliveries. */
   readonly moves: string[] = [];
+  /** Number of the first move of each operation. */
+  readonly #moveOf = new Map<number, number>();
 
   /** Adds an operation. `takes` are the deliveries it takes, if it claims and accepts. */
   add(i: number, operation: Operation, takes: readonly ClaimAcceptance[] = []): void {
@@ -273,6 +275,7 @@ export class Group {
     const ord = memory && this.#record(i, operation, memory);
     if (envelope !== undefined && ord !== undefined) this.#envelope(i, ord, envelope);
     for (const entry of entries) this.#put(i, entry);
+    this.#moveOf.set(i, this.moves.length);
     for (const [n, move] of moves.entries())
       this.#move({ i, n, ord: ord ?? null }, operation, move);
   }
@@ -389,6 +392,12 @@ export class Group {
     });
   }
 
+  /** Returns the deliveries that an operation moved. */
+  #moved(i: number, { moves }: MoveDeliveries, { moved }: GroupResponse): DeliveryRow[] {
+    const first = this.#moveOf.get(i) ?? 0;
+    return (moved ?? []).slice(first, first + moves.length).map(deliveryOf);
+  }
+
   /** Returns the outcome of an operation after its group was written. */
   outcome(
     i: number,
@@ -429,7 +438,7 @@ export class Group {
       case "mature":
         return undefined;
       case "move":
-        return { kind: "moved", deliveries: (answer.moved ?? []).map(deliveryOf) };
+        return { kind: "moved", deliveries: this.#moved(i, operation.of, answer) };
       case "put":
         return { kind: "put", entry: putEntryRow(operation.of.entry, answer) };
       case "claim":

@@ -143,11 +143,13 @@ export class Write {
 
   /**
    * Whether it needs a separate group: it changes what other operations of a group depend on (a line, a
-   * breaker, a branch), and is too rare for a combined group to be worth the effort.
+   * breaker, a branch), and is too rare for a combined group to be worth the effort. Moves that write nothing
+   * else share groups of their own: thousands of them may fall due in the same second.
    */
-  get alone(): boolean {
+  get apart(): "alone" | "moves" | undefined {
     const { kind, of } = this.operation;
-    return kind === "move" || kind === "put" || (kind === "append" && of.entries !== undefined);
+    if (kind === "move") return of.memory === undefined && !of.entries?.length ? "moves" : "alone";
+    return kind === "put" || (kind === "append" && of.entries !== undefined) ? "alone" : undefined;
   }
 
   /** The claim, if the operation claims and accepts in one step. */

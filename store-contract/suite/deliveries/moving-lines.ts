@@ -275,6 +275,32 @@ export function movingLines(it: SceneTest): void {
       });
     });
 
+    it("carries out concurrent moves in order, and refuses each that has changed [DLV-1 DLV-19]", async ({
+      scene,
+    }) => {
+      const rows: DeliveryRow[] = [];
+      for (let n = 0; n < 12; n++) rows.push((await scene.send({ task: `task ${n}` })).delivery);
+      const hasChanged = (row: DeliveryRow): boolean => rows.indexOf(row) % 4 === 2;
+      const before = (await scene.history()).length;
+      const outcomes = await Promise.all(
+        rows.map((row) => {
+          const move = scene.moveOf(row, { to: "ready", event: "reminded" });
+          const seen = hasChanged(row) ? { ...move.seen, fence: 1 } : move.seen;
+          return scene.store.moveDeliveries(scene.moving([{ ...move, seen }]));
+        }),
+      );
+      expect(outcomes).toMatchObject(
+        rows.map((row) =>
+          hasChanged(row)
+            ? { kind: "changed", delivery: { id: row.id } }
+            : { kind: "moved", deliveries: [{ id: row.id }] },
+        ),
+      );
+      const events = (await scene.store.readEvents(scene.workspace, 0, 100)).slice(before);
+      const moved = rows.filter((row) => !hasChanged(row));
+      expect(events.map(({ delivery }) => delivery)).toEqual(moved.map(({ id }) => id));
+    });
+
     it("accepts one of several concurrent moves of the same delivery [DLV-6]", async ({
       scene,
     }) => {

@@ -1,27 +1,31 @@
 /**
  * SQL functions that carry out what policy and people decide about deliveries, one after the other, because
- * one move may free the turn of the next. If any delivery has changed since it was read, nothing is done.
+ * one move may free the turn of the next. An operation of which any delivery has changed since it was read is
+ * refused.
  */
 export const MOVE = `
-  -- Returns the first delivery that changed since it was read, else the first receiver that cannot take it.
+  -- Returns for each refused operation the first delivery that changed since it was read, else the first
+  -- receiver that cannot take it.
   create function refuse_moves(w bigint, p_moves move_part[]) returns json
   language plpgsql stable as $$
   #variable_conflict use_column
   begin
-    return (select json_build_array(json_build_array(i, kind, what)) from (
-      select m.i, m.n, 0 as rank, 'changed' as kind, m.delivery as what
-      from unnest(p_moves) as m
-      left join lateral (select x.* from deliveries x
-        where x.workspace = w and x.id = m.delivery limit 1) d on true
-      where d.id is null or d.state <> m.was or d.fence <> m.fence or d.envelope <> m.envelope
-        or d.lease_until <> coalesce(m.lease, d.lease_until)
-        or d.lapse_at <> coalesce(m.lapsed, d.lapse_at)
-        or d.followers <> coalesce(m.followed, d.followers)
-    union all
-      select m.i, m.n, 1, receiver_fault(w, m.receiver), m.receiver
-      from unnest(p_moves) as m
-      where m.receiver is not null and receiver_fault(w, m.receiver) is not null
-    ) every order by rank, n limit 1);
+    return (select json_agg(json_build_array(i, kind, what)) from (
+      select distinct on (i) i, kind, what from (
+        select m.i, m.n, 0 as rank, 'changed' as kind, m.delivery as what
+        from unnest(p_moves) as m
+        left join lateral (select x.* from deliveries x
+          where x.workspace = w and x.id = m.delivery limit 1) d on true
+        where d.id is null or d.state <> m.was or d.fence <> m.fence or d.envelope <> m.envelope
+          or d.lease_until <> coalesce(m.lease, d.lease_until)
+          or d.lapse_at <> coalesce(m.lapsed, d.lapse_at)
+          or d.followers <> coalesce(m.followed, d.followers)
+      union all
+        select m.i, m.n, 1, receiver_fault(w, m.receiver), m.receiver
+        from unnest(p_moves) as m
+        where m.receiver is not null and receiver_fault(w, m.receiver) is not null
+      ) every order by i, rank, n
+    ) first);
   end $$;
 
   -- Carries out the moves in order. Returns the moved rows, and the agents to wake up.
@@ -34,7 +38,7 @@ export const MOVE = `
     b deliveries;
     every jsonb := '[]';
   begin
-    for m in select * from unnest(p_moves) as m order by m.n
+    for m in select * from unnest(p_moves) as m order by m.i, m.n
     loop
       select * into b from deliveries x where x.workspace = w and x.id = m.delivery;
       if m.outcome is not null then
