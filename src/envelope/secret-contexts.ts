@@ -40,6 +40,8 @@ const ASSIGNED = new RegExp(
  */
 const ASSIGNMENT_OPERATOR =
   /[:=>](?<=(?:passw(?:or)?d|passwort|passphrase|pwd|pw|_pass|secret|token|key|credential|bearer|auth)s?(?:[_-]\w{1,10}| for [\w.-]{1,32})?["'`\]\\]{0,3}(?:\s{1,12}value["']?)?\s{0,4}[:=>])|\bis\s{1,2}\\?["'`]/i;
+/** Most prose has neither an operator nor the quotation mark that an "is" needs. */
+const hasOperator = includes(":", "=", ">", '"', "'", "`");
 /** As the next argument: `set("auth.token", "…")`. */
 const ARGUMENT = new RegExp(`${WORD}["']\\s?,\\s?["']${VALUE}`, "gi");
 const OPTION = new RegExp(
@@ -91,7 +93,11 @@ export const SECRET_CONTEXTS: readonly SecretContext[] = [
     pattern: AUTHORIZATION,
     kindOf: ifRandom("authorization header"),
   },
-  { may: (text) => ASSIGNMENT_OPERATOR.test(text), pattern: ASSIGNED, kindOf: ifAnnounced },
+  {
+    may: (text) => hasOperator(text) && ASSIGNMENT_OPERATOR.test(text),
+    pattern: ASSIGNED,
+    kindOf: ifAnnounced,
+  },
   { may: includes("--"), pattern: OPTION, kindOf: ifAnnounced },
   { may: (text) => MIXED.test(text), pattern: SPOKEN, kindOf: ifSpoken },
   { may: includes('", "', "', '"), pattern: ARGUMENT, kindOf: ifSpoken },

@@ -27,13 +27,17 @@ export interface SecretMatch {
   readonly ambiguous?: true;
 }
 
+/** Shorter texts contain no secret: a password in a context that announces it has this many characters. */
+const MIN_LENGTH = 6;
+
 /** Returns every probable secret in a text, in order of position. */
-export function findSecrets(text: string): SecretMatch[] {
-  const found = [
-    ...(text.includes("PRIVATE KEY") ? privateKeys(text) : NONE),
-    ...keysOfProviders(text),
-    ...SECRET_CONTEXTS.flatMap((context) => (context.may(text) ? inContext(text, context) : NONE)),
-  ];
+export function findSecrets(text: string): readonly SecretMatch[] {
+  if (text.length < MIN_LENGTH) return NONE;
+  const found: SecretMatch[] = text.includes("PRIVATE KEY") ? privateKeys(text) : [];
+  addKeysOfProviders(text, found);
+  for (const context of SECRET_CONTEXTS) {
+    if (context.may(text)) found.push(...inContext(text, context));
+  }
   return found.length < 2 ? found : removeOverlaps(found, text.length);
 }
 
@@ -131,14 +135,13 @@ const OF_RUN = Uint8Array.from({ length: 128 }, (_, code) =>
 );
 
 /**
- * Returns the keys in a fixed format. A key begins at the start of an unbroken run of letters, digits, `_` and
+ * Adds the keys in a fixed format. A key begins at the start of an unbroken run of letters, digits, `_` and
  * `-`, or after a `-` in it, so 4 KB of base64 offer few positions. Searches for runs backwards from where one
  * would end: the next run can begin only after the character that broke the last one, so in prose about every
  * fifth character is read. Without a run of some length there is no key.
  */
-function keysOfProviders(text: string): readonly SecretMatch[] {
-  const found: SecretMatch[] = [];
-  const ends = new Map<PrefixedFormat, number>();
+function addKeysOfProviders(text: string, found: SecretMatch[]): void {
+  let ends: Map<PrefixedFormat, number> | undefined;
   let isLong = false;
   let from = 0;
   for (let last = MIN_RUN_LENGTH - 1; last < text.length; last = from + MIN_RUN_LENGTH - 1) {
@@ -150,6 +153,7 @@ function keysOfProviders(text: string): readonly SecretMatch[] {
     }
     let end = last + 1;
     while (end < text.length && OF_RUN[text.charCodeAt(end)] === 1) end++;
+    ends ??= new Map();
     for (let start = from; start < end; start = afterDash(text, start, end)) {
       const match = keyAt(text, start, ends);
       if (match !== undefined) found.push(match);
@@ -157,9 +161,10 @@ function keysOfProviders(text: string): readonly SecretMatch[] {
     isLong ||= end - from >= MIN_HINTED_RUN_LENGTH;
     from = end + 1;
   }
-  if (!isLong) return found;
-  const others = HINTED_FORMATS.filter(({ hint }) => text.includes(hint));
-  return [...found, ...others.flatMap((format) => hinted(text, format))];
+  if (!isLong) return;
+  for (const format of HINTED_FORMATS) {
+    if (text.includes(format.hint)) found.push(...hinted(text, format));
+  }
 }
 
 /** Returns the position after the next `-` before `end`, or `end`. */
