@@ -17,8 +17,10 @@ import {
   LocalHub,
   openHub,
 } from "../../src/index.ts";
+import { BREAKER } from "../../src/store/rows.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { ClaimDeliveries, Store } from "../../src/store/store.ts";
+import { sceneTest } from "../../store-contract/suite/scene.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
@@ -196,6 +198,69 @@ describe("group commit", () => {
       expect((await reopened.verify()).problems).toEqual([]);
     },
   );
+});
+
+describe("writes of one transaction", () => {
+  const test = sceneTest(async ({ clock }) => {
+    const folder = temporaryFolder();
+    const file = folder.file("hub.db");
+    const store = await openSqliteStore({ file, clock, limits: DEFAULT_LIMITS });
+    return { store, dispose: async () => folder[Symbol.dispose]() };
+  });
+
+  test("claims what was moved to an inbox that an earlier claim found empty [DLV-6]", async ({
+    scene,
+  }) => {
+    const { delivery } = await scene.send({ to: "cyd" });
+    const change = { to: "ready", event: "rerouted", receiver: "ben" } as const;
+    const memory = scene.decision("reroute", [delivery], { to: "ben" });
+    const [before, , after] = await Promise.all([
+      scene.claim("ben"),
+      scene.move([scene.moveOf(delivery, change)], { memory }),
+      scene.claim("ben"),
+    ]);
+    expect([before.claimed.length, after.claimed.length]).toEqual([0, 1]);
+  });
+
+  test("claims what gets its turn by a move to another inbox [DLV-13]", async ({ scene }) => {
+    const { delivery } = await scene.underWay();
+    await scene.send({ from: "cyd" });
+    const memory = scene.decision("reroute", [delivery], { to: "cyd" });
+    const ends = { outcome: "expired", reason: "{}" } as const;
+    const change = { to: "ready", event: "rerouted", receiver: "cyd", ends } as const;
+    const [before, , after] = await Promise.all([
+      scene.claim("ben"),
+      scene.move([scene.moveOf(delivery, change)], { memory }),
+      scene.claim("ben"),
+    ]);
+    expect([before.claimed.length, after.claimed.length]).toEqual([0, 1]);
+  });
+
+  test("sees a circuit breaker that was written after none was found [DLV-8]", async ({
+    scene,
+  }) => {
+    const held = await scene.underWay();
+    const breaker = { kind: BREAKER, name: "cyd", value: "1", basedOn: 0 };
+    const [, , refused] = await Promise.all([
+      scene.settle(held, { kind: "completed" }),
+      scene.store.putEntry(scene.workspace, breaker),
+      scene.store.sendHandoff(scene.handoff({ to: "cyd", task: "other" })),
+    ]);
+    expect(refused).toMatchObject({ kind: "breaker_changed", entry: { name: "cyd" } });
+  });
+
+  test("closes a circuit breaker that was written in between [DLV-8]", async ({ scene }) => {
+    await scene.send({ task: "one" });
+    await scene.send({ task: "two" });
+    const [one, two] = [await scene.acceptOne("ben"), await scene.acceptOne("ben")];
+    const breaker = { kind: BREAKER, name: "ben", value: "1", basedOn: 0 };
+    await Promise.all([
+      scene.settle(one, { kind: "completed" }),
+      scene.store.putEntry(scene.workspace, breaker),
+      scene.settle(two, { kind: "completed" }),
+    ]);
+    expect(await scene.store.findEntry(scene.workspace, BREAKER, "ben")).toBeUndefined();
+  });
 });
 
 interface GroupReport {

@@ -16,6 +16,7 @@ import {
   EVENT_COLUMNS,
   MEMORY_COLUMNS,
 } from "../codecs.ts";
+import { BREAKER } from "../rows.ts";
 
 const EDGES = `relations r join memories s on s.pos = r.source join memories t on t.pos = r.target`;
 const MEMORIES = "memories m join chains c on c.key = m.chain";
@@ -95,7 +96,8 @@ const SQL = {
   // Envelopes
   addEnvelope: `insert into envelopes (pos, workspace, id, task, sender, text)
     values (?, ?, ?, ?, ?, ?) on conflict (workspace, id) do nothing`,
-  envelope: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.workspace = ? and e.id = ?`,
+  envelope: `select ${ENVELOPE_COLUMNS}, e.pos from ${ENVELOPES}
+    where e.workspace = ? and e.id = ?`,
   envelopeAt: `select ${ENVELOPE_COLUMNS} from ${ENVELOPES} where e.pos = ?`,
   isEnvelope: "select 1 from envelopes where pos = ?",
   envelopeTextAt: "select text from envelopes where pos = ?",
@@ -250,6 +252,7 @@ const SQL = {
       values (?, ?, ?, ?, ?, ?, ?, ?)
     on conflict do update set revision = excluded.revision, at = excluded.at,
       value = excluded.value, digest = excluded.digest, sum = excluded.sum`,
+  anyBreaker: `select 1 from entries where workspace = ? and kind = '${BREAKER}' limit 1`,
   dropEntry: "delete from entries where workspace = ? and kind = ? and name = ?",
 
   // Search. Only edges that are valid at the time count.

@@ -35,6 +35,10 @@ interface WorkspaceCache {
   readonly heads: Map<string, Head>;
   readonly agents: Map<string, KnownAgent | undefined>;
   readonly positions: Map<string, number>;
+  /** Inboxes in which nothing is ready to claim. */
+  readonly idleInboxes: Set<string>;
+  /** Whether the workspace has circuit breakers; undefined until it is needed. */
+  hasBreakers: boolean | undefined;
   /** Whether due retries were made ready. */
   matured: boolean;
 }
@@ -141,6 +145,38 @@ export class Transaction {
     return found;
   }
 
+  /** Notes the position of a record that was read together with something else. */
+  located(workspace: number, id: string, position: number): void {
+    this.#of(workspace).positions.set(id, position);
+  }
+
+  /** Whether the workspace has circuit breakers; most never do, and then none has to be looked up. */
+  hasBreakers(workspace: number): boolean {
+    const seen = this.#of(workspace);
+    seen.hasBreakers ??= this.sql.anyBreaker.get(workspace) !== undefined;
+    return seen.hasBreakers;
+  }
+
+  /** Called after a circuit breaker was written. */
+  addedBreaker(workspace: number): void {
+    this.#of(workspace).hasBreakers = true;
+  }
+
+  /** Whether an inbox was found to have nothing ready, which the claims of a transaction need to read once. */
+  isIdle(workspace: number, inbox: string): boolean {
+    return this.#of(workspace).idleInboxes.has(inbox);
+  }
+
+  /** Called when nothing in an inbox was ready. */
+  foundIdle(workspace: number, inbox: string): void {
+    this.#of(workspace).idleInboxes.add(inbox);
+  }
+
+  /** Called after a write that may have made a delivery of the inbox ready. */
+  filled(workspace: number, inbox: string): void {
+    this.#of(workspace).idleInboxes.delete(inbox);
+  }
+
   /**
    * Returns true the first time in this transaction, so that due retries are made ready once for all claims.
    */
@@ -191,7 +227,14 @@ export class Transaction {
   #of(workspace: number): WorkspaceCache {
     const known = this.#seen.get(workspace);
     if (known !== undefined) return known;
-    const seen = { heads: new Map(), agents: new Map(), positions: new Map(), matured: false };
+    const seen: WorkspaceCache = {
+      heads: new Map(),
+      agents: new Map(),
+      positions: new Map(),
+      idleInboxes: new Set(),
+      hasBreakers: undefined,
+      matured: false,
+    };
     this.#seen.set(workspace, seen);
     return seen;
   }

@@ -6,7 +6,7 @@ import { describe, expect } from "vitest";
 import { generateKey, signerOf } from "../../../src/base/signing-keys.ts";
 import { publicVisibility } from "../../../src/store/visibility.ts";
 import { expectSingle } from "../expectations.ts";
-import { failedWithDelay, HOLD_MS, LEASE_MS } from "../handoff-input.ts";
+import { FAILED, failedWithDelay, HOLD_MS, LEASE_MS, RELEASED } from "../handoff-input.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const UNKNOWN_MEMORY = "mem_00000000-0000-7000-8000-000000000000";
@@ -232,6 +232,20 @@ export function claiming(it: SceneTest): void {
       },
     );
 
+    it.for(Object.keys(MADE_READY))(
+      "claims once what %s between two concurrent claims [DLV-6]",
+      async (how, { scene }) => {
+        const make = await MADE_READY[how]?.(scene);
+        const [before, , after] = await Promise.all([
+          scene.claim("ben"),
+          make?.(),
+          scene.claim("ben", { instance: "ben-2" }),
+        ]);
+        const claimed = [...before.claimed, ...after.claimed];
+        expect(expectSingle(claimed).delivery.state).toBe("claimed");
+      },
+    );
+
     it("rejects the claim and keeps concurrent writes when `accept` throws [DLV-1]", async ({
       scene,
     }) => {
@@ -335,6 +349,33 @@ export function claiming(it: SceneTest): void {
     });
   });
 }
+
+/** Ways in which work becomes ready: each prepares its scene and returns the last step. */
+const MADE_READY: Readonly<Record<string, (scene: Scene) => Promise<() => Promise<unknown>>>> = {
+  "is sent": async (scene) => {
+    const handoff = scene.handoff();
+    return () => scene.store.sendHandoff(handoff);
+  },
+  "is sent to the role": async (scene) => {
+    await scene.register("ben", { role: "coder" });
+    const handoff = scene.handoff({ to: "role:coder" });
+    return () => scene.store.sendHandoff(handoff);
+  },
+  "is released": async (scene) => {
+    const settlement = scene.settlement(await scene.underWay(), RELEASED);
+    return () => scene.store.settleDelivery(settlement);
+  },
+  "fails and is due again at once": async (scene) => {
+    const settlement = scene.settlement(await scene.underWay(), FAILED);
+    return () => scene.store.settleDelivery(settlement);
+  },
+  "gets its turn": async (scene) => {
+    await scene.send();
+    await scene.send({ from: "cyd" });
+    const settlement = scene.settlement(await scene.acceptOne("ben"), { kind: "completed" });
+    return () => scene.store.settleDelivery(settlement);
+  },
+};
 
 async function sendAll(scene: Scene, names: readonly string[]): Promise<void> {
   for (const task of names) await scene.send({ task });

@@ -14,7 +14,7 @@ import { refuseAuthor } from "./agents.ts";
 import { append, refuseRecord } from "./append.ts";
 import { findDelivery, recordEvent } from "./deliveries.ts";
 import { makeRetriesReady, nextDue } from "./due.ts";
-import { readEnvelope, withEnvelope } from "./envelopes.ts";
+import { readEnvelopeHere, withEnvelope } from "./envelopes.ts";
 import { mergeInOrder } from "./list-deliveries.ts";
 
 /** Claims up to `limit` deliveries. Throws a `Refusal` if the record that accepts one is refused. */
@@ -53,10 +53,18 @@ function candidates(
   }
   const lists = inboxes.map((inbox) =>
     task === undefined
-      ? tx.sql.readyDeliveries.all(workspace, inbox, tx.now, limit)
+      ? readyIn(tx, workspace, inbox, limit)
       : tx.sql.readyOfTask.all(workspace, inbox, task, limit, tx.now),
   );
   return mergeInOrder(lists, limit);
+}
+
+/** Returns what is ready in an inbox; an empty one is not read again for every claim of a transaction. */
+function readyIn(tx: Transaction, workspace: number, inbox: string, limit: number) {
+  if (tx.isIdle(workspace, inbox)) return [];
+  const ready = tx.sql.readyDeliveries.all(workspace, inbox, tx.now, limit);
+  if (ready.length === 0) tx.foundIdle(workspace, inbox);
+  return ready;
 }
 
 /** Returns the inboxes an agent claims from; none while it is paused. */
@@ -122,7 +130,7 @@ function claimAndAccept(
   operation: ClaimDeliveries,
 ): DeliveryWithEnvelopeRow {
   const held: DeliveryRow = { ...claimedRow(tx, delivery, operation), state: "accepted" };
-  const envelope = readEnvelope(tx.sql, workspace, delivery);
+  const envelope = readEnvelopeHere(tx, workspace, delivery);
   const memory = accept({ delivery: held, envelope });
   const refused = refuseRecord(tx, workspace, memory);
   if (refused !== undefined) throw new Refusal(refused);

@@ -115,6 +115,7 @@ function add(
   const { changes } = insert(tx, workspace, added);
   if (changes === 0) throw new Refusal<SendOutcome>({ kind: "id_taken", id: delivery.id });
   if (added.state === "scheduled") tx.scheduled(workspace);
+  tx.filled(workspace, added.receiver);
   const dead = added.state === "dead";
   if (dead) endAttempt(tx, workspace, added, { outcome: "stopped", reason: delivery.reason, at });
   recordEvent(tx, workspace, { kind: dead ? "dead" : "sent", agent, delivery: added });

@@ -47,7 +47,9 @@ export function passTurn(
   { receiver, task }: DeliveryRow,
 ): void {
   const { changes } = tx.sql.passTurn.run(workspace, receiver, task);
-  if (changes > 0) tx.wake(name.workspace, receiver);
+  if (changes === 0) return;
+  tx.filled(workspace, receiver);
+  tx.wake(name.workspace, receiver);
 }
 
 /** Returns a place behind every open delivery of the receiver and task, whatever their places are. */

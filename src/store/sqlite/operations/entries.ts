@@ -67,6 +67,7 @@ export function writeEntry(
   const entry = { kind, name, value, revision: basedOn + 1 };
   const stored: EntryRow = { ...entry, at: tx.now, digest: entryDigest(entry) };
   storeEntry(tx.sql, workspace, stored);
+  if (kind === BREAKER) tx.addedBreaker(workspace);
   return stored;
 }
 
@@ -79,5 +80,5 @@ export function storeEntry(sql: Statements, workspace: number, entry: EntryRow):
 
 /** Deletes the breaker entry of a receiver after a completion: earlier failures no longer count. */
 export function closeBreaker(tx: Transaction, workspace: number, receiver: string): void {
-  tx.sql.dropEntry.run(workspace, BREAKER, receiver);
+  if (tx.hasBreakers(workspace)) tx.sql.dropEntry.run(workspace, BREAKER, receiver);
 }

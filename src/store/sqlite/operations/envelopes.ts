@@ -1,6 +1,6 @@
 /** Reads and writes envelopes: written once, with the record that vouches for them, and never changed. */
 
-import { damaged, envelopeOf } from "../../codecs.ts";
+import { damaged, envelopeOf, type Row } from "../../codecs.ts";
 import type { DeliveryRow, EnvelopeRow, NewEnvelope } from "../../rows.ts";
 import type { DeliveryWithEnvelopeRow } from "../../store.ts";
 import type { Statements } from "../statements.ts";
@@ -12,9 +12,29 @@ export function readEnvelope(
   workspace: number,
   { id, envelope }: Pick<DeliveryRow, "id" | "envelope">,
 ): EnvelopeRow {
-  const row = sql.envelope.get(workspace, envelope);
+  return envelopeOf(envelopeRow(sql, workspace, { id, envelope }));
+}
+
+/** Does the same, and notes where its record is, because the record that is written next refers to it. */
+export function readEnvelopeHere(
+  tx: Transaction,
+  workspace: number,
+  delivery: Pick<DeliveryRow, "id" | "envelope">,
+): EnvelopeRow {
+  const row = envelopeRow(tx.sql, workspace, delivery);
+  const envelope = envelopeOf(row);
+  tx.located(workspace, envelope.memory, row.at(-1) as number);
+  return envelope;
+}
+
+function envelopeRow(
+  sql: Statements,
+  workspace: number,
+  { id, envelope }: Pick<DeliveryRow, "id" | "envelope">,
+): Row {
+  const row = sql.envelope.get(workspace, envelope) as Row | undefined;
   if (row === undefined) throw damaged(id, `its envelope ${envelope} is missing`);
-  return envelopeOf(row);
+  return row;
 }
 
 /** Returns a delivery with its current envelope. */

@@ -93,6 +93,7 @@ function move(tx: Transaction, order: MoveContext, what: Move): DeliveryRow {
   const moved = placeInQueue(tx, target, before, movedRow(tx, order, tried, what));
   write(tx, workspace, before, moved);
   if (moved.state === "scheduled") tx.scheduled(workspace);
+  tx.filled(workspace, moved.receiver);
   recordEvent(tx, workspace, { kind: what.event, agent: operation.agent, delivery: moved });
   const holder = isHeld(before.state) ? [before.holder] : [];
   for (const agent of [moved.sender, moved.receiver, ...holder]) {

@@ -78,7 +78,9 @@ function findConflict(
   }
   if (only === undefined || others.length > 0 || open !== undefined) return undefined;
   if (breaker === IGNORE_BREAKER) return undefined;
-  const opened = findEntry(tx.sql, workspace, { kind: BREAKER, name: only.receiver });
+  const opened = tx.hasBreakers(workspace)
+    ? findEntry(tx.sql, workspace, { kind: BREAKER, name: only.receiver })
+    : undefined;
   if ((opened?.revision ?? 0) === breaker) return undefined;
   return { kind: "breaker_changed", entry: opened };
 }

@@ -56,6 +56,7 @@ export function finish(tx: Transaction, target: Target, end: AttemptEnd): Delive
     held.fence,
   );
   if (state === "scheduled") tx.scheduled(workspace);
+  tx.filled(workspace, delivery.receiver);
   if (settlement.kind === "completed") closeBreaker(tx, workspace, held.receiver);
   else {
     const outcome = settlement.kind;
