@@ -9,10 +9,11 @@
  */
 import { roleInbox } from "../../store/rows.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
+import { holderWatchOf } from "./holder-watch.ts";
 
 /**
- * Poll interval without a wake-up. Bounds the cost of a lost wake-up, and the time until the end of a
- * holder's process is noticed (within a second).
+ * Poll interval without a wake-up. Bounds the cost of a lost wake-up, and the time until the end of a process
+ * is noticed that has held work only briefly (holder-watch.ts).
  */
 const SAFETY_POLL_MS = 750;
 
@@ -51,6 +52,7 @@ export class InboxWaiters {
   readonly #workspace: Workspace;
   /** The inboxes it subscribes to, with the function that unsubscribes. */
   readonly #subscriptions = new Map<string, () => void>();
+  readonly #onHolderEnded = (): void => this.#wakeNext();
 
   constructor(workspace: Workspace, agent: string) {
     this.#workspace = workspace;
@@ -121,6 +123,7 @@ export class InboxWaiters {
       const ended = (): void => this.#wake(waiter);
       signal?.addEventListener("abort", ended);
       this.#waiters.add(waiter);
+      holderWatchOf(this.#workspace).asleep(this.#onHolderEnded);
     });
   }
 
@@ -141,7 +144,10 @@ export class InboxWaiters {
 
   #wake(waiter: Waiter): void {
     this.#waiters.delete(waiter);
-    if (this.#waiters.size === 0) this.#restWatch();
+    if (this.#waiters.size === 0) {
+      this.#restWatch();
+      holderWatchOf(this.#workspace).awake(this.#onHolderEnded);
+    }
     waiter.wake();
   }
 

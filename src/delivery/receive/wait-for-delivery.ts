@@ -4,7 +4,7 @@ import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { processDue } from "../due/process-due.ts";
 import { type ClaimRequest, claim } from "./claim.ts";
-import { findDeadProcesses } from "./dead-processes.ts";
+import { holderWatchOf } from "./holder-watch.ts";
 import { waitersFor } from "./inbox-waiters.ts";
 import type { Worker } from "./worker.ts";
 
@@ -28,12 +28,13 @@ export async function waitForDelivery(
   const query = { ...request, limit: 1 };
   if (!wait) return (await claim(workspace, receiver, query)).claimed[0];
   const waiters = waitersFor(workspace, receiver);
+  const holders = holderWatchOf(workspace);
   const particular = request.task !== undefined || request.delivery !== undefined;
   let slept = false;
   try {
     while (signal?.aborted !== true) {
       waiters.looking();
-      const gone = await findDeadProcesses(workspace);
+      const gone = await holders.findDead(workspace);
       if (gone.length > 0) await processDue(workspace, { gone });
       const { claimed, nextDueMs } = await claim(workspace, receiver, query);
       if (claimed.length > 0) {
