@@ -6,12 +6,17 @@
  */
 
 import { type DeliveryRow, type NewMemory, roleInbox } from "../../rows.ts";
-import type { ClaimDeliveries, ClaimOutcome, DeliveryWithEnvelopeRow } from "../../store.ts";
+import type {
+  ClaimDeliveries,
+  ClaimNext,
+  ClaimOutcome,
+  DeliveryWithEnvelopeRow,
+} from "../../store.ts";
 import { Refusal } from "../refusal.ts";
 import { deliverySum } from "../row-sums.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseAuthor } from "./agents.ts";
-import { append, refuseRecord } from "./append.ts";
+import { append, isClosed, refuseRecord, refuseTaken, type Target } from "./append.ts";
 import { findDelivery, recordEvent } from "./deliveries.ts";
 import { makeRetriesReady, nextDue } from "./due.ts";
 import { readEnvelope, withEnvelope } from "./envelopes.ts";
@@ -32,6 +37,44 @@ export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): Cl
   const isFull = claimed.length >= operation.limit;
   const nextDueMs = isFull ? Number.POSITIVE_INFINITY : nextDue(tx, workspace);
   return { kind: "claimed", claimed, nextDueMs };
+}
+
+/**
+ * Claims and accepts the next delivery in the transaction of a settlement; undefined if there is none, or if
+ * it would be refused. Checks everything before the first write, because the settlement must not be undone.
+ */
+export function claimNext(
+  tx: Transaction,
+  { name: { workspace: name }, workspace }: Target,
+  next: ClaimNext,
+): DeliveryWithEnvelopeRow | undefined {
+  const operation = { ...next, workspace: name, limit: 1 };
+  const author = { agent: next.receiver, publicKey: next.publicKey };
+  if (refuseAuthor(tx, workspace, author) !== undefined) return undefined;
+  makeRetriesReady(tx, workspace);
+  const [delivery] = candidates(tx, workspace, operation);
+  if (delivery === undefined) return undefined;
+  const held = acceptedRow(tx, delivery, operation);
+  const envelope = readEnvelope(tx.sql, workspace, delivery);
+  const memory = recordOrNothing(next, { delivery: held, envelope });
+  const isRefused =
+    memory === undefined ||
+    refuseRecord(tx, workspace, memory) !== undefined ||
+    refuseTaken(tx, workspace, memory) !== undefined ||
+    isClosed(tx, workspace, next.branch);
+  return isRefused ? undefined : take(tx, { held, envelope, memory }, { operation, workspace });
+}
+
+/** Returns the accepting record, or undefined if the caller's function throws. */
+function recordOrNothing(
+  { accept }: ClaimNext,
+  claimed: DeliveryWithEnvelopeRow,
+): NewMemory | undefined {
+  try {
+    return accept(claimed);
+  } catch {
+    return undefined; // The next ordinary claim throws the same, and its caller gets the error.
+  }
 }
 
 /** Returns the deliveries to claim. */
@@ -121,11 +164,33 @@ function claimAndAccept(
   accept: (claimed: DeliveryWithEnvelopeRow) => NewMemory,
   operation: ClaimDeliveries,
 ): DeliveryWithEnvelopeRow {
-  const held: DeliveryRow = { ...claimedRow(tx, delivery, operation), state: "accepted" };
+  const held = acceptedRow(tx, delivery, operation);
   const envelope = readEnvelope(tx.sql, workspace, delivery);
   const memory = accept({ delivery: held, envelope });
   const refused = refuseRecord(tx, workspace, memory);
   if (refused !== undefined) throw new Refusal(refused);
+  return take(tx, { held, envelope, memory }, { operation, workspace });
+}
+
+const acceptedRow = (
+  tx: Transaction,
+  delivery: DeliveryRow,
+  operation: ClaimDeliveries,
+): DeliveryRow => ({ ...claimedRow(tx, delivery, operation), state: "accepted" });
+
+/** A delivery as its new holder gets it, and the checked record that accepts it. */
+interface Acceptance {
+  readonly held: DeliveryRow;
+  readonly envelope: DeliveryWithEnvelopeRow["envelope"];
+  readonly memory: NewMemory;
+}
+
+/** Writes a claim that accepts at once. */
+function take(
+  tx: Transaction,
+  { held, envelope, memory }: Acceptance,
+  { operation, workspace }: { readonly operation: ClaimDeliveries; readonly workspace: number },
+): DeliveryWithEnvelopeRow {
   const { place } = append(tx, { name: operation, workspace }, memory);
   const lapseAt = held.deadline;
   const taken = { ...held, lapseAt, acceptedAt: place.storedAt, acceptedBy: memory.id };
@@ -140,8 +205,8 @@ function claimAndAccept(
     taken.acceptedBy,
     deliverySum(taken),
     workspace,
-    delivery.id,
-    delivery.fence,
+    held.id,
+    held.fence - 1,
   );
   recordEvent(tx, workspace, { kind: "accepted", agent: taken.holder, delivery: taken });
   tx.wake(operation.workspace, taken.sender);
