@@ -9,6 +9,8 @@ function cuttable() {
   const state = {
     /** Requests that failed. */
     failed: 0,
+    /** Loses the response to the next request whose path contains this text. */
+    loses: undefined as string | undefined,
     cutOff: () => cut.abort(),
     restore() {
       cut = new AbortController();
@@ -16,7 +18,15 @@ function cuttable() {
     async fetch(request: Request): Promise<Response> {
       const { signal } = cut;
       try {
-        return await fetch(request, { signal: AbortSignal.any([request.signal, signal]) });
+        const response = await fetch(request, {
+          signal: AbortSignal.any([request.signal, signal]),
+        });
+        if (state.loses === undefined || !request.url.includes(state.loses)) return response;
+        state.loses = undefined;
+        await response.body?.cancel();
+        state.cutOff();
+        state.restore();
+        throw new Error("the response was lost");
       } catch (error) {
         if (!signal.aborted) throw error;
         state.failed++;
@@ -72,5 +82,27 @@ describe("agent.work() over HTTP", () => {
     stop.abort();
     expect(await summary).toMatchObject({ completed: 1, failed: 0, lost: 0 });
     expect((await sent.status()).attempt).toBe(1);
+  });
+
+  it("counts work as completed if only the response was lost [OPS-5 DLV-20]", async () => {
+    const { network, coder, send } = await scene();
+    const sent = await send("t");
+    const handler = () => {
+      network.loses = "/complete";
+      return "Done.";
+    };
+    const summary = await coder.work(handler, { wait: false });
+    expect(network.failed).toBeGreaterThan(0);
+    expect(await sent.completed()).toMatchObject({ result: { summary: "Done." } });
+    expect(summary).toMatchObject({ completed: 1, failed: 0, lost: 0 });
+  });
+
+  it("ends when the client closes, and leaves nothing claimed [OPS-5 DLV-20]", async () => {
+    const { away, coder, send } = await scene();
+    const working = coder.work(() => "Done.", { concurrency: 3 });
+    expect(await (await send("before")).completed()).toMatchObject({ kind: "completed" });
+    await away.close();
+    expect(await working).toMatchObject({ completed: 1, lost: 0 });
+    expect(await (await send("after")).status()).toMatchObject({ state: "ready", attempt: 0 });
   });
 });

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   type Agent,
+  BatonError,
   type Envelope,
   type HubOptions,
   LocalHub,
@@ -489,6 +490,17 @@ describe.each(EMBEDDED_STORES)("completing work in a loop on %s", (store) => {
     ]);
   });
 
+  it("is retried, and so are claims, while the store is unavailable [OPS-10 DLV-20]", async () => {
+    const reopen = sharedStore(store);
+    const outages = { claimDeliveries: 3, settleDelivery: 3 };
+    const hub = new LocalHub(unavailable(await reopen(), outages), { random: () => 0 });
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {});
+    for (let n = 0; n < 3; n++) await ada.handoff({ to: "ben", task: `${n}`, intent: "Go" });
+    expect(await ben.work(() => {}, DRAIN)).toEqual({ ...NOTHING, completed: 3 });
+    expect(outages).toEqual({ claimDeliveries: 0, settleDelivery: 0 });
+  });
+
   it("claims separately if the settlement claimed nothing [DLV-20]", async () => {
     const reopen = sharedStore(store);
     const without = withoutNext(await reopen());
@@ -558,6 +570,24 @@ function counted(store: Store, calls: string[]): Store {
       return (...given: unknown[]) => {
         calls.push(name);
         return (value as (...args: unknown[]) => unknown).apply(target, given);
+      };
+    },
+  });
+}
+
+/** Fails this many calls of each operation, as during an outage. */
+function unavailable(store: Store, outages: Record<string, number>): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const value = target[name];
+      if (typeof value !== "function") return value;
+      return (...given: unknown[]) => {
+        const left = outages[name] ?? 0;
+        if (left === 0) return (value as (...args: unknown[]) => unknown).apply(target, given);
+        outages[name] = left - 1;
+        return Promise.reject(
+          new BatonError("store_unavailable", { message: "It is away.", hint: "Wait." }),
+        );
       };
     },
   });
