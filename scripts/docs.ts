@@ -22,6 +22,7 @@ export const PAGES: Readonly<Record<string, () => string | Promise<string>>> = {
   "docs/MCP.md": () => withTables(read("docs/MCP.md")),
   "docs/OPERATIONS.md": () => withTables(read("docs/OPERATIONS.md")),
   "docs/PROTOCOL.md": () => withTables(read("docs/PROTOCOL.md")),
+  "docs/RECEIVING.md": () => withExamples(read("docs/RECEIVING.md")),
   "docs/SQL.md": () => withTables(read("docs/SQL.md")),
   "docs/TEAM.md": renderTeamPage,
   "docs/TESTING.md": () => withExamples(read("docs/TESTING.md")),

@@ -190,6 +190,7 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   appendBatch: "memories remembered in one call",
   pageSize: "entries in one answer of recent, relations, events or waiting",
   claimBatch: "offers claimed at once",
+  concurrency: "handlers that one agent.work() runs at the same time",
   leaseMs: "milliseconds without a call after which a holder's work is redelivered",
   holdMs: "milliseconds one holder can have a piece of work, however often it renews its lease",
   attempts: "attempts before a delivery goes to a fallback or becomes a dead letter",

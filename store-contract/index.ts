@@ -27,6 +27,7 @@ import { roles } from "./suite/deliveries/roles.ts";
 import { sending } from "./suite/deliveries/sending.ts";
 import { sessions } from "./suite/deliveries/sessions.ts";
 import { settling } from "./suite/deliveries/settling.ts";
+import { settlingAndClaiming } from "./suite/deliveries/settling-and-claiming.ts";
 import { archiving } from "./suite/maintenance/archiving.ts";
 import { lifecycle } from "./suite/maintenance/lifecycle.ts";
 import { pruning } from "./suite/maintenance/pruning.ts";
@@ -62,6 +63,7 @@ export function storeContract(name: string, open: OpenStore): void {
     order(it);
     leases(it);
     settling(it);
+    settlingAndClaiming(it);
     due(it);
     moving(it);
     movingLines(it);

@@ -58,6 +58,8 @@ export const DEFAULT_LIMITS = {
   pageSize: 1_000,
   /** Offers in one claim. */
   claimBatch: 100,
+  /** Handlers that one `agent.work()` runs at the same time. */
+  concurrency: 1_000,
   /** Duration of a lease in milliseconds; without a renewal, the delivery then goes to the next claim. */
   leaseMs: 60_000,
   /** Milliseconds that one holder can keep a delivery, however often it renews the lease. */

@@ -2,12 +2,15 @@
  * An agent over HTTP. Most methods are derived from the operations (derive.ts); those that need state or code
  * in this process (receipts, effects, payload schemas, how far the shared context was read) are added here.
  */
+import { DEFAULT_LIMITS } from "../base/limits.ts";
 import type { CatchUp, CatchUpQuery } from "../coordination/catch-up/catch-up.ts";
 import {
   type AcceptOptions,
   checkAcceptOptions,
   checkInboxOptions,
+  checkWorkOptions,
   type InboxOptions,
+  type WorkOptions,
 } from "../delivery/receive/receive-options.ts";
 import { checkEffect } from "../delivery/work/effect-arguments.ts";
 import type { NoteResult } from "../delivery/work/note.ts";
@@ -29,6 +32,8 @@ import type { Offer } from "../hub/offer.ts";
 import type { Sent } from "../hub/sent.ts";
 import type { SerializedSent, SerializedWork } from "../hub/serialized.ts";
 import type { Work } from "../hub/work.ts";
+import type { WorkHandler, WorkSummary } from "../hub/work-loop/work-handler.ts";
+import { runWorkLoop } from "../hub/work-loop/work-loop.ts";
 import type { AgentInfo } from "../memory/agents.ts";
 import type { RememberOptions, RememberResult } from "../memory/recall/remember-checked.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
@@ -50,6 +55,7 @@ import { memoryLines } from "./streamed-lines.ts";
 import { RemoteTraces } from "./traces.ts";
 import { withId } from "./with-id.ts";
 import { RemoteWork } from "./work.ts";
+import { remoteWorkSource } from "./work-source.ts";
 
 /** The session that an agent works in. */
 export interface Session {
@@ -251,6 +257,14 @@ export class RemoteAgent implements Agent {
   async resume<T = unknown>(handle: string): Promise<Work<T>> {
     const form = await this.#wire.call<SerializedWork>("resume", { handle });
     return new RemoteWork<T>(this.#stationOf(form.delivery.instance), form);
+  }
+
+  async work<T = unknown>(
+    handler: WorkHandler<T>,
+    options: WorkOptions = {},
+  ): Promise<WorkSummary> {
+    const checked = checkWorkOptions(options, DEFAULT_LIMITS);
+    return runWorkLoop(remoteWorkSource<T>(this.#station, checked), handler, checked);
   }
 
   /** Returns a connection for the session that accepted the work, because that session holds the lease. */

@@ -34,6 +34,9 @@ export const objectOrFunctionCheck = typed(
   (value) => typeof value === "object" || typeof value === "function",
 );
 
+/** Accepts a function. */
+export const functionCheck = typed("a function", (value) => typeof value === "function");
+
 /** Accepts undefined, and otherwise what `check` accepts. */
 export const optionalCheck =
   (check: Check): Check =>
@@ -64,6 +67,12 @@ export const minimumCheck =
       hint: `Pass a value of at least ${least}.`,
     };
   };
+
+/** Accepts a whole number of at least `least`. */
+export const integerCheck =
+  (least: number): Check =>
+  (value) =>
+    Number.isSafeInteger(value) ? minimumCheck(least)(value) : wrongType("a whole number");
 
 /** Accepts a non-empty string. */
 export const textCheck: Check = (value) => {

@@ -7,7 +7,12 @@ import { type CatchUp, type CatchUpQuery, catchUp } from "../coordination/catch-
 import { acceptNext } from "../delivery/receive/accept.ts";
 import { type ClaimFilter, claimNext } from "../delivery/receive/claim-next.ts";
 import { claimFromInbox } from "../delivery/receive/inbox.ts";
-import type { AcceptOptions, InboxOptions } from "../delivery/receive/receive-options.ts";
+import {
+  type AcceptOptions,
+  checkWorkOptions,
+  type InboxOptions,
+  type WorkOptions,
+} from "../delivery/receive/receive-options.ts";
 import { withSessionRenewal } from "../delivery/receive/session-renewal.ts";
 import type { ClaimWaitOptions } from "../delivery/receive/wait-for-delivery.ts";
 import type { Worker } from "../delivery/receive/worker.ts";
@@ -45,6 +50,9 @@ import { type AgentTraces, agentTraces } from "./groups/traces.ts";
 import { LocalOffer, type Offer } from "./offer.ts";
 import { LocalSent, type Sent } from "./sent.ts";
 import { LocalWork, type Work } from "./work.ts";
+import { localWorkSource } from "./work-loop/local-work-source.ts";
+import type { WorkHandler, WorkSummary } from "./work-loop/work-handler.ts";
+import { runWorkLoop } from "./work-loop/work-loop.ts";
 
 /**
  * An agent in one session, in this process or over HTTP. `hub.agent()` returns it.
@@ -121,6 +129,21 @@ export interface Agent {
    * longer held, and `cancelled` if it was cancelled.
    */
   resume<T = unknown>(handle: string): Promise<Work<T>>;
+  /**
+   * Runs a handler on handoffs as they arrive, `concurrency` at a time (default: 1), until `options.signal`
+   * aborts or the hub closes. What the handler returns completes the work: nothing, a summary or a result.
+   * What it throws fails the attempt, and the policy decides about the next. If the sender extended the
+   * handoff meanwhile, the handler runs again with the new envelope. A handler can also settle the work
+   * itself. Leases are renewed while it runs.
+   *
+   * Returns how the work ended, as numbers. Claiming is retried while the hub cannot be reached; any other
+   * error of claiming stops the loop and is thrown after running handlers have finished.
+   *
+   * ```ts
+   * await agent.work(async (work) => `Reviewed ${work.envelope.intent}`, { concurrency: 4 });
+   * ```
+   */
+  work<T = unknown>(handler: WorkHandler<T>, options?: WorkOptions): Promise<WorkSummary>;
 
   /** Reads, relates, pins, quarantines and redacts memories. */
   readonly memories: AgentMemories;
@@ -316,6 +339,16 @@ export class LocalAgent implements Agent {
       const held = await resumeWork(this.#workspace, this.#self, handle);
       return this.#work<T>(held, await backgroundOf(this.#workspace, held));
     });
+  }
+
+  async work<T = unknown>(
+    handler: WorkHandler<T>,
+    options: WorkOptions = {},
+  ): Promise<WorkSummary> {
+    const checked = checkWorkOptions(options, this.#workspace.limits);
+    const { task, receipt } = checked;
+    const which = { task, receipt, call: this.#call };
+    return runWorkLoop(localWorkSource<T>(this.#workspace, this.#self, which), handler, checked);
   }
 
   /**

@@ -66,7 +66,7 @@ import { type TraceStep, traceSteps } from "../memory/traces/trace.ts";
 import type { ViewGap } from "../memory/view-gap.ts";
 import { parseEnvelope, touchesOf } from "../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isHeld } from "../store/rows.ts";
-import type { DeliveryWithEnvelopeRow, Lease } from "../store/store.ts";
+import type { ClaimNext, DeliveryWithEnvelopeRow, Lease } from "../store/store.ts";
 import { drawBoundary } from "../text/fence.ts";
 import { runFollowUp } from "../workspace/follow-up.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -447,15 +447,41 @@ export class LocalWork<T = unknown> implements Work<T> {
   }
 
   async complete(result: Result = {}): Promise<SettleResult> {
+    return (await this.#complete(result)).settled;
+  }
+
+  /**
+   * Completes the work and claims the next delivery in the same transaction. Returns what was claimed and
+   * accepted; undefined if nothing was, also if a route hands the task on.
+   */
+  async completeAndClaim(
+    result: Result,
+    next: ClaimNext,
+  ): Promise<DeliveryWithEnvelopeRow | undefined> {
+    this.#refuseSettled();
+    return (await this.#complete(result, next)).claimed;
+  }
+
+  async #complete(
+    result: Result,
+    next?: ClaimNext,
+  ): Promise<{ settled: SettleResult; claimed?: DeliveryWithEnvelopeRow | undefined }> {
     if (result?.outcome !== undefined) {
       const checked = await checkResultFor(this.#workspace, this.#hold(), result);
-      const next = await this.#routeOf(checked);
-      if (next !== undefined) return this.#handOn(next, checked);
+      const to = await this.#routeOf(checked);
+      if (to !== undefined) return { settled: await this.#handOn(to, checked) };
     }
     const gaps = this.#resumed ? await this.#gapsBefore() : this.#gaps;
-    return this.#settle((hold) =>
-      complete(this.#workspace, this.#holder, { ...hold, gaps }, result),
-    );
+    let claimed: DeliveryWithEnvelopeRow | undefined;
+    const settled = await this.#settle(async (hold) => {
+      const completing = { ...hold, gaps, next };
+      const outcome = await complete(this.#workspace, this.#holder, completing, result);
+      if (outcome.kind !== "settled") return outcome;
+      const { next: row, ...ended } = outcome;
+      claimed = row;
+      return ended;
+    });
+    return { settled, claimed };
   }
 
   async clarify(question: string): Promise<SettleResult> {
@@ -684,14 +710,18 @@ export class LocalWork<T = unknown> implements Work<T> {
    * retries.
    */
   #beat(): void {
-    this.renew().catch((error: unknown) => {
-      if (isBatonError(error) && error.code === "store_closed") this.#lose(error);
-    });
+    this.renew().catch((error: unknown) => this.#loseIfClosed(error));
   }
 
   /** Checks after a wake-up whether this work was changed. */
   #lookAgain(): void {
-    this.#poll().catch(() => {}); // A wake-up is a hint: settling reports the same.
+    // A wake-up is a hint: settling reports other errors.
+    this.#poll().catch((error: unknown) => this.#loseIfClosed(error));
+  }
+
+  /** The hub was closed: nothing can be settled any more. */
+  #loseIfClosed(error: unknown): void {
+    if (isBatonError(error) && error.code === "store_closed") this.#lose(error);
   }
 
   async #poll(): Promise<void> {

@@ -401,6 +401,11 @@ export type Settlement =
       readonly lapseMs: number;
     };
 
+/** What to claim and accept in the transaction of a settlement: at most one delivery. */
+export interface ClaimNext extends Omit<ClaimDeliveries, "accept" | "limit" | "workspace"> {
+  readonly accept: NonNullable<ClaimDeliveries["accept"]>;
+}
+
 /** Ends the attempt of a holder. */
 export interface SettleDelivery {
   readonly workspace: string;
@@ -413,11 +418,23 @@ export interface SettleDelivery {
   readonly memory?: NewMemory;
   /** Canonical JSON of the reason, for the attempt's row; empty for a completion. */
   readonly reason: string;
+  /**
+   * Claims and accepts the next delivery in the same transaction, if the settlement is accepted. It never
+   * fails or undoes the settlement: if nothing is ready, or if the claim would be refused or its `accept`
+   * throws, the outcome has no `next`, and an ordinary claim reports why. What only this settlement makes
+   * ready may be left to the next claim.
+   */
+  readonly next?: ClaimNext;
 }
 
 /** What a settlement did. */
 export type SettleOutcome =
-  | { readonly kind: "settled"; readonly delivery: DeliveryRow }
+  | {
+      readonly kind: "settled";
+      readonly delivery: DeliveryRow;
+      /** What `next` claimed and accepted; absent if it claimed nothing. */
+      readonly next?: DeliveryWithEnvelopeRow;
+    }
   | RecordRefusal
   | LeaseRefusal;
 

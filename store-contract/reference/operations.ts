@@ -221,7 +221,18 @@ export function settleDelivery(write: Write, operation: SettleDelivery): SettleO
   const delivery = write.finish(held, settlement, { place, reason });
   write.wake(delivery.sender);
   write.wake(delivery.receiver);
-  return { kind: "settled", delivery };
+  const next = write.optional(() => claimNext(write, operation));
+  return { kind: "settled", delivery, ...(next && { next }) };
+}
+
+/** Claims and accepts the next delivery after a settlement; undefined if there is none or it is refused. */
+function claimNext(
+  write: Write,
+  { workspace, next }: SettleDelivery,
+): DeliveryWithEnvelopeRow | undefined {
+  if (next === undefined) return undefined;
+  const outcome = claimDeliveries(write, { ...next, workspace, limit: 1 });
+  return outcome.kind === "claimed" ? outcome.claimed[0] : undefined;
 }
 
 export function renewLease(write: Write, lease: Lease): RenewOutcome {

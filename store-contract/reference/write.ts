@@ -45,7 +45,15 @@ import { CLOSED_BRANCH } from "../../src/store/store.ts";
 import { MAIN_BRANCH } from "../../src/store/visibility.ts";
 import { dueAt } from "../../src/store/wake/due-announcer.ts";
 import { nextSteps } from "./prune.ts";
-import { bytesOf, compareByPlace, headOf, headsOf, type InWorkspace, type Tables } from "./rows.ts";
+import {
+  bytesOf,
+  compareByPlace,
+  copy,
+  headOf,
+  headsOf,
+  type InWorkspace,
+  type Tables,
+} from "./rows.ts";
 
 /** One write operation on its own copy of the rows. */
 export class Write {
@@ -65,6 +73,16 @@ export class Write {
   takeBack<Outcome>(outcome: Outcome): Outcome {
     this.takenBack = true;
     return outcome;
+  }
+
+  /** Runs a step of an operation. If it throws or returns undefined, only its own changes are discarded. */
+  optional<Result>(step: () => Result | undefined): Result | undefined {
+    const before = copy(this.shelf);
+    const result = resultOrNothing(step);
+    if (result !== undefined) return result;
+    Object.assign(this.shelf, before);
+    this.takenBack = false;
+    return undefined;
   }
 
   wake(agent: string): void {
@@ -589,5 +607,13 @@ export class Write {
   /** Returns the milliseconds until something falls due: 0 if overdue, Infinity if nothing will. */
   nextDue(): number {
     return Math.max(0, Math.min(...this.#own(this.shelf.deliveries).map(dueAt)) - this.now);
+  }
+}
+
+function resultOrNothing<Result>(step: () => Result | undefined): Result | undefined {
+  try {
+    return step();
+  } catch {
+    return undefined;
   }
 }

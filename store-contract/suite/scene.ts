@@ -424,6 +424,12 @@ export class Scene {
     return this.claimOne(receiver, { accept: (claimed) => this.continuing(claimed), ...change });
   }
 
+  /** Claims and accepts the next delivery, if one is ready. */
+  async acceptOneOrNone(receiver: string): Promise<DeliveryWithEnvelopeRow | undefined> {
+    const accept = (claimed: DeliveryWithEnvelopeRow) => this.continuing(claimed);
+    return (await this.claim(receiver, { accept })).claimed[0];
+  }
+
   /** Sends a handoff and accepts it. */
   async underWay(handover: HandoffInput = {}): Promise<DeliveryWithEnvelopeRow> {
     const { delivery } = await this.send(handover);

@@ -14,10 +14,10 @@ import { serveHere } from "./support.ts";
 const run = promisify(execFile);
 const ROOT = join(import.meta.dirname, "../..");
 
-/** Limit of files of src/ that the client loads. Measured: 63. */
-const MOST_FILES = 64;
-/** Limit in bytes, minified and compressed: 15 % above the measured sizes (23,497 and 22,064). */
-const MOST_BYTES = { index: 27_000, browser: 25_400 };
+/** Limit of files of src/ that the client loads. Measured: 68. */
+const MOST_FILES = 69;
+/** Limit in bytes, minified and compressed: 5 % above the measured sizes (27,698 and 25,063). */
+const MOST_BYTES = { index: 29_100, browser: 26_400 };
 
 const IMPLEMENTATION = /^(store|memory|context|search|text|workspace|coordination|archive)\//;
 /** The only files of delivery/ that the client loads: options and checks that both sides share. */

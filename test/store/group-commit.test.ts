@@ -20,7 +20,7 @@ import {
 import { BREAKER } from "../../src/store/rows.ts";
 import { openSqliteStore } from "../../src/store/sqlite/open.ts";
 import type { ClaimDeliveries, Store } from "../../src/store/store.ts";
-import { sceneTest } from "../../store-contract/suite/scene.ts";
+import { Scene, sceneTest } from "../../store-contract/suite/scene.ts";
 import { type TemporaryFolder, temporaryFolder } from "../support/temporary-folder.ts";
 
 const NOWHERE = "mem_00000000-0000-7000-8000-000000000000";
@@ -234,6 +234,27 @@ describe("writes of one transaction", () => {
       scene.claim("ben"),
     ]);
     expect([before.claimed.length, after.claimed.length]).toEqual([0, 1]);
+  });
+
+  it("settles although the next delivery is damaged, and claims nothing [DLV-1]", async () => {
+    using folder = temporaryFolder();
+    const file = folder.file("hub.db");
+    const scene = await Scene.open(async ({ clock }) => ({
+      store: await openSqliteStore({ file, clock, limits: DEFAULT_LIMITS }),
+    }));
+    const held = await scene.underWay();
+    const { delivery } = await scene.send({ task: "next" });
+    const db = new DatabaseSync(file);
+    db.prepare("delete from envelopes where id = ?").run(delivery.envelope);
+    db.close();
+    const next = { ...scene.claimOf("ben"), accept: scene.continuing.bind(scene) };
+    const settlement = scene.settlement(held, { kind: "completed" }, { next });
+    expect(await scene.store.settleDelivery(settlement)).toEqual({
+      kind: "settled",
+      delivery: expect.objectContaining({ id: held.delivery.id, state: "completed" }),
+    });
+    expect(await scene.totals()).toEqual({ completed: 1, ready: 1 });
+    await scene.close();
   });
 
   test("sees a circuit breaker that was written after none was found [DLV-8]", async ({

@@ -11,10 +11,11 @@ import { secretFoundError, secretPolicy } from "../../memory/redaction/secret-po
 import { refusalError } from "../../memory/refusals.ts";
 import { needsReceipt, parseEnvelope } from "../../store/parse-envelope.ts";
 import type { EnvelopeRow, NewMemory } from "../../store/rows.ts";
-import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
+import type { ClaimNext, DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { inboxesOf } from "../watch/inbox-listing.ts";
 import { isUnreadable, listReadableDeliveries } from "../watch/unreadable-envelopes.ts";
+import { claimFields } from "./claim.ts";
 import { type CheckedReceipt, type ReceiptSource, receiptFor } from "./receipt.ts";
 import { type AcceptOptions, checkAcceptOptions } from "./receive-options.ts";
 import { waitForDelivery } from "./wait-for-delivery.ts";
@@ -87,6 +88,19 @@ export async function acceptNext(
     }
     throw error;
   }
+}
+
+/** Returns the claim that accepts the next delivery in the transaction in which another one is completed. */
+export async function nextClaim(
+  workspace: Workspace,
+  receiver: Worker,
+  { task, receipt: source }: Pick<AcceptOptions, "receipt" | "task">,
+): Promise<ClaimNext> {
+  const receipt = source && (await redactReceipt(workspace, source));
+  return {
+    ...claimFields(workspace, receiver, { task }),
+    accept: (taken) => acceptRecord(workspace, receiver, taken, receipt),
+  };
 }
 
 /**

@@ -5,10 +5,11 @@
 import { checkLimit } from "../../base/limits.ts";
 import { refusalError } from "../../memory/refusals.ts";
 import type { NewMemory } from "../../store/rows.ts";
-import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
+import type { ClaimDeliveries, DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import { runFollowUp } from "../../workspace/follow-up.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import { processDue } from "../due/process-due.ts";
+import { holderWatchOf } from "./holder-watch.ts";
 import type { Worker } from "./worker.ts";
 
 /** What to claim. */
@@ -43,12 +44,28 @@ export async function claim(
   const isDue = claims.nextDueMs <= 0;
   if (!isDueCheckTime(workspace) && !isDue) return claims;
   if (claims.claimed.length > 0) {
-    await runFollowUp("process what is due", async () => void (await processDue(workspace)));
+    await processDueAfterClaim(workspace);
     return claims;
   }
   await processDue(workspace);
   return isDue ? claimOnce(workspace, receiver, request) : claims;
 }
+
+/**
+ * Does what a claim does besides, for a delivery that was claimed by settling another: carries out what is
+ * due, if that was not checked for a while, and releases the work of ended processes.
+ */
+export async function afterClaim(workspace: Workspace): Promise<void> {
+  if (isDueCheckTime(workspace)) await processDueAfterClaim(workspace);
+  await runFollowUp("release the work of ended processes", async () => {
+    const gone = await holderWatchOf(workspace).findDead(workspace);
+    if (gone.length > 0) await processDue(workspace, { gone });
+  });
+}
+
+/** The claim has succeeded: a failure here is not that of the claim. */
+const processDueAfterClaim = (workspace: Workspace): Promise<void> =>
+  runFollowUp("process what is due", async () => void (await processDue(workspace)));
 
 function isDueCheckTime(workspace: Workspace): boolean {
   const now = performance.now();
@@ -61,22 +78,31 @@ function isDueCheckTime(workspace: Workspace): boolean {
 async function claimOnce(
   workspace: Workspace,
   receiver: Worker,
-  { limit, task, delivery, accept }: ClaimRequest,
+  { limit, delivery, accept, ...request }: ClaimRequest,
 ): Promise<ClaimResult> {
   const outcome = await workspace.store.claimDeliveries({
+    ...claimFields(workspace, receiver, request),
     workspace: workspace.name,
-    branch: workspace.branch,
-    receiver: receiver.agent,
-    instance: receiver.instance,
-    publicKey: receiver.signer?.publicKey ?? "",
-    leaseMs: workspace.limits.leaseMs,
-    holdMs: workspace.limits.holdMs,
-    process: receiver.lease === "process" ? workspace.processes.self : "",
     limit,
-    ...(task === undefined ? {} : { task }),
     ...(delivery === undefined ? {} : { delivery }),
     ...(accept === undefined ? {} : { accept }),
   });
   if (outcome.kind === "claimed") return outcome;
   throw await refusalError(workspace, outcome);
 }
+
+/** Returns who claims, for how long, and from where. */
+export const claimFields = (
+  workspace: Workspace,
+  receiver: Worker,
+  { task }: Pick<ClaimRequest, "task">,
+): Omit<ClaimDeliveries, "accept" | "limit" | "workspace"> => ({
+  branch: workspace.branch,
+  receiver: receiver.agent,
+  instance: receiver.instance,
+  publicKey: receiver.signer?.publicKey ?? "",
+  leaseMs: workspace.limits.leaseMs,
+  holdMs: workspace.limits.holdMs,
+  process: receiver.lease === "process" ? workspace.processes.self : "",
+  ...(task === undefined ? {} : { task }),
+});

@@ -32,6 +32,7 @@ import {
 } from "../../store/parse-envelope.ts";
 import { type DeliveryRow, type EnvelopeRow, isOpen, type NewMemory } from "../../store/rows.ts";
 import type {
+  ClaimNext,
   DeliveryWithEnvelopeRow,
   SettleDelivery,
   Settlement,
@@ -70,13 +71,18 @@ export type SettleResult =
       readonly merge?: WorkMerge;
       /** Secrets that were redacted; absent if there were none. */
       readonly secrets?: readonly DetectedSecret[];
+      /** What was claimed and accepted in the same transaction; absent if nothing was. */
+      readonly next?: DeliveryWithEnvelopeRow;
     }
   /** The sender extended the handoff: read the new envelope, then settle again. */
   | { readonly kind: "extended"; readonly envelope: EnvelopeRow };
 
-/** Work that is held, with what its holder found missing in addition to the gaps of the envelope. */
+/** Work that is held, as its holder completes it. */
 export interface HeldWork extends DeliveryWithEnvelopeRow {
+  /** What its holder found missing in addition to the gaps of the envelope. */
   readonly gaps?: readonly ViewGap[];
+  /** What to claim and accept in the same transaction. */
+  readonly next?: ClaimNext | undefined;
 }
 
 /** Completes work with a result. Throws `invalid_result` if it differs from what the handoff expects. */
@@ -94,7 +100,7 @@ export function complete(
 async function completeWith(
   workspace: Workspace,
   holder: Author,
-  { gaps: found = [], ...hold }: HeldWork,
+  { gaps: found = [], next, ...hold }: HeldWork,
   result: Result,
 ): Promise<SettleResult> {
   const checked = checkResult(result);
@@ -119,6 +125,7 @@ async function completeWith(
     verb: "complete",
     settlement: { kind: "completed" },
     reason: "",
+    next,
     memory: {
       type: "action",
       content: summary ?? `${holder.agent} completed "${hold.envelope.task}".`,
@@ -357,6 +364,8 @@ interface SettleRequest {
   readonly memory?: MemoryInput;
   /** A retry could not fix it: does not count against the receiver's circuit breaker. */
   readonly permanent?: boolean;
+  /** What to claim and accept in the same transaction. */
+  readonly next?: ClaimNext | undefined;
 }
 
 async function settle(
@@ -377,6 +386,7 @@ async function settle(
     from: ending.from ?? TRANSITIONS[ending.verb].from,
     settlement: ending.settlement,
     reason: ending.reason,
+    ...(ending.next && { next: ending.next }),
   });
   switch (outcome.kind) {
     case "settled":

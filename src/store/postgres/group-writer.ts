@@ -1,7 +1,7 @@
 /**
  * Writes groups of operations over one connection, one after the other. A group is one call of one
  * function, so that nothing waits for the network while the workspace is locked. Only a group that claims
- * and accepts first picks what it could take, outside the lock.
+ * and accepts (a claim, or a settlement with `next`) first picks what it could take, outside the lock.
  *
  * The group commits, which releases the lock, and is acknowledged once it is on disk.
  *
@@ -32,6 +32,9 @@ import type { Statements } from "./statements.ts";
 
 /** A refused operation, the reason, and what the reason refers to (functions/refuse.ts). */
 export type OperationRefusal = readonly [operation: number, why: string, what: string];
+
+/** Refusals of the lease: they come before all others of an operation. */
+const LEASE_REFUSALS: readonly string[] = ["lease_lost", "extended"];
 
 /** What a writer needs from the store. */
 export interface GroupWriterOptions {
@@ -126,8 +129,11 @@ export class GroupWriter {
       const error = this.#doubt === undefined ? failure : uncertainError(failure);
       this.#doubt = undefined;
       const left = group.filter((write) => !write.settled);
-      if (group.length > 1 && isStatementError((error as Error).cause)) {
+      const isOfStatement = isStatementError((error as Error).cause);
+      if (group.length > 1 && isOfStatement) {
         for (const write of left) await this.write([write]);
+      } else if (isOfStatement && left[0]?.dropNext()) {
+        await this.write(left); // The settlement alone: what it claims must not fail it.
       } else {
         for (const write of left) write.reject(error);
       }
@@ -159,9 +165,10 @@ export class GroupWriter {
       const picked = await this.#pick(client, left);
       // Deliveries that others of the group touch are taken in the next group: checks see the earlier state.
       const touched = new Set(left.flatMap((write) => write.touches));
-      const ready = left.filter(({ settled, failure, takes }) => {
-        if (settled || failure !== undefined) return false;
-        return !takes.some(({ candidate }) => touched.has(candidate.delivery.id));
+      const ready = left.filter((write) => {
+        if (write.settled || write.failure !== undefined) return false;
+        const collides = write.takes.some(({ candidate }) => touched.has(candidate.delivery.id));
+        return !collides || write.dropNext(); // A settlement is not postponed.
       });
       if (ready.length > 0) await this.#write(client, ready, { picked, careful: false });
       else if (picked) await client.query("commit");
@@ -240,8 +247,10 @@ export class GroupWriter {
     for (const refusal of refusals) {
       const [i, why] = refusal;
       const write = writes[i];
+      // A settlement is written without what it would claim, unless its own lease was refused.
+      if (write === undefined || (!LEASE_REFUSALS.includes(why) && write.dropNext())) continue;
       // The delivery it was about to take was taken by another holder: it picks again.
-      if (write === undefined || why === "taken") continue;
+      if (why === "taken") continue;
       write.resolve(await this.#options.explain(write.operation, refusal));
     }
   }
@@ -305,7 +314,9 @@ export class GroupWriter {
     for (const write of writes) {
       const claim = write.taking as ClaimDeliveries;
       const candidates = found.splice(0, claim.limit);
-      if (fault !== null) {
+      if (write.operation.kind === "settle") {
+        write.prepare(claim, candidates); // None: it is settled and claims nothing.
+      } else if (fault !== null) {
         write.resolve(await this.#options.explain(write.operation, [0, fault, claim.receiver]));
       } else if (candidates.length === 0) {
         write.resolve(claimOutcome(claim, [], due));

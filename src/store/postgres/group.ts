@@ -31,7 +31,13 @@ import type {
   SettleDelivery,
   Settlement,
 } from "../store.ts";
-import type { ClaimAcceptance, Operation, Outcome, PutOperation } from "./operations.ts";
+import {
+  type ClaimAcceptance,
+  claimOfNext,
+  type Operation,
+  type Outcome,
+  type PutOperation,
+} from "./operations.ts";
 import { encodeParts, PART_NAMES, type Part, type PartName } from "./parts.ts";
 
 /** The response of the database (functions/write.ts). */
@@ -94,7 +100,7 @@ export class Group {
   /** Number of the first move of each operation. */
   readonly #moveOf = new Map<number, number>();
 
-  /** Adds an operation. `takes` are the deliveries it takes, if it claims and accepts. */
+  /** Adds an operation. `takes` are the deliveries it takes, if it claims and accepts, also by settling. */
   add(i: number, operation: Operation, takes: readonly ClaimAcceptance[] = []): void {
     switch (operation.kind) {
       case "append":
@@ -104,7 +110,7 @@ export class Group {
         this.#send(i, operation.of);
         break;
       case "settle":
-        this.#settle(i, operation.of);
+        this.#settle(i, operation.of, takes);
         break;
       case "accept":
         this.#accept(i, operation.of);
@@ -301,11 +307,13 @@ export class Group {
     });
   }
 
-  #settle(i: number, operation: SettleDelivery): void {
+  #settle(i: number, operation: SettleDelivery, takes: readonly ClaimAcceptance[]): void {
     const { lease, memory, settlement, reason } = operation;
     this.#hold(i, lease, { newest: true, states: bits(operation.from) });
     const ord = memory && this.#record(i, operation, memory);
     this.#end(i, lease, { ord, record: memory?.id, settlement, reason, handed: false });
+    const next = claimOfNext(operation);
+    if (next !== undefined && takes.length > 0) this.#take(i, next, takes);
   }
 
   #end(
@@ -420,8 +428,11 @@ export class Group {
         const deliveries = (this.#sent.get(i) ?? []).map(([, row]) => deliveryOf(row));
         return { kind: "sent", place, deliveries, superseded };
       }
-      case "settle":
-        return { kind: "settled", delivery: deliveryOf(answer.settled?.[i]) };
+      case "settle": {
+        const [next] = acceptedClaims(takes, answer);
+        const delivery = deliveryOf(answer.settled?.[i]);
+        return { kind: "settled", delivery, ...(next && { next }) };
+      }
       case "accept": {
         const { lease, memory } = operation.of;
         const [place = throwMissingPlace()] = this.#places(i, [memory.id], answer);

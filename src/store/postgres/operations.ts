@@ -115,6 +115,7 @@ export class Write {
   readonly #reject: (error: unknown) => void;
   /** The deliveries it is about to take, if it claims and accepts. */
   takes: readonly ClaimAcceptance[] = [];
+  #isWithoutNext = false;
   settled = false;
   /** What the caller's function threw; the write is rejected once its reservations have ended. */
   failure: { readonly error: unknown } | undefined;
@@ -152,15 +153,27 @@ export class Write {
     return kind === "put" || (kind === "append" && of.entries !== undefined) ? "alone" : undefined;
   }
 
-  /** The claim, if the operation claims and accepts in one step. */
+  /** The claim, if the operation claims and accepts in one step: an ordinary claim, or that of a settlement. */
   get taking(): ClaimDeliveries | undefined {
     const { kind, of } = this.operation;
+    if (kind === "settle") return this.#isWithoutNext ? undefined : claimOfNext(of);
     return kind === "claim" && of.accept !== undefined ? of : undefined;
   }
 
   /**
+   * Leaves out what a settlement would claim, because that was refused or would delay it. Returns false if it
+   * is not a settlement that claims.
+   */
+  dropNext(): boolean {
+    if (this.operation.kind !== "settle" || this.takes.length === 0) return false;
+    this.takes = [];
+    this.#isWithoutNext = true;
+    return true;
+  }
+
+  /**
    * Creates the records that accept what it is about to take. An error of the caller's function becomes
-   * its `failure`.
+   * its `failure`; a settlement then claims nothing.
    */
   prepare(claim: ClaimDeliveries, candidates: readonly DeliveryWithEnvelopeRow[]): void {
     this.failure = undefined;
@@ -174,7 +187,8 @@ export class Write {
       }));
     } catch (error) {
       this.takes = [];
-      this.failure = { error };
+      if (this.operation.kind === "settle") this.#isWithoutNext = true;
+      else this.failure = { error };
     }
   }
 
@@ -187,6 +201,11 @@ export class Write {
     this.settled = true;
     this.#reject(error);
   }
+}
+
+/** Returns what a settlement claims besides, as an ordinary claim; undefined if it claims nothing. */
+export function claimOfNext({ workspace, next }: SettleDelivery): ClaimDeliveries | undefined {
+  return next && { ...next, workspace, limit: 1 };
 }
 
 /** Returns the delivery as its new holder will have it, for the record that accepts it. */

@@ -20,7 +20,8 @@ interface SqliteFailure extends Error {
   readonly errstr: string;
 }
 
-function isSqliteFailure(error: unknown): error is SqliteFailure {
+/** Returns whether an error is one of SQLite. */
+export function isSqliteFailure(error: unknown): error is SqliteFailure {
   return error instanceof Error && "errcode" in error && typeof error.errcode === "number";
 }
 

@@ -57,8 +57,11 @@ function deliveriesOf(outcome: TimedOutcome): readonly DeliveryRow[] {
     case "claimed":
       return outcome.claimed.map(({ delivery }) => delivery);
     case "accepted":
-    case "settled":
       return [outcome.delivery];
+    case "settled":
+      return outcome.next === undefined
+        ? [outcome.delivery]
+        : [outcome.delivery, outcome.next.delivery];
     default:
       return []; // Refused: nothing was written.
   }

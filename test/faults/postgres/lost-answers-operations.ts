@@ -247,6 +247,16 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
+    makesRecords: true,
+    name: "complete and claim the next",
+    at: [WRITE, 2],
+    inLine: 0,
+    prepare: async (scene) => {
+      for (const task of ["first", "second"]) await scene.send(task);
+      return () => workThrough(scene.ben, 2);
+    },
+  },
+  {
     name: "fail, with a retry",
     prepare: async (scene) => {
       const work = await acceptFirst(scene);
@@ -388,6 +398,14 @@ async function acceptSoon(agent: Agent): Promise<Work> {
     if (work !== undefined) return work;
     await sleep(5);
   }
+}
+
+/** Completes this many handoffs in a worker loop; again, while deliveries are still reserved. */
+async function workThrough(agent: Agent, count: number): Promise<string[]> {
+  const tasks: string[] = [];
+  const handler = ({ envelope }: Work): void => void tasks.push(envelope.task);
+  while (tasks.length < count) await agent.work(handler, { wait: false });
+  return tasks;
 }
 
 export async function firstOffer(agent: Agent) {

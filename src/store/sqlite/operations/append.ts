@@ -125,8 +125,8 @@ export function append(
   return { place: { id: memory.id, seq, storedAt, link }, position };
 }
 
-/** Main and traces are never closed, so most records need no look-up. */
-function isClosed({ sql }: Transaction, workspace: number, branch: string): boolean {
+/** Returns whether a branch is closed. Main and traces never are, so most records need no query. */
+export function isClosed({ sql }: Transaction, workspace: number, branch: string): boolean {
   if (branch === MAIN_BRANCH || isTraceBranch(branch)) return false;
   return findEntry(sql, workspace, { kind: CLOSED_BRANCH, name: branch }) !== undefined;
 }

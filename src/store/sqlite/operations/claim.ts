@@ -6,12 +6,18 @@
  */
 
 import { type DeliveryRow, type NewMemory, roleInbox } from "../../rows.ts";
-import type { ClaimDeliveries, ClaimOutcome, DeliveryWithEnvelopeRow } from "../../store.ts";
+import type {
+  ClaimDeliveries,
+  ClaimNext,
+  ClaimOutcome,
+  DeliveryWithEnvelopeRow,
+} from "../../store.ts";
+import { isSqliteFailure } from "../failures.ts";
 import { Refusal } from "../refusal.ts";
 import { deliverySum } from "../row-sums.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseAuthor } from "./agents.ts";
-import { append, refuseRecord } from "./append.ts";
+import { append, isClosed, refuseRecord, refuseTaken, type Target } from "./append.ts";
 import { findDelivery, recordEvent } from "./deliveries.ts";
 import { makeRetriesReady, nextDue } from "./due.ts";
 import { readEnvelopeHere, withEnvelope } from "./envelopes.ts";
@@ -32,6 +38,47 @@ export function claimDeliveries(tx: Transaction, operation: ClaimDeliveries): Cl
   const isFull = claimed.length >= operation.limit;
   const nextDueMs = isFull ? Number.POSITIVE_INFINITY : nextDue(tx, workspace);
   return { kind: "claimed", claimed, nextDueMs };
+}
+
+/**
+ * Claims and accepts the next delivery in the transaction of a settlement; undefined if there is none, or if
+ * it would be refused. Checks everything before the first write, because the settlement must not be undone.
+ */
+export function claimNext(
+  tx: Transaction,
+  { name: { workspace: name }, workspace }: Target,
+  next: ClaimNext,
+): DeliveryWithEnvelopeRow | undefined {
+  const operation = { ...next, workspace: name, limit: 1 };
+  const author = { agent: next.receiver, publicKey: next.publicKey };
+  if (refuseAuthor(tx, workspace, author) !== undefined) return undefined;
+  makeRetriesReady(tx, workspace);
+  const acceptance = prepareNext(tx, workspace, { operation, accept: next.accept });
+  if (acceptance === undefined) return undefined;
+  const { memory } = acceptance;
+  const isRefused =
+    refuseRecord(tx, workspace, memory) !== undefined ||
+    refuseTaken(tx, workspace, memory) !== undefined ||
+    isClosed(tx, workspace, next.branch);
+  return isRefused ? undefined : take(tx, acceptance, { operation, workspace });
+}
+
+/**
+ * Prepares the acceptance of the next delivery; undefined if there is none, if it is damaged, or if the
+ * caller's function throws. The next ordinary claim throws the same, and its caller gets the error.
+ */
+function prepareNext(
+  tx: Transaction,
+  workspace: number,
+  { operation, accept }: { readonly operation: ClaimDeliveries } & Pick<ClaimNext, "accept">,
+): Acceptance | undefined {
+  try {
+    const [delivery] = candidates(tx, workspace, operation);
+    return delivery && prepareAcceptance(tx, { workspace, delivery }, accept, operation);
+  } catch (error) {
+    if (isSqliteFailure(error)) throw error; // SQLite may have ended the transaction.
+    return undefined;
+  }
 }
 
 /** Returns the deliveries to claim. */
@@ -129,11 +176,37 @@ function claimAndAccept(
   accept: (claimed: DeliveryWithEnvelopeRow) => NewMemory,
   operation: ClaimDeliveries,
 ): DeliveryWithEnvelopeRow {
+  const acceptance = prepareAcceptance(tx, { workspace, delivery }, accept, operation);
+  const refused = refuseRecord(tx, workspace, acceptance.memory);
+  if (refused !== undefined) throw new Refusal(refused);
+  return take(tx, acceptance, { operation, workspace });
+}
+
+/** Reads what is accepted and makes the record; writes nothing. */
+function prepareAcceptance(
+  tx: Transaction,
+  { workspace, delivery }: Candidate,
+  accept: (claimed: DeliveryWithEnvelopeRow) => NewMemory,
+  operation: ClaimDeliveries,
+): Acceptance {
   const held: DeliveryRow = { ...claimedRow(tx, delivery, operation), state: "accepted" };
   const envelope = readEnvelopeHere(tx, workspace, delivery);
-  const memory = accept({ delivery: held, envelope });
-  const refused = refuseRecord(tx, workspace, memory);
-  if (refused !== undefined) throw new Refusal(refused);
+  return { held, envelope, memory: accept({ delivery: held, envelope }) };
+}
+
+/** A delivery as its new holder gets it, and the checked record that accepts it. */
+interface Acceptance {
+  readonly held: DeliveryRow;
+  readonly envelope: DeliveryWithEnvelopeRow["envelope"];
+  readonly memory: NewMemory;
+}
+
+/** Writes a claim that accepts at once. */
+function take(
+  tx: Transaction,
+  { held, envelope, memory }: Acceptance,
+  { operation, workspace }: { readonly operation: ClaimDeliveries; readonly workspace: number },
+): DeliveryWithEnvelopeRow {
   const { place } = append(tx, { name: operation, workspace }, memory);
   const lapseAt = held.deadline;
   const taken = { ...held, lapseAt, acceptedAt: place.storedAt, acceptedBy: memory.id };
@@ -148,8 +221,8 @@ function claimAndAccept(
     taken.acceptedBy,
     deliverySum(taken),
     workspace,
-    delivery.id,
-    delivery.fence,
+    held.id,
+    held.fence - 1,
   );
   recordEvent(tx, workspace, { kind: "accepted", agent: taken.holder, delivery: taken });
   tx.wake(operation.workspace, taken.sender);

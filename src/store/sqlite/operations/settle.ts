@@ -6,13 +6,16 @@ import type { ChainPosition, SettleDelivery, Settlement, SettleOutcome } from ".
 import { deliverySum } from "../row-sums.ts";
 import type { Transaction } from "../transaction.ts";
 import { append, refuseRecord, type Target } from "./append.ts";
+import { claimNext } from "./claim.ts";
 import { passTurn, recordEvent } from "./deliveries.ts";
 import { closeBreaker } from "./entries.ts";
 import { checkNewestLease, endAttempt } from "./lease.ts";
 
-/** Settles a delivery if the lease is current and the state allows it. */
+/**
+ * Settles a delivery if the lease is current and the state allows it, then claims the next one if asked to.
+ */
 export function settleDelivery(tx: Transaction, operation: SettleDelivery): SettleOutcome {
-  const { lease, memory, settlement, reason } = operation;
+  const { lease, memory, settlement, reason, next: wanted } = operation;
   const workspace = tx.workspace(operation.workspace);
   const hold = checkNewestLease(tx, workspace, lease);
   if (hold.kind !== "held") return hold;
@@ -25,7 +28,8 @@ export function settleDelivery(tx: Transaction, operation: SettleDelivery): Sett
   const delivery = finish(tx, target, { held, settlement, settledBy, reason });
   tx.wake(operation.workspace, delivery.sender);
   tx.wake(operation.workspace, delivery.receiver);
-  return { kind: "settled", delivery };
+  const next = wanted && claimNext(tx, target, wanted);
+  return { kind: "settled", delivery, ...(next && { next }) };
 }
 
 /** A checked attempt and how it ends. */
