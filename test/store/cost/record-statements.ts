@@ -1,8 +1,9 @@
 /**
- * Reports every statement that SQLite executes in this thread, by wrapping the methods of all
- * prepared statements. Runs in the main thread and in the searcher's (searcher-child.ts).
+ * Reports the statements that SQLite executes in this thread on the files of a folder, by wrapping
+ * the methods of all prepared statements. Runs in the main thread and in the searcher's
+ * (searcher-child.ts).
  */
-import { StatementSync } from "node:sqlite";
+import { DatabaseSync, StatementSync } from "node:sqlite";
 
 /** One execution of a statement. */
 export interface Execution {
@@ -13,16 +14,30 @@ export interface Execution {
   readonly rowsReturned: number;
 }
 
-/** Starts reporting. Returns a function that stops it. */
-export function recordStatements(report: (execution: Execution) => void): () => void {
+/**
+ * Starts reporting. Returns a function that stops it. Other files do not count: earlier test files
+ * of this process may have left a hub open.
+ */
+export function recordStatements(
+  folder: string,
+  report: (execution: Execution) => void,
+): () => void {
+  const { prepare } = DatabaseSync.prototype;
   const { run, get, all, iterate } = StatementSync.prototype;
+  const counted = new WeakSet<StatementSync>();
   const executed = (
-    { sourceSQL: sql }: StatementSync,
+    statement: StatementSync,
     [, second]: readonly unknown[],
     { rowsWritten = 0, rowsReturned = 0 },
   ): void => {
+    if (!counted.has(statement)) return;
     const kind = typeof second === "string" ? second : undefined;
-    report({ sql, kind, rowsWritten, rowsReturned });
+    report({ sql: statement.sourceSQL, kind, rowsWritten, rowsReturned });
+  };
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...given) {
+    const statement = Reflect.apply(prepare, this, given);
+    if (this.location()?.startsWith(folder)) counted.add(statement);
+    return statement;
   };
   Object.assign(StatementSync.prototype, {
     run(this: StatementSync, ...values: unknown[]): unknown {
@@ -52,7 +67,10 @@ export function recordStatements(report: (execution: Execution) => void): () => 
       }
     },
   });
-  return () => Object.assign(StatementSync.prototype, { run, get, all, iterate });
+  return () => {
+    DatabaseSync.prototype.prepare = prepare;
+    Object.assign(StatementSync.prototype, { run, get, all, iterate });
+  };
 }
 
 /** Other statements return the changes of the write before them. */

@@ -5,5 +5,5 @@
 import { type MessagePort, workerData } from "node:worker_threads";
 import { recordStatements } from "./record-statements.ts";
 
-const { executions } = workerData as { readonly executions?: MessagePort };
-if (executions !== undefined) recordStatements((execution) => executions.postMessage(execution));
+const { folder, executions } = workerData as { folder: string; executions: MessagePort };
+recordStatements(folder, (execution) => executions.postMessage(execution));

@@ -6,7 +6,7 @@
  * accumulated, which no store gets here: the log only grows, and searches scan what is not indexed.
  */
 
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { pathToFileURL } from "node:url";
 import threads, {
@@ -33,9 +33,10 @@ const NAMES = new Map(Object.entries(STATEMENT_TEXTS).map(([name, sql]) => [sql 
 
 export function sqliteCounter(): Counter {
   const folder = temporaryFolder();
+  const path = realpathSync(folder.path);
   const executions: Execution[] = [];
-  const inSearchers = recordSearchers();
-  const stop = recordStatements((execution) => executions.push(execution));
+  const inSearchers = recordSearchers(path);
+  const stop = recordStatements(path, (execution) => executions.push(execution));
   let file = "";
   let stores = 0;
   let logged = 0;
@@ -87,7 +88,7 @@ function tableOf({ sql, kind }: Execution): string {
 }
 
 /** Loads searcher-child.ts into each searcher that is started from now on. */
-function recordSearchers(): { take(): Execution[]; stop(): void } {
+function recordSearchers(folder: string): { take(): Execution[]; stop(): void } {
   const { Worker } = threads;
   const ports: MessagePort[] = [];
   const counting = pathToFileURL(builtChild(new URL("./searcher-child.ts", import.meta.url))).href;
@@ -102,7 +103,7 @@ function recordSearchers(): { take(): Execution[]; stop(): void } {
       super(module, {
         ...options,
         execArgv: [...(options.execArgv ?? []), "--import", counting],
-        workerData: { ...options.workerData, executions },
+        workerData: { ...options.workerData, folder, executions },
         transferList: [executions],
       });
     }
