@@ -90,7 +90,7 @@ const FOUND_BY: Partial<Record<Name, string>> = {
   entry: "entries_name (workspace=? AND kind=? AND name=?)",
   entriesFrom: "entries_name (workspace=? AND kind=? AND name>?)",
   entries: "entries_name (workspace=?)",
-  anyBreaker: "entries_name (workspace=? AND kind=?)",
+  anyEntry: "entries_name (workspace=? AND kind=?)",
   dropEntry: "entries_name (workspace=? AND kind=? AND name=?)",
   traces: "sqlite_autoindex_chains_1 (workspace=? AND branch>? AND branch<?)",
   stepHeld: "memories_seq (chain=? AND seq<?)",

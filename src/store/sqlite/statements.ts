@@ -16,7 +16,6 @@ import {
   EVENT_COLUMNS,
   MEMORY_COLUMNS,
 } from "../codecs.ts";
-import { BREAKER } from "../rows.ts";
 
 const EDGES = `relations r join memories s on s.pos = r.source join memories t on t.pos = r.target`;
 const MEMORIES = "memories m join chains c on c.key = m.chain";
@@ -252,7 +251,7 @@ const SQL = {
       values (?, ?, ?, ?, ?, ?, ?, ?)
     on conflict do update set revision = excluded.revision, at = excluded.at,
       value = excluded.value, digest = excluded.digest, sum = excluded.sum`,
-  anyBreaker: `select 1 from entries where workspace = ? and kind = '${BREAKER}' limit 1`,
+  anyEntry: "select 1 from entries where workspace = ? and kind = ? limit 1",
   dropEntry: "delete from entries where workspace = ? and kind = ? and name = ?",
 
   // Search. Only edges that are valid at the time count.

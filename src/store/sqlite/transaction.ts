@@ -6,7 +6,7 @@
  * the keys of workspaces do: they never change once committed.
  */
 import { genesis } from "../chain.ts";
-import type { AgentStatus } from "../rows.ts";
+import { type AgentStatus, BREAKER } from "../rows.ts";
 import type { ChainPosition, WakeTarget } from "../store.ts";
 import type { KnownHead } from "./known-head.ts";
 import { scalarOf } from "./scalar.ts";
@@ -87,8 +87,12 @@ export class Transaction {
     const { heads } = this.#of(workspace);
     const known = heads.get(name.branch);
     if (known !== undefined) return known;
-    this.sql.addChain.run(workspace, name.branch, genesis(name.workspace, name.branch));
-    const row = this.sql.chain.get(workspace, name.branch) as unknown;
+    const read = (): unknown => this.sql.chain.get(workspace, name.branch);
+    let row = read();
+    if (row === undefined) {
+      this.sql.addChain.run(workspace, name.branch, genesis(name.workspace, name.branch));
+      row = read();
+    }
     const [key, seq, storedAt, link] = row as [number, number, number, string];
     const head = { key, seq, storedAt, link, changed: false };
     heads.set(name.branch, head);
@@ -153,7 +157,7 @@ export class Transaction {
   /** Whether the workspace has circuit breakers; most never do, and then none has to be looked up. */
   hasBreakers(workspace: number): boolean {
     const seen = this.#of(workspace);
-    seen.hasBreakers ??= this.sql.anyBreaker.get(workspace) !== undefined;
+    seen.hasBreakers ??= this.sql.anyEntry.get(workspace, BREAKER) !== undefined;
     return seen.hasBreakers;
   }
 

@@ -30,7 +30,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   breakers: {
     kinds: ["breaker"],
-    inPlainCycle: { sqlite: { "dropEntry breaker": 1, "entry breaker": 1 }, postgres: {} },
+    inPlainCycle: { sqlite: { "anyEntry breaker": 2 }, postgres: {} },
   },
   "idempotency keys": { kinds: ["key"] },
   routes: { kinds: ["route"] },
@@ -67,7 +67,7 @@ interface EntryCost {
 }
 
 /** The names of statements about entries, and of their rows, end with the kind. */
-const STATEMENT = /^(?:entry|entries|entriesFrom|putEntry|dropEntry) (?<kind>[\w-]+)/;
+const STATEMENT = /^(?:anyEntry|entry|entries|entriesFrom|putEntry|dropEntry) (?<kind>[\w-]+)/;
 const ROWS = /^entries (?<kind>[\w-]+)/;
 
 function entryCosts({ rows, statements }: Cost): EntryCost[] {

@@ -28,7 +28,7 @@ import { type Execution, recordStatements } from "./record-statements.ts";
 /** A page with its header, as the log contains it. */
 const FRAME_BYTES = 4_096 + 24;
 /** Statements of which the second parameter is the kind of an entry. */
-const OF_ENTRIES = ["entry", "entriesFrom", "putEntry", "dropEntry"];
+const OF_ENTRIES = ["anyEntry", "entry", "entriesFrom", "putEntry", "dropEntry"];
 const NAMES = new Map(Object.entries(STATEMENT_TEXTS).map(([name, sql]) => [sql as string, name]));
 
 export function sqliteCounter(): Counter {
