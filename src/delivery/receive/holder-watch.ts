@@ -85,10 +85,10 @@ export class HolderWatch {
     if (ms === this.#interval) return; // A timer that starts over with every sleep would never fire.
     this.#interval = ms;
     clearInterval(this.#timer);
-    this.#timer = ms === 0 ? undefined : setInterval(() => this.#look(), ms).unref();
+    this.#timer = ms === 0 ? undefined : setInterval(() => this.#check(), ms).unref();
   }
 
-  #look(): void {
+  #check(): void {
     if (!this.#holders.some((each) => this.#processes.isGone(each))) return;
     this.#holders = [];
     this.#readAt = Number.NEGATIVE_INFINITY; // The wait that is woken reads them again.

@@ -65,7 +65,7 @@ describe("the watch on holders", () => {
     expect(woken).toEqual(["one", "one"]);
   });
 
-  it("goes on looking while waits wake and sleep more often than it looks [DLV-6]", async () => {
+  it("goes on checking while waits wake and sleep more often than it checks [DLV-6]", async () => {
     const { watch } = await watching("p1");
     const [one, two] = [sleeper("one"), sleeper("two")];
     watch.asleep(one);
@@ -96,7 +96,7 @@ describe("the watch on holders", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("looks less often at many holders, so that its cost stays the same", async () => {
+  it("checks many holders less often, so that its cost stays the same", async () => {
     const { watch } = await watching(...Array.from({ length: 80 }, (_, n) => `p${n}`));
     watch.asleep(sleeper("one"));
     vi.advanceTimersByTime(10_000);
