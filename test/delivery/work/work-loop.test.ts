@@ -21,8 +21,10 @@ import {
   freshAddress,
   open,
   openFresh,
+  openTwo,
   refusal,
   STORES,
+  take,
 } from "../../support/hub/support.ts";
 import { present } from "../../support/present.ts";
 import { until } from "../../support/until.ts";
@@ -488,6 +490,35 @@ describe.each(EMBEDDED_STORES)("completing work in a loop on %s", (store) => {
       ["one", [["one.ts"]]],
       ["two", [["two.ts"]]],
     ]);
+  });
+
+  it("releases the work of an ended process, although the loop never waits [DLV-6 DLV-20]", async () => {
+    const ended = new Set<string>();
+    const isGone = (process: string) => ended.has(process);
+    const [here, there] = await openTwo(
+      store,
+      { processes: { self: "here", isGone } },
+      { processes: { self: "there", isGone } },
+    );
+    const ada = await there.agent("ada", {});
+    const send = (task: string) => ada.handoff({ to: "ben", task, intent: `Do ${task}` });
+    const holder = await here.agent("ben", {});
+    await send("orphan");
+    await take(holder);
+    ended.add("here");
+    await send("0");
+    const ben = await there.agent("ben");
+    const stop = stopper();
+    const done: string[] = [];
+    await ben.work(
+      async ({ envelope: { task } }) => {
+        done.push(task);
+        if (task === "orphan") stop.abort();
+        else await send(`${done.length}`); // There is always more to do.
+      },
+      { signal: stop.signal },
+    );
+    expect(done.at(-1)).toBe("orphan");
   });
 
   it("is retried, and so are claims, while the store is unavailable [OPS-10 DLV-20]", async () => {
