@@ -39,7 +39,7 @@ function ratio(
 
 const SHARES = { least: 0.18, most: 0.32 };
 const LOCK_P999_MS = 150;
-const KILL_MS = 1_000;
+const KILL_MS = 150;
 const LATENCY_RATIO = 1.1;
 
 interface LatencyGoal {
