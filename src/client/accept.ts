@@ -23,36 +23,36 @@ type ReceiptFactory = (envelope: Envelope) => Receipt | undefined;
 
 /** Accepts the next matching handoff; undefined if there is none or the wait ended. */
 export async function acceptNext<T>(
-  station: SessionConnection,
+  session: SessionConnection,
   { receipt, wait, signal, ...which }: AcceptChoice,
 ): Promise<Work<T> | undefined> {
   if (typeof receipt !== "function") {
-    const form = await claimAndAccept(station, { ...which, receipt }, { wait, signal });
-    return form && new RemoteWork<T>(station, form);
+    const form = await claimAndAccept(session, { ...which, receipt }, { wait, signal });
+    return form && new RemoteWork<T>(session, form);
   }
-  const found = await acceptFirstReady(station, which, receipt);
-  if (found !== undefined || !wait) return found && new RemoteWork<T>(station, found);
+  const found = await acceptFirstReady(session, which, receipt);
+  if (found !== undefined || !wait) return found && new RemoteWork<T>(session, found);
   for (;;) {
-    const offer = await claimNext(station, which, { wait, signal });
+    const offer = await claimNext(session, which, { wait, signal });
     if (offer === undefined) return undefined;
-    const work = await acceptClaimedOffer<T>(station, offer, receipt);
+    const work = await acceptClaimedOffer<T>(session, offer, receipt);
     if (work !== undefined) return work;
   }
 }
 
 /** Accepts the first delivery of the inbox that is ready; undefined if none is. */
 async function acceptFirstReady(
-  station: SessionConnection,
+  session: SessionConnection,
   { delivery, task }: Pick<AcceptChoice, "delivery" | "task">,
   make: ReceiptFactory,
 ): Promise<SerializedWork | undefined> {
-  const { items } = await station.wire.call<Page<DeliveryWithEnvelope>>("deliveries.waiting", {
+  const { items } = await session.wire.call<Page<DeliveryWithEnvelope>>("deliveries.waiting", {
     task,
   });
   for (const waiting of items) {
     const { id, state, inTurn } = waiting.delivery;
     if (state !== "ready" || !inTurn || (delivery ?? id) !== id) continue;
-    const work = await acceptDelivery(station, id, waiting.envelope, make);
+    const work = await acceptDelivery(session, id, waiting.envelope, make);
     if (work !== undefined) return work;
   }
   return undefined;
@@ -60,17 +60,17 @@ async function acceptFirstReady(
 
 /** Accepts one delivery; undefined if another session claimed it first. */
 async function acceptDelivery(
-  station: SessionConnection,
+  session: SessionConnection,
   delivery: string,
   seen: Envelope,
   make: ReceiptFactory,
 ): Promise<SerializedWork | undefined> {
   for (let envelope = seen; ; ) {
     try {
-      return await claimAndAccept(station, { delivery, receipt: make(envelope) }, { wait: false });
+      return await claimAndAccept(session, { delivery, receipt: make(envelope) }, { wait: false });
     } catch (error) {
       if (!isBatonError(error) || error.code !== "receipt_required") throw error;
-      const now = (await station.wire.call<DeliveryDetails>("deliveries.get", { id: delivery }))
+      const now = (await session.wire.call<DeliveryDetails>("deliveries.get", { id: delivery }))
         .envelope;
       if (now.id === envelope.id) throw error;
       envelope = now; // The sender extended it meanwhile: a receipt for the new envelope may match.
@@ -80,11 +80,11 @@ async function acceptDelivery(
 
 /** Accepts a claimed offer; undefined if its lease was lost. If accepting fails, the offer is released. */
 async function acceptClaimedOffer<T>(
-  station: SessionConnection,
+  session: SessionConnection,
   form: SerializedOffer,
   receipt: ReceiptFactory,
 ): Promise<Work<T> | undefined> {
-  const offer = new RemoteOffer<T>(station, form);
+  const offer = new RemoteOffer<T>(session, form);
   try {
     return await offer.accept({ receipt });
   } catch (error) {

@@ -64,7 +64,7 @@ export interface Session {
   /** Undefined: the main branch. */
   readonly branch?: string | undefined;
   /** The handles that the session holds; undefined if another process may use the same session. */
-  readonly hands: SessionConnection["hands"];
+  readonly handles: SessionConnection["handles"];
   /** The traces of the same session on another branch, so that steps stay in order. */
   readonly traces?: RemoteTraces | undefined;
 }
@@ -76,7 +76,7 @@ const MAIN_BRANCH = "main";
 export class RemoteAgent implements Agent {
   readonly #base: ClientContext;
   readonly #session: Session;
-  readonly #station: SessionConnection;
+  readonly #connection: SessionConnection;
   readonly #wire: Wire;
   readonly info: AgentInfo;
   readonly recall: Agent["recall"];
@@ -95,7 +95,7 @@ export class RemoteAgent implements Agent {
   readonly effects: Effects;
 
   constructor(base: ClientContext, info: AgentInfo, session: Session) {
-    const { instance, branch, lease, hands } = session;
+    const { instance, branch, lease, handles } = session;
     const { ids, payloads } = base;
     const silentMs = lease === "session" ? base.sessionMs : undefined;
     const wire = base.wire.as({ agent: info.id, session: instance, branch, silentMs });
@@ -107,7 +107,7 @@ export class RemoteAgent implements Agent {
       new RemoteSent<T>(wire, await wire.call<SerializedSent>(name, input));
     this.#base = base;
     this.#session = { ...session, traces };
-    this.#station = { ...base, wire, info, lease, traces, hands };
+    this.#connection = { ...base, wire, info, lease, traces, handles };
     this.#wire = wire;
     this.info = info;
     this.recall = derived.recall;
@@ -224,7 +224,7 @@ export class RemoteAgent implements Agent {
   trace(steps: readonly TraceStep[]): Promise<Memory[]>;
   trace(step: TraceStep | readonly TraceStep[]): Promise<Memory | Memory[]> {
     const many = Array.isArray(step);
-    const all = this.#station.traces.add(many ? step : [step]);
+    const all = this.#connection.traces.add(many ? step : [step]);
     const traced = many ? all : all.then((memories) => memories[0] as Memory);
     traced.catch(() => {}); // An unhandled trace must not end the process; flush() throws the error.
     return traced;
@@ -244,19 +244,19 @@ export class RemoteAgent implements Agent {
   async *inbox<T = unknown>(options: InboxOptions = {}): AsyncGenerator<Offer<T>, void, undefined> {
     const { task, ...waiting } = checkInboxOptions(options);
     for (;;) {
-      const offer = await claimNext(this.#station, { task }, waiting);
+      const offer = await claimNext(this.#connection, { task }, waiting);
       if (offer === undefined) return;
-      yield new RemoteOffer<T>(this.#station, offer);
+      yield new RemoteOffer<T>(this.#connection, offer);
     }
   }
 
   async accept<T = unknown>(options: AcceptOptions = {}): Promise<Work<T> | undefined> {
-    return acceptNext<T>(this.#station, checkAcceptOptions(options));
+    return acceptNext<T>(this.#connection, checkAcceptOptions(options));
   }
 
   async resume<T = unknown>(handle: string): Promise<Work<T>> {
     const form = await this.#wire.call<SerializedWork>("resume", { handle });
-    return new RemoteWork<T>(this.#stationOf(form.delivery.instance), form);
+    return new RemoteWork<T>(this.#connectionOf(form.delivery.instance), form);
   }
 
   async work<T = unknown>(
@@ -264,16 +264,16 @@ export class RemoteAgent implements Agent {
     options: WorkOptions = {},
   ): Promise<WorkSummary> {
     const checked = checkWorkOptions(options, DEFAULT_LIMITS);
-    return runWorkLoop(remoteWorkSource<T>(this.#station, checked), handler, checked);
+    return runWorkLoop(remoteWorkSource<T>(this.#connection, checked), handler, checked);
   }
 
   /** Returns a connection for the session that accepted the work, because that session holds the lease. */
-  #stationOf(session: string): SessionConnection {
-    if (session === this.instance) return this.#station;
+  #connectionOf(session: string): SessionConnection {
+    if (session === this.instance) return this.#connection;
     const { branch, lease } = this.#session;
     const silentMs = lease === "session" ? this.#base.sessionMs : undefined;
     const wire = this.#base.wire.as({ agent: this.id, session, branch, silentMs });
-    return { ...this.#station, wire, traces: new RemoteTraces(wire, this.#base) };
+    return { ...this.#connection, wire, traces: new RemoteTraces(wire, this.#base) };
   }
 }
 

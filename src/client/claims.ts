@@ -24,13 +24,13 @@ export interface ClaimWait {
 
 /** Claims the next offer; undefined if there is none, or if the signal or closing the hub ended the wait. */
 export function claimNext(
-  station: SessionConnection,
+  session: SessionConnection,
   which: ClaimFilter,
   waiting: ClaimWait,
 ): Promise<SerializedOffer | undefined> {
-  const { wire } = station;
-  return runClaim(station, waiting, {
-    ask: async (options) =>
+  const { wire } = session;
+  return runClaim(session, waiting, {
+    claim: async (options) =>
       (
         await wire.call<{ offer: SerializedOffer | null }>(
           "inbox",
@@ -38,19 +38,19 @@ export function claimNext(
           options,
         )
       ).offer,
-    putBack: ({ handle }, options) => wire.call("offer.release", { handle }, options),
+    release: ({ handle }, options) => wire.call("offer.release", { handle }, options),
   });
 }
 
 /** Claims and accepts the next offer in one step; undefined as for `claimNext`. */
 export function claimAndAccept(
-  station: SessionConnection,
+  session: SessionConnection,
   choice: ClaimFilter & { readonly receipt?: Receipt | undefined },
   waiting: ClaimWait,
 ): Promise<SerializedWork | undefined> {
-  const { wire } = station;
-  return runClaim(station, waiting, {
-    ask: async (options) =>
+  const { wire } = session;
+  return runClaim(session, waiting, {
+    claim: async (options) =>
       (
         await wire.call<{ work: SerializedWork | null }>(
           "accept",
@@ -58,15 +58,15 @@ export function claimAndAccept(
           options,
         )
       ).work,
-    putBack: ({ handle }, options) => wire.call("work.release", { handle }, options),
+    release: ({ handle }, options) => wire.call("work.release", { handle }, options),
   });
 }
 
 const withWaitMs = <Which>(which: Which, { waitMs = 0 }: CallOptions) => ({ ...which, waitMs });
 
 interface ClaimCall<Form> {
-  readonly ask: (options: CallOptions) => Promise<Form | null>;
-  readonly putBack: (form: Form, options: CallOptions) => Promise<unknown>;
+  readonly claim: (options: CallOptions) => Promise<Form | null>;
+  readonly release: (form: Form, options: CallOptions) => Promise<unknown>;
 }
 
 interface TrackedClaimCall<Form> extends ClaimCall<Form> {
@@ -77,23 +77,23 @@ interface TrackedClaimCall<Form> extends ClaimCall<Form> {
 }
 
 function runClaim<Form extends { readonly handle: string }>(
-  { wire, hands }: SessionConnection,
+  { wire, handles }: SessionConnection,
   waiting: ClaimWait,
-  taking: ClaimCall<Form>,
+  call: ClaimCall<Form>,
 ): Promise<Form | undefined> {
   const { connection } = wire;
   // Closing ends a wait without an error; only a new call on a closed hub is refused.
   if (connection.closing.aborted) return Promise.reject(connection.closedHere);
-  const onAgain = () => hands?.doubt();
-  const onNothing = async () => hands?.whileWaiting(wire);
-  const take = () => pollUntilClaimed(wire, waiting, { ...taking, onAgain, onNothing });
-  return connection.track(hands === undefined ? take() : hands.taking(wire, take));
+  const onAgain = () => handles?.markDoubtful();
+  const onNothing = async () => handles?.whileWaiting(wire);
+  const poll = () => pollUntilClaimed(wire, waiting, { ...call, onAgain, onNothing });
+  return connection.track(handles === undefined ? poll() : handles.runClaim(wire, poll));
 }
 
 async function pollUntilClaimed<Form>(
   { connection }: Wire,
   { wait, signal }: ClaimWait,
-  taking: TrackedClaimCall<Form>,
+  call: TrackedClaimCall<Form>,
 ): Promise<Form | undefined> {
   const { closing } = connection;
   const isOver = (): boolean => closing.aborted || signal?.aborted === true;
@@ -101,13 +101,13 @@ async function pollUntilClaimed<Form>(
   while (!isOver()) {
     const key = newCallKey();
     try {
-      const found = await taking.ask({ key, signal, onAgain: taking.onAgain, ...waits });
+      const found = await call.claim({ key, signal, onAgain: call.onAgain, ...waits });
       if (found !== null) return found;
       if (!wait) return undefined;
-      await taking.onNothing();
+      await call.onNothing();
     } catch (error) {
       if (!isOver()) throw error;
-      void connection.track(releaseUnreceived(taking, key));
+      void connection.track(releaseUnreceived(call, key));
     }
   }
   return undefined;
@@ -118,12 +118,12 @@ async function pollUntilClaimed<Form>(
  * until its lease expires.
  */
 async function releaseUnreceived<Form>(
-  { ask, putBack }: ClaimCall<Form>,
+  { claim, release }: ClaimCall<Form>,
   key: string,
 ): Promise<void> {
   try {
-    const found = await ask({ key, last: true });
-    if (found !== null) await putBack(found, { last: true });
+    const found = await claim({ key, last: true });
+    if (found !== null) await release(found, { last: true });
   } catch {
     // The caller is gone, so there is no one to report the error to.
   }

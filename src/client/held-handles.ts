@@ -13,10 +13,10 @@ import type { Wire } from "./connection/wire.ts";
 export class HeldHandles {
   readonly #session: string;
   readonly #held = new Set<string>();
-  #taking = 0;
+  #runningClaims = 0;
   #isDoubtful = false;
   /** The comparison in progress. */
-  #tidying: Promise<void> | undefined;
+  #comparison: Promise<void> | undefined;
 
   constructor(session: string) {
     this.#session = session;
@@ -28,41 +28,41 @@ export class HeldHandles {
   }
 
   /** Removes a handle. */
-  letGo(handle: string): void {
+  forget(handle: string): void {
     this.#held.delete(handle);
   }
 
   /** Notes that a response was lost: the session may hold more than is known. */
-  doubt(): void {
+  markDoubtful(): void {
     this.#isDoubtful = true;
   }
 
   /** Runs a claim. After a lost response, the last of several concurrent claims starts the comparison. */
-  async taking<Form extends { readonly handle: string }>(
+  async runClaim<Form extends { readonly handle: string }>(
     wire: Wire,
-    take: () => Promise<Form | undefined>,
+    claim: () => Promise<Form | undefined>,
   ): Promise<Form | undefined> {
-    if (this.#tidying !== undefined) await this.#tidying; // It may release what this claim is waiting for.
-    this.#taking++;
+    if (this.#comparison !== undefined) await this.#comparison; // It may release what this claim is waiting for.
+    this.#runningClaims++;
     try {
-      const taken = await take();
-      if (taken !== undefined) this.hold(taken.handle);
-      return taken;
+      const claimed = await claim();
+      if (claimed !== undefined) this.hold(claimed.handle);
+      return claimed;
     } finally {
-      this.#taking--;
-      if (this.#isDoubtful && this.#taking === 0) {
-        this.#tidying = wire.connection.track(this.#tidy(wire, 0));
+      this.#runningClaims--;
+      if (this.#isDoubtful && this.#runningClaims === 0) {
+        this.#comparison = wire.connection.track(this.#releaseUnknown(wire, 0));
       }
     }
   }
 
   /** Called between two polls of a waiting claim, when that claim has no request in progress. */
   async whileWaiting(wire: Wire): Promise<void> {
-    if (this.#isDoubtful && this.#taking === 1) await this.#tidy(wire, 1);
+    if (this.#isDoubtful && this.#runningClaims === 1) await this.#releaseUnknown(wire, 1);
   }
 
   /** Releases unknown deliveries. `known`: how many running claims have no request in progress. */
-  async #tidy(wire: Wire, known: number): Promise<void> {
+  async #releaseUnknown(wire: Wire, known: number): Promise<void> {
     this.#isDoubtful = false;
     try {
       const { items } = await wire.call<Page<DeliveryWithEnvelope>>("deliveries.waiting", {});
@@ -70,14 +70,14 @@ export class HeldHandles {
         const { id, fence, instance, state } = delivery;
         const handle = `${id}#${fence}`;
         if (instance !== this.#session || this.#held.has(handle)) continue;
-        if (this.#taking > known) return this.doubt(); // It may belong to a response that is still arriving.
+        if (this.#runningClaims > known) return this.markDoubtful(); // It may belong to a response that is still arriving.
         if (state === "accepted") await wire.call("work.release", { handle });
         if (state === "claimed") await wire.call("offer.release", { handle });
       }
     } catch {
-      this.doubt(); // Compared again after the next claim.
+      this.markDoubtful(); // Compared again after the next claim.
     } finally {
-      this.#tidying = undefined;
+      this.#comparison = undefined;
     }
   }
 }

@@ -167,13 +167,13 @@ export class RemoteHub implements Hub {
     const { instance: named, lease } = checkedSession(session);
     const { ids, bound } = this.#base;
     const instance = sessionNameFor(bound, named ?? ids.mint("session"));
-    const hands = named === undefined ? new HeldHandles(instance) : undefined;
+    const handles = named === undefined ? new HeldHandles(instance) : undefined;
     if (profile?.key !== undefined) throw keyNotSent(name);
     const info =
       profile === undefined
         ? await this.#wire.call<AgentInfo>("agents.get", { name })
         : await this.#wire.call<AgentInfo>("agent", { name, profile });
-    return new RemoteAgent(this.#base, info, { instance, lease, hands });
+    return new RemoteAgent(this.#base, info, { instance, lease, handles });
   }
 
   /** Sends buffered traces, ends long polls and closes the client. The hub keeps running. */

@@ -17,11 +17,11 @@ import { RemoteWork } from "./work.ts";
 
 /** Implements Offer over HTTP. */
 export class RemoteOffer<T = unknown> implements Offer<T> {
-  readonly #station: SessionConnection;
+  readonly #session: SessionConnection;
   #form: SerializedOffer;
 
-  constructor(station: SessionConnection, form: SerializedOffer) {
-    this.#station = station;
+  constructor(session: SessionConnection, form: SerializedOffer) {
+    this.#session = session;
     this.#form = form;
   }
 
@@ -66,11 +66,11 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
   }
 
   async warnings(): Promise<readonly Warning[]> {
-    return this.#station.wire.call("deliveries.warnings", { id: this.id });
+    return this.#session.wire.call("deliveries.warnings", { id: this.id });
   }
 
   async conflicts(): Promise<readonly ReservationConflict[]> {
-    return this.#station.wire.call("offer.conflicts", { handle: this.handle });
+    return this.#session.wire.call("offer.conflicts", { handle: this.handle });
   }
 
   async accept(options: { readonly receipt?: ReceiptSource } = {}): Promise<Work<T>> {
@@ -93,8 +93,8 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
     const { handle, envelope } = this.#form;
     const input = { handle, envelope: envelope.id, reason };
     try {
-      const settled = await this.#station.wire.call<SettleResult>("offer.decline", input);
-      this.#station.hands?.letGo(handle);
+      const settled = await this.#session.wire.call<SettleResult>("offer.decline", input);
+      this.#session.handles?.forget(handle);
       return settled;
     } catch (error) {
       if (isBatonError(error) && error.code === "work_extended") await this.refresh();
@@ -103,20 +103,20 @@ export class RemoteOffer<T = unknown> implements Offer<T> {
   }
 
   async release(): Promise<void> {
-    await this.#station.wire.call("offer.release", { handle: this.handle });
-    this.#station.hands?.letGo(this.handle);
+    await this.#session.wire.call("offer.release", { handle: this.handle });
+    this.#session.handles?.forget(this.handle);
   }
 
   async #accepted(receipt: Receipt | undefined): Promise<Work<T>> {
     const said = { handle: this.handle, ...(receipt === undefined ? {} : { receipt }) };
     return new RemoteWork<T>(
-      this.#station,
-      await this.#station.wire.call<SerializedWork>("offer.accept", said),
+      this.#session,
+      await this.#session.wire.call<SerializedWork>("offer.accept", said),
     );
   }
 
   async refresh(): Promise<void> {
-    this.#form = await this.#station.wire.call("offer.refresh", { handle: this.handle });
+    this.#form = await this.#session.wire.call("offer.refresh", { handle: this.handle });
   }
 }
 

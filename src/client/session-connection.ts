@@ -35,5 +35,5 @@ export interface SessionConnection extends ClientContext {
   readonly lease: LeaseKind;
   readonly traces: RemoteTraces;
   /** Undefined if another process may use the same session. */
-  readonly hands: HeldHandles | undefined;
+  readonly handles: HeldHandles | undefined;
 }

@@ -10,13 +10,13 @@ import type { SessionConnection } from "./session-connection.ts";
 
 /** Returns the source of an agent's work, optionally only of one task. */
 export function remoteWorkSource<T>(
-  station: SessionConnection,
+  session: SessionConnection,
   { task, receipt }: Pick<AcceptOptions, "receipt" | "task">,
 ): WorkSource<T> {
   return {
-    lease: station.lease,
-    leaseMs: station.sessionMs ?? station.leaseMs,
-    accept: (waiting) => acceptNext<T>(station, { task, receipt, ...waiting }),
+    lease: session.lease,
+    leaseMs: session.sessionMs ?? session.leaseMs,
+    accept: (waiting) => acceptNext<T>(session, { task, receipt, ...waiting }),
     async complete(work, result) {
       await work.complete(result);
       return undefined;

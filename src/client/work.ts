@@ -63,7 +63,7 @@ type HandoffMethod = Work["handoff"];
 
 /** Implements Work over HTTP. */
 export class RemoteWork<T = unknown> implements Work<T> {
-  readonly #station: SessionConnection;
+  readonly #session: SessionConnection;
   #form: SerializedWork;
   #leaseUntil: number;
   readonly #heartbeat: NodeJS.Timeout | undefined;
@@ -83,18 +83,18 @@ export class RemoteWork<T = unknown> implements Work<T> {
   #conflicts: readonly ReservationConflict[];
   #renewedAt = performance.now();
   #isBeating = false;
-  readonly #onClosing = () => void this.#lose(this.#station.wire.connection.closedHere);
+  readonly #onClosing = () => void this.#lose(this.#session.wire.connection.closedHere);
 
-  constructor(station: SessionConnection, form: SerializedWork) {
-    this.#station = station;
+  constructor(session: SessionConnection, form: SerializedWork) {
+    this.#session = session;
     this.#form = form;
     this.#leaseUntil = form.delivery.leaseUntil;
     this.#newest = form.envelope.id;
     this.#conflicts = form.conflicts;
-    station.hands?.hold(form.handle);
-    station.wire.connection.closing.addEventListener("abort", this.#onClosing, { once: true });
-    if (station.lease === "session") return;
-    const beat = Math.min(station.leaseMs / RENEWALS_PER_LEASE, MAX_TIMER_MS);
+    session.handles?.hold(form.handle);
+    session.wire.connection.closing.addEventListener("abort", this.#onClosing, { once: true });
+    if (session.lease === "session") return;
+    const beat = Math.min(session.leaseMs / RENEWALS_PER_LEASE, MAX_TIMER_MS);
     this.#heartbeat = unref(setInterval(() => void this.#beat(), beat));
   }
 
@@ -140,7 +140,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   }
 
   async warnings(): Promise<readonly Warning[]> {
-    return this.#station.wire.call("deliveries.warnings", { id: this.id });
+    return this.#session.wire.call("deliveries.warnings", { id: this.id });
   }
 
   get primer(): string {
@@ -173,7 +173,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   async read(id: string, level?: DetailLevel): Promise<ReadMemory> {
     if (!this.#settled) return this.#call("work.read", { id, level });
     if (this.#lost !== undefined) throw this.#lost;
-    const { wire } = this.#station; // The work is settled, but its former holder can still read.
+    const { wire } = this.#session; // The work is settled, but its former holder can still read.
     return wire.call("memories.read", { id, freshest: true, of: this.id, level });
   }
 
@@ -197,7 +197,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   async note(input: MemoryInput | string): Promise<NoteResult> {
     const described = typeof input === "string" ? { content: input } : input;
     const noted = await this.#call<NoteResult>("deliveries.note", {
-      note: withId(this.#station.ids, described),
+      note: withId(this.#session.ids, described),
     });
     if (noted.kind === "kept") this.#lose(leaseLost(this.id, noted.delivery));
     else await this.#loadUpdates(noted.envelope);
@@ -216,7 +216,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   async complete(result: Result = {}): Promise<SettleResult> {
     return this.#settle(async () => {
-      await checkOutputs(this.#station.payloads, this.#form.envelope, result);
+      await checkOutputs(this.#session.payloads, this.#form.envelope, result);
       return this.#settleOnce("work.complete", { result }, "completed");
     });
   }
@@ -255,7 +255,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   ): Promise<Sent<Next>> {
     this.#refuseSettled();
     const handing = async (): Promise<SerializedSent> => {
-      const checked = await withParsedPayload(this.#station.payloads, draft);
+      const checked = await withParsedPayload(this.#session.payloads, draft);
       return this.#call(
         "work.handoff",
         mergeOptions(sending, { draft: checked as Partial<Draft> }),
@@ -263,7 +263,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
     };
     const sent = await this.#ending(handing());
     this.#end();
-    return new RemoteSent<Next>(this.#station.wire, sent);
+    return new RemoteSent<Next>(this.#session.wire, sent);
   }
 
   async renew(): Promise<void> {
@@ -318,8 +318,8 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   async #traceAll(steps: readonly TraceStep[]): Promise<Memory[]> {
     const own = steps.map((step) => ({ task: this.#form.envelope.task, ...step }));
-    const traced = this.#station.traces.add(own);
-    if (performance.now() - this.#renewedAt >= this.#station.leaseMs / RENEWALS_PER_LEASE) {
+    const traced = this.#session.traces.add(own);
+    if (performance.now() - this.#renewedAt >= this.#session.leaseMs / RENEWALS_PER_LEASE) {
       await this.renew().catch(() => {}); // A loss aborts the signal.
     }
     return traced;
@@ -338,7 +338,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   #say<Output>(name: string, input: object, options?: CallOptions): Promise<Output> {
     const { handle, envelope } = this.#form;
     const fields = { envelope: envelope.id, ...input, handle };
-    return this.#station.wire.call(name, fields, options);
+    return this.#session.wire.call(name, fields, options);
   }
 
   async #settle(settling: () => Promise<SettleResult>): Promise<SettleResult> {
@@ -366,11 +366,11 @@ export class RemoteWork<T = unknown> implements Work<T> {
     } catch (error) {
       if (!isLeaseLost(error)) throw error;
       const { details } = error;
-      const isOwn = details["holder"] === this.#station.info.id;
+      const isOwn = details["holder"] === this.#session.info.id;
       const isSame =
         details["state"] === state && details["attempt"] === this.#form.delivery.attempt;
       if (!again || !isOwn || !isSame) throw this.#lose(error);
-      const { delivery } = await this.#station.wire.call<DeliveryDetails>("deliveries.get", {
+      const { delivery } = await this.#session.wire.call<DeliveryDetails>("deliveries.get", {
         id: this.id,
       });
       return { kind: "settled", delivery };
@@ -397,7 +397,7 @@ export class RemoteWork<T = unknown> implements Work<T> {
   /** The sender extended the work: from now on the holder knows the new envelope. */
   async #loadExtension(): Promise<void> {
     const { handle } = this.#form;
-    this.#extend(await this.#station.wire.call<SerializedWork>("resume", { handle }));
+    this.#extend(await this.#session.wire.call<SerializedWork>("resume", { handle }));
   }
 
   // Updates -------------------------------------------------------------------------------------
@@ -503,9 +503,9 @@ export class RemoteWork<T = unknown> implements Work<T> {
 
   #end(): void {
     this.#settled = true;
-    this.#station.hands?.letGo(this.handle);
+    this.#session.handles?.forget(this.handle);
     clearInterval(this.#heartbeat);
     this.#listening?.abort();
-    this.#station.wire.connection.closing.removeEventListener("abort", this.#onClosing);
+    this.#session.wire.connection.closing.removeEventListener("abort", this.#onClosing);
   }
 }
