@@ -47,7 +47,7 @@ export class Committer {
     await new Promise(setImmediate);
     try {
       for (let n = 0; this.#queue.length > 0; n = (n + 1) % WRITERS) {
-        // Moves are carried out in the order in which they were submitted, so they do not overtake each other.
+        // Groups of two writers commit in any order, so a group of moves waits for both.
         await (this.#queue[0]?.operation.kind === "move" ? Promise.all(this.#work) : this.#work[n]);
         this.#send(n);
         if (this.#queue.length === 0) await new Promise(setImmediate);
@@ -72,10 +72,10 @@ export class Committer {
     const group: Write[] = [];
     const rest: Write[] = [];
     let weight = 0;
-    const apart = this.#queue[0]?.apart;
+    const kind = this.#queue[0]?.groupKind;
     for (const write of this.#queue) {
       const fits =
-        (group.length === 0 || (write.apart === apart && apart !== "alone")) &&
+        (group.length === 0 || (write.groupKind === kind && kind !== "alone")) &&
         write.workspace === this.#queue[0]?.workspace &&
         group.length < MAX_OPERATIONS &&
         (group.length === 0 || weight + write.weight <= MAX_RECORDS) &&

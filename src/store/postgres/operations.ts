@@ -147,7 +147,7 @@ export class Write {
    * breaker, a branch), and is too rare for a combined group to be worth the effort. Moves that write nothing
    * else share groups of their own: thousands of them may fall due in the same second.
    */
-  get apart(): "alone" | "moves" | undefined {
+  get groupKind(): "alone" | "moves" | undefined {
     const { kind, of } = this.operation;
     if (kind === "move") return of.memory === undefined && !of.entries?.length ? "moves" : "alone";
     return kind === "put" || (kind === "append" && of.entries !== undefined) ? "alone" : undefined;

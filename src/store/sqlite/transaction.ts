@@ -36,7 +36,7 @@ interface WorkspaceCache {
   readonly agents: Map<string, KnownAgent | undefined>;
   readonly positions: Map<string, number>;
   /** Inboxes in which nothing is ready to claim. */
-  readonly idleInboxes: Set<string>;
+  readonly emptyInboxes: Set<string>;
   /** Whether the workspace has circuit breakers; undefined until it is needed. */
   hasBreakers: boolean | undefined;
   /** Whether due retries were made ready. */
@@ -149,8 +149,8 @@ export class Transaction {
     return found;
   }
 
-  /** Notes the position of a record that was read together with something else. */
-  located(workspace: number, id: string, position: number): void {
+  /** Caches the position of a record that was read together with something else. */
+  cachePosition(workspace: number, id: string, position: number): void {
     this.#of(workspace).positions.set(id, position);
   }
 
@@ -166,19 +166,19 @@ export class Transaction {
     this.#of(workspace).hasBreakers = true;
   }
 
-  /** Whether an inbox was found to have nothing ready, which the claims of a transaction need to read once. */
-  isIdle(workspace: number, inbox: string): boolean {
-    return this.#of(workspace).idleInboxes.has(inbox);
+  /** Whether a claim of this transaction found nothing ready in an inbox, and nothing was added since. */
+  isKnownEmpty(workspace: number, inbox: string): boolean {
+    return this.#of(workspace).emptyInboxes.has(inbox);
   }
 
   /** Called when nothing in an inbox was ready. */
-  foundIdle(workspace: number, inbox: string): void {
-    this.#of(workspace).idleInboxes.add(inbox);
+  markEmpty(workspace: number, inbox: string): void {
+    this.#of(workspace).emptyInboxes.add(inbox);
   }
 
   /** Called after a write that may have made a delivery of the inbox ready. */
-  filled(workspace: number, inbox: string): void {
-    this.#of(workspace).idleInboxes.delete(inbox);
+  markMaybeReady(workspace: number, inbox: string): void {
+    this.#of(workspace).emptyInboxes.delete(inbox);
   }
 
   /**
@@ -235,7 +235,7 @@ export class Transaction {
       heads: new Map(),
       agents: new Map(),
       positions: new Map(),
-      idleInboxes: new Set(),
+      emptyInboxes: new Set(),
       hasBreakers: undefined,
       matured: false,
     };

@@ -233,7 +233,7 @@ export function claiming(it: SceneTest): void {
     );
 
     it.for(Object.keys(MADE_READY))(
-      "claims once what %s between two concurrent claims [DLV-6]",
+      "claims a delivery exactly once if it %s between two concurrent claims [DLV-6]",
       async (how, { scene }) => {
         const make = await MADE_READY[how]?.(scene);
         const [before, , after] = await Promise.all([

@@ -90,6 +90,19 @@ export function refuseTaken(
   return tx.position(workspace, id) === undefined ? undefined : { kind: "id_taken", id };
 }
 
+/** Returns every reason for which `append` would not write a record, for callers that cannot roll back. */
+export function refuseAppend(
+  tx: Transaction,
+  { name, workspace }: Target,
+  memory: NewMemory,
+): RecordRefusal | undefined {
+  const refused = refuseRecord(tx, workspace, memory) ?? refuseTaken(tx, workspace, memory);
+  if (refused !== undefined) return refused;
+  return isClosed(tx, workspace, name.branch)
+    ? { kind: "branch_closed", branch: name.branch }
+    : undefined;
+}
+
 /** Writes a record that was checked before. Throws a `Refusal` if its id is taken or the branch is closed. */
 export function append(
   tx: Transaction,
@@ -126,7 +139,7 @@ export function append(
 }
 
 /** Returns whether a branch is closed. Main and traces never are, so most records need no query. */
-export function isClosed({ sql }: Transaction, workspace: number, branch: string): boolean {
+function isClosed({ sql }: Transaction, workspace: number, branch: string): boolean {
   if (branch === MAIN_BRANCH || isTraceBranch(branch)) return false;
   return findEntry(sql, workspace, { kind: CLOSED_BRANCH, name: branch }) !== undefined;
 }

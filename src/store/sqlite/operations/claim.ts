@@ -17,10 +17,10 @@ import { Refusal } from "../refusal.ts";
 import { deliverySum } from "../row-sums.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseAuthor } from "./agents.ts";
-import { append, isClosed, refuseRecord, refuseTaken, type Target } from "./append.ts";
+import { append, refuseAppend, refuseRecord, type Target } from "./append.ts";
 import { findDelivery, recordEvent } from "./deliveries.ts";
 import { makeRetriesReady, nextDue } from "./due.ts";
-import { readEnvelopeHere, withEnvelope } from "./envelopes.ts";
+import { readEnvelopeCachingPosition, withEnvelope } from "./envelopes.ts";
 import { mergeInOrder } from "./list-deliveries.ts";
 
 /** Claims up to `limit` deliveries. Throws a `Refusal` if the record that accepts one is refused. */
@@ -55,12 +55,8 @@ export function claimNext(
   makeRetriesReady(tx, workspace);
   const acceptance = prepareNext(tx, workspace, { operation, accept: next.accept });
   if (acceptance === undefined) return undefined;
-  const { memory } = acceptance;
-  const isRefused =
-    refuseRecord(tx, workspace, memory) !== undefined ||
-    refuseTaken(tx, workspace, memory) !== undefined ||
-    isClosed(tx, workspace, next.branch);
-  return isRefused ? undefined : take(tx, acceptance, { operation, workspace });
+  const refused = refuseAppend(tx, { name: operation, workspace }, acceptance.memory);
+  return refused === undefined ? take(tx, acceptance, { operation, workspace }) : undefined;
 }
 
 /**
@@ -108,9 +104,9 @@ function candidates(
 
 /** Returns what is ready in an inbox; an empty one is not read again for every claim of a transaction. */
 function readyIn(tx: Transaction, workspace: number, inbox: string, limit: number) {
-  if (tx.isIdle(workspace, inbox)) return [];
+  if (tx.isKnownEmpty(workspace, inbox)) return [];
   const ready = tx.sql.readyDeliveries.all(workspace, inbox, tx.now, limit);
-  if (ready.length === 0) tx.foundIdle(workspace, inbox);
+  if (ready.length === 0) tx.markEmpty(workspace, inbox);
   return ready;
 }
 
@@ -190,7 +186,7 @@ function prepareAcceptance(
   operation: ClaimDeliveries,
 ): Acceptance {
   const held: DeliveryRow = { ...claimedRow(tx, delivery, operation), state: "accepted" };
-  const envelope = readEnvelopeHere(tx, workspace, delivery);
+  const envelope = readEnvelopeCachingPosition(tx, workspace, delivery);
   return { held, envelope, memory: accept({ delivery: held, envelope }) };
 }
 

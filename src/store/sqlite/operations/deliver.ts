@@ -9,7 +9,7 @@ import { Refusal } from "../refusal.ts";
 import { deliverySum } from "../row-sums.ts";
 import { scalarOf } from "../scalar.ts";
 import type { Transaction } from "../transaction.ts";
-import { findDelivery, passTurn, placeBehind, recordEvent } from "./deliveries.ts";
+import { findDelivery, noteIfOpen, passTurn, placeBehind, recordEvent } from "./deliveries.ts";
 import { endAttempt } from "./lease.ts";
 
 /** What is open for a receiver and task before the new delivery. */
@@ -114,8 +114,7 @@ function add(
   const added = rowOf(tx, to, operation, delivery);
   const { changes } = insert(tx, workspace, added);
   if (changes === 0) throw new Refusal<SendOutcome>({ kind: "id_taken", id: delivery.id });
-  if (added.state === "scheduled") tx.scheduled(workspace);
-  tx.filled(workspace, added.receiver);
+  noteIfOpen(tx, workspace, added);
   const dead = added.state === "dead";
   if (dead) endAttempt(tx, workspace, added, { outcome: "stopped", reason: delivery.reason, at });
   recordEvent(tx, workspace, { kind: dead ? "dead" : "sent", agent, delivery: added });

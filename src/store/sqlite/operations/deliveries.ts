@@ -4,7 +4,7 @@
  */
 
 import { deliveryOf } from "../../codecs.ts";
-import type { DeliveryRow, EventKind } from "../../rows.ts";
+import { type DeliveryRow, type EventKind, isOpen } from "../../rows.ts";
 import { eventSum } from "../row-sums.ts";
 import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
@@ -37,6 +37,17 @@ export function compareByPlace(a: DeliveryRow, b: DeliveryRow): number {
   return a.place - b.place || (a.id < b.id ? -1 : 1);
 }
 
+/** Called after a delivery was written: an open one can be claimed from now on, or once it is due. */
+export function noteIfOpen(
+  tx: Transaction,
+  workspace: number,
+  { receiver, state }: Pick<DeliveryRow, "receiver" | "state">,
+): void {
+  if (!isOpen(state)) return;
+  if (state === "scheduled") tx.scheduled(workspace);
+  tx.markMaybeReady(workspace, receiver);
+}
+
 /** Called after a delivery has ended or left: makes the next one of its receiver and task claimable. */
 export function passTurn(
   tx: Transaction,
@@ -48,7 +59,7 @@ export function passTurn(
 ): void {
   const { changes } = tx.sql.passTurn.run(workspace, receiver, task);
   if (changes === 0) return;
-  tx.filled(workspace, receiver);
+  tx.markMaybeReady(workspace, receiver);
   tx.wake(name.workspace, receiver);
 }
 

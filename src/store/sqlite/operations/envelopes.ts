@@ -15,15 +15,18 @@ export function readEnvelope(
   return envelopeOf(envelopeRow(sql, workspace, { id, envelope }));
 }
 
-/** Does the same, and notes where its record is, because the record that is written next refers to it. */
-export function readEnvelopeHere(
+/**
+ * Returns the current envelope of a delivery and caches the position of its handoff record, because the record
+ * that is written next refers to it. Throws like `readEnvelope`.
+ */
+export function readEnvelopeCachingPosition(
   tx: Transaction,
   workspace: number,
   delivery: Pick<DeliveryRow, "id" | "envelope">,
 ): EnvelopeRow {
   const row = envelopeRow(tx.sql, workspace, delivery);
   const envelope = envelopeOf(row);
-  tx.located(workspace, envelope.memory, row.at(-1) as number);
+  tx.cachePosition(workspace, envelope.memory, row.at(-1) as number);
   return envelope;
 }
 

@@ -11,7 +11,7 @@ import { numberOf } from "../scalar.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseReceiver } from "./agents.ts";
 import { append, refuseRecord, refuseTaken, type Target } from "./append.ts";
-import { findDelivery, passTurn, placeBehind, recordEvent } from "./deliveries.ts";
+import { findDelivery, noteIfOpen, passTurn, placeBehind, recordEvent } from "./deliveries.ts";
 import { findEntry, writeEntry } from "./entries.ts";
 import { addEnvelope, envelopeExists, missingParent } from "./envelopes.ts";
 import { endAttempt } from "./lease.ts";
@@ -92,8 +92,7 @@ function move(tx: Transaction, order: MoveContext, what: Move): DeliveryRow {
   if (what.ends) endAttempt(tx, workspace, tried, { ...what.ends, at: place?.storedAt });
   const moved = placeInQueue(tx, target, before, movedRow(tx, order, tried, what));
   write(tx, workspace, before, moved);
-  if (moved.state === "scheduled") tx.scheduled(workspace);
-  tx.filled(workspace, moved.receiver);
+  noteIfOpen(tx, workspace, moved);
   recordEvent(tx, workspace, { kind: what.event, agent: operation.agent, delivery: moved });
   const holder = isHeld(before.state) ? [before.holder] : [];
   for (const agent of [moved.sender, moved.receiver, ...holder]) {

@@ -7,7 +7,7 @@ import { deliverySum } from "../row-sums.ts";
 import type { Transaction } from "../transaction.ts";
 import { append, refuseRecord, type Target } from "./append.ts";
 import { claimNext } from "./claim.ts";
-import { passTurn, recordEvent } from "./deliveries.ts";
+import { noteIfOpen, passTurn, recordEvent } from "./deliveries.ts";
 import { closeBreaker } from "./entries.ts";
 import { checkNewestLease, endAttempt } from "./lease.ts";
 
@@ -59,8 +59,7 @@ export function finish(tx: Transaction, target: Target, end: AttemptEnd): Delive
     held.id,
     held.fence,
   );
-  if (state === "scheduled") tx.scheduled(workspace);
-  tx.filled(workspace, delivery.receiver);
+  noteIfOpen(tx, workspace, delivery);
   if (settlement.kind === "completed") closeBreaker(tx, workspace, held.receiver);
   else {
     const outcome = settlement.kind;
