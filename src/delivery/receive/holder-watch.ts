@@ -2,13 +2,13 @@
  * Detects that the process of a lease holder has ended, while this process waits for work; `processDue()` then
  * releases its work. The holders are read from the store every now and then. In between, only the system is asked
  * whether they still run, which costs a tenth of a reading and can be done more often: so the work of a killed
- * process is released within a tenth of a second, if it has held it for a second.
+ * process is released within a tenth of a second for each eight holders, if it has held it for a second.
  */
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /**
- * Of all waits in this process, one reads. Shorter than the safety poll interval (750 ms), so that a single
- * wait reads at every safety poll.
+ * Minimum interval between two reads of the holders, shared by all waits in this process. Shorter than the
+ * safety poll interval (750 ms), so that a single wait reads at every safety poll.
  */
 const READ_INTERVAL_MS = 400;
 /** Interval at which the system is asked, for each `BATCH` of holders: more are asked less often. */
@@ -32,7 +32,8 @@ export class HolderWatch {
   #reading: Promise<readonly string[]> | undefined;
   /** The other processes that held work at the last reading, and were running. */
   #holders: readonly string[] = [];
-  readonly #sleepers = new Set<() => void>();
+  /** Each wakes one wait. */
+  readonly #waiters = new Set<() => void>();
   #timer: NodeJS.Timeout | undefined;
   /** The interval of the timer; 0 if there is none. */
   #interval = 0;
@@ -58,16 +59,15 @@ export class HolderWatch {
     return this.#reading;
   }
 
-  /** Called when waits fall asleep: `wake` is called once a holder has ended. */
-  asleep(wake: () => void): void {
-    this.#sleepers.add(wake);
+  /** Calls `wake` whenever a holder has ended, until the waiter is removed. */
+  addWaiter(wake: () => void): void {
+    this.#waiters.add(wake);
     this.#watch();
   }
 
-  /** Called when they are awake. */
-  awake(wake: () => void): void {
-    this.#sleepers.delete(wake);
-    this.#watch();
+  /** The timer goes on, because a waiter that wakes often is added again before the timer fires. */
+  removeWaiter(wake: () => void): void {
+    this.#waiters.delete(wake);
   }
 
   async #read({ store, name }: Workspace): Promise<readonly string[]> {
@@ -80,20 +80,25 @@ export class HolderWatch {
 
   /** Sets or clears the timer: it runs while there are holders to watch and waits to wake. */
   #watch(): void {
-    const batches = this.#sleepers.size === 0 ? 0 : Math.ceil(this.#holders.length / BATCH);
+    const batches = this.#waiters.size === 0 ? 0 : Math.ceil(this.#holders.length / BATCH);
     const ms = WATCH_MS * batches;
-    if (ms === this.#interval) return; // A timer that starts over with every sleep would never fire.
+    if (ms === this.#interval) return; // Restarting the timer would delay the next check.
     this.#interval = ms;
     clearInterval(this.#timer);
     this.#timer = ms === 0 ? undefined : setInterval(() => this.#check(), ms).unref();
   }
 
   #check(): void {
-    if (!this.#holders.some((each) => this.#processes.isGone(each))) return;
+    const [first] = this.#waiters;
+    if (first === undefined)
+      this.#watch(); // Clears the timer.
+    else if (this.#holders.some((each) => this.#processes.isGone(each))) this.#wake(first);
+  }
+
+  #wake(waiter: () => void): void {
     this.#holders = [];
     this.#readAt = Number.NEGATIVE_INFINITY; // The wait that is woken reads them again.
     this.#watch();
-    const [first] = this.#sleepers;
-    first?.();
+    waiter();
   }
 }

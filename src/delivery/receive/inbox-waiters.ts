@@ -123,7 +123,7 @@ export class InboxWaiters {
       const ended = (): void => this.#wake(waiter);
       signal?.addEventListener("abort", ended);
       this.#waiters.add(waiter);
-      holderWatchOf(this.#workspace).asleep(this.#onHolderEnded);
+      holderWatchOf(this.#workspace).addWaiter(this.#onHolderEnded);
     });
   }
 
@@ -146,7 +146,7 @@ export class InboxWaiters {
     this.#waiters.delete(waiter);
     if (this.#waiters.size === 0) {
       this.#restWatch();
-      holderWatchOf(this.#workspace).awake(this.#onHolderEnded);
+      holderWatchOf(this.#workspace).removeWaiter(this.#onHolderEnded);
     }
     waiter.wake();
   }
