@@ -1,8 +1,8 @@
 /**
- * Holds what each operation costs to its budget (budgets.ts), exactly: a change that makes an
- * operation cheaper or dearer has to change the table, where a reviewer sees it.
+ * Holds what each operation costs to its budget (budgets.ts), exactly: a change of a
+ * cost has to change the table, where a reviewer sees it.
  *
- * To write the table anew: BATON_UPDATE_BUDGETS=1 npm test -- store/cost, then npm run fix.
+ * To regenerate the table: BATON_UPDATE_BUDGETS=1 npm test -- store/cost, then npm run fix.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { EMBEDDED_STORES } from "../../support/hub/support.ts";

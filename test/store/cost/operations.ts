@@ -43,6 +43,7 @@ const CACHES_EXPIRE_MS = 1_000;
 /** Longer than claims go without a check for what is due. */
 const DUE_CHECK_MS = 500;
 const FACTS = 20;
+const LOOP_HANDOFFS = 3;
 
 /** The operations of a plain cycle, claimed and accepted one after the other. */
 const cycle: Script = {
@@ -86,6 +87,17 @@ const work: Script = {
     await count("renew a lease", () => held.renew());
     await count("hand on", () => held.handoff({ to: "critic", next: ["Review it"] }));
     await (await accept(team.critic)).complete({ summary: "reviewed" });
+  },
+};
+
+/** Completing and claiming the next is one transaction. */
+const workLoop: Script = {
+  async run(team, count) {
+    for (let n = 0; n < LOOP_HANDOFFS; n++) await send(team);
+    await team.settled();
+    await count(`process ${LOOP_HANDOFFS} handoffs with agent.work()`, () =>
+      team.coder.work(() => "done", { wait: false }),
+    );
   },
 };
 
@@ -167,7 +179,7 @@ const waiting: Script = {
 };
 
 export const SCRIPTS: readonly Script[] = [
-  ...[cycle, wholeCycle, fusedCycle, work, memory, reading, view, session, coldCaches],
+  ...[cycle, wholeCycle, fusedCycle, work, workLoop, memory, reading, view, session, coldCaches],
   ...[idle, waiting],
 ];
 
