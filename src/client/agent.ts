@@ -8,9 +8,7 @@ import {
   type AcceptOptions,
   checkAcceptOptions,
   checkInboxOptions,
-  checkWorkOptions,
   type InboxOptions,
-  type WorkOptions,
 } from "../delivery/receive/receive-options.ts";
 import { checkEffect } from "../delivery/work/effect-arguments.ts";
 import type { NoteResult } from "../delivery/work/note.ts";
@@ -34,6 +32,7 @@ import type { SerializedSent, SerializedWork } from "../hub/serialized.ts";
 import type { Work } from "../hub/work.ts";
 import type { WorkHandler, WorkSummary } from "../hub/work-loop/work-handler.ts";
 import { runWorkLoop } from "../hub/work-loop/work-loop.ts";
+import { checkWorkOptions, type WorkOptions } from "../hub/work-loop/work-options.ts";
 import type { AgentInfo } from "../memory/agents.ts";
 import type { RememberOptions, RememberResult } from "../memory/recall/remember-checked.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";

@@ -7,6 +7,7 @@ import type { WorkSource } from "../hub/work-loop/work-source.ts";
 import { acceptNext } from "./accept.ts";
 import { backoffMs } from "./connection/timing.ts";
 import type { SessionConnection } from "./session-connection.ts";
+import { RemoteWork } from "./work.ts";
 
 /** Returns the source of an agent's work, optionally only of one task. */
 export function remoteWorkSource<T>(
@@ -21,6 +22,7 @@ export function remoteWorkSource<T>(
       await work.complete(result);
       return undefined;
     },
+    abandon: (work) => void (work instanceof RemoteWork && work.abandon()),
     pauseMs: backoffMs,
   };
 }

@@ -40,6 +40,7 @@ import {
   notifyListeners,
   RENEWALS_PER_LEASE,
   warnUnsettled,
+  workAbandoned,
 } from "../hub/work-helpers.ts";
 import type { LedgerProgress } from "../ledger/ledger.ts";
 import type { Memory, MemoryInput } from "../memory/record.ts";
@@ -247,6 +248,13 @@ export class RemoteWork<T = unknown> implements Work<T> {
     const delivery = await this.#ending(this.#call<Delivery>("work.release", {}));
     this.#end();
     return delivery;
+  }
+
+  /** Stops renewing the lease of work that could not be settled. Another call of its session may release it. */
+  abandon(): void {
+    if (this.#settled) return;
+    this.#lose(workAbandoned(this.id));
+    this.#session.handles?.markDoubtful();
   }
 
   async handoff<Next extends object = object>(

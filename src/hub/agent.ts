@@ -7,12 +7,7 @@ import { type CatchUp, type CatchUpQuery, catchUp } from "../coordination/catch-
 import { acceptNext } from "../delivery/receive/accept.ts";
 import { type ClaimFilter, claimNext } from "../delivery/receive/claim-next.ts";
 import { claimFromInbox } from "../delivery/receive/inbox.ts";
-import {
-  type AcceptOptions,
-  checkWorkOptions,
-  type InboxOptions,
-  type WorkOptions,
-} from "../delivery/receive/receive-options.ts";
+import type { AcceptOptions, InboxOptions } from "../delivery/receive/receive-options.ts";
 import { withSessionRenewal } from "../delivery/receive/session-renewal.ts";
 import type { ClaimWaitOptions } from "../delivery/receive/wait-for-delivery.ts";
 import type { Worker } from "../delivery/receive/worker.ts";
@@ -53,6 +48,7 @@ import { LocalWork, type Work } from "./work.ts";
 import { localWorkSource } from "./work-loop/local-work-source.ts";
 import type { WorkHandler, WorkSummary } from "./work-loop/work-handler.ts";
 import { runWorkLoop } from "./work-loop/work-loop.ts";
+import { checkWorkOptions, type WorkOptions } from "./work-loop/work-options.ts";
 
 /**
  * An agent in one session, in this process or over HTTP. `hub.agent()` returns it.
@@ -137,7 +133,8 @@ export interface Agent {
    * itself. Leases are renewed while it runs.
    *
    * Returns how the work ended, as numbers. Claiming is retried while the hub cannot be reached; any other
-   * error of claiming stops the loop and is thrown after running handlers have finished.
+   * error of claiming stops the loop and is thrown after running handlers have finished. Errors that the loop
+   * handles are reported to `options.onError`.
    *
    * ```ts
    * await agent.work(async (work) => `Reviewed ${work.envelope.intent}`, { concurrency: 4 });

@@ -35,6 +35,14 @@ const LEASE_LOST_CODES: readonly ErrorCode[] = ["lease_lost", "cancelled"];
 export const isLeaseLost = (error: unknown): error is BatonError =>
   isBatonError(error) && LEASE_LOST_CODES.includes(error.code);
 
+/** Returns the error for using work that was abandoned because it could not be settled. */
+export const workAbandoned = (id: string): BatonError =>
+  new BatonError("lease_lost", {
+    message: `The worker abandoned ${id}, because it could not be settled.`,
+    path: "lease",
+    hint: "Stop working on it: it returns to the inbox when its lease ends. Your notes are kept.",
+  });
+
 /** Returns the error for settling work a second time, or while a settlement is in progress. */
 export const alreadySettled = (id: string): BatonError =>
   new BatonError("already_settled", {

@@ -79,6 +79,7 @@ import {
   notifyListeners,
   RENEWALS_PER_LEASE,
   warnUnsettled,
+  workAbandoned,
 } from "./work-helpers.ts";
 
 /** The listeners of a work, by event. */
@@ -509,6 +510,11 @@ export class LocalWork<T = unknown> implements Work<T> {
     this.#end();
     await this.#letGo();
     return deliveryOf(delivery);
+  }
+
+  /** Stops renewing the lease of work that could not be settled. */
+  abandon(): void {
+    if (!this.#settled) this.#lose(workAbandoned(this.id));
   }
 
   async handoff<Next extends object = object>(

@@ -52,8 +52,8 @@ export async function claim(
 }
 
 /**
- * Does what a claim does besides, for a delivery that was claimed by settling another: carries out what is
- * due, if that was not checked for a while, and releases the work of ended processes.
+ * Runs the follow-ups of a claim for a delivery that was claimed by a settlement: carries out what is due, if
+ * that was not checked for a while, and releases the work of ended processes.
  */
 export async function afterClaim(workspace: Workspace): Promise<void> {
   if (isDueCheckTime(workspace)) await processDueAfterClaim(workspace);

@@ -1,11 +1,9 @@
-/** Options of `agent.inbox()`, `agent.accept()`, `agent.work()` and `offer.accept()`, with their checks. */
-import { checkLimit, type Limits } from "../../base/limits.ts";
+/** Options of `agent.inbox()`, `agent.accept()` and `offer.accept()`, with their checks. */
 import {
   abortSignalCheck,
   booleanCheck,
   checkFields,
   idCheck,
-  integerCheck,
   minimumCheck,
   nameCheck,
   objectOrFunctionCheck,
@@ -76,51 +74,6 @@ const ACCEPT = { ...INBOX, ...RECEIPT, delivery: optionalCheck(idCheck("delivery
 export function checkAcceptOptions(options: AcceptOptions): WithTimeoutSignal<AcceptOptions> {
   checkFields(options, ACCEPT, "The accept request");
   return withTimeoutSignal(options, false);
-}
-
-/** Options of `agent.work()`. */
-export interface WorkOptions {
-  /** How many handlers run at the same time; no more work than this is held. Default: 1. */
-  readonly concurrency?: number | undefined;
-  /**
-   * Milliseconds that running handlers get to finish after a stop. Then their signal aborts and their work is
-   * released. Default: 30,000.
-   */
-  readonly graceMs?: number | undefined;
-  /** The receipt, if the handoffs require one; or a function that makes it from the envelope. */
-  readonly receipt?: ReceiptSource | undefined;
-  /** Stops the loop: nothing more is claimed, and running handlers finish. */
-  readonly signal?: AbortSignal | undefined;
-  /** Only handoffs of this task. */
-  readonly task?: string | undefined;
-  /** False returns when nothing is ready and no handler runs, instead of waiting for more. Default: true. */
-  readonly wait?: boolean | undefined;
-}
-
-const WORK = {
-  concurrency: optionalCheck(integerCheck(1)),
-  graceMs: optionalCheck(minimumCheck(0)),
-  ...RECEIPT,
-  signal: INBOX.signal,
-  task: INBOX.task,
-  wait: INBOX.wait,
-};
-
-const GRACE_MS = 30_000;
-
-/** The checked options of `agent.work()`, with defaults. */
-export interface CheckedWorkOptions extends Omit<WorkOptions, "concurrency" | "graceMs" | "wait"> {
-  readonly concurrency: number;
-  readonly graceMs: number;
-  readonly wait: boolean;
-}
-
-/** Checks the options of `agent.work()`; throws `invalid_input`, or `limit_exceeded` for the concurrency. */
-export function checkWorkOptions(options: WorkOptions, limits: Limits): CheckedWorkOptions {
-  checkFields(options, WORK, "The work request");
-  const { concurrency = 1, graceMs = GRACE_MS, wait = true, ...rest } = options;
-  checkLimit(limits, "concurrency", { actual: concurrency, path: "concurrency" });
-  return { ...rest, concurrency, graceMs, wait };
 }
 
 /** Checks the options of `offer.accept()` and returns their receipt. */

@@ -33,6 +33,7 @@ export function localWorkSource<T>(
         return claimed && begin(claimed);
       }),
     async complete(work, result, claimsNext) {
+      // An error here is reported by the next claim: it must not keep this work from being completed.
       const next = claimsNext && (await nextClaim(workspace, self, which).catch(() => undefined));
       if (!next || !(work instanceof LocalWork)) {
         await work.complete(result);
@@ -42,10 +43,12 @@ export function localWorkSource<T>(
       if (claimed === undefined) return undefined;
       return () =>
         call(async () => {
+          const begun = await begin(claimed); // Renews its lease from now on.
           await afterClaim(workspace);
-          return begin(claimed);
+          return begun;
         });
     },
+    abandon: (work) => void (work instanceof LocalWork && work.abandon()),
     pauseMs: (failures) => backoff({ attempt: failures }, { backoff: PAUSES }, workspace.random),
   };
 }

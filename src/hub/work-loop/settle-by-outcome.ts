@@ -1,7 +1,8 @@
 /**
  * Settles work by what its handler did: completes it with what the handler returned, fails the attempt with
- * what it threw, releases it after the grace period. Settling is retried while the store or the hub cannot be
- * reached, because the handler's effort would be lost otherwise.
+ * what it threw, releases it after the grace period. Settling is retried after every error that a retry can help
+ * (the store or the hub cannot be reached, the inbox that a route leads to is full), because the handler's effort
+ * would be lost otherwise; meanwhile the slot takes no other work.
  */
 import { clip } from "../../base/clip.ts";
 import { type BatonError, isBatonError } from "../../base/errors.ts";
@@ -26,39 +27,43 @@ export type WorkEnd<T> =
   | { readonly kind: "extended" };
 
 /** What settling needs of the loop. */
-export interface Settling<T> {
+export interface SettleContext<T> {
   /** Completes the work, and claims the next if the loop wants more. */
   complete(work: Work<T>, result: Result): Promise<ClaimedWork<T> | undefined>;
   /** Waits before the next attempt after this many failed ones. False: there is no time for another. */
   pause(failures: number): Promise<boolean>;
+  /** Reports an error that is handled here. */
+  report(error: unknown, work: Work<T>): void;
 }
 
 /** Settles work. Throws if even a failure without details is refused. */
 export function settleByOutcome<T>(
-  settling: Settling<T>,
+  context: SettleContext<T>,
   work: Work<T>,
   end: HandlerEnd,
 ): Promise<WorkEnd<T>> {
   switch (end.kind) {
     case "returned":
-      return completeWith(settling, work, end.value);
+      return completeWith(context, work, end.value);
     case "threw":
-      return failWith(settling, work, end.error);
+      return failWith(context, work, end.error);
     case "overdue":
-      return release(work);
+      return release(context, work);
   }
 }
 
 async function completeWith<T>(
-  settling: Settling<T>,
+  context: SettleContext<T>,
   work: Work<T>,
   returned: HandlerResult,
 ): Promise<WorkEnd<T>> {
-  const end = await untilAnswered<T>(settling, work, async () => {
-    const next = await settling.complete(work, resultOf(returned));
+  const end = await untilAnswered<T>(context, work, async () => {
+    const next = await context.complete(work, resultOf(returned));
     return { kind: "completed", next };
   });
-  return end.kind === "refused" ? failWith(settling, work, end.error) : end;
+  if (end.kind !== "refused") return end;
+  context.report(end.error, work);
+  return failWith(context, work, end.error);
 }
 
 /** An empty string is not a summary. */
@@ -69,13 +74,13 @@ function resultOf(returned: HandlerResult): Result {
 
 /** A failure stays one if the sender extends the work meanwhile: its next attempt gets the new envelope. */
 async function failWith<T>(
-  settling: Settling<T>,
+  context: SettleContext<T>,
   work: Work<T>,
   error: unknown,
 ): Promise<WorkEnd<T>> {
   let failure = failureOf(error);
   for (let isBare = false; ; ) {
-    const end = await untilAnswered<T>(settling, work, async () => {
+    const end = await untilAnswered<T>(context, work, async () => {
       await work.fail(failure);
       return { kind: "failed" };
     });
@@ -101,24 +106,26 @@ const bareFailure = (refusal: unknown): Failure => ({
   message: `The handler failed, and its error message was refused (${isBatonError(refusal) ? refusal.code : "error"}).`,
 });
 
-/** Releases work whose handler is overdue. What cannot be released returns when its lease ends. */
-async function release<T>(work: Work<T>): Promise<WorkEnd<T>> {
-  const noTime = { pause: async () => false };
+/** Releases work whose handler is overdue, without retries. */
+async function release<T>(context: SettleContext<T>, work: Work<T>): Promise<WorkEnd<T>> {
+  const noTime = { ...context, pause: async () => false };
   const end = await untilAnswered<T>(noTime, work, async () => {
     await work.release();
     return { kind: "released" };
   });
-  return end.kind === "refused" ? { kind: "lost" } : end;
+  if (end.kind !== "refused") return end;
+  context.report(end.error, work);
+  return { kind: "lost" };
 }
 
-type Answer<T> = WorkEnd<T> | { readonly kind: "refused"; readonly error: unknown };
+type SettleAttempt<T> = WorkEnd<T> | { readonly kind: "refused"; readonly error: unknown };
 
-/** Settles, and retries while the store or the hub cannot be reached. */
+/** Settles, and retries after errors that a retry can help. */
 async function untilAnswered<T>(
-  { pause }: Pick<Settling<T>, "pause">,
+  { pause, report }: SettleContext<T>,
   work: Work<T>,
   settle: () => Promise<WorkEnd<T>>,
-): Promise<Answer<T>> {
+): Promise<SettleAttempt<T>> {
   for (let failures = 1; ; failures++) {
     try {
       return await settle();
@@ -129,6 +136,7 @@ async function untilAnswered<T>(
       }
       if (end !== undefined) return end;
       if (!(isBatonError(error) && error.retryable)) return { kind: "refused", error };
+      report(error, work);
       if (!(await pause(failures))) return { kind: "lost" };
     }
   }

@@ -29,7 +29,7 @@ export interface WorkSummary {
   readonly failed: number;
   /** Work that was released, because its handler had not finished when the grace period was over. */
   readonly released: number;
-  /** Work that was cancelled, or whose lease was lost before it was settled. */
+  /** Work that was cancelled, whose lease was lost, or that could not be settled in time. */
   readonly lost: number;
   /** Work that the handler settled itself. */
   readonly settledByHandler: number;

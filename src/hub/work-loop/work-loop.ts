@@ -12,14 +12,14 @@
  * period; then their signal aborts, their work is released, and the loop ends without waiting for them.
  */
 import { isBatonError } from "../../base/errors.ts";
-import type { CheckedWorkOptions } from "../../delivery/receive/receive-options.ts";
 import type { Result } from "../../delivery/send/result.ts";
 import { checkValue, functionCheck } from "../../envelope/check-options.ts";
 import type { Work } from "../work.ts";
 import { MAX_TIMER_MS, RENEWALS_PER_LEASE } from "../work-helpers.ts";
-import { Moment } from "./moment.ts";
+import { OneTimeEvent } from "./one-time-event.ts";
 import { type HandlerEnd, settleByOutcome } from "./settle-by-outcome.ts";
 import type { WorkContext, WorkHandler, WorkSummary } from "./work-handler.ts";
+import type { CheckedWorkOptions } from "./work-options.ts";
 import type { ClaimedWork, WorkSource } from "./work-source.ts";
 
 /** Slots that are added or continue when one finds work. */
@@ -43,10 +43,10 @@ class WorkLoop<T> {
   readonly #handler: WorkHandler<T>;
   readonly #options: CheckedWorkOptions;
   readonly #counts = { completed: 0, failed: 0, released: 0, lost: 0, settledByHandler: 0 };
-  /** From this moment on nothing is claimed. */
-  readonly #stop = new Moment();
-  /** From this moment on no handler is waited for. */
-  readonly #graceOver = new Moment();
+  /** After it nothing is claimed. */
+  readonly #stop = new OneTimeEvent();
+  /** After it no handler is waited for. */
+  readonly #graceOver = new OneTimeEvent();
   #graceTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #slots: Promise<void>[] = [];
   readonly #running = new Set<Work<T>>();
@@ -56,7 +56,7 @@ class WorkLoop<T> {
   #isWaiting = false;
   /** Slots that claim or run a handler. */
   #busy = 0;
-  /** Slots that found nothing, and continue when another one may have more luck. */
+  /** Idle slots; resumed when another slot finds work. */
   readonly #parked: (() => void)[] = [];
   /** A claim has succeeded, so the hub was open when the loop began. */
   #hasClaimed = false;
@@ -109,7 +109,7 @@ class WorkLoop<T> {
 
   /** More work may be ready where some was. */
   #grow(): void {
-    for (let n = 0; n < GROWTH && !this.#stop.hasCome; n++) {
+    for (let n = 0; n < GROWTH && !this.#stop.hasOccurred; n++) {
       const parked = this.#parked.pop();
       if (parked !== undefined) parked();
       else if (this.#slots.length < this.#options.concurrency) this.#addSlot();
@@ -119,7 +119,7 @@ class WorkLoop<T> {
   /** Waits until another slot finds work or, without `wait`, until its handler may have made some ready. */
   async #park(): Promise<void> {
     const { wait } = this.#options;
-    if (this.#stop.hasCome || (wait && !this.#isWaiting)) return;
+    if (this.#stop.hasOccurred || (wait && !this.#isWaiting)) return;
     this.#busy--;
     if (this.#busy === 0 && !wait) return this.#stopClaiming(); // Nothing is ready, and no handler runs.
     await new Promise<void>((resolve) => void this.#parked.push(resolve));
@@ -130,7 +130,7 @@ class WorkLoop<T> {
 
   /** Returns the next work; undefined after a stop. `claimed`: what completing the last work claimed. */
   async #nextWork(claimed: ClaimedWork<T> | undefined): Promise<Work<T> | undefined> {
-    for (let failures = 0; claimed !== undefined || !this.#stop.hasCome; ) {
+    for (let failures = 0; claimed !== undefined || !this.#stop.hasOccurred; ) {
       try {
         if (claimed !== undefined) return await claimed();
         const work = await this.#claim();
@@ -141,7 +141,9 @@ class WorkLoop<T> {
         }
         await this.#park();
       } catch (error) {
-        if (await this.#canRetry(error, ++failures)) continue;
+        // What is claimed already may still begin after a stop.
+        const end = claimed === undefined ? this.#stop : this.#graceOver;
+        if (await this.#canRetry(error, ++failures, end)) continue;
         if (claimed !== undefined) this.#counts.lost++; // Its lease ends by itself.
         return undefined;
       }
@@ -155,11 +157,9 @@ class WorkLoop<T> {
     return work;
   }
 
-  /** Claims what is ready. If nothing is, one slot waits for it. */
+  /** Claims what is ready. If nothing is, one slot waits for it; the others return. */
   async #claim(): Promise<Work<T> | undefined> {
-    const ready = await this.#accept({ wait: false });
-    const waits = this.#options.wait && !this.#isWaiting && !this.#stop.hasCome;
-    if (ready !== undefined || !waits) return ready;
+    if (!this.#options.wait || this.#isWaiting) return this.#accept({ wait: false });
     this.#isWaiting = true;
     try {
       const work = await this.#accept({ wait: true, signal: this.#stop.signal });
@@ -171,9 +171,10 @@ class WorkLoop<T> {
   }
 
   /** Waits before the next claim after an error that a retry can help; any other error ends the loop. */
-  async #canRetry(error: unknown, failures: number): Promise<boolean> {
+  async #canRetry(error: unknown, failures: number, end: OneTimeEvent): Promise<boolean> {
     if (isBatonError(error) && error.retryable) {
-      return this.#stop.sleep(this.#source.pauseMs(failures));
+      this.#report(error);
+      return end.sleep(this.#source.pauseMs(failures));
     }
     this.#fail(error);
     return false;
@@ -189,8 +190,12 @@ class WorkLoop<T> {
         const end = await settleByOutcome(this.#settling, work, await this.#runHandler(work));
         if (end.kind === "extended") continue; // The handler has not seen the new envelope.
         this.#counts[end.kind]++;
+        if (end.kind === "lost") this.#source.abandon(work);
         return end.kind === "completed" ? end.next : undefined;
       }
+    } catch (error) {
+      this.#source.abandon(work);
+      throw error;
     } finally {
       this.#running.delete(work);
       if (!this.#options.wait) for (const parked of this.#parked.splice(0, GROWTH)) parked();
@@ -199,12 +204,13 @@ class WorkLoop<T> {
 
   readonly #settling = {
     complete: (work: Work<T>, result: Result) =>
-      this.#source.complete(work, result, !this.#stop.hasCome),
+      this.#source.complete(work, result, !this.#stop.hasOccurred),
     pause: (failures: number) => this.#graceOver.sleep(this.#source.pauseMs(failures)),
+    report: (error: unknown, work: Work<T>) => this.#report(error, work),
   };
 
   #runHandler(work: Work<T>): Promise<HandlerEnd> {
-    if (this.#graceOver.hasCome) return Promise.resolve({ kind: "overdue" });
+    if (this.#graceOver.hasOccurred) return Promise.resolve({ kind: "overdue" });
     return new Promise((resolve) => {
       const remove = this.#graceOver.on(() => resolve({ kind: "overdue" }));
       void this.#callHandler(work).then((end) => {
@@ -215,12 +221,21 @@ class WorkLoop<T> {
   }
 
   async #callHandler(work: Work<T>): Promise<HandlerEnd> {
+    const context = new HandlerContext(work, this.#graceOver);
     try {
-      const value = await this.#handler(work, handlerContext(work, this.#graceOver.signal));
-      return { kind: "returned", value };
+      return { kind: "returned", value: await this.#handler(work, context) };
     } catch (error) {
+      this.#report(error, work);
       return { kind: "threw", error };
+    } finally {
+      context.end();
     }
+  }
+
+  /** Called in a microtask, so that an error of the callback does not change how work is settled. */
+  #report(error: unknown, work?: Work<T>): void {
+    const { onError } = this.#options;
+    if (onError !== undefined) queueMicrotask(() => onError(error, work as Work | undefined));
   }
 
   /** Renews the leases that only calls renew, so that a long handler keeps its work. */
@@ -251,24 +266,59 @@ class WorkLoop<T> {
   }
 
   #stopClaiming(): void {
-    if (this.#stop.hasCome) return;
-    this.#stop.come();
+    if (this.#stop.hasOccurred) return;
+    this.#stop.fire();
     for (const parked of this.#parked.splice(0)) parked();
     const graceMs = Math.min(this.#options.graceMs, MAX_TIMER_MS);
-    this.#graceTimer = setTimeout(() => this.#graceOver.come(noMoreTime()), graceMs);
+    this.#graceTimer = setTimeout(() => this.#graceOver.fire(graceExpired(graceMs)), graceMs);
   }
 }
 
-/** The signal is made on first access, because listening for changes costs requests. */
-function handlerContext<T>(work: Work<T>, graceOver: AbortSignal): WorkContext {
-  let signal: AbortSignal | undefined;
-  return {
-    get signal() {
-      signal ??= AbortSignal.any([work.signal, graceOver]);
-      return signal;
-    },
-  };
+/** What a handler gets besides the work. Its signal is made on first access: listening for changes costs requests. */
+class HandlerContext<T> implements WorkContext {
+  readonly #work: Work<T>;
+  readonly #graceOver: OneTimeEvent;
+  #controller: AbortController | undefined;
+  #hasEnded = false;
+  #stopListening: (() => void) | undefined;
+
+  constructor(work: Work<T>, graceOver: OneTimeEvent) {
+    this.#work = work;
+    this.#graceOver = graceOver;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (!this.#hasEnded) this.#listen(this.#controller);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Removes its listeners: the loop outlives it. `AbortSignal.any()` would be kept by the loop's signal. */
+  end(): void {
+    this.#hasEnded = true;
+    this.#stopListening?.();
+  }
+
+  #listen(controller: AbortController): void {
+    const { signal } = this.#work;
+    const graceOver = this.#graceOver;
+    const onLost = () => controller.abort(signal.reason);
+    const onGraceOver = () => controller.abort(graceOver.signal.reason);
+    const remove = graceOver.on(onGraceOver);
+    signal.addEventListener("abort", onLost, { once: true });
+    this.#stopListening = () => {
+      signal.removeEventListener("abort", onLost);
+      remove();
+    };
+    if (graceOver.hasOccurred) onGraceOver();
+    if (signal.aborted) onLost();
+  }
 }
 
-const noMoreTime = (): Error =>
-  new DOMException("The worker stops: the time to finish is over.", "AbortError");
+const graceExpired = (graceMs: number): Error =>
+  new DOMException(
+    `The worker was stopped, and its grace period of ${graceMs} ms has expired.`,
+    "AbortError",
+  );

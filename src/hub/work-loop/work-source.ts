@@ -24,6 +24,8 @@ export interface WorkSource<T> {
    * undefined if it did not.
    */
   complete(work: Work<T>, result: Result, claimsNext: boolean): Promise<ClaimedWork<T> | undefined>;
+  /** Stops renewing the lease of work that could not be settled, so that it returns when its lease ends. */
+  abandon(work: Work<T>): void;
   /** Returns the pause after this many failed calls in a row, in milliseconds. */
   pauseMs(failures: number): number;
 }

@@ -3,6 +3,7 @@
  * work is completed and the next claimed in one transaction.
  */
 import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   type Agent,
@@ -31,6 +32,7 @@ import { until } from "../../support/until.ts";
 
 type Handler = Parameters<Agent["work"]>[0];
 
+const COUNT = { name: "count", type: "number" } as const;
 const NOTHING = { completed: 0, failed: 0, released: 0, lost: 0, settledByHandler: 0 };
 /** Ends the loop when nothing is ready. */
 const DRAIN = { wait: false } as const;
@@ -87,7 +89,7 @@ describe.each(STORES)("agent.work() on %s", (store) => {
 
     it("fails the attempt with code and hint of a result that is refused [DLV-15 DLV-20]", async () => {
       const { hub, ben, send } = await team();
-      const sent = await send("count", { expects: [{ name: "count", type: "number" }] });
+      const sent = await send("count", { expects: [COUNT] });
       const counting: Handler = ({ delivery }) => ({
         outputs: { count: delivery.attempt === 1 ? "three" : 3 },
       });
@@ -202,14 +204,36 @@ describe.each(STORES)("agent.work() on %s", (store) => {
       expect((await sent.status()).state).toBe("cancelled");
     });
 
-    it("does not abort while the work is held [DLV-20]", async () => {
+    it("aborts when the grace period is over, only if the handler still runs [DLV-20]", async () => {
+      const { ben, send } = await team();
+      for (const task of ["quick", "endless"]) await send(task);
+      const signals: AbortSignal[] = [];
+      const stop = stopper();
+      const handler: Handler = async ({ envelope }, { signal }) => {
+        signals.push(signal);
+        if (envelope.task === "quick") return;
+        stop.abort();
+        await new Promise(() => {}); // Ignores its signal.
+      };
+      const summary = await ben.work(handler, { signal: stop.signal, graceMs: 1 });
+      expect(summary).toEqual({ ...NOTHING, completed: 1, released: 1 });
+      expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+    });
+
+    it("is aborted already if it is first read after the grace period [DLV-20]", async () => {
       const { ben, send } = await team();
       await send("t");
-      let signal: AbortSignal | undefined;
-      await ben.work((_work, context) => {
-        signal = context.signal;
-      }, DRAIN);
-      expect(signal?.aborted).toBe(false);
+      const stop = stopper();
+      const released = Promise.withResolvers<void>();
+      const seen = Promise.withResolvers<AbortSignal>();
+      const handler: Handler = async (_work, context) => {
+        stop.abort();
+        await released.promise;
+        seen.resolve(context.signal);
+      };
+      await ben.work(handler, { signal: stop.signal, graceMs: 1 });
+      released.resolve();
+      expect((await seen.promise).aborted).toBe(true);
     });
   });
 
@@ -234,7 +258,7 @@ describe.each(STORES)("agent.work() on %s", (store) => {
       },
     );
 
-    it("that was lost leaves the work to its next holder [DLV-6 DLV-20]", async () => {
+    it("of lost work stays with its next holder [DLV-6 DLV-20]", async () => {
       const clock = new VirtualClock();
       const { hub, ben, send } = await team({ clock });
       const other = await hub.agent("ben");
@@ -275,12 +299,16 @@ describe.each(STORES)("agent.work() on %s", (store) => {
     });
 
     it("is 1 by default, and the work is done in order [DLV-13 DLV-20]", async () => {
-      const { ben, send } = await team();
+      const { hub, ben, send } = await team();
       for (const task of ["a", "b", "c"]) await send(task);
       const steps: string[] = [];
       await ben.work(async ({ envelope }) => {
         steps.push(`begin ${envelope.task}`);
-        await until("others could begin", async () => true);
+        for (let n = 0; n < 5; n++) {
+          await eventLoopTurn(); // Another handler could begin.
+          const { accepted, claimed } = (await hub.deliveries.totals()).byState;
+          expect(accepted + claimed).toBe(1);
+        }
         steps.push(`end ${envelope.task}`);
       }, DRAIN);
       expect(steps).toEqual(["a", "b", "c"].flatMap((task) => [`begin ${task}`, `end ${task}`]));
@@ -311,7 +339,7 @@ describe.each(STORES)("agent.work() on %s", (store) => {
       const stop = stopper();
       const handler: Handler = async (_work, { signal }) => {
         stop.abort();
-        await until("the stop has arrived", async () => true);
+        for (let n = 0; n < 5; n++) await eventLoopTurn(); // Timers could fire.
         return signal.aborted ? "aborted" : "finished";
       };
       const summary = await ben.work(handler, { signal: stop.signal });
@@ -337,7 +365,7 @@ describe.each(STORES)("agent.work() on %s", (store) => {
       expect(await sent.status()).toMatchObject({ state: "ready", attempt: 1 });
     });
 
-    it("comes at once if the signal has aborted before [DLV-20]", async () => {
+    it("comes at once if the signal is already aborted [DLV-20]", async () => {
       const { ben, send } = await team();
       const sent = await send("t");
       const summary = ben.work(() => {}, { signal: AbortSignal.abort() });
@@ -379,19 +407,6 @@ describe.each(STORES)("agent.work() on %s", (store) => {
       await hub.close();
       expect((await refusal(ben.work(() => {}))).code).toBe("store_closed");
     });
-
-    it("is the error of a claim that a retry cannot help, after handlers finished [DLV-20]", async () => {
-      const { ben, send } = await team();
-      const first = await send("first");
-      const handler: Handler = async () => {
-        await send("second", { receipt: true });
-        await until("the loop can claim meanwhile", async () => true);
-        return "finished";
-      };
-      const working = ben.work(handler, { signal: stopper().signal, concurrency: 2 });
-      expect(await refusal(working)).toMatchObject({ code: "receipt_required" });
-      expect(await first.completed()).toMatchObject({ result: { summary: "finished" } });
-    });
   });
 
   describe("the options", () => {
@@ -404,7 +419,7 @@ describe.each(STORES)("agent.work() on %s", (store) => {
       expect(states).toEqual(["ready", "completed"]);
     });
 
-    it("make the receipts of handoffs that require one [DLV-11 DLV-20]", async () => {
+    it("create receipts for handoffs that require one [DLV-11 DLV-20]", async () => {
       const { ben, send } = await team();
       for (const task of ["one", "two"]) await send(task, { receipt: true });
       const receipt = ({ intent }: Envelope) => ({ goal: intent, firstStep: "Go" });
@@ -420,11 +435,30 @@ describe.each(STORES)("agent.work() on %s", (store) => {
       expect(goals).toEqual(["Do one", "Do two"]);
     });
 
+    it("report what handlers throw and why results are refused [DLV-20]", async () => {
+      const { ben, send } = await team();
+      const sent = [await send("throws"), await send("count", { expects: [COUNT] })];
+      const handler: Handler = ({ delivery, envelope }) => {
+        if (delivery.attempt > 1) return { outputs: { count: 3 } };
+        if (envelope.task === "throws") throw new Error("No luck.");
+        return { outputs: { count: "three" } };
+      };
+      const errors: unknown[] = [];
+      const onError = (error: unknown, work?: Work) => errors.push([error, work?.id]);
+      const summary = await ben.work(handler, { ...DRAIN, onError });
+      expect(summary).toEqual({ ...NOTHING, completed: 2, failed: 2 });
+      expect(errors).toMatchObject([
+        [{ message: "No luck." }, sent[0]?.id],
+        [{ code: "invalid_result" }, sent[1]?.id],
+      ]);
+    });
+
     it.each<[string, object, string]>([
       ["concurrency", { concurrency: 0 }, "invalid_input"],
       ["concurrency", { concurrency: 1.5 }, "invalid_input"],
       ["concurrency", { concurrency: 1_001 }, "limit_exceeded"],
       ["graceMs", { graceMs: -1 }, "invalid_input"],
+      ["onError", { onError: "log" }, "invalid_input"],
       ["wait", { wait: "yes" }, "invalid_input"],
       ["task", { task: "" }, "invalid_input"],
       ["signal", { signal: {} }, "invalid_input"],
@@ -532,6 +566,63 @@ describe.each(EMBEDDED_STORES)("completing work in a loop on %s", (store) => {
     expect(outages).toEqual({ claimDeliveries: 0, settleDelivery: 0 });
   });
 
+  it("rejects with a claim error that a retry cannot help, after running handlers finish [DLV-20]", async () => {
+    const refused = { claimDeliveries: 0 };
+    const reopen = sharedStore(store);
+    const hub = new LocalHub(countingRefusals(await reopen(), refused));
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {});
+    const first = await ada.handoff({ to: "ben", task: "first", intent: "Go" });
+    const handler: Handler = async () => {
+      await ada.handoff({ to: "ben", task: "second", intent: "Go", receipt: true });
+      await until("a claim is refused", () => refused.claimDeliveries > 0);
+      return "finished";
+    };
+    const working = ben.work(handler, { signal: stopper().signal, concurrency: 2 });
+    expect(await refusal(working)).toMatchObject({ code: "receipt_required" });
+    expect(await first.completed()).toMatchObject({ result: { summary: "finished" } });
+  });
+
+  it("stops renewing work that it can neither settle nor release [DLV-6 DLV-20]", async () => {
+    const reopen = sharedStore(store);
+    const outages = { settleDelivery: 0 };
+    const hub = new LocalHub(unavailable(await reopen(), outages));
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {});
+    await ada.handoff({ to: "ben", task: "t", intent: "Go" });
+    const stop = stopper();
+    let held: Work | undefined;
+    const handler: Handler = async (work) => {
+      held = work;
+      outages.settleDelivery = 1;
+      stop.abort();
+      await new Promise(() => {}); // Ignores its signal.
+    };
+    const errors: unknown[] = [];
+    const onError = (error: unknown, work?: Work) => errors.push([error, work?.id]);
+    const summary = await ben.work(handler, { signal: stop.signal, graceMs: 1, onError });
+    expect(summary).toEqual({ ...NOTHING, lost: 1 });
+    expect(errors).toMatchObject([[{ code: "store_unavailable" }, held?.id]]);
+    expect(present(held).signal.reason).toMatchObject({ code: "lease_lost" });
+    expect((await refusal(present(held).renew())).code).toBe("lease_lost");
+  });
+
+  it("reports errors that it retries [DLV-20]", async () => {
+    const reopen = sharedStore(store);
+    const outages = { claimDeliveries: 1, settleDelivery: 1 };
+    const hub = new LocalHub(unavailable(await reopen(), outages), { random: () => 0 });
+    const ada = await hub.agent("ada", {});
+    const ben = await hub.agent("ben", {});
+    const sent = await ada.handoff({ to: "ben", task: "t", intent: "Go" });
+    const errors: unknown[] = [];
+    const onError = (error: unknown, work?: Work) => errors.push([error, work?.id]);
+    expect(await ben.work(() => {}, { ...DRAIN, onError })).toEqual({ ...NOTHING, completed: 1 });
+    expect(errors).toMatchObject([
+      [{ code: "store_unavailable" }, undefined],
+      [{ code: "store_unavailable" }, sent.id],
+    ]);
+  });
+
   it("claims separately if the settlement claimed nothing [DLV-20]", async () => {
     const reopen = sharedStore(store);
     const without = withoutNext(await reopen());
@@ -578,6 +669,9 @@ describe("a worker process that is killed", () => {
   );
 });
 
+/** Lets everything run that is due, timers included. */
+const eventLoopTurn = () => sleep(1);
+
 /** Stops a loop when the test ends, if the test does not stop it before. */
 function stopper(): AbortController {
   const stop = new AbortController();
@@ -619,6 +713,25 @@ function unavailable(store: Store, outages: Record<string, number>): Store {
         return Promise.reject(
           new BatonError("store_unavailable", { message: "It is away.", hint: "Wait." }),
         );
+      };
+    },
+  });
+}
+
+/** Counts the calls of operations that were rejected. */
+function countingRefusals(store: Store, refused: Record<string, number>): Store {
+  return new Proxy(store, {
+    get(target, name: keyof Store) {
+      const value = target[name];
+      if (typeof value !== "function") return value;
+      if (refused[name] === undefined) return value.bind(target);
+      return async (...given: unknown[]) => {
+        try {
+          return await (value as (...args: unknown[]) => unknown).apply(target, given);
+        } catch (error) {
+          refused[name] = (refused[name] ?? 0) + 1;
+          throw error;
+        }
       };
     },
   });

@@ -1,36 +1,36 @@
 /**
- * A moment that comes once, such as the stop of a loop. Any number of callers can wait for it: listeners of
- * one AbortSignal would make Node warn about a leak from the eleventh on.
+ * An event that occurs once, such as the stop of a loop. Any number of callers can listen: listeners of one
+ * AbortSignal would make Node warn about a leak from the eleventh on.
  */
-export class Moment {
+export class OneTimeEvent {
   readonly #controller = new AbortController();
   readonly #callbacks = new Set<() => void>();
 
-  /** Aborts when the moment comes. */
+  /** Aborts when the event occurs. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  get hasCome(): boolean {
+  get hasOccurred(): boolean {
     return this.signal.aborted;
   }
 
-  /** Aborts the signal, then calls everything that waits. */
-  come(reason?: Error): void {
+  /** Aborts the signal, then calls every callback. */
+  fire(reason?: Error): void {
     this.#controller.abort(reason);
     for (const callback of this.#callbacks) callback();
     this.#callbacks.clear();
   }
 
-  /** Calls back when the moment comes, and returns a function that removes the callback. */
+  /** Calls back when the event occurs, and returns a function that removes the callback. */
   on(callback: () => void): () => void {
     this.#callbacks.add(callback);
     return () => void this.#callbacks.delete(callback);
   }
 
-  /** Waits for a time in milliseconds, at most until the moment comes. Returns whether it has not come. */
+  /** Waits for a time in milliseconds, at most until the event. Returns whether it has not occurred. */
   async sleep(ms: number): Promise<boolean> {
-    if (this.hasCome) return false;
+    if (this.hasOccurred) return false;
     await new Promise<void>((resolve) => {
       const remove = this.on(() => {
         clearTimeout(timer);
@@ -41,6 +41,6 @@ export class Moment {
         resolve();
       }, ms);
     });
-    return !this.hasCome;
+    return !this.hasOccurred;
   }
 }
