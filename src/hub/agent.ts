@@ -42,9 +42,10 @@ import { type Approvals, approvals, type Questions, questions } from "./groups/q
 import { LocalSharedContext, type SharedContext } from "./groups/shared-context.ts";
 import { type AgentTasks, agentTasks } from "./groups/tasks.ts";
 import { type AgentTraces, agentTraces } from "./groups/traces.ts";
+import { LocalWork } from "./local-work.ts";
 import { LocalOffer, type Offer } from "./offer.ts";
 import { LocalSent, type Sent } from "./sent.ts";
-import { LocalWork, type Work } from "./work.ts";
+import type { Work } from "./work.ts";
 import { localWorkSource } from "./work-loop/local-work-source.ts";
 import type { WorkHandler, WorkSummary } from "./work-loop/work-handler.ts";
 import { runWorkLoop } from "./work-loop/work-loop.ts";

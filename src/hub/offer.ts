@@ -24,8 +24,9 @@ import type { EnvelopeRow } from "../store/rows.ts";
 import type { DeliveryWithEnvelopeRow } from "../store/store.ts";
 import { drawBoundary } from "../text/fence.ts";
 import type { Workspace } from "../workspace/workspace.ts";
+import { LocalWork } from "./local-work.ts";
 import type { SerializedOffer } from "./serialized.ts";
-import { LocalWork, type SettleResult, type Work } from "./work.ts";
+import type { SettleResult, Work } from "./work.ts";
 
 /**
  * A handoff claimed for this session: accept, decline or release it before its lease ends. Otherwise the

@@ -1,8 +1,8 @@
 /** Runs an operation by calling the SDK method that it is named after. */
 import type { LocalAgent } from "../hub/agent.ts";
 import type { LocalHub } from "../hub/hub.ts";
+import type { LocalWork } from "../hub/local-work.ts";
 import type { LocalOffer } from "../hub/offer.ts";
-import type { LocalWork } from "../hub/work.ts";
 import { runAs } from "../workspace/actor.ts";
 import type { Operation, OperationContext } from "./operation.ts";
 import { DONE, Done } from "./schemas/common.ts";

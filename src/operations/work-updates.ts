@@ -7,8 +7,8 @@ import { canonicalJson, sha256 } from "../base/digest.ts";
 import { type BatonError, isBatonError } from "../base/errors.ts";
 import type { Warning } from "../delivery/work/warnings.ts";
 import type { LocalAgent } from "../hub/agent.ts";
+import type { LocalWork } from "../hub/local-work.ts";
 import type { SerializedWork } from "../hub/serialized.ts";
-import type { LocalWork } from "../hub/work.ts";
 import type { LongPoll } from "./long-poll.ts";
 
 /** What has happened to the work since the version its holder knows. */

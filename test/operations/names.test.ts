@@ -13,8 +13,8 @@ import { openApi } from "../../src/http/openapi.ts";
 import { referencePage } from "../../src/http/reference-page.ts";
 import { LocalAgent } from "../../src/hub/agent.ts";
 import { LocalHub } from "../../src/hub/hub.ts";
+import { LocalWork } from "../../src/hub/local-work.ts";
 import { LocalOffer } from "../../src/hub/offer.ts";
-import { LocalWork } from "../../src/hub/work.ts";
 import { type Hub, openHub } from "../../src/index.ts";
 import {
   CHAPTERS,

@@ -15,8 +15,8 @@ import {
 } from "../../delivery/work/person-decisions.ts";
 import type { Delivery } from "../../history/delivery.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
+import { LocalWork } from "../local-work.ts";
 import type { Sent } from "../sent.ts";
-import { LocalWork } from "../work.ts";
 import type { Call } from "./call.ts";
 
 /** `agent.questions`: questions that receivers ask about handoffs of this agent. */

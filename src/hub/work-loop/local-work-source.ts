@@ -10,7 +10,7 @@ import { backoff } from "../../delivery/settings/policy.ts";
 import type { DeliveryWithEnvelopeRow } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { Call } from "../groups/call.ts";
-import { LocalWork } from "../work.ts";
+import { LocalWork } from "../local-work.ts";
 import type { WorkSource } from "./work-source.ts";
 
 /** Pauses while the store cannot be reached: an operation has waited for it already. */
