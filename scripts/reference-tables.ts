@@ -188,6 +188,7 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   envelopeBytes: "canonical bytes of one envelope",
   memoryBytes: "canonical bytes of one memory",
   appendBatch: "memories remembered in one call",
+  handoffBatch: "handoffs sent in one call",
   pageSize: "entries in one answer of recent, relations, events or waiting",
   claimBatch: "offers claimed at once",
   concurrency: "handlers that one agent.work() runs at the same time",

@@ -25,6 +25,7 @@ import { priorities } from "./suite/deliveries/priorities.ts";
 import { processes } from "./suite/deliveries/processes.ts";
 import { roles } from "./suite/deliveries/roles.ts";
 import { sending } from "./suite/deliveries/sending.ts";
+import { sendingMany } from "./suite/deliveries/sending-many.ts";
 import { sessions } from "./suite/deliveries/sessions.ts";
 import { settling } from "./suite/deliveries/settling.ts";
 import { settlingAndClaiming } from "./suite/deliveries/settling-and-claiming.ts";
@@ -58,6 +59,7 @@ export function storeContract(name: string, open: OpenStore): void {
     lines(it);
     inbound(it);
     sending(it);
+    sendingMany(it);
     extending(it);
     claiming(it);
     order(it);

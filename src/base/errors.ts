@@ -317,6 +317,31 @@ export function isBatonError(value: unknown): value is BatonError {
   return typeof value === "object" && value !== null && BRAND in value;
 }
 
+/** Runs a step on one part of the input. A `BatonError` of it names that part: `drafts[2].to`. */
+export async function withinPath<Result>(
+  part: string,
+  step: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await step();
+  } catch (error) {
+    throw isBatonError(error) ? errorWithin(part, error) : error;
+  }
+}
+
+function errorWithin(part: string, error: BatonError): BatonError {
+  const { code, message, hint, path, violations, details, cause } = error;
+  const within = (field: string): string => (field === "" ? part : `${part}.${field}`);
+  return new BatonError(code, {
+    message: `${part}: ${message}`,
+    path: within(path),
+    hint,
+    violations: violations.map((each) => ({ ...each, path: within(each.path) })),
+    details,
+    cause,
+  });
+}
+
 /** Returns a text without its final full stops, to put it into a sentence that ends with one. */
 export const trimFullStop = (text: string): string => text.replace(/(?<!\.)\.{1,2}$/, "");
 

@@ -54,6 +54,8 @@ export const DEFAULT_LIMITS = {
   memoryBytes: 128 * 1024,
   /** Memories in one append; bounds the longest transaction. */
   appendBatch: 1_000,
+  /** Handoffs in one `handoffMany()`; bounds the longest transaction. */
+  handoffBatch: 256,
   /** Entries in one response of `recent`, `relations`, `events` or `waiting`. */
   pageSize: 1_000,
   /** Offers in one claim. */

@@ -240,6 +240,17 @@ export class RemoteAgent implements Agent {
     return new RemoteSent<T>(this.#wire, await this.#wire.call<SerializedSent>("handoff", said));
   }
 
+  async handoffMany<T extends object = object>(drafts: readonly DraftOf<T>[]): Promise<Sent<T>[]> {
+    const { payloads } = this.#base;
+    const parsed = Array.isArray(drafts)
+      ? await Promise.all(
+          drafts.map((draft, i) => withParsedPayload(payloads, draft, `drafts[${i}]`)),
+        )
+      : drafts;
+    const sent = await this.#wire.call<SerializedSent[]>("handoffMany", { drafts: parsed });
+    return sent.map((each) => new RemoteSent<T>(this.#wire, each));
+  }
+
   async *inbox<T = unknown>(options: InboxOptions = {}): AsyncGenerator<Offer<T>, void, undefined> {
     const { task, ...waiting } = checkInboxOptions(options);
     for (;;) {

@@ -11,7 +11,7 @@ import type { AcceptOptions, InboxOptions } from "../delivery/receive/receive-op
 import { withSessionRenewal } from "../delivery/receive/session-renewal.ts";
 import type { ClaimWaitOptions } from "../delivery/receive/wait-for-delivery.ts";
 import type { Worker } from "../delivery/receive/worker.ts";
-import { performHandoff } from "../delivery/send/handoff.ts";
+import { performHandoff, performHandoffs } from "../delivery/send/handoff.ts";
 import type { SendOptions } from "../delivery/send/plan.ts";
 import { findHeldWork, resumeWork } from "../delivery/work/work-handle.ts";
 import type { DraftOf } from "../envelope/schema.ts";
@@ -104,6 +104,16 @@ export interface Agent {
    * `no_route`, `inbox_full`, `circuit_open`, `lint_refused` and others.
    */
   handoff<T extends object = object>(draft: DraftOf<T>): Promise<Sent<T>>;
+  /**
+   * Sends several handoffs in one operation: all of them, or none. Returns them in the order of the drafts.
+   * Each draft may name an agent, a role or a channel. Throws what `handoff()` throws, with the path of the
+   * draft, such as `drafts[2].to`.
+   *
+   * ```ts
+   * await agent.handoffMany(files.map((file) => ({ to: "role:reviewer", intent: `Review ${file}` })));
+   * ```
+   */
+  handoffMany<T extends object = object>(drafts: readonly DraftOf<T>[]): Promise<Sent<T>[]>;
   /**
    * Yields offers to this agent and to its role as they arrive. Each offer is claimed for this session; an
    * offer that is neither accepted nor released counts as an attempt when its lease ends. Waits for more
@@ -316,6 +326,13 @@ export class LocalAgent implements Agent {
 
   handoff<T extends object = object>(draft: DraftOf<T>): Promise<Sent<T>> {
     return this.send<T>(draft);
+  }
+
+  handoffMany<T extends object = object>(drafts: readonly DraftOf<T>[]): Promise<Sent<T>[]> {
+    return this.#call(async () => {
+      const sent = await performHandoffs<T>(this.#workspace, this.#self, drafts);
+      return sent.map((each) => new LocalSent<T>(this.#workspace, this.#self, each));
+    });
   }
 
   async *inbox<T = unknown>(options: InboxOptions = {}): AsyncGenerator<Offer<T>, void, undefined> {

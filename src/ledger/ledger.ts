@@ -20,6 +20,7 @@ import {
   type StoredRelease,
   storedLedgerOf,
 } from "../memory/stored-ledger.ts";
+import type { Store } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 
 /** Names the task that has the item on its ledger: the requested task or one it inherits from. */
@@ -96,18 +97,24 @@ export const newLedger = (task: string): ResolvedLedger => ({
 /** The most tasks that one ledger reads; more parents than that cannot be followed by a reader either. */
 const MAX_TASKS = 256;
 
+/** Where ledgers are read from. */
+export interface LedgerSource {
+  readonly name: string;
+  readonly store: Pick<Store, "findEntry">;
+}
+
 /**
  * Returns the items in force for a task, including inherited ones. `parents`: tasks that it is about to
  * inherit from in addition. Throws `limit_exceeded` above `MAX_TASKS` tasks.
  */
 export async function resolveLedger(
-  workspace: Workspace,
+  { name: workspace, store }: LedgerSource,
   task: string,
   parents: readonly string[] = [],
 ): Promise<ResolvedLedger> {
   const found = new Map<string, { kept: StoredLedger; revision: number } | undefined>();
   const read = async (name: string): Promise<void> => {
-    const entry = await workspace.store.findEntry(workspace.name, LEDGER, name);
+    const entry = await store.findEntry(workspace, LEDGER, name);
     found.set(
       name,
       entry && { kept: normalizeRedacted(storedLedgerOf(entry)), revision: entry.revision },

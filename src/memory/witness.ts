@@ -99,6 +99,8 @@ export function noteStored(
 const PLACES: Partial<Record<keyof Store, (operation: never) => readonly string[]>> = {
   appendMemories: ({ memories }: Parameters<Store["appendMemories"]>[0]) =>
     memories.map(({ agent }) => agent),
+  sendHandoffs: (handoffs: Parameters<Store["sendHandoffs"]>[0]) =>
+    handoffs.map(({ memory }) => memory.agent),
   ...one("sendHandoff"),
   ...one("acceptDelivery"),
   ...one("redactBodies"),
@@ -120,19 +122,29 @@ function observed(store: Store, note: Note): Store {
       if (typeof member !== "function") return member;
       const authorsOf = PLACES[name as keyof Store];
       if (authorsOf === undefined) return member.bind(target);
-      return async (operation: { readonly branch: string }) => {
+      return async (operation: OnBranch | readonly OnBranch[]) => {
         const outcome = (await member.call(target, operation)) as Placed;
-        const places = outcome.places ?? (outcome.place === undefined ? [] : [outcome.place]);
         const authors = authorsOf(operation as never);
-        for (const [i, place] of places.entries())
-          note(operation.branch, place, authors[i] as string);
+        const [{ branch }] = [operation].flat() as [OnBranch];
+        for (const [i, place] of placesOf(outcome).entries())
+          note(branch, place, authors[i] as string);
         return outcome;
       };
     },
   });
 }
 
+interface OnBranch {
+  readonly branch: string;
+}
+
 interface Placed {
   readonly place?: ChainPosition;
   readonly places?: readonly ChainPosition[];
+  readonly sent?: readonly { readonly place: ChainPosition }[];
+}
+
+/** Returns where an operation stored its records; nowhere if it was refused. */
+function placesOf({ place, places, sent }: Placed): readonly ChainPosition[] {
+  return places ?? sent?.map((each) => each.place) ?? (place === undefined ? [] : [place]);
 }

@@ -2,8 +2,9 @@
 import * as z from "zod";
 import { ViewOptionsSchema } from "../context/view/compose.ts";
 import { AgentName, DeliveryId, EnvelopeId } from "../envelope/schema.ts";
-import { withIdempotencyKey } from "./idempotency-key.ts";
+import { withIdempotencyKey, withIdempotencyKeys } from "./idempotency-key.ts";
 import { operation } from "./operation.ts";
+import { requireList } from "./required-fields.ts";
 import { SentForm } from "./schemas/deliveries.ts";
 import { DraftForm, LintReportForm, PreviewForm } from "./schemas/envelopes.ts";
 
@@ -26,6 +27,21 @@ export const handoffsOperations = {
     async run(acting, { draft, ...sending }) {
       const agent = await acting.agent();
       return (await agent.send(withIdempotencyKey(acting, draft), sending)).toJSON();
+    },
+  }),
+  handoffMany: operation({
+    summary: "Sends several handoffs in one operation: all of them, or none.",
+    route: "POST /v1/handoffs/batch",
+    access: "agent",
+    on: "agent",
+    args: ["drafts"],
+    input: z.strictObject({ drafts: z.array(DraftForm).min(1) }),
+    output: z.array(SentForm),
+    async run(acting, { drafts }) {
+      const agent = await acting.agent();
+      const listed = requireList(drafts, "drafts");
+      const sent = await agent.handoffMany(withIdempotencyKeys(acting, listed));
+      return sent.map((each) => each.toJSON());
     },
   }),
   "handoffs.join": operation({

@@ -129,6 +129,7 @@ export const OPERATION_TABLE: Readonly<Record<string, OperationShape>> = {
     args: ["name", "reason"],
   },
   handoff: { route: "POST /v1/handoffs", on: "agent", args: ["draft"], options: true },
+  handoffMany: { route: "POST /v1/handoffs/batch", on: "agent", args: ["drafts"] },
   "handoffs.join": { route: "POST /v1/handoffs/join", on: "agent", args: ["of"], options: true },
   "handoffs.lint": { route: "POST /v1/handoffs/lint", on: "agent", args: ["draft"] },
   "handoffs.preview": {

@@ -289,6 +289,19 @@ export type SendOutcome =
   | RecordRefusal
   | LeaseRefusal;
 
+/** What sending several handoffs did: all of them, or none. */
+export type SendManyOutcome =
+  | {
+      readonly kind: "sent";
+      /** In the order of the handoffs. */
+      readonly sent: readonly Extract<SendOutcome, { kind: "sent" }>[];
+    }
+  /** The handoff with this index was refused, for this reason. */
+  | { readonly kind: "refused"; readonly index: number; readonly refusal: SendRefusal };
+
+/** Why a handoff was not sent. */
+export type SendRefusal = Exclude<SendOutcome, { kind: "sent" }>;
+
 /**
  * Refused because of the receiver. For the inbox of a role: no agent with the role exists, or all are
  * disabled.
@@ -802,6 +815,11 @@ export interface Store {
   listEntries(operation: ListEntries): Promise<readonly EntryRow[]>;
 
   sendHandoff(operation: SendHandoff): Promise<SendOutcome>;
+  /**
+   * Sends several handoffs on one branch of one workspace, or none of them. None may complete a delivery, no
+   * two may have a receiver and a task in common, or an entry.
+   */
+  sendHandoffs(operations: readonly SendHandoff[]): Promise<SendManyOutcome>;
   claimDeliveries(operation: ClaimDeliveries): Promise<ClaimOutcome>;
   acceptDelivery(operation: AcceptDelivery): Promise<AcceptOutcome>;
   settleDelivery(operation: SettleDelivery): Promise<SettleOutcome>;

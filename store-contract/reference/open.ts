@@ -43,6 +43,7 @@ import {
   registerAgent,
   renewLease,
   sendHandoff,
+  sendHandoffs,
   settleDelivery,
 } from "./operations.ts";
 import { prunableEvents, prunableSteps, tracesIn } from "./prune.ts";
@@ -105,6 +106,9 @@ class ReferenceStore implements Store {
 
   sendHandoff: Store["sendHandoff"] = (operation) =>
     this.#writeTimed(operation.workspace, (write) => sendHandoff(write, operation));
+
+  sendHandoffs: Store["sendHandoffs"] = (operations) =>
+    this.#writeTimed(operations[0]?.workspace ?? "", (write) => sendHandoffs(write, operations));
 
   claimDeliveries: Store["claimDeliveries"] = (operation) =>
     this.#writeTimed(operation.workspace, (write) => claimDeliveries(write, operation));

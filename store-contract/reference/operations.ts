@@ -1,6 +1,6 @@
 /** The write operations. Each first checks every reason to refuse, then makes its changes. */
 import { isOpenWorkUnchanged } from "../../src/store/extension.ts";
-import { type AgentRow, agentDigest, BREAKER } from "../../src/store/rows.ts";
+import { type AgentRow, agentDigest, BREAKER, type DeliveryRow } from "../../src/store/rows.ts";
 import {
   type AcceptDelivery,
   type AcceptOutcome,
@@ -20,7 +20,9 @@ import {
   type RegisterOutcome,
   type RenewOutcome,
   type SendHandoff,
+  type SendManyOutcome,
   type SendOutcome,
+  type SendRefusal,
   type SettleDelivery,
   type SettleOutcome,
   type Store,
@@ -88,7 +90,29 @@ export function putEntry(
 }
 
 export function sendHandoff(write: Write, operation: SendHandoff): SendOutcome {
-  const { envelope, memory, branch, settles, extend, entries = [] } = operation;
+  const checked = checkSend(write, operation);
+  return checked.kind === "sendable" ? send(write, operation, checked) : checked;
+}
+
+export function sendHandoffs(write: Write, operations: readonly SendHandoff[]): SendManyOutcome {
+  const all: SendableHandoff[] = [];
+  for (const [index, operation] of operations.entries()) {
+    const checked = checkSend(write, operation);
+    if (checked.kind !== "sendable") return { kind: "refused", index, refusal: checked };
+    all.push(checked);
+  }
+  const sent = operations.map((operation, i) => send(write, operation, all[i] as SendableHandoff));
+  return { kind: "sent", sent };
+}
+
+interface SendableHandoff {
+  readonly kind: "sendable";
+  readonly own: DeliveryRow | undefined;
+  readonly open: DeliveryRow | undefined;
+}
+
+function checkSend(write: Write, operation: SendHandoff): SendRefusal | SendableHandoff {
+  const { envelope, memory, settles, extend, entries = [] } = operation;
   const lost = settles && write.refuseLease(settles);
   if (lost !== undefined) return lost;
   const own = settles && write.held(settles);
@@ -123,6 +147,15 @@ export function sendHandoff(write: Write, operation: SendHandoff): SendOutcome {
   }
   const taken = write.takenId(operation);
   if (taken !== undefined) return { kind: "id_taken", id: taken };
+  return { kind: "sendable", own, open };
+}
+
+function send(
+  write: Write,
+  operation: SendHandoff,
+  { own, open }: SendableHandoff,
+): Extract<SendOutcome, { kind: "sent" }> {
+  const { envelope, memory, branch, entries = [] } = operation;
   const place = write.append(branch, memory);
   write.addEnvelope(envelope, place);
   for (const entry of entries) write.putEntry(entry);

@@ -171,6 +171,7 @@ export function factsOf(scene: Scene): Readonly<Record<string, Facts>> {
     "branches.merge": { name: "run-1/ada" },
     "branches.abandon": { name: "run-1/ada" },
     handoff: { draft: { to: "bob", intent: "Do it." } },
+    handoffMany: { drafts: [{ to: "bob", intent: "Do it." }] },
     "handoffs.join": { of: [ready], draft: { to: "bob", intent: "Then this." } },
     "handoffs.lint": { draft: { to: "bob", intent: "Do it." } },
     "handoffs.preview": { draft: { to: "bob", intent: "Do it." } },

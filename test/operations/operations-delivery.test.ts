@@ -88,6 +88,11 @@ const CHECKS: Readonly<Record<Name, Check>> = {
     const { deliveries, envelope } = answer as SerializedSent;
     expect((await hub.deliveries.get(deliveries[0]?.id ?? "")).envelope.id).toBe(envelope.id);
   },
+  handoffMany: (answer) =>
+    expect(answer).toMatchObject([
+      { kind: "sent", envelope: { task: "one" } },
+      { kind: "sent", envelope: { task: "two" } },
+    ]),
   "handoffs.join": (sent) => expect(sent).toMatchObject({ envelope: { joins: { need: 1 } } }),
   "handoffs.lint": (report) =>
     expect(report).toMatchObject({ ok: true, findings: having({ rule: "no_next_step" }) }),

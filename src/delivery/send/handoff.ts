@@ -1,5 +1,5 @@
 /**
- * Performs a handoff: sends it, reports it if the line exceeds the hop limit, and opens joins it unblocks.
+ * Performs handoffs: sends them, reports those whose line exceeds the hop limit, and opens joins they unblock.
  */
 import * as z from "zod";
 import { AgentName, type DraftOf, Slug } from "../../envelope/schema.ts";
@@ -16,6 +16,7 @@ import type { SentHandoff } from "./idempotency-key.ts";
 import type { Sender, SendOptions } from "./plan.ts";
 import { ResultSchema } from "./result.ts";
 import { sendHandoff } from "./send.ts";
+import { sendHandoffs } from "./send-many.ts";
 
 /** Options besides the draft. Waiting for other handoffs is not among them: see join-handoffs.ts. */
 const SendOptionsSchema = z.strictObject({
@@ -38,15 +39,31 @@ export async function performHandoff<T>(
   const { envelope, lease } = sender.work ?? {};
   if (envelope?.failure && lease) await refuseUndecided(workspace, envelope.failure, lease);
   const outcome = await sendHandoff<T>(workspace, sender, draft, checked);
-  if (outcome.kind !== "sent") return outcome;
-  const { replaced, stopped } = outcome;
-  for (const { id } of stopped ? outcome.deliveries : []) {
+  if (outcome.kind === "sent") await afterSending(workspace, outcome);
+  return outcome;
+}
+
+/** Sends several handoffs, all or none, and runs what follows. */
+export async function performHandoffs<T>(
+  workspace: Workspace,
+  sender: Sender,
+  drafts: readonly DraftOf<T>[],
+): Promise<SentHandoff<T>[]> {
+  const sent = await sendHandoffs<T>(workspace, sender, drafts);
+  for (const each of sent) await afterSending(workspace, each);
+  return sent;
+}
+
+async function afterSending<T>(
+  workspace: Workspace,
+  { deliveries, replaced, stopped }: SentHandoff<T>,
+): Promise<void> {
+  for (const { id } of stopped ? deliveries : []) {
     await runFollowUp(`report ${id}`, () => reportStopped(workspace, id));
   }
   if (replaced !== undefined && replaced.followers !== "") {
     await runFollowUp(`join ${replaced.id}`, () => openJoinsOf(workspace, replaced));
   }
-  return outcome;
 }
 
 /** Dead-letters a delivery over the hop limit; a coordinator is notified first. */

@@ -43,16 +43,17 @@ const newGate = (): InboxGate => ({
   turn: Promise.resolve(),
 });
 
-/** Runs `send` if the receiver's inbox has capacity; throws `inbox_full` otherwise. */
+/** Runs `send` if the receiver's inbox has capacity for what it sends; throws `inbox_full` otherwise. */
 export async function withInboxCapacity<T>(
   workspace: Workspace,
   receiver: string,
   send: () => Promise<T>,
+  handoffs = 1,
 ): Promise<T> {
   const gate = gateOf(workspace, receiver);
-  if (hasAmpleCapacity(gate, workspace.limits.inbox)) beginSend(gate);
+  if (hasAmpleCapacity(gate, workspace.limits.inbox, handoffs)) beginSend(gate, handoffs);
   else {
-    const turn = gate.turn.then(() => enterAfterCount(workspace, receiver, gate));
+    const turn = gate.turn.then(() => enterAfterCount(workspace, receiver, gate, handoffs));
     gate.turn = turn.catch(() => {}); // The next send counts for itself.
     await turn;
   }
@@ -67,26 +68,28 @@ async function enterAfterCount(
   workspace: Workspace,
   receiver: string,
   gate: InboxGate,
+  handoffs: number,
 ): Promise<void> {
   const bound = workspace.limits.inbox;
-  if (!hasAmpleCapacity(gate, bound)) {
+  if (!hasAmpleCapacity(gate, bound, handoffs)) {
     await waitUntilIdle(gate);
     const open = await workspace.store.countOpen(workspace.name, receiver, bound);
     gate.count = { open, at: performance.now(), sent: 0 };
-    if (open >= bound) throw inboxFull(receiver, bound);
+    if (open + handoffs > bound) throw inboxFull(receiver, bound, open);
   } // Otherwise the previous send has just counted, and its count applies here too.
-  beginSend(gate);
+  beginSend(gate, handoffs);
 }
 
 /** Half of the counted capacity is used before counting again. */
-function hasAmpleCapacity({ count }: InboxGate, bound: number): boolean {
+function hasAmpleCapacity({ count }: InboxGate, bound: number, handoffs: number): boolean {
   if (count === undefined) return false;
-  return count.sent * 2 < bound - count.open && performance.now() - count.at < COUNT_CACHE_MS;
+  const sent = count.sent + handoffs - 1;
+  return sent * 2 < bound - count.open && performance.now() - count.at < COUNT_CACHE_MS;
 }
 
-function beginSend(gate: InboxGate): void {
+function beginSend(gate: InboxGate, handoffs: number): void {
   gate.passing++;
-  if (gate.count !== undefined) gate.count.sent++;
+  if (gate.count !== undefined) gate.count.sent += handoffs;
 }
 
 function endSend(gate: InboxGate): void {
@@ -102,9 +105,10 @@ async function waitUntilIdle(gate: InboxGate): Promise<void> {
   gate.whenThrough = undefined;
 }
 
-function inboxFull(receiver: string, bound: number): BatonError {
+function inboxFull(receiver: string, bound: number, open: number): BatonError {
+  const has = open < bound ? `has ${open} of ${bound}` : `is full: it has ${bound}`;
   return new BatonError("inbox_full", {
-    message: `The inbox of "${receiver}" is full: it has ${bound} open handoffs.`,
+    message: `The inbox of "${receiver}" ${has} open handoffs.`,
     path: "to",
     hint: "Wait until some are settled, send to another receiver, or open the hub with limits: { inbox: … }.",
     details: { receiver, limit: "inbox", max: bound },

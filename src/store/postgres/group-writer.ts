@@ -13,7 +13,12 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { BatonError, isBatonError } from "../../base/errors.ts";
 import { deliveryOf, envelopeOf } from "../codecs.ts";
-import type { ClaimDeliveries, DeliveryWithEnvelopeRow } from "../store.ts";
+import type {
+  ClaimDeliveries,
+  DeliveryWithEnvelopeRow,
+  SendHandoff,
+  SendRefusal,
+} from "../store.ts";
 import type { PostgresAddress } from "./address.ts";
 import {
   clientConfig,
@@ -194,7 +199,7 @@ export class GroupWriter {
     how: { picked: boolean; careful: boolean },
   ): Promise<void> {
     const group = new Group();
-    for (const [i, write] of writes.entries()) group.add(i, write.operation, write.takes);
+    for (const [i, write] of numbered(writes)) group.add(i, write.operation, write.takes);
     const token = ++this.#token;
     const workspace = writes[0]?.workspace ?? "";
     const { picked: commit, careful } = how;
@@ -238,21 +243,31 @@ export class GroupWriter {
   }
 
   #acknowledge(writes: readonly Write[], group: Group, answer: GroupResponse): void {
-    for (const [i, write] of writes.entries()) {
+    for (const [i, write] of numbered(writes)) {
       write.resolve(group.outcome(i, write.operation, answer, write.takes));
     }
   }
 
   async #refuse(writes: readonly Write[], refusals: readonly OperationRefusal[]): Promise<void> {
+    const owners = numbered(writes);
     for (const refusal of refusals) {
       const [i, why] = refusal;
-      const write = writes[i];
+      const [first, write] = owners.findLast(([number]) => number <= i) ?? [];
       // A settlement is written without what it would claim, unless its own lease was refused.
-      if (write === undefined || (!LEASE_REFUSALS.includes(why) && write.dropNext())) continue;
+      if (first === undefined || write === undefined || write.settled) continue;
+      if (!LEASE_REFUSALS.includes(why) && write.dropNext()) continue;
       // The delivery it was about to take was taken by another holder: it picks again.
       if (why === "taken") continue;
-      write.resolve(await this.#options.explain(write.operation, refusal));
+      write.resolve(await this.#explain(write.operation, i - first, refusal));
     }
+  }
+
+  /** Returns the outcome of a refused operation; `index` is the handoff of several that was refused. */
+  async #explain(operation: Operation, index: number, why: OperationRefusal): Promise<Outcome> {
+    if (operation.kind !== "send-many") return this.#options.explain(operation, why);
+    const of = operation.of.handoffs[index] as SendHandoff;
+    const refusal = (await this.#options.explain({ kind: "send", of }, why)) as SendRefusal;
+    return { kind: "refused", index, refusal };
   }
 
   /**
@@ -384,6 +399,16 @@ export class GroupWriter {
     this.#connection = { client, ready };
     return ready;
   }
+}
+
+/** Returns each write with its number in the group. */
+function numbered(writes: readonly Write[]): readonly (readonly [number: number, write: Write])[] {
+  let next = 0;
+  return writes.map((write) => {
+    const number = next;
+    next += write.width;
+    return [number, write];
+  });
 }
 
 /** Adds to an error that it is unknown whether the write was committed. */

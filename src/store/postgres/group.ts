@@ -28,6 +28,7 @@ import type {
   MoveDeliveries,
   PutEntry,
   SendHandoff,
+  SendOutcome,
   SettleDelivery,
   Settlement,
 } from "../store.ts";
@@ -65,9 +66,14 @@ const bits = (states: readonly DeliveryState[]): number =>
   states.reduce((sum, state) => sum | (1 << stateNumber(state)), 0);
 const HELD = bits(HELD_STATES);
 
+type SentOutcome = Extract<SendOutcome, { kind: "sent" }>;
+
 type Parts = { [Name in PartName]?: Part<Name>[] };
 
-/** A group of operations on one workspace. Operations are identified by their number in the group. */
+/**
+ * A group of operations on one workspace. Operations are identified by their number in the group; several
+ * handoffs that are sent together have one each.
+ */
 export class Group {
   readonly #parts: Parts = {};
   readonly #texts: Buffer[] = [];
@@ -108,6 +114,9 @@ export class Group {
         break;
       case "send":
         this.#send(i, operation.of);
+        break;
+      case "send-many":
+        for (const [n, handoff] of operation.of.handoffs.entries()) this.#send(i + n, handoff);
         break;
       case "settle":
         this.#settle(i, operation.of, takes);
@@ -406,6 +415,14 @@ export class Group {
     return (moved ?? []).slice(first, first + moves.length).map(deliveryOf);
   }
 
+  #sentOutcome(i: number, { memory, extend }: SendHandoff, answer: GroupResponse): SentOutcome {
+    const [place = throwMissingPlace()] = this.#places(i, [memory.id], answer);
+    const superseded = extend?.held === false ? extend.delivery : "";
+    this.#sent ??= Map.groupBy(answer.sent ?? [], ([of]) => of);
+    const deliveries = (this.#sent.get(i) ?? []).map(([, row]) => deliveryOf(row));
+    return { kind: "sent", place, deliveries, superseded };
+  }
+
   /** Returns the outcome of an operation after its group was written. */
   outcome(
     i: number,
@@ -420,13 +437,12 @@ export class Group {
         const leased = operation.of.lease && deliveryOf(answer.renewed?.[i]);
         return { kind: "appended", places, envelope: leased?.envelope ?? "" };
       }
-      case "send": {
-        const { memory, extend } = operation.of;
-        const [place = throwMissingPlace()] = this.#places(i, [memory.id], answer);
-        const superseded = extend?.held === false ? extend.delivery : "";
-        this.#sent ??= Map.groupBy(answer.sent ?? [], ([of]) => of);
-        const deliveries = (this.#sent.get(i) ?? []).map(([, row]) => deliveryOf(row));
-        return { kind: "sent", place, deliveries, superseded };
+      case "send":
+        return this.#sentOutcome(i, operation.of, answer);
+      case "send-many": {
+        const { handoffs } = operation.of;
+        const sent = handoffs.map((handoff, n) => this.#sentOutcome(i + n, handoff, answer));
+        return { kind: "sent", sent };
       }
       case "settle": {
         const [next] = acceptedClaims(takes, answer);

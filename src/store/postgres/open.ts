@@ -31,6 +31,7 @@ import type {
   PutOutcome,
   RegisterOutcome,
   RenewOutcome,
+  SendManyOutcome,
   SendOutcome,
   SettleOutcome,
   Store,
@@ -212,6 +213,10 @@ class PostgresStore implements Store {
   appendMemories: Store["appendMemories"] = (of) =>
     this.#write<AppendOutcome>({ kind: "append", of });
   sendHandoff: Store["sendHandoff"] = (of) => this.#writeTimed<SendOutcome>({ kind: "send", of });
+  sendHandoffs: Store["sendHandoffs"] = (handoffs) => {
+    const workspace = handoffs[0]?.workspace ?? "";
+    return this.#writeTimed<SendManyOutcome>({ kind: "send-many", of: { workspace, handoffs } });
+  };
   claimDeliveries: Store["claimDeliveries"] = (of) =>
     this.#writeTimed<ClaimOutcome>({ kind: "claim", of });
   acceptDelivery: Store["acceptDelivery"] = (of) =>

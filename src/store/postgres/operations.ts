@@ -19,6 +19,7 @@ import type {
   PutOutcome,
   RenewOutcome,
   SendHandoff,
+  SendManyOutcome,
   SendOutcome,
   Session,
   SettleDelivery,
@@ -29,6 +30,7 @@ import type {
 export type Operation =
   | { readonly kind: "append"; readonly of: AppendMemories }
   | { readonly kind: "send"; readonly of: SendHandoff }
+  | { readonly kind: "send-many"; readonly of: SendManyOperation }
   | { readonly kind: "settle"; readonly of: SettleDelivery }
   | { readonly kind: "accept"; readonly of: AcceptDelivery }
   | { readonly kind: "claim"; readonly of: ClaimDeliveries }
@@ -38,6 +40,12 @@ export type Operation =
   | { readonly kind: "session"; readonly of: Session & { readonly leaseMs: number } }
   /** Makes due retries ready. */
   | { readonly kind: "mature"; readonly of: { readonly workspace: string } };
+
+/** Sends several handoffs, or none. */
+export interface SendManyOperation {
+  readonly workspace: string;
+  readonly handoffs: readonly SendHandoff[];
+}
 
 /** Writes an entry, with an optional event. */
 export interface PutOperation {
@@ -49,6 +57,7 @@ export interface PutOperation {
 /** The outcome of any operation; undefined for renewing a session and for making retries ready. */
 export type Outcome =
   | AppendOutcome
+  | SendManyOutcome
   | SendOutcome
   | SettleOutcome
   | AcceptOutcome
@@ -78,16 +87,10 @@ function touches(operation: Operation): string[] {
         ...entries.map(({ kind, name }) => `${kind} ${name}`),
       ];
     }
-    case "send": {
-      const { memory, envelope, deliveries, extend, settles, entries = [] } = operation.of;
-      return [
-        ...[memory.id, envelope.id],
-        ...deliveries.flatMap(({ id, receiver }) => [id, `${receiver} ${envelope.task}`]),
-        ...(extend ? [extend.delivery] : []),
-        ...(settles ? [settles.delivery] : []),
-        ...entries.map(({ kind, name }) => `${kind} ${name}`),
-      ];
-    }
+    case "send":
+      return touchedBySend(operation.of);
+    case "send-many":
+      return operation.of.handoffs.flatMap(touchedBySend);
     case "move": {
       const { memory, envelope, moves, entries = [] } = operation.of;
       const made = [memory?.id, envelope?.id].filter((id) => id !== undefined);
@@ -105,6 +108,17 @@ function touches(operation: Operation): string[] {
     case "mature":
       return [];
   }
+}
+
+function touchedBySend(handoff: SendHandoff): string[] {
+  const { memory, envelope, deliveries, extend, settles, entries = [] } = handoff;
+  return [
+    ...[memory.id, envelope.id],
+    ...deliveries.flatMap(({ id, receiver }) => [id, `${receiver} ${envelope.task}`]),
+    ...(extend ? [extend.delivery] : []),
+    ...(settles ? [settles.delivery] : []),
+    ...entries.map(({ kind, name }) => `${kind} ${name}`),
+  ];
 }
 
 /** A submitted operation; resolved or rejected once. */
@@ -139,7 +153,14 @@ export class Write {
   get weight(): number {
     const { kind, of } = this.operation;
     if (kind === "append") return of.memories.length;
+    if (kind === "send-many")
+      return of.handoffs.reduce((sum, { deliveries }) => sum + deliveries.length, 0);
     return kind === "send" ? of.deliveries.length : 1;
+  }
+
+  /** How many numbers of its group it has: each handoff of several has its own. */
+  get width(): number {
+    return this.operation.kind === "send-many" ? this.operation.of.handoffs.length : 1;
   }
 
   /**

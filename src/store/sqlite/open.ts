@@ -63,7 +63,7 @@ import { redactBodies } from "./operations/redact.ts";
 import { readRedactionCount } from "./operations/redaction-count.ts";
 import { registerAgent } from "./operations/register.ts";
 import { findRelations } from "./operations/relations.ts";
-import { sendHandoff } from "./operations/send.ts";
+import { sendHandoff, sendHandoffs } from "./operations/send.ts";
 import { settleDelivery } from "./operations/settle.ts";
 import { scalarOf } from "./scalar.ts";
 import { dropModel, findUnembedded, listModels, putVectors } from "./search/embed.ts";
@@ -194,6 +194,8 @@ class SqliteStore implements Store {
     this.#write((tx) => appendMemories(tx, operation));
   sendHandoff: Store["sendHandoff"] = (operation) =>
     this.#writeTimed((tx) => sendHandoff(tx, operation));
+  sendHandoffs: Store["sendHandoffs"] = (operations) =>
+    this.#writeTimed((tx) => sendHandoffs(tx, operations));
   claimDeliveries: Store["claimDeliveries"] = (operation) =>
     this.#writeTimed((tx) => claimDeliveries(tx, operation));
   acceptDelivery: Store["acceptDelivery"] = (operation) =>

@@ -4,8 +4,8 @@
  */
 export class Refusal<Outcome> extends Error {
   readonly outcome: Outcome;
-  constructor(outcome: Outcome) {
-    super("refused after writing");
+  constructor(outcome: Outcome, options?: ErrorOptions) {
+    super("refused after writing", options);
     this.outcome = outcome;
   }
 }

@@ -8,6 +8,7 @@ import type {
   AcceptOutcome,
   ClaimOutcome,
   MoveOutcome,
+  SendManyOutcome,
   SendOutcome,
   SettleOutcome,
   WakeTarget,
@@ -20,7 +21,13 @@ export const DUE_TIMES: WakeTarget = { workspace: "", agent: "" };
 export const ANNOUNCE_MS = 1_000;
 
 /** The outcome of an operation that can change when a delivery falls due. */
-export type TimedOutcome = AcceptOutcome | ClaimOutcome | MoveOutcome | SendOutcome | SettleOutcome;
+export type TimedOutcome =
+  | AcceptOutcome
+  | ClaimOutcome
+  | MoveOutcome
+  | SendManyOutcome
+  | SendOutcome
+  | SettleOutcome;
 
 /** Announces the due times of one open store. */
 export class DueAnnouncer {
@@ -52,6 +59,9 @@ const NEVER = Number.POSITIVE_INFINITY;
 function deliveriesOf(outcome: TimedOutcome): readonly DeliveryRow[] {
   switch (outcome.kind) {
     case "sent":
+      return "sent" in outcome
+        ? outcome.sent.flatMap(({ deliveries }) => deliveries)
+        : outcome.deliveries;
     case "moved":
       return outcome.deliveries;
     case "claimed":

@@ -422,6 +422,10 @@ const OPERATIONS: Readonly<
     const handoff = scene.handoff({ task: "other" });
     return () => scene.store.sendHandoff(handoff);
   },
+  sendHandoffs: (scene) => {
+    const handoffs = [scene.handoff({ task: "third" }), scene.handoff({ task: "fourth" })];
+    return () => scene.store.sendHandoffs(handoffs);
+  },
   claimDeliveries: (scene) => () => scene.store.claimDeliveries(scene.claimOf("ben")),
   acceptDelivery: (scene, held) => {
     const { store, workspace, branch } = scene;

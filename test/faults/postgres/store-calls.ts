@@ -61,6 +61,8 @@ export async function storeCalls(scene: Scene): Promise<StoreCalls> {
     findEntry: () => store.findEntry(workspace, "key", "name"),
     listEntries: () => store.listEntries({ ...page, kind: "key" }),
     sendHandoff: () => store.sendHandoff(scene.handoff({ task: "another" })),
+    sendHandoffs: () =>
+      store.sendHandoffs([scene.handoff({ task: "third" }), scene.handoff({ task: "fourth" })]),
     claimDeliveries: () => scene.claim("ben"),
     acceptDelivery: () =>
       store.acceptDelivery({

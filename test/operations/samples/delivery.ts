@@ -150,6 +150,9 @@ interface DeliverySample {
 export const DELIVERY_SAMPLES: Readonly<Record<DeliveryOperation, DeliverySample>> = {
   // Sending.
   handoff: { input: (w) => ({ draft: w.draft() }) },
+  handoffMany: {
+    input: (w) => ({ drafts: [w.draft({ task: "one" }), w.draft({ task: "two" })] }),
+  },
   "handoffs.join": {
     input: async (w) => ({
       of: [(await w.sent()).id],

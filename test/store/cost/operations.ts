@@ -90,13 +90,16 @@ const work: Script = {
   },
 };
 
-/** Completing and claiming the next is one transaction. */
+/**
+ * Completing and claiming the next is one transaction. The handler waits for earlier wake-ups, because a
+ * wake-up that is still being sent takes up the next one.
+ */
 const workLoop: Script = {
   async run(team, count) {
     for (let n = 0; n < LOOP_HANDOFFS; n++) await send(team);
     await team.settled();
     await count(`process ${LOOP_HANDOFFS} handoffs with agent.work()`, () =>
-      team.coder.work(() => "done", { wait: false }),
+      team.coder.work(() => team.settled().then(() => "done"), { wait: false }),
     );
   },
 };

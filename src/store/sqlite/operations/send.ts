@@ -1,12 +1,19 @@
 /**
  * Sends a handoff in one transaction: handoff record with relations, envelope, deliveries, events, entries,
- * and, when an agent hands on, the completion of its own delivery. Everything is written or nothing is.
+ * and, when an agent hands on, the completion of its own delivery. Everything is written or nothing is, also of
+ * several handoffs.
  */
 
 import { deliveryOf } from "../../codecs.ts";
 import { isOpenWorkUnchanged } from "../../extension.ts";
 import { BREAKER, type DeliveryRow } from "../../rows.ts";
-import { IGNORE_BREAKER, type SendHandoff, type SendOutcome } from "../../store.ts";
+import {
+  IGNORE_BREAKER,
+  type SendHandoff,
+  type SendManyOutcome,
+  type SendOutcome,
+  type SendRefusal,
+} from "../../store.ts";
 import { Refusal } from "../refusal.ts";
 import type { Transaction } from "../transaction.ts";
 import { refuseReceiver } from "./agents.ts";
@@ -20,7 +27,42 @@ import { finish } from "./settle.ts";
 
 /** Sends a handoff, or returns why not. Throws a `Refusal` if an id proves to be taken after writing. */
 export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcome {
-  const { envelope, entries = [], settles } = operation;
+  const checked = check(tx, operation);
+  return checked.kind === "sendable" ? write(tx, checked, operation) : checked;
+}
+
+/** Sends several handoffs, or none. Checks all of them before it writes the first. */
+export function sendHandoffs(tx: Transaction, operations: readonly SendHandoff[]): SendManyOutcome {
+  const all: SendableHandoff[] = [];
+  for (const [index, operation] of operations.entries()) {
+    const checked = check(tx, operation);
+    if (checked.kind !== "sendable") return { kind: "refused", index, refusal: checked };
+    all.push(checked);
+  }
+  const sent = operations.map((operation, index) => {
+    try {
+      return write(tx, all[index] as SendableHandoff, operation);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      const outcome = { kind: "refused", index, refusal: error.outcome } as const;
+      throw new Refusal<SendManyOutcome>(outcome, { cause: error });
+    }
+  });
+  return { kind: "sent", sent };
+}
+
+/** A handoff that passed every check. */
+interface SendableHandoff {
+  readonly kind: "sendable";
+  readonly workspace: number;
+  readonly ahead: QueueHead;
+  /** The sender's own delivery, which it completes. */
+  readonly own: DeliveryRow | undefined;
+}
+
+/** Checks a handoff; writes nothing. */
+function check(tx: Transaction, operation: SendHandoff): SendRefusal | SendableHandoff {
+  const { settles } = operation;
   const workspace = tx.workspace(operation.workspace);
   const own = settles && checkNewestLease(tx, workspace, settles);
   if (own !== undefined && own.kind !== "held") return own;
@@ -31,18 +73,27 @@ export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcom
   if (refused !== undefined) return refused;
   const ahead = lookAhead(tx, workspace, operation);
   const outdated = findConflict(tx, workspace, operation, ahead.open);
+  if (outdated === undefined) return { kind: "sendable", workspace, ahead, own: own?.delivery };
   // Report a taken id first, so that a sender that repeats a handoff learns that it was sent already.
-  if (outdated !== undefined) return refuseTaken(tx, workspace, operation.memory) ?? outdated;
+  return refuseTaken(tx, workspace, operation.memory) ?? outdated;
+}
+
+function write(
+  tx: Transaction,
+  { workspace, ahead, own }: SendableHandoff,
+  operation: SendHandoff,
+): Extract<SendOutcome, { kind: "sent" }> {
+  const { envelope, entries = [] } = operation;
   const target = { name: operation, workspace };
   const { place, position } = append(tx, target, operation.memory);
   if (!addEnvelope(tx, { workspace, position }, envelope)) {
-    throw new Refusal<SendOutcome>({ kind: "id_taken", id: envelope.id });
+    throw new Refusal<SendRefusal>({ kind: "id_taken", id: envelope.id });
   }
   for (const entry of entries) writeEntry(tx, workspace, entry);
   if (own !== undefined) {
     const settlement = { kind: "completed" } as const;
-    finish(tx, target, { held: own.delivery, settlement, settledBy: place, reason: "" });
-    tx.wake(operation.workspace, own.delivery.sender);
+    finish(tx, target, { held: own, settlement, settledBy: place, reason: "" });
+    tx.wake(operation.workspace, own.sender);
   }
   const to = { ...ahead, workspace, position, at: place.storedAt };
   return { kind: "sent", place, ...deliver(tx, to, operation) };
@@ -53,7 +104,7 @@ function refuse(
   tx: Transaction,
   workspace: number,
   { deliveries, envelope, memory }: SendHandoff,
-): SendOutcome | undefined {
+): SendRefusal | undefined {
   for (const { receiver } of deliveries) {
     const refused = refuseReceiver(tx, workspace, receiver);
     if (refused !== undefined) return refused;
@@ -67,7 +118,7 @@ function findConflict(
   workspace: number,
   { entries = [], extend, deliveries: [only, ...others], breaker }: SendHandoff,
   open: DeliveryRow | undefined,
-): SendOutcome | undefined {
+): SendRefusal | undefined {
   for (const entry of entries) {
     const now = findEntry(tx.sql, workspace, entry);
     if ((now?.revision ?? 0) !== entry.basedOn) return { kind: "entry_changed", entry: now };
