@@ -11,8 +11,9 @@ await hub.agent("ann", { role: "scout" });
 await hub.agent("bob", { role: "scout" });
 const intent = "Which database do we take?";
 
-const parts = await Promise.all(
-  ["cost", "speed", "licence"].map((task) => planner.handoff({ to: "role:scout", task, intent })),
+// All three are sent, or none.
+const parts = await planner.handoffMany(
+  ["cost", "speed", "licence"].map((task) => ({ to: "role:scout", task, intent })),
 );
 // The default is need: "all".
 const report = await planner.handoffs.join(parts, { to: "writer", task: "report", intent });

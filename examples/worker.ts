@@ -20,8 +20,9 @@ const working = reviewer.work(review, { concurrency: 4, signal: stop.signal });
 
 const policy = { backoff: { firstMs: 20, longestMs: 80 } }; // default: 1 s, up to 30 s
 const files = ["api.ts", "auth.ts", "db.ts", "jobs.ts", "mail.ts"];
-const drafts = files.map((task) => ({ to: "reviewer", task, intent: `Review ${task}`, policy }));
-const sent = await Promise.all(drafts.map((draft) => planner.handoff(draft)));
+const sent = await planner.handoffMany(
+  files.map((task) => ({ to: "reviewer", task, intent: `Review ${task}`, policy })),
+);
 for (const each of sent) {
   const outcome = await each.completed();
   if (outcome.kind === "completed") console.log(outcome.result?.summary);

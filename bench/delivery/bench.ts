@@ -238,7 +238,7 @@ interface Run {
 
 /** Returns the configurations in which a system runs a workload. */
 function runsOf(
-  { ways, bulk, peer }: System,
+  { ways, bulk }: System,
   workload: RateWorkload,
 ): readonly { way: Way; bulk: boolean }[] {
   switch (workload) {
@@ -247,7 +247,7 @@ function runsOf(
     case "enqueue-64":
       return [false, ...(bulk ? [true] : [])].map((each) => ({ way: ways.enqueue, bulk: each }));
     case "in-process-bulk":
-      return peer && bulk ? ways.rate.map((way) => ({ way, bulk: true })) : [];
+      return bulk ? ways.rate.map((way) => ({ way, bulk: true })) : [];
     default:
       return ways.rate.map((way) => ({ way, bulk: false }));
   }

@@ -66,9 +66,9 @@ describe(`writers killed ${KILLS} times (BATON_SEED=${seed})`, () => {
       `update deliveries set settled_by = '${memory}' where id = '${completed}'`,
       `delete from memories where id = '${first("completed").memory}'`,
       `delete from attempts where delivery = '${first("failed").delivery}'`,
-      `delete from events where number = 1`,
-      `insert into events (workspace, at, attempt, kind, agent, task, delivery, envelope)
-        values (1, 1, 1, 'completed', 'ann', 't', '${completed}', 'e')`,
+      `delete from event_groups where last = (select min(last) from event_groups)`,
+      `insert into event_groups (last, workspace, at, count, text, sum)
+        values (1000000, 1, 1, 1, '[[1,"completed","ann","t","${completed}","e"]]', 0)`,
     ];
     for (const damage of damages) {
       const { violations } = await auditAfter(damage, report);

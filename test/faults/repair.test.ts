@@ -152,7 +152,7 @@ describe("repair", () => {
       "envelopes",
       "update envelopes set text = replace(text, 'part 7', 'part 8')",
     ],
-    ["a changed event", "events", "update events set at = at + 1 where number = 3"],
+    ["a changed event", "event_groups", "update event_groups set at = at + 1 where last = 3"],
     ["a changed delivery", "deliveries", "update deliveries set place = place + 1 where pos = 3"],
   ])("reports %s, and leaves it as it is [MEM-1]", async (_, table, damage) => {
     const { file, address } = await filledStore();

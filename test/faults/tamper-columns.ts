@@ -63,8 +63,6 @@ export const UNCHECKABLE: Readonly<Record<string, Uncheckable>> = {
   "deliveries.lapse_at": uncheckable("the time of the next decision is policy; on no record"),
 
   "attempts.key": uncheckable("a row number nothing refers to"),
-
-  "events.number": uncheckable("the operational log can be pruned"),
 };
 
 /** The field that a problem with a column names. */

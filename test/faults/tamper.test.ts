@@ -531,7 +531,7 @@ function changed({ table, column, type }: Column, row: StoreRow): number | Uint8
 }
 
 function isUnique(table: string, column: string): boolean {
-  return ["pos", "key", "number", "seq", "n", "version", "source", "workspace", "chain"].includes(
+  return ["pos", "key", "last", "seq", "n", "version", "source", "workspace", "chain"].includes(
     table === "deliveries" && column === "workspace" ? "" : column,
   );
 }
@@ -588,8 +588,9 @@ function names({ table, column }: Column, row: StoreRow): string[] {
       return [`branch ${row["branch"]}`, idAt(1), ...firstOf(row), ...counted(column)];
     case "entries":
       return [String(row[column === "kind" ? "name" : "kind"])];
-    case "events":
-      return [`event ${row["number"]}`];
+    case "event_groups":
+      // Its number and how many it holds are part of the name, and may be what was changed.
+      return ["event ", "events "];
     case "workspaces":
       return ["workspace"];
     case "relations":

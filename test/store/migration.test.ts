@@ -28,6 +28,19 @@ const NEXT_VERSIONS = NEXT_SQLITE.map(({ version }) => version);
 /** Tables with row sums. */
 const SUMMED = ["deliveries", "attempts", "events", "entries", "models", "vectors", "signatures"];
 
+/** Turns a file into one of the first version, with an own row for each event. */
+const FIRST_VERSION = `
+  create table events (number integer primary key, workspace integer not null, at integer not null,
+    attempt integer not null, kind text not null, agent text not null, task text not null,
+    delivery text not null, envelope text not null, sum integer not null) strict;
+  insert into events select g.last - g.count + 1 + e.key, workspace, at, e.value ->> 0,
+    e.value ->> 1, e.value ->> 2, e.value ->> 3, e.value ->> 4, e.value ->> 5, 0
+    from event_groups g, json_each(g.text) e;
+  create index events_workspace on events (workspace);
+  drop table event_groups;
+  ${SUMMED.map((table) => `alter table ${table} drop column sum;`).join("\n")}
+  delete from migrations where version > 1;`;
+
 describe("a SQLite store of the previous version", () => {
   const folder = temporaryFolder();
   const made = folder.file("made.db");
@@ -69,17 +82,20 @@ describe("a SQLite store of the previous version", () => {
     expect(rest).toEqual(had);
   });
 
-  it("gets the row sums that it would have been written with", async () => {
+  it("gets the row sums that it would have been written with, and keeps its events", async () => {
+    await using as = await openHub(`sqlite:${copied("as-made.db")}`);
+    const events = await as.events.list({ limit: 1_000 });
     const file = copied("without-sums.db");
     const db = new DatabaseSync(file);
-    for (const table of SUMMED) db.exec(`alter table ${table} drop column sum`);
-    db.exec("delete from migrations where version > 1");
+    db.exec(FIRST_VERSION);
     db.close();
     await using hub = await openHub(`sqlite:${file}`);
     expect((await hub.verify()).problems).toEqual([]);
-    const { migrations: _, ...upgraded } = dumpStore(file);
-    const { migrations: __, ...written } = before;
+    expect(await hub.events.list({ limit: 1_000 })).toEqual(events);
+    const { migrations: _, event_groups: rows = [], ...upgraded } = dumpStore(file);
+    const { migrations: __, event_groups: ___, ...written } = before;
     expect(upgraded).toEqual(written);
+    expect(rows.every(({ count }) => count === 1)).toBe(true);
   });
 
   it("renews a lease after the upgrade, and can be reopened", async () => {

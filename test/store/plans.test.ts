@@ -86,7 +86,7 @@ const FOUND_BY: Partial<Record<Name, string>> = {
   supersede: "deliveries_id",
   extendHeld: "deliveries_id",
   attempts: "attempts_delivery",
-  events: "events_workspace (workspace=? AND rowid>?)",
+  eventGroups: "event_groups_workspace (workspace=? AND rowid>?)",
   entry: "entries_name (workspace=? AND kind=? AND name=?)",
   entriesFrom: "entries_name (workspace=? AND kind=? AND name>?)",
   entries: "entries_name (workspace=?)",
@@ -98,9 +98,11 @@ const FOUND_BY: Partial<Record<Name, string>> = {
   sizeOfSteps: "memories_seq (chain=? AND seq<?)",
   dropSteps: "memories_seq (chain=? AND seq<?)",
   dropEdgesOfSteps: "memories_seq (chain=? AND seq<?)",
-  newestEvent: "events_workspace (workspace=?)",
-  countEvents: "events_workspace (workspace=? AND rowid<?)",
-  dropEvents: "events_workspace (workspace=? AND rowid<?)",
+  newestEvent: "event_groups_workspace (workspace=?)",
+  countEvents: "event_groups_workspace (workspace=? AND rowid<?)",
+  oldestEventGroups: "event_groups_workspace (workspace=? AND rowid<?)",
+  dropEventGroup: "INTEGER PRIMARY KEY (rowid=?)",
+  shortenEventGroup: "INTEGER PRIMARY KEY (rowid=?)",
 };
 
 /** Statements whose rows already come in order; sorting would read all of them before the first. */
@@ -124,15 +126,16 @@ const IN_ORDER: readonly Name[] = [
   "edgesIn",
   "edgesOut",
   "attempts",
-  "events",
+  "eventGroups",
   "entriesFrom",
   "entries",
   "traces",
   "stepHeld",
   "stepsFrom",
   "firstEventSince",
-  "eventBeyond",
-  "dropEvents",
+  "eventGroupSizes",
+  "countEvents",
+  "oldestEventGroups",
 ];
 
 describe("query plans", () => {

@@ -1,16 +1,16 @@
 /**
  * Baton through its public interface with all features on: records on the chain, relations, events
- * and the index. One agent receives; each consumer is a session of that agent with 1, 16 or 64
- * loops of accept and complete.
+ * and the index. One agent receives; each consumer is a session of that agent with a worker loop of
+ * 1, 16 or 64 handlers. Latency is also measured with `accept()` and `inbox()`.
  */
 import { type Agent, type Hub, openHub, type Work } from "../../../src/index.ts";
 import { type Body, now } from "../body.ts";
 import type { Connection, Consuming, System, Tally } from "../system.ts";
 
-const ONE = "accept(), one at a time";
-const SIXTEEN = "accept(), 16 at a time";
-const SIXTY_FOUR = "accept(), 64 at a time";
-const AT_A_TIME: Readonly<Record<string, number>> = { [ONE]: 1, [SIXTEEN]: 16, [SIXTY_FOUR]: 64 };
+const ONE = "work(), concurrency 1";
+const SIXTEEN = "work(), concurrency 16";
+const SIXTY_FOUR = "work(), concurrency 64";
+const CONCURRENCY: Readonly<Record<string, number>> = { [ONE]: 1, [SIXTEEN]: 16, [SIXTY_FOUR]: 64 };
 
 const ways = {
   enqueue: "accept",
@@ -26,9 +26,9 @@ export const batonSqlite: System = {
   peer: false,
   synced: true,
   weight: 6,
-  bulk: false,
+  bulk: true,
   ways,
-  acknowledgesCompletion: true,
+  acknowledgesCompletion: false,
   open,
 };
 
@@ -45,24 +45,52 @@ async function open(address: string, way: string): Promise<Connection> {
   const hub = await openHub(address, { limits: { inbox: 10_000_000 } });
   const planner = await hub.agent("planner", { role: "planner" });
   await hub.agent("coder", { role: "coder" });
+  const concurrency = CONCURRENCY[way];
   return {
-    send: (body) =>
-      planner.handoff({
-        to: "coder",
-        task: `task-${body.n}`,
-        intent: "Refactor auth without breaking mobile logins",
-        next: ["Extract validateToken()"],
-        constraints: [{ rule: "Do not touch test fixtures", level: "must" }],
-        payload: { type: "patch", data: body },
-      }),
+    send: (body) => planner.handoff(draftOf(body)),
+    sendMany: (bodies) => planner.handoffMany(bodies.map(draftOf)),
     consume: (how) =>
-      consume(hub, way === "inbox" ? offers : acceptances, {
-        ...how,
-        inFlight: AT_A_TIME[way] ?? how.inFlight,
-      }),
+      concurrency === undefined
+        ? consume(hub, way === "inbox" ? offers : acceptances, how)
+        : work(hub, concurrency, how),
     totals: () => totalsOf(hub),
     close: () => hub.close(),
   };
+}
+
+const draftOf = (body: Body) => ({
+  to: "coder",
+  task: `task-${body.n}`,
+  intent: "Refactor auth without breaking mobile logins",
+  next: ["Extract validateToken()"],
+  constraints: [{ rule: "Do not touch test fixtures", level: "must" as const }],
+  payload: { type: "patch", data: body },
+});
+
+/** Starts a worker loop for each consumer. */
+async function work(hub: Hub, concurrency: number, how: Consuming) {
+  const { signal, stop } = stopper();
+  const loops: Promise<unknown>[] = [];
+  for (let consumer = 0; consumer < how.consumers; consumer++) {
+    const coder = await hub.agent("coder", { role: "coder" });
+    const handle = async ({ envelope }: Work): Promise<string> => {
+      await how.take(bodyIn(envelope), consumer);
+      how.done(consumer);
+      return "done";
+    };
+    const options = { concurrency, signal, onError: how.failed };
+    loops.push(coder.work(handle, options).catch(how.failed));
+  }
+  return { stop: () => stop(loops) };
+}
+
+function stopper() {
+  const controller = new AbortController();
+  const stop = async (loops: readonly Promise<unknown>[]): Promise<void> => {
+    controller.abort();
+    await Promise.all(loops);
+  };
+  return { signal: controller.signal, stop };
 }
 
 type Source = (coder: Agent, signal: AbortSignal) => AsyncGenerator<ReceivedMessage>;
@@ -74,20 +102,15 @@ interface ReceivedMessage {
 }
 
 async function consume(hub: Hub, source: Source, how: Consuming) {
-  const stop = new AbortController();
+  const { signal, stop } = stopper();
   const loops: Promise<void>[] = [];
   for (let consumer = 0; consumer < how.consumers; consumer++) {
     const coder = await hub.agent("coder", { role: "coder" });
     for (let i = 0; i < how.inFlight; i++) {
-      loops.push(loop(source(coder, stop.signal), consumer, how).catch(how.failed));
+      loops.push(loop(source(coder, signal), consumer, how).catch(how.failed));
     }
   }
-  return {
-    async stop() {
-      stop.abort();
-      await Promise.all(loops);
-    },
-  };
+  return { stop: () => stop(loops) };
 }
 
 async function loop(

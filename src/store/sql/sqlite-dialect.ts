@@ -4,10 +4,13 @@ import type { Dialect, Sql } from "./dialect.ts";
 /** Name of the SQL function that decodes a stored vector; registered on each connection. */
 export const STORED_VECTOR_FUNCTION = "kept_vector";
 
+/** Where the rows of a table are, if not in the table of that name. */
+type Tables = Readonly<Record<string, Sql>>;
+
 /** Returns the dialect for the workspace with this key. */
-export function sqliteDialect(workspace: number): Dialect {
+export function sqliteDialect(workspace: number, elsewhere: Tables = {}): Dialect {
   return {
-    table: (name) => `main.${name}`,
+    table: (name) => elsewhere[name] ?? `main.${name}`,
     workspace: `${workspace}`,
     literal,
     text: (column, ...path) => `(${column} ->> ${at(path)})`,
@@ -21,6 +24,14 @@ export function sqliteDialect(workspace: number): Dialect {
     together: () => "", // A position or key belongs to exactly one workspace.
   };
 }
+
+/** In a store's file, several events share a row. */
+export const GROUPED_EVENTS: Tables = {
+  events: `(select g.last - g.count + 1 + e.key as number, g.workspace, g.at,
+    e.value ->> 0 as attempt, e.value ->> 1 as kind, e.value ->> 2 as agent, e.value ->> 3 as task,
+    e.value ->> 4 as delivery, e.value ->> 5 as envelope
+  from main.event_groups g, json_each(g.text) e)`,
+};
 
 const at = (path: readonly string[]): Sql => `'$.${path.join(".")}'`;
 

@@ -9,7 +9,7 @@ import { firstWord, isBlank, numberPlaceholders } from "./placeholders.ts";
 import type { QueryRequest, QuerySource, Table } from "./protocol.ts";
 import { sizeOf } from "./row-size.ts";
 import { cosineSimilarity, storedVectorJson } from "./similarity.ts";
-import { STORED_VECTOR_FUNCTION, sqliteDialect } from "./sqlite-dialect.ts";
+import { GROUPED_EVENTS, STORED_VECTOR_FUNCTION, sqliteDialect } from "./sqlite-dialect.ts";
 import { baseOf, containsBaseView, Guard } from "./sqlite-guard.ts";
 import { definitionOf, quoteName } from "./view-definitions.ts";
 import { columnsOf, VIEW_NAMES, VIEWS_HINT } from "./views.ts";
@@ -72,7 +72,7 @@ function open(source: QuerySource, { sight, vectors, bounds }: RunQuery): Databa
   if (source.kind === "tables") for (const table of source.tables) fill(db, table);
   db.function(STORED_VECTOR_FUNCTION, { deterministic: true }, storedVectorJson);
   db.function("cosine_similarity", { deterministic: true, directOnly: true }, cosineSimilarity);
-  const dialect = sqliteDialect(source.workspace);
+  const dialect = sqliteDialect(source.workspace, source.kind === "file" ? GROUPED_EVENTS : {});
   for (const view of VIEW_NAMES) {
     // The limit is an optimization fence: SQLite does not push conditions into a select that has one.
     const definition = definitionOf(view, { dialect, sight, vectors, view: baseOf });

@@ -9,17 +9,23 @@ import {
   ATTEMPT_COLUMNS,
   attemptOf,
   DELIVERY_COLUMNS,
-  EVENT_COLUMNS,
-  eventOf,
   type Row,
   rawDeliveryOf,
 } from "../codecs.ts";
 import type { MemoryRow } from "../rows.ts";
 import { writtenDigest } from "../verify/redactions.ts";
 import type { Problem } from "../verify-report.ts";
+import { EVENT_GROUP_COLUMNS, eventGroupOf } from "./event-groups.ts";
 import { checkKnownHead } from "./known-head.ts";
 import { migrate, SQLITE_STEPS } from "./migrations.ts";
-import { attemptSum, deliverySum, entrySum, eventSum, modelSum, vectorSum } from "./row-sums.ts";
+import {
+  attemptSum,
+  deliverySum,
+  entrySum,
+  eventGroupSum,
+  modelSum,
+  vectorSum,
+} from "./row-sums.ts";
 
 /** Longest list of problems that SQLite's check reports. */
 const MAX_PAGE_PROBLEMS = 100;
@@ -118,11 +124,13 @@ const SUMMED_TABLES: readonly SummedTable[] = [
     },
   },
   {
-    table: "events",
-    sql: `select workspace, sum, ${EVENT_COLUMNS} from events`,
+    table: "event_groups",
+    sql: `select workspace, sum, ${EVENT_GROUP_COLUMNS} from event_groups`,
     read: (columns, workspace) => {
-      const row = eventOf(columns);
-      return { record: `event ${row.number}`, sum: eventSum(workspace, row) };
+      const group = eventGroupOf(columns);
+      const { last, count } = group;
+      const record = count === 1 ? `event ${last}` : `events ${last - count + 1}–${last}`;
+      return { record, sum: eventGroupSum(workspace, group) };
     },
   },
   {

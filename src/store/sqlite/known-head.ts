@@ -122,7 +122,8 @@ function lackOf(db: DatabaseSync, known: KnownHead): string | undefined {
     db
       .prepare("select link from memories where chain = ? and seq = ?")
       .get(known.chain, known.seq) ?? {};
-  const { event } = db.prepare("select coalesce(max(number), 0) as event from events").get() ?? {};
+  const { event } =
+    db.prepare("select coalesce(max(last), 0) as event from event_groups").get() ?? {};
   const hasRecord = Number(seq) >= known.seq && (link ?? known.link) === known.link;
   if (hasRecord && Number(event) >= known.event) return undefined;
   return (

@@ -15,7 +15,7 @@ import { JobThread } from "../../base/job-thread.ts";
 import type { Limits } from "../../base/limits.ts";
 import type { ExportItem } from "../archive.ts";
 import { compareBranches } from "../chain.ts";
-import { agentOf, attemptOf, deliveryOf, envelopeOf, eventOf, memoryOf } from "../codecs.ts";
+import { agentOf, attemptOf, deliveryOf, envelopeOf, memoryOf } from "../codecs.ts";
 import type { DeliveryRow } from "../rows.ts";
 import type { SchemaStep } from "../schema-steps.ts";
 import type { SearchMemories } from "../search.ts";
@@ -42,6 +42,7 @@ import { findDelivery } from "./operations/deliveries.ts";
 import { countDueRetries, dueDeliveries, makeRetriesReady, nextDue } from "./operations/due.ts";
 import { findEntry, listEntries, putEntry } from "./operations/entries.ts";
 import { withEnvelope } from "./operations/envelopes.ts";
+import { pruneEvents, readEvents } from "./operations/events.ts";
 import {
   envelopePositionsOf,
   type IndexContext,
@@ -58,7 +59,7 @@ import {
   parkedDeliveries,
 } from "./operations/list-deliveries.ts";
 import { moveDeliveries } from "./operations/move.ts";
-import { listTraces, pruneEvents, pruneTrace } from "./operations/prune.ts";
+import { listTraces, pruneTrace } from "./operations/prune.ts";
 import { redactBodies } from "./operations/redact.ts";
 import { readRedactionCount } from "./operations/redaction-count.ts";
 import { registerAgent } from "./operations/register.ts";
@@ -339,7 +340,7 @@ class SqliteStore implements Store {
     this.#read(workspace, (key) => this.#sql.attempts.all(key, delivery).map(attemptOf));
 
   readEvents: Store["readEvents"] = (workspace, after, limit) =>
-    this.#read(workspace, (key) => this.#sql.events.all(key, after, limit).map(eventOf));
+    this.#read(workspace, (key) => readEvents(this.#sql, key, { after, limit }));
 
   listTraces: Store["listTraces"] = (operation) =>
     this.#read(operation.workspace, (key) => listTraces(this.#sql, key, operation));

@@ -8,13 +8,8 @@
  * and not by a native hash: for rows this short the call alone would cost more (0.2 µs for an event).
  */
 import { crc32 } from "node:zlib";
-import {
-  type AttemptRow,
-  type DeliveryRow,
-  type EntryRow,
-  type EventRow,
-  isOpen,
-} from "../rows.ts";
+import { type AttemptRow, type DeliveryRow, type EntryRow, isOpen } from "../rows.ts";
+import type { EventGroup } from "./event-groups.ts";
 
 /** A column as SQLite returns it. */
 export type ColumnValue = string | number | bigint | null | Uint8Array;
@@ -67,10 +62,9 @@ export function attemptSum(workspace: number, row: AttemptRow): number {
   return rowSum([workspace, delivery, attempt, holder, instance, endedAt, outcome, reason]);
 }
 
-/** Returns the sum of an event; an index has its number. */
-export function eventSum(workspace: number, row: Omit<EventRow, "number">): number {
-  const { at, kind, agent, task, delivery, envelope, attempt } = row;
-  return rowSum([workspace, at, kind, agent, task, delivery, envelope, attempt]);
+/** Returns the sum of a row of events. */
+export function eventGroupSum(workspace: number, { last, at, count, text }: EventGroup): number {
+  return rowSum([workspace, last, at, count, text]);
 }
 
 /** Returns the sum of an entry: of what its digest does not cover. */

@@ -13,9 +13,9 @@ import {
   EDGE_COLUMNS,
   ENTRY_COLUMNS,
   ENVELOPE_COLUMNS,
-  EVENT_COLUMNS,
   MEMORY_COLUMNS,
 } from "../codecs.ts";
+import { EVENT_GROUP_COLUMNS } from "./event-groups.ts";
 
 const EDGES = `relations r join memories s on s.pos = r.source join memories t on t.pos = r.target`;
 const MEMORIES = "memories m join chains c on c.key = m.chain";
@@ -218,10 +218,11 @@ const SQL = {
     values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   attempts: `select ${ATTEMPT_COLUMNS} from attempts where workspace = ? and delivery = ?
     order by key`,
-  addEvent: `insert into events (workspace, at, attempt, kind, agent, task, delivery, envelope, sum)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  events: `select ${EVENT_COLUMNS} from events where workspace = ? and number > ?
-    order by number limit (? + 0)`,
+  addEventGroup: `insert into event_groups (last, workspace, at, count, text, sum)
+    values (?, ?, ?, ?, ?, ?)`,
+  lastEvent: "select coalesce(max(last), 0) from event_groups",
+  eventGroups: `select ${EVENT_GROUP_COLUMNS} from event_groups where workspace = ? and last > ?
+    order by last`,
 
   // Redaction
   redactions: "pragma user_version",
@@ -305,14 +306,21 @@ const SQL = {
   dropEdgesOfSteps: `delete from relations where source in (
     select pos from memories where chain = ? and seq <= ?)`,
   dropSteps: "delete from memories where chain = ? and seq <= ?",
-  newestEvent: "select max(number) from events where workspace = ?",
-  firstEventSince: `select number from events where workspace = ? and at >= ?
-    order by number limit 1`,
-  eventBeyond: `select number from events where workspace = ?
-    order by number desc limit 1 offset (? + 0)`,
-  countEvents: "select count(*) from events where workspace = ? and number <= ?",
-  dropEvents: `delete from events where number in (
-    select number from events where workspace = ? and number <= ? order by number limit (? + 0))`,
+  newestEvent: "select max(last) from event_groups where workspace = ?",
+  firstEventSince: `select last - count + 1 from event_groups where workspace = ? and at >= ?
+    order by last limit 1`,
+  eventGroupSizes: "select last, count from event_groups where workspace = ? order by last desc",
+  // Up to a number that can be within a row: whole rows, and the part of the next one.
+  countEvents: `select coalesce(sum(events), 0) from (
+    select sum(count) as events from event_groups where workspace = ?1 and last <= ?2
+    union all select * from (select max(0, ?2 - last + count) from event_groups
+      where workspace = ?1 and last > ?2 order by last limit 1))`,
+  oldestEventGroups: `select ${EVENT_GROUP_COLUMNS} from event_groups
+    where workspace = ?1 and last <= coalesce((select last from event_groups
+      where workspace = ?1 and last > ?2 order by last limit 1), ?2)
+    order by last limit (?3 + 0)`,
+  dropEventGroup: "delete from event_groups where last = ?",
+  shortenEventGroup: "update event_groups set count = ?, text = ?, sum = ? where last = ?",
 } as const;
 
 /** The prepared statements by name. */

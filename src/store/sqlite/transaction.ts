@@ -1,6 +1,7 @@
 /**
  * The state that the writes of one transaction share: its time, the chain heads (read once, written once at
- * the end), agents and positions (read once), and the agents to wake after the commit.
+ * the end), its events (written at the end), agents and positions (read once), and the agents to wake after the
+ * commit.
  *
  * Nothing here outlives the transaction, because another process may have moved the heads in between. Only
  * the keys of workspaces do: they never change once committed.
@@ -8,8 +9,10 @@
 import { genesis } from "../chain.ts";
 import { type AgentStatus, BREAKER } from "../rows.ts";
 import type { ChainPosition, WakeTarget } from "../store.ts";
+import { eventGroup, type NewEvent } from "./event-groups.ts";
 import type { KnownHead } from "./known-head.ts";
-import { scalarOf } from "./scalar.ts";
+import { eventGroupSum } from "./row-sums.ts";
+import { numberOf, scalarOf } from "./scalar.ts";
 import type { Statements } from "./statements.ts";
 
 /** The last record of a chain. */
@@ -35,6 +38,8 @@ interface WorkspaceCache {
   readonly heads: Map<string, Head>;
   readonly agents: Map<string, KnownAgent | undefined>;
   readonly positions: Map<string, number>;
+  /** Recorded events that `flush` has to write. */
+  events: NewEvent[];
   /** Inboxes in which nothing is ready to claim. */
   readonly emptyInboxes: Set<string>;
   /** Whether the workspace has circuit breakers; undefined until it is needed. */
@@ -109,9 +114,9 @@ export class Transaction {
     this.#appended++;
   }
 
-  /** Notes the number of an event that was written. */
-  recorded(event: number): void {
-    this.#event = event;
+  /** Records an event; `flush` numbers it and writes it. */
+  record(workspace: number, event: NewEvent): void {
+    this.#of(workspace).events.push(event);
   }
 
   /** Returns the newest record and the newest event of this transaction, as far as it has written them. */
@@ -210,15 +215,25 @@ export class Transaction {
     }
   }
 
-  /** Writes the heads, once per transaction however many records it appended. */
+  /** Writes the heads and the events, once per transaction however many records and events it added. */
   flush(): void {
-    for (const { heads } of this.#seen.values()) {
-      for (const head of heads.values()) {
+    for (const [workspace, seen] of this.#seen) {
+      for (const head of seen.heads.values()) {
         if (!head.changed) continue;
         this.sql.moveChain.run(head.seq, head.storedAt, head.link, head.key);
         head.changed = false;
       }
+      if (seen.events.length > 0) this.#addEvents(workspace, seen.events);
+      seen.events = [];
     }
+  }
+
+  #addEvents(workspace: number, events: readonly NewEvent[]): void {
+    const before = this.#event || numberOf(this.sql.lastEvent.get());
+    const group = eventGroup(events, { last: before + events.length, at: this.now });
+    const { last, at, count, text } = group;
+    this.sql.addEventGroup.run(last, workspace, at, count, text, eventGroupSum(workspace, group));
+    this.#event = last;
   }
 
   /** Drops what is cached after a savepoint was rolled back, because it may be outdated. */
@@ -235,6 +250,7 @@ export class Transaction {
       heads: new Map(),
       agents: new Map(),
       positions: new Map(),
+      events: [],
       emptyInboxes: new Set(),
       hasBreakers: undefined,
       matured: false,

@@ -10,7 +10,7 @@ const NUMBERS = `select
   (select count(*) || ':' || coalesce(max(m.pos), 0) from memories m
     join chains c on c.key = m.chain where c.branch <> 'audit') as memories,
   (select count(*) || ':' || coalesce(sum(n), 0) from relations) as relations,
-  (select count(*) || ':' || coalesce(max(number), 0) from events) as events,
+  (select count(*) || ':' || coalesce(max(last), 0) from event_groups) as events,
   (select count(*) || ':' || coalesce(max(pos), 0) from envelopes) as envelopes,
   (select count(*) || ':' || coalesce(sum(max(state, 1) * pos), 0) || ':' || coalesce(sum(fence), 0) from deliveries) as deliveries,
   (select count(*) from attempts) as attempts,

@@ -13,6 +13,8 @@ import {
   type RowKind,
 } from "../../archive.ts";
 import { ARCHIVED_COLUMNS, ARCHIVED_TABLES, archivedRowOf } from "../../archive-codecs.ts";
+import type { EventRow } from "../../rows.ts";
+import { EVENT_GROUP_COLUMNS, eventGroupOf, eventsOf } from "../event-groups.ts";
 import { numberOf } from "../scalar.ts";
 
 const rows = (kind: RowKind, rest: string): string =>
@@ -34,7 +36,7 @@ const ROWS: Readonly<Record<RowKind, string>> = {
   delivery: rows("delivery", "deliveries d where d.workspace = ? order by d.id"),
   attempt: rows("attempt", "attempts where workspace = ? order by delivery, key"),
   entry: rows("entry", "entries where workspace = ? order by kind, name"),
-  event: rows("event", "events where workspace = ? order by number"),
+  event: `select ${EVENT_GROUP_COLUMNS} from event_groups where workspace = ? order by last`,
 };
 
 /** Yields the summary, then all rows, in the connection's transaction. Closes the connection at the end. */
@@ -47,17 +49,27 @@ export async function* exportWorkspace(
     const key = numberOf(statement(db, "select key from workspaces where name = ?").get(workspace));
     yield { kind: "summary", summary: summaryOf(db, key) };
     for (const kind of ROW_KINDS) {
-      yield* inSlices(statement(db, ROWS[kind]).iterate(key), (row) => archivedRowOf(kind, row));
+      const rows = statement(db, ROWS[kind]).iterate(key);
+      if (kind === "event") yield* inSlices(eventsIn(rows), (row) => ({ kind, row }));
+      else yield* inSlices(rows, (row) => archivedRowOf(kind, row));
     }
   } finally {
     db.close();
   }
 }
 
+function* eventsIn(groups: Iterable<unknown>): Generator<EventRow> {
+  for (const group of groups) yield* eventsOf(eventGroupOf(group));
+}
+
 /** Returns row counts, chain heads and the highest place of a workspace, without reading its rows. */
 export function summaryOf(db: DatabaseSync, key: number): ArchiveSummary {
   const counts = ROW_KINDS.map((kind) => {
-    const sql = `select count(*) from ${ARCHIVED_TABLES[kind]} where workspace = ?`;
+    const counted =
+      kind === "event"
+        ? "coalesce(sum(count), 0) from event_groups"
+        : `count(*) from ${ARCHIVED_TABLES[kind]}`;
+    const sql = `select ${counted} where workspace = ?`;
     return [kind, numberOf(statement(db, sql).get(key))] as const;
   });
   const places = statement(

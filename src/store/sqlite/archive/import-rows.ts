@@ -12,9 +12,10 @@ import {
   UnsoundRowError,
 } from "../../archive.ts";
 import { stateNumber } from "../../codecs.ts";
+import { eventGroup } from "../event-groups.ts";
 import { storeEntry } from "../operations/entries.ts";
 import { addAttempt } from "../operations/lease.ts";
-import { deliverySum, eventSum } from "../row-sums.ts";
+import { deliverySum, eventGroupSum } from "../row-sums.ts";
 import { numberOf, scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 
@@ -26,9 +27,6 @@ const ADD_DELIVERY = `insert into deliveries (workspace, state, turn, place, att
     settled_at, id, envelope, parent, task, sender, receiver, holder, instance, process,
     accepted_by, settled_by, followers, sum)
   values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
-const ADD_EVENT = `insert into events
-  (number, workspace, at, attempt, kind, agent, task, delivery, envelope, sum)
-  values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** Writes the rows of one archive into an empty workspace. */
 export class RowWriter {
@@ -37,7 +35,6 @@ export class RowWriter {
   readonly #chains = new Map<string, number>();
   readonly #addMemory: StatementSync;
   readonly #addDelivery: StatementSync;
-  readonly #addEvent: StatementSync;
   /** The highest event number in the file before the import. */
   readonly #lastEvent: number;
   #position: number;
@@ -53,11 +50,7 @@ export class RowWriter {
     this.#key = key;
     this.#addMemory = db.prepare(ADD_MEMORY);
     this.#addDelivery = db.prepare(ADD_DELIVERY);
-    this.#addEvent = db.prepare(ADD_EVENT);
-    const { last } = db.prepare("select max(number) as last from events").get() as {
-      last: number | null;
-    };
-    this.#lastEvent = last ?? 0;
+    this.#lastEvent = numberOf(sql.lastEvent.get());
     this.#position = firstPosition(numberOf(sql.lastPosition.get()), summary);
     for (const { branch, seq, storedAt, link } of summary.heads) {
       sql.addChain.run(key, branch, link);
@@ -166,12 +159,12 @@ export class RowWriter {
 
   /** Event numbers increase through the whole file: if other workspaces use them, all are raised. */
   #event(row: ArchivedRows["event"]): void {
-    const { number, at, attempt, kind, agent, task, delivery, envelope } = row;
+    const { number } = row;
     this.#last = `event ${number}`;
     this.#eventsMovedBy ??= Math.max(0, this.#lastEvent + 1 - number);
-    const moved = number + this.#eventsMovedBy;
-    const about = [at, attempt, kind, agent, task, delivery, envelope];
-    this.#addEvent.run(moved, this.#key, ...about, eventSum(this.#key, row));
+    const group = eventGroup([row], { last: number + this.#eventsMovedBy, at: row.at });
+    const { last, at, count, text } = group;
+    this.#sql.addEventGroup.run(last, this.#key, at, count, text, eventGroupSum(this.#key, group));
   }
 }
 

@@ -101,7 +101,7 @@ const INDEX_FIELD = /^index (\w+)$/;
 /** Columns that neither the chain nor a row sum confirms, so that an index and its table are equally likely. */
 const UNCONFIRMED: readonly string[] = ["lease_until", "lapse_at"];
 /** Tables whose row numbers only one index has. */
-const NUMBERED: readonly string[] = ["attempts", "events", "models"];
+const NUMBERED: readonly string[] = ["attempts", "event_groups", "models"];
 
 /** Rebuilds the indexes if each is proven to be what is damaged; otherwise none. */
 function rebuildIndexes(db: DatabaseSync, names: readonly string[]): readonly string[] {

@@ -5,7 +5,6 @@
 
 import { deliveryOf } from "../../codecs.ts";
 import { type DeliveryRow, type EventKind, isOpen } from "../../rows.ts";
-import { eventSum } from "../row-sums.ts";
 import { scalarOf } from "../scalar.ts";
 import type { Statements } from "../statements.ts";
 import type { Transaction } from "../transaction.ts";
@@ -81,7 +80,7 @@ export function placeBehind(
 
 const NONE = { task: "", id: "", envelope: "", attempt: 0 } as const;
 
-/** Adds an event. SQLite numbers it under the write lock, so that a cursor never skips one. */
+/** Adds an event. It is numbered under the write lock, so that a cursor never skips one. */
 export function recordEvent(
   tx: Transaction,
   workspace: number,
@@ -89,8 +88,5 @@ export function recordEvent(
 ): void {
   const { kind, agent } = event;
   const { task, id: delivery, envelope, attempt } = event.delivery ?? NONE;
-  const sum = eventSum(workspace, { at: tx.now, kind, agent, task, delivery, envelope, attempt });
-  const about = [attempt, kind, agent, task, delivery, envelope];
-  const { lastInsertRowid } = tx.sql.addEvent.run(workspace, tx.now, ...about, sum);
-  tx.recorded(Number(lastInsertRowid));
+  tx.record(workspace, { attempt, kind, agent, task, delivery, envelope });
 }

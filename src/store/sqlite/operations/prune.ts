@@ -1,14 +1,12 @@
 /**
- * Deletes what retention no longer keeps: the beginnings of traces and the oldest events, a few rows in each
- * transaction of the group commit. What could be deleted is counted in the housekeeper's thread.
+ * Deletes the beginnings of traces that retention no longer keeps, a few rows in each transaction of the group
+ * commit. What could be deleted is counted in the housekeeper's thread.
  */
 
 import type {
-  EventSurvey,
   ListTraces,
   PruneTrace,
   PruneTraceResult,
-  SurveyEvents,
   SurveyTrace,
   TraceBranch,
 } from "../../store.ts";
@@ -86,29 +84,4 @@ function traceChain(sql: Statements, workspace: number, branch: string): number 
 function sizeOf(sql: Statements, chain: number, end: number): Omit<PruneTraceResult, "heldBy"> {
   const [records, bytes] = sql.sizeOfSteps.get(chain, end) as unknown as [number, number];
   return { records, bytes };
-}
-
-/** Returns which events are too old or too many. */
-export function surveyEvents(
-  sql: Statements,
-  workspace: number,
-  { before = 0, keep }: SurveyEvents,
-): EventSurvey {
-  const newest = numberOf(sql.newestEvent.get(workspace));
-  const young = scalarOf<number>(sql.firstEventSince.get(workspace, before)) ?? newest;
-  const surplus = keep === undefined ? 0 : numberOf(sql.eventBeyond.get(workspace, keep));
-  const upTo = Math.min(Math.max(young - 1, surplus), newest - 1);
-  const events = numberOf(sql.countEvents.get(workspace, upTo));
-  return { upTo: events === 0 ? 0 : upTo, events };
-}
-
-/** Deletes up to `limit` events, never the newest. Returns how many. */
-export function pruneEvents(
-  tx: Transaction,
-  name: string,
-  { upTo, limit }: { readonly upTo: number; readonly limit: number },
-): number {
-  const workspace = tx.workspace(name);
-  const end = Math.min(upTo, numberOf(tx.sql.newestEvent.get(workspace)) - 1);
-  return Number(tx.sql.dropEvents.run(workspace, end, limit).changes);
 }
