@@ -7,6 +7,7 @@ import type { Hub } from "../../src/index.ts";
 import { isPostgresAddress } from "../../src/store/postgres/address.ts";
 import type { TrailStep } from "../../src/store/rows.ts";
 import { rowsAtAddress } from "../support/postgres/rows.ts";
+import { present } from "../support/present.ts";
 import { dumpStore, type StoreDump, type StoreRow } from "../support/store-dump.ts";
 import type { Fact, FactOf, PlacedMemory, SentFact } from "./kill-facts.ts";
 
@@ -64,6 +65,17 @@ function fileAt(address: string): string {
   return address.slice("sqlite:".length);
 }
 
+/** On SQLite, the events of a commit share a row. */
+function eventsIn({ last, count, text }: StoreRow): StoreRow[] {
+  const first = Number(last) - Number(count) + 1;
+  const events = JSON.parse(String(text)) as readonly (readonly (string | number)[])[];
+  return events.map(([, kind = "", , , delivery = ""], i) => ({
+    number: first + i,
+    kind,
+    delivery,
+  }));
+}
+
 /** The rows of the store by id. A duplicate id is a violation. */
 class Ledger {
   readonly memories: ReadonlyMap<string, StoreRow>;
@@ -76,13 +88,13 @@ class Ledger {
   readonly repeated: string[] = [];
 
   constructor(dump: StoreDump) {
-    const { memories = [], envelopes = [], deliveries = [], attempts = [], events = [] } = dump;
+    const { memories = [], envelopes = [], deliveries = [], attempts = [] } = dump;
     this.memories = this.#byId(memories);
     this.positions = new Map(memories.map((row) => [row["pos"] as number, row]));
     this.envelopes = this.#byId(envelopes);
     this.deliveries = this.#byId(deliveries);
     this.attempts = Map.groupBy(attempts, (row) => row["delivery"] as string);
-    this.events = events;
+    this.events = dump["events"] ?? present(dump["event_groups"]).flatMap(eventsIn);
   }
 
   #byId(rows: readonly StoreRow[]): Map<string, StoreRow> {

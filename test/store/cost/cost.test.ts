@@ -3,22 +3,22 @@ import { describe, expect, it } from "vitest";
 import { type Cost, differencesOf } from "./cost.ts";
 
 const BUDGET: Cost = {
-  rows: { deliveries: 1, events: 1 },
-  statements: { accept: 1, addEvent: 1, chain: 1 },
+  rows: { deliveries: 1, event_groups: 1 },
+  statements: { accept: 1, addEventGroup: 1, chain: 1 },
   transactions: 1,
   logFrames: 9,
 };
 
 describe("differences between a cost and its budget", () => {
   it("are none if all numbers are equal", () => {
-    const inAnotherOrder = { ...BUDGET, rows: { events: 1, deliveries: 1 } };
+    const inAnotherOrder = { ...BUDGET, rows: { event_groups: 1, deliveries: 1 } };
     expect(differencesOf("accept", inAnotherOrder, BUDGET)).toEqual([]);
   });
 
   it("name each measure, with the tables and statements that changed", () => {
     const cost: Cost = {
-      rows: { deliveries: 2, events: 1 },
-      statements: { accept: 1, addEvent: 1, renew: 1 },
+      rows: { deliveries: 2, event_groups: 1 },
+      statements: { accept: 1, addEventGroup: 1, renew: 1 },
       transactions: 1,
       logFrames: 10,
     };

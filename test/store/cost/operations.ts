@@ -44,6 +44,7 @@ const CACHES_EXPIRE_MS = 1_000;
 const DUE_CHECK_MS = 500;
 const FACTS = 20;
 const LOOP_HANDOFFS = 3;
+const BATCH = 4;
 
 /** The operations of a plain cycle, claimed and accepted one after the other. */
 const cycle: Script = {
@@ -101,6 +102,17 @@ const workLoop: Script = {
     await count(`process ${LOOP_HANDOFFS} handoffs with agent.work()`, () =>
       team.coder.work(() => team.settled().then(() => "done"), { wait: false }),
     );
+  },
+};
+
+/** Shows what handoffs that are committed together share. */
+const batch: Script = {
+  async run(team, count) {
+    const drafts = Array.from({ length: BATCH }, () => draft(team.next(), "coder"));
+    await count(`send ${BATCH} handoffs with handoffMany()`, () =>
+      team.planner.handoffMany(drafts),
+    );
+    await team.coder.work(() => "done", { wait: false });
   },
 };
 
@@ -182,24 +194,35 @@ const waiting: Script = {
 };
 
 export const SCRIPTS: readonly Script[] = [
-  ...[cycle, wholeCycle, fusedCycle, work, workLoop, memory, reading, view, session, coldCaches],
+  ...[
+    cycle,
+    wholeCycle,
+    fusedCycle,
+    work,
+    workLoop,
+    batch,
+    memory,
+    reading,
+    view,
+    session,
+    coldCaches,
+  ],
   ...[idle, waiting],
 ];
 
 const PAYLOAD = { type: "patch", data: { diff: "x".repeat(4_000), files: ["src/auth.ts"] } };
 
 /** Sends what bench/cycle.ts sends. */
-function send({ planner, next }: Team, to = "coder") {
-  const n = next();
-  return planner.handoff({
-    to,
-    task: `task-${n}`,
-    intent: `Refactor auth without breaking mobile logins, part ${n}`,
-    next: ["Extract validateToken()"],
-    constraints: [{ rule: "Do not touch test fixtures", level: "must" }],
-    payload: PAYLOAD,
-  });
-}
+const send = ({ planner, next }: Team, to = "coder") => planner.handoff(draft(next(), to));
+
+const draft = (n: number, to: string) => ({
+  to,
+  task: `task-${n}`,
+  intent: `Refactor auth without breaking mobile logins, part ${n}`,
+  next: ["Extract validateToken()"],
+  constraints: [{ rule: "Do not touch test fixtures", level: "must" as const }],
+  payload: PAYLOAD,
+});
 
 async function claim(agent: Agent): Promise<Offer> {
   for await (const offer of agent.inbox({ wait: false })) return offer;
