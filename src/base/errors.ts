@@ -336,7 +336,14 @@ function errorWithin(part: string, error: BatonError): BatonError {
     message: `${part}: ${message}`,
     path: within(path),
     hint,
-    violations: violations.map((each) => ({ ...each, path: within(each.path) })),
+    violations: violations.map((each) => ({
+      ...each,
+      path: within(each.path),
+      message:
+        each.path === ""
+          ? `${part}: ${each.message}`
+          : each.message.replace(each.path, within(each.path)),
+    })),
     details,
     cause,
   });

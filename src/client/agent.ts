@@ -242,12 +242,13 @@ export class RemoteAgent implements Agent {
 
   async handoffMany<T extends object = object>(drafts: readonly DraftOf<T>[]): Promise<Sent<T>[]> {
     const { payloads } = this.#base;
-    const parsed = Array.isArray(drafts)
-      ? await Promise.all(
-          drafts.map((draft, i) => withParsedPayload(payloads, draft, `drafts[${i}]`)),
-        )
-      : drafts;
-    const sent = await this.#wire.call<SerializedSent[]>("handoffMany", { drafts: parsed });
+    const parsed: DraftOf<T>[] = [];
+    const isList = Array.isArray(drafts); // The hub refuses anything else.
+    for (const [i, draft] of isList ? drafts.entries() : []) {
+      parsed.push(await withParsedPayload(payloads, draft, `drafts[${i}]`));
+    }
+    const input = { drafts: isList ? parsed : drafts };
+    const sent = await this.#wire.call<SerializedSent[]>("handoffMany", input);
     return sent.map((each) => new RemoteSent<T>(this.#wire, each));
   }
 

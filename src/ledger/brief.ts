@@ -35,7 +35,7 @@ export async function storeLongIntent(
   { draft, task }: { readonly draft: Pick<CheckedDraft, "intent" | "run">; readonly task: string },
   intents: readonly LedgerIntent[],
 ): Promise<IntentWithBrief> {
-  const isLong = draft.intent.length > FORMAT_LIMITS.intentLength;
+  const isLong = isLongIntent(draft);
   const named = intents.flatMap(({ brief }) => brief ?? []);
   if (!isLong && named.length === 0) return { intent: draft.intent, refs: [] };
   const known = await readBriefs(workspace, named);
@@ -56,6 +56,10 @@ export async function storeLongIntent(
     refs: refsOf([whole, ...others]),
   };
 }
+
+/** Returns whether an intent is too long for an envelope. */
+export const isLongIntent = ({ intent }: Pick<CheckedDraft, "intent">): boolean =>
+  intent.length > FORMAT_LIMITS.intentLength;
 
 const refsOf = (memories: readonly Memory[]): Envelope["refs"] =>
   memories.map(({ id, digest }) => ({ digest, id }));

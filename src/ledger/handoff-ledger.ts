@@ -10,7 +10,7 @@ import type { Author } from "../memory/record.ts";
 import type { Provenance, StoredQueueState } from "../memory/stored-ledger.ts";
 import type { PutEntry } from "../store/store.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { type IntentWithBrief, storeLongIntent } from "./brief.ts";
+import { type IntentWithBrief, isLongIntent, storeLongIntent } from "./brief.ts";
 import { type CarriedItems, type CheckedRelease, carry, refuseTooMany } from "./carry.ts";
 import { flagsOf } from "./flags.ts";
 import type { LedgerIntent, ResolvedLedger } from "./ledger.ts";
@@ -41,11 +41,15 @@ export interface HandoffLedger {
   readonly briefed: IntentWithBrief;
 }
 
-/** Reads the intents, checks the releases and stores a long intent. Throws what checkReleases() throws. */
+/**
+ * Reads the intents, checks the releases and stores a long intent, unless it is already `stored`. Throws what
+ * checkReleases() throws.
+ */
 export async function readHandoffLedger(
   workspace: Workspace,
   sender: HandoffSender,
   plan: Pick<PlannedHandoff, "draft" | "task" | "family">,
+  stored?: IntentWithBrief,
 ): Promise<HandoffLedger> {
   const { draft, family } = plan;
   const intents = intentsOf(family);
@@ -62,7 +66,10 @@ export async function readHandoffLedger(
     family,
     intents,
     releases,
-    briefed: await storeLongIntent(workspace, sender, plan, intents),
+    briefed:
+      stored !== undefined && isLongIntent(draft)
+        ? stored
+        : await storeLongIntent(workspace, sender, plan, intents),
   };
 }
 

@@ -296,8 +296,14 @@ export type SendManyOutcome =
       /** In the order of the handoffs. */
       readonly sent: readonly Extract<SendOutcome, { kind: "sent" }>[];
     }
-  /** The handoff with this index was refused, for this reason. */
-  | { readonly kind: "refused"; readonly index: number; readonly refusal: SendRefusal };
+  /** These handoffs were refused, in their order. */
+  | { readonly kind: "refused"; readonly refused: readonly RefusedHandoff[] };
+
+/** One of several handoffs that was refused, and why. */
+export interface RefusedHandoff {
+  readonly index: number;
+  readonly refusal: SendRefusal;
+}
 
 /** Why a handoff was not sent. */
 export type SendRefusal = Exclude<SendOutcome, { kind: "sent" }>;

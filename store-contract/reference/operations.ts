@@ -16,6 +16,7 @@ import {
   type MoveOutcome,
   type PutEntry,
   type PutOutcome,
+  type RefusedHandoff,
   type RegisterAgent,
   type RegisterOutcome,
   type RenewOutcome,
@@ -96,11 +97,13 @@ export function sendHandoff(write: Write, operation: SendHandoff): SendOutcome {
 
 export function sendHandoffs(write: Write, operations: readonly SendHandoff[]): SendManyOutcome {
   const all: SendableHandoff[] = [];
+  const refused: RefusedHandoff[] = [];
   for (const [index, operation] of operations.entries()) {
     const checked = checkSend(write, operation);
-    if (checked.kind !== "sendable") return { kind: "refused", index, refusal: checked };
-    all.push(checked);
+    if (checked.kind === "sendable") all.push(checked);
+    else refused.push({ index, refusal: checked });
   }
+  if (refused.length > 0) return { kind: "refused", refused };
   const sent = operations.map((operation, i) => send(write, operation, all[i] as SendableHandoff));
   return { kind: "sent", sent };
 }

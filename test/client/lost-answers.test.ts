@@ -37,6 +37,16 @@ describe("a call whose response was lost", () => {
     ]);
   });
 
+  it("sends several handoffs once [OPS-5 DLV-20]", async () => {
+    network.loseAnswerTo("POST /v1/handoffs/batch");
+    const drafts = ["one", "two"].map((task) => ({ to: "coder", task, intent: "Go" }));
+    const sent = await planner.handoffMany(drafts);
+    expect(network.lost).toBe(1);
+    expect((await coder.deliveries.waiting()).items.map(({ delivery }) => delivery.id)).toEqual(
+      sent.map(({ id }) => id),
+    );
+  });
+
   it("returns the accepted work on its first attempt [DLV-9 OPS-5]", async () => {
     const sent = await planner.handoff({ to: "coder", task: "t", intent: "Go" });
     network.loseAnswerTo("POST /v1/inbox/accept");
@@ -138,6 +148,19 @@ describe("a call whose response was lost with the hub", { timeout: 180_000 }, ()
     expect(ids.slice(0, 2)).toEqual(traced.map(({ id }) => id));
     expect(ids).toHaveLength(3);
     expect(await hub.traces.counts()).toEqual({ stored: 3, failed: 0, waiting: 0 });
+  });
+
+  it("returns the handoffs that were sent together [OPS-5 DLV-20]", async () => {
+    const { hub, planner, lose } = await scene();
+    await hub.agent("critic", {});
+    const tasks = ["one of several", "two of several"];
+    const drafts = tasks.map((task) => ({ to: "critic", task, intent: "Go" }));
+    const sent = await lose("POST /v1/handoffs/batch", () => planner.handoffMany(drafts));
+    expect(sent.map(({ joined }) => joined)).toEqual(["repeated", "repeated"]);
+    for (const [i, { task }] of drafts.entries()) {
+      const line = await hub.tasks.line(task);
+      expect(line.map(({ envelope }) => envelope.id)).toEqual([sent[i]?.envelope.id]);
+    }
   });
 
   it("returns the handoff that was sent [OPS-5]", async () => {

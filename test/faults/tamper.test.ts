@@ -542,7 +542,13 @@ async function expectNamed(column: Column, rows: readonly StoreRow[]): Promise<v
     const value = changed(column, row);
     const found = await problemsAfter(() => tampering.set(column, row, value));
     const about = `${nameOf(column)} of ${JSON.stringify(row)}`;
-    const known = [...names(column, row), ...(column.column === "id" ? [String(value)] : [])];
+    const after = { ...row, [column.column]: value };
+    const known = [
+      ...names(column, row),
+      ...(column.column === "id" ? [String(value)] : []),
+      // Its numbers are the name of a row of events.
+      ...(column.table === "event_groups" ? [eventNames(after as StoreRow)] : []),
+    ];
     const named = found.filter((problem) => known.some((name) => mentions(problem, name)));
     expect(named, about).not.toEqual([]);
     if (field !== undefined)
@@ -560,6 +566,10 @@ async function expectSilence(column: Column, rows: readonly StoreRow[]): Promise
     const found = await problemsAfter(() => tampering.set(column, row, changed(column, row)));
     expect(found, `${nameOf(column)} of ${JSON.stringify(row)}`).toEqual([]);
   }
+}
+
+function eventNames({ last, count }: StoreRow): string {
+  return count === 1 ? `event ${last}` : `events ${Number(last) - Number(count) + 1}–${last}`;
 }
 
 const mentions = ({ record, message }: Problem, name: string): boolean =>
@@ -589,8 +599,7 @@ function names({ table, column }: Column, row: StoreRow): string[] {
     case "entries":
       return [String(row[column === "kind" ? "name" : "kind"])];
     case "event_groups":
-      // Its number and how many it holds are part of the name, and may be what was changed.
-      return ["event ", "events "];
+      return [eventNames(row)];
     case "workspaces":
       return ["workspace"];
     case "relations":

@@ -101,7 +101,8 @@ const FOUND_BY: Partial<Record<Name, string>> = {
   newestEvent: "event_groups_workspace (workspace=?)",
   countEvents: "event_groups_workspace (workspace=? AND rowid<?)",
   oldestEventGroups: "event_groups_workspace (workspace=? AND rowid<?)",
-  dropEventGroup: "INTEGER PRIMARY KEY (rowid=?)",
+  eventGroup: "INTEGER PRIMARY KEY (rowid=?)",
+  dropEventGroups: "event_groups_workspace (workspace=? AND rowid<?)",
   shortenEventGroup: "INTEGER PRIMARY KEY (rowid=?)",
 };
 

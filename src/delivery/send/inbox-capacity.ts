@@ -4,6 +4,7 @@
  * it gets tight. A single hub never exceeds the limit; several can, by what they send between two counts.
  */
 import { BatonError } from "../../base/errors.ts";
+import { checkLimit } from "../../base/limits.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 
 /** How long a count is used: other processes send too. */
@@ -43,17 +44,27 @@ const newGate = (): InboxGate => ({
   turn: Promise.resolve(),
 });
 
+/** How much is sent, and the path that an error names. */
+interface Sending {
+  readonly handoffs: number;
+  readonly path: string;
+}
+
+const ONE: Sending = { handoffs: 1, path: "to" };
+
 /** Runs `send` if the receiver's inbox has capacity for what it sends; throws `inbox_full` otherwise. */
 export async function withInboxCapacity<T>(
   workspace: Workspace,
   receiver: string,
   send: () => Promise<T>,
-  handoffs = 1,
+  sending: Sending = ONE,
 ): Promise<T> {
+  const { handoffs, path } = sending;
+  checkLimit(workspace.limits, "inbox", { actual: handoffs, path });
   const gate = gateOf(workspace, receiver);
   if (hasAmpleCapacity(gate, workspace.limits.inbox, handoffs)) beginSend(gate, handoffs);
   else {
-    const turn = gate.turn.then(() => enterAfterCount(workspace, receiver, gate, handoffs));
+    const turn = gate.turn.then(() => enterAfterCount(workspace, receiver, gate, sending));
     gate.turn = turn.catch(() => {}); // The next send counts for itself.
     await turn;
   }
@@ -68,14 +79,15 @@ async function enterAfterCount(
   workspace: Workspace,
   receiver: string,
   gate: InboxGate,
-  handoffs: number,
+  { handoffs, path }: Sending,
 ): Promise<void> {
   const bound = workspace.limits.inbox;
   if (!hasAmpleCapacity(gate, bound, handoffs)) {
+    gate.count = undefined; // Smaller sends must not pass by this count while it is made anew.
     await waitUntilIdle(gate);
     const open = await workspace.store.countOpen(workspace.name, receiver, bound);
     gate.count = { open, at: performance.now(), sent: 0 };
-    if (open + handoffs > bound) throw inboxFull(receiver, bound, open);
+    if (open + handoffs > bound) throw inboxFull(receiver, { bound, open, handoffs, path });
   } // Otherwise the previous send has just counted, and its count applies here too.
   beginSend(gate, handoffs);
 }
@@ -105,11 +117,19 @@ async function waitUntilIdle(gate: InboxGate): Promise<void> {
   gate.whenThrough = undefined;
 }
 
-function inboxFull(receiver: string, bound: number, open: number): BatonError {
-  const has = open < bound ? `has ${open} of ${bound}` : `is full: it has ${bound}`;
+interface FullInbox extends Sending {
+  readonly bound: number;
+  readonly open: number;
+}
+
+function inboxFull(receiver: string, { bound, open, handoffs, path }: FullInbox): BatonError {
+  const found =
+    handoffs === 1
+      ? `is full: it has ${bound} open handoffs`
+      : `has ${open} open handoffs of at most ${bound}, and ${handoffs} more do not fit`;
   return new BatonError("inbox_full", {
-    message: `The inbox of "${receiver}" ${has} open handoffs.`,
-    path: "to",
+    message: `The inbox of "${receiver}" ${found}.`,
+    path,
     hint: "Wait until some are settled, send to another receiver, or open the hub with limits: { inbox: … }.",
     details: { receiver, limit: "inbox", max: bound },
   });

@@ -43,6 +43,9 @@ export type LedgersAhead = ReadonlyMap<string, EntryRow>;
 
 const NONE_AHEAD: LedgersAhead = new Map();
 
+/** Whether handoffs may go to a receiver, as `checkBreaker()` has decided. */
+type BreakerDecisions = Map<string, Awaited<ReturnType<typeof checkBreaker>>>;
+
 export class PendingHandoff<T> {
   readonly #workspace: Workspace;
   readonly #sender: Sender;
@@ -90,13 +93,18 @@ export class PendingHandoff<T> {
     return this.#plan.task;
   }
 
+  /** The name of the entry that records it as the first handoff of its work; undefined if it writes none. */
+  get work(): string | undefined {
+    return this.#round.work?.name;
+  }
+
   /** Seals the envelope and builds the operation of the next round. */
   async prepare(ahead: LedgersAhead = NONE_AHEAD): Promise<PreparedHandoff> {
     const plan = await this.#planAfter(ahead);
     const line =
       plan === this.#plan
         ? this.#round.line
-        : await readHandoffLedger(this.#workspace, this.#sender, plan);
+        : await readHandoffLedger(this.#workspace, this.#sender, plan, this.#round.line.briefed);
     const round = { ...this.#round, line };
     const prepared = prepare(this.#where, this.#sender, plan, round);
     if (!prepared.stopped || round.isCoordinated !== undefined) return prepared;
@@ -111,8 +119,7 @@ export class PendingHandoff<T> {
     const plan = this.#plan;
     const { task, family } = plan;
     if (![task, ...family.from, ...family.inherited].some((each) => ahead.has(each))) return plan;
-    const source = ledgersAfter(this.#workspace, ahead);
-    return { ...plan, family: await resolveLedger(source, task, family.from) };
+    return planAgain(this.#workspace, this.#sender, plan, ledgersAfter(this.#workspace, ahead));
   }
 
   /** Returns the handoff that was sent with the operation of this round. */
@@ -129,9 +136,13 @@ export class PendingHandoff<T> {
   /**
    * Adapts to a refusal, for the next round. Returns the answer if there is one already: the original
    * handoff of the same key, or the refusal because of the lease. Throws if it is refused for good.
+   * `breakers`: what was decided about receivers in this round; handoffs sent together are one probe.
    */
-  async adapt(refusal: SendRefusal): Promise<SentHandoff<T> | LeaseRefusal | undefined> {
-    const answer = await this.#adapt(refusal);
+  async adapt(
+    refusal: SendRefusal,
+    breakers: BreakerDecisions = new Map(),
+  ): Promise<SentHandoff<T> | LeaseRefusal | undefined> {
+    const answer = await this.#adapt(refusal, breakers);
     if (answer !== undefined) return answer;
     if (this.#rounds < ROUNDS && this.#overtaken < LEDGER_ROUNDS) return undefined;
     throw new BatonError("store_busy", {
@@ -140,7 +151,10 @@ export class PendingHandoff<T> {
     });
   }
 
-  async #adapt(refusal: SendRefusal): Promise<SentHandoff<T> | LeaseRefusal | undefined> {
+  async #adapt(
+    refusal: SendRefusal,
+    breakers: BreakerDecisions,
+  ): Promise<SentHandoff<T> | LeaseRefusal | undefined> {
     const workspace = this.#workspace;
     const plan = this.#plan;
     this.#rounds++;
@@ -158,7 +172,7 @@ export class PendingHandoff<T> {
       case "breaker_changed":
         this.#round = {
           ...this.#round,
-          ...(await passBreakerOrFallback(workspace, plan, this.#round, refusal)),
+          ...(await passBreakerOrFallback(workspace, plan, this.#round, { refusal, breakers })),
         };
         return undefined;
       case "entry_changed":
@@ -217,8 +231,13 @@ export const readSentBefore = async <T>(
 /**
  * Resolves the ledger again after another line of the task has added to it, released an item or closed it.
  */
-async function planAgain(workspace: Workspace, sender: Sender, plan: Plan): Promise<Plan> {
-  const family = await resolveLedger(workspace, plan.task, plan.family.from);
+async function planAgain(
+  workspace: Workspace,
+  sender: Sender,
+  plan: Plan,
+  source: LedgerSource = workspace,
+): Promise<Plan> {
+  const family = await resolveLedger(source, plan.task, plan.family.from);
   const again = {
     ...plan,
     family,
@@ -267,6 +286,11 @@ async function readOpenWork(
   return { ...open, envelope: found && parseEnvelope(workspace, found.envelope) };
 }
 
+interface BreakerChange {
+  readonly refusal: Extract<SendRefusal, { kind: "breaker_changed" }>;
+  readonly breakers: BreakerDecisions;
+}
+
 /**
  * Handles an open circuit breaker: passes as a probe, or goes to the next fallback. Throws `circuit_open`.
  */
@@ -274,10 +298,11 @@ async function passBreakerOrFallback(
   workspace: Workspace,
   plan: Plan,
   { inboxes }: Round,
-  { entry }: Extract<SendOutcome, { kind: "breaker_changed" }>,
+  { refusal: { entry }, breakers }: BreakerChange,
 ): Promise<Pick<Round, "breaker" | "inboxes">> {
   const [receiver = ""] = inboxes;
-  const passed = await checkBreaker(workspace, receiver, entry);
+  const passed = breakers.get(receiver) ?? (await checkBreaker(workspace, receiver, entry));
+  breakers.set(receiver, passed);
   if (typeof passed === "number") return { breaker: passed, inboxes };
   const next = nextFallback(fallbackPolicyOf(plan), receiver);
   if (next === undefined) throw circuitOpen(passed);

@@ -1,6 +1,7 @@
 /**
  * Sends several handoffs in one operation: all of them, or none. Each is planned and checked like a single one;
  * together they are prepared in their order, so that handoffs of the same task build on each other's ledger.
+ * They are not compared with each other: what one call sends to several agents is no repeat.
  */
 import { BatonError, withinPath } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
@@ -9,7 +10,7 @@ import { KEY } from "../../history/key-entry.ts";
 import { runWithoutSecrets, withSecrets } from "../../memory/redaction/secret-policy.ts";
 import { LEDGER } from "../../memory/stored-ledger.ts";
 import { type EntryRow, entryDigest } from "../../store/rows.ts";
-import type { PutEntry, SendHandoff, SendRefusal } from "../../store/store.ts";
+import type { PutEntry, RefusedHandoff, SendHandoff, SendRefusal } from "../../store/store.ts";
 import type { Workspace } from "../../workspace/workspace.ts";
 import type { SentHandoff } from "./idempotency-key.ts";
 import { withInboxCapacity } from "./inbox-capacity.ts";
@@ -41,6 +42,9 @@ export async function sendHandoffs<T>(
     "kind" in handoff ? [] : [{ index, handoff }],
   );
   refuseSharedKeys(admitted);
+  refuseSharedReceivers(admitted.map(({ index, handoff: { plan } }) => ({ index, ...plan })));
+  const deliveries = admitted.reduce((sum, { handoff }) => sum + handoff.plan.inboxes.length, 0);
+  checkLimit(workspace.limits, "receivers", { actual: deliveries, path: "drafts" });
   const sent = await withCapacityForAll(workspace, admitted, () =>
     sendTogether<T>(workspace, sender, admitted),
   );
@@ -105,18 +109,20 @@ function withCapacityForAll<Result>(
   admitted: readonly Indexed<AdmittedHandoff>[],
   send: () => Promise<Result>,
 ): Promise<Result> {
-  const plans = admitted.map(({ handoff: { plan } }) => plan);
-  const bounded = plans.filter(({ to }) => to.kind !== "channel");
-  const counts = new Map<string, number>();
-  for (const { inboxes } of bounded) {
-    for (const inbox of inboxes.slice(0, 1)) counts.set(inbox, (counts.get(inbox) ?? 0) + 1);
+  const sending = new Map<string, { handoffs: number; path: string }>();
+  for (const { index, handoff } of admitted) {
+    const { to, inboxes } = handoff.plan;
+    for (const inbox of to.kind === "channel" ? [] : inboxes.slice(0, 1)) {
+      const { handoffs, path } = sending.get(inbox) ?? { handoffs: 0, path: `drafts[${index}].to` };
+      sending.set(inbox, { handoffs: handoffs + 1, path });
+    }
   }
-  return [...counts]
+  return [...sending]
     .sort(([one], [other]) => (one < other ? 1 : -1))
     .reduce(
-      (next, [inbox, count]) =>
+      (next, [inbox, how]) =>
         () =>
-          withInboxCapacity(workspace, inbox, next, count),
+          withInboxCapacity(workspace, inbox, next, how),
       send,
     )();
 }
@@ -128,17 +134,15 @@ async function sendTogether<T>(
   admitted: readonly Indexed<AdmittedHandoff>[],
 ): Promise<ReadonlyMap<number, SentHandoff<T>>> {
   const done = new Map<number, SentHandoff<T>>();
-  let pending = await allInOrder(
-    admitted.map(({ index, handoff }) =>
-      atIndex(index, async () => ({
-        index,
-        handoff: await PendingHandoff.begin<T>(workspace, sender, handoff),
-      })),
-    ),
-  );
+  let pending: Indexed<PendingHandoff<T>>[] = [];
+  // In order: a long intent that several have in common is stored once.
+  for (const { index, handoff } of admitted) {
+    const begun = await atIndex(index, () => PendingHandoff.begin<T>(workspace, sender, handoff));
+    pending.push({ index, handoff: begun });
+  }
   while (pending.length > 0) {
     const prepared = await prepareInOrder(pending);
-    refuseSharedReceivers(prepared);
+    refuseSharedReceivers(prepared.map(receiversOf));
     const operations = withMergedEntries(prepared.map(({ handoff }) => handoff.operation));
     const outcome = await workspace.store.sendHandoffs(operations);
     if (outcome.kind === "sent") {
@@ -148,8 +152,9 @@ async function sendTogether<T>(
       }
       return done;
     }
-    for (const { index, handoff } of affectedBy(outcome, pending)) {
-      const answer = await atIndex(index, () => handoff.adapt(outcome.refusal));
+    const breakers = new Map();
+    for (const [{ index, handoff }, refusal] of affectedBy(outcome.refused, pending)) {
+      const answer = await atIndex(index, () => handoff.adapt(refusal, breakers));
       if (answer === undefined) continue;
       if (answer.kind !== "sent") throw new Error("a handoff outside a lease cannot lose one");
       done.set(index, answer);
@@ -159,16 +164,26 @@ async function sendTogether<T>(
   return done;
 }
 
-/** Returns the handoffs to adapt: the refused one or, if an entry of its task has changed, all of the task. */
+/**
+ * Returns the handoffs to adapt, each with its refusal: those that were refused, and those with the same ledger
+ * or the same work as one whose entry has changed.
+ */
 function affectedBy<T>(
-  { index, refusal }: { readonly index: number; readonly refusal: SendRefusal },
+  refused: readonly RefusedHandoff[],
   pending: readonly Indexed<PendingHandoff<T>>[],
-): readonly Indexed<PendingHandoff<T>>[] {
-  const refused = pending[index];
-  if (refused === undefined)
-    throw new Error(`the store refused handoff ${index}, which was not sent`);
-  if (refusal.kind !== "entry_changed" || refusal.entry?.kind === KEY) return [refused];
-  return pending.filter(({ handoff }) => handoff.task === refused.handoff.task);
+): ReadonlyMap<Indexed<PendingHandoff<T>>, SendRefusal> {
+  const affected = new Map(
+    refused.map(({ index, refusal }) => [pending[index] as Indexed<PendingHandoff<T>>, refusal]),
+  );
+  for (const [{ handoff: first }, refusal] of [...affected]) {
+    if (refusal.kind !== "entry_changed" || refusal.entry?.kind === KEY) continue;
+    const shares = ({ handoff: { task, work } }: Indexed<PendingHandoff<T>>): boolean =>
+      task === first.task || (work !== undefined && work === first.work);
+    for (const each of pending.filter(shares)) {
+      if (!affected.has(each)) affected.set(each, refusal);
+    }
+  }
+  return affected;
 }
 
 /** Prepares the handoffs one after the other: each with the ledger as those before it will leave it. */
@@ -193,16 +208,27 @@ function rowOf({ kind, name, value = "", basedOn }: PutEntry): EntryRow {
   return { ...row, at: 0, digest: entryDigest(row) };
 }
 
+/** The receivers of a handoff, and its task. */
+interface Addressed {
+  readonly index: number;
+  readonly task: string;
+  readonly inboxes: readonly string[];
+}
+
+/** Returns where a handoff goes after all: a breaker or a disabled agent may have led to a fallback. */
+function receiversOf({ index, handoff }: Indexed<PreparedHandoff>): Addressed {
+  const { deliveries, envelope } = handoff.operation;
+  return { index, task: envelope.task, inboxes: deliveries.map(({ receiver }) => receiver) };
+}
+
 /** A second handoff to the same receiver about the same task would extend or follow the first. */
-function refuseSharedReceivers(prepared: readonly Indexed<PreparedHandoff>[]): void {
+function refuseSharedReceivers(handoffs: readonly Addressed[]): void {
   const seen = new Map<string, number>();
-  for (const { index, handoff } of prepared) {
-    const { deliveries, envelope } = handoff.operation;
-    for (const { receiver } of deliveries) {
-      const first = seen.get(`${receiver} ${envelope.task}`);
-      if (first !== undefined)
-        throw sharedReceiver(index, first, { receiver, task: envelope.task });
-      seen.set(`${receiver} ${envelope.task}`, index);
+  for (const { index, task, inboxes } of handoffs) {
+    for (const receiver of inboxes) {
+      const first = seen.get(`${receiver} ${task}`);
+      if (first !== undefined) throw sharedReceiver(index, first, { receiver, task });
+      seen.set(`${receiver} ${task}`, index);
     }
   }
 }
@@ -213,7 +239,7 @@ function sharedReceiver(
   { receiver, task }: { readonly receiver: string; readonly task: string },
 ): BatonError {
   return new BatonError("invalid_input", {
-    message: `drafts[${index}] is for "${receiver}" and about "${task}", like drafts[${first}].`,
+    message: `drafts[${index}] would go to "${receiver}" and is about "${task}", like drafts[${first}].`,
     path: `drafts[${index}]`,
     hint: "Combine them into one handoff, give them separate tasks, or send the second one afterwards.",
     details: { receiver, task },

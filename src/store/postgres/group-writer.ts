@@ -16,6 +16,7 @@ import { deliveryOf, envelopeOf } from "../codecs.ts";
 import type {
   ClaimDeliveries,
   DeliveryWithEnvelopeRow,
+  RefusedHandoff,
   SendHandoff,
   SendRefusal,
 } from "../store.ts";
@@ -250,24 +251,24 @@ export class GroupWriter {
 
   async #refuse(writes: readonly Write[], refusals: readonly OperationRefusal[]): Promise<void> {
     const owners = numbered(writes);
+    const ofSeveral = new Map<Write, RefusedHandoff[]>();
     for (const refusal of refusals) {
       const [i, why] = refusal;
       const [first, write] = owners.findLast(([number]) => number <= i) ?? [];
       // A settlement is written without what it would claim, unless its own lease was refused.
-      if (first === undefined || write === undefined || write.settled) continue;
+      if (first === undefined || write === undefined) continue;
       if (!LEASE_REFUSALS.includes(why) && write.dropNext()) continue;
       // The delivery it was about to take was taken by another holder: it picks again.
       if (why === "taken") continue;
-      write.resolve(await this.#explain(write.operation, i - first, refusal));
+      const { explain } = this.#options;
+      if (write.operation.kind === "send-many") {
+        const index = i - first;
+        const of = write.operation.of.handoffs[index] as SendHandoff;
+        const reason = (await explain({ kind: "send", of }, refusal)) as SendRefusal;
+        ofSeveral.set(write, [...(ofSeveral.get(write) ?? []), { index, refusal: reason }]);
+      } else write.resolve(await explain(write.operation, refusal));
     }
-  }
-
-  /** Returns the outcome of a refused operation; `index` is the handoff of several that was refused. */
-  async #explain(operation: Operation, index: number, why: OperationRefusal): Promise<Outcome> {
-    if (operation.kind !== "send-many") return this.#options.explain(operation, why);
-    const of = operation.of.handoffs[index] as SendHandoff;
-    const refusal = (await this.#options.explain({ kind: "send", of }, why)) as SendRefusal;
-    return { kind: "refused", index, refusal };
+    for (const [write, refused] of ofSeveral) write.resolve({ kind: "refused", refused });
   }
 
   /**

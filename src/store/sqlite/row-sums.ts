@@ -5,7 +5,7 @@
  *
  * A sum protects against damage, not against an attacker, who can compute it as well. Any change of a single
  * character or number changes the sum, because every step of the hash is a bijection. It is computed here
- * and not by a native hash: for rows this short the call alone would cost more (0.2 µs for an event).
+ * and not by a native hash: for rows this short the call alone would cost more (0.2 µs for each event of a row).
  */
 import { crc32 } from "node:zlib";
 import { type AttemptRow, type DeliveryRow, type EntryRow, isOpen } from "../rows.ts";

@@ -315,11 +315,12 @@ const SQL = {
     select sum(count) as events from event_groups where workspace = ?1 and last <= ?2
     union all select * from (select max(0, ?2 - last + count) from event_groups
       where workspace = ?1 and last > ?2 order by last limit 1))`,
-  oldestEventGroups: `select ${EVENT_GROUP_COLUMNS} from event_groups
+  oldestEventGroups: `select last, count from event_groups
     where workspace = ?1 and last <= coalesce((select last from event_groups
       where workspace = ?1 and last > ?2 order by last limit 1), ?2)
     order by last limit (?3 + 0)`,
-  dropEventGroup: "delete from event_groups where last = ?",
+  dropEventGroups: "delete from event_groups where workspace = ? and last <= ?",
+  eventGroup: `select ${EVENT_GROUP_COLUMNS} from event_groups where last = ?`,
   shortenEventGroup: "update event_groups set count = ?, text = ?, sum = ? where last = ?",
 } as const;
 

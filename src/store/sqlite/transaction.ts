@@ -48,6 +48,9 @@ interface WorkspaceCache {
   matured: boolean;
 }
 
+/** A reader parses a whole row, also for a few of its events. */
+const EVENTS_PER_ROW = 1_000;
+
 /** One write transaction. */
 export class Transaction {
   /** Store time of the transaction. */
@@ -223,7 +226,9 @@ export class Transaction {
         this.sql.moveChain.run(head.seq, head.storedAt, head.link, head.key);
         head.changed = false;
       }
-      if (seen.events.length > 0) this.#addEvents(workspace, seen.events);
+      for (let i = 0; i < seen.events.length; i += EVENTS_PER_ROW) {
+        this.#addEvents(workspace, seen.events.slice(i, i + EVENTS_PER_ROW));
+      }
       seen.events = [];
     }
   }

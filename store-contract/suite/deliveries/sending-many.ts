@@ -120,9 +120,28 @@ export function sendingMany(it: SceneTest): void {
         const bad = await make(scene);
         const handoffs = [scene.handoff({ task: "one" }), bad, scene.handoff({ task: "three" })];
         const outcome = await scene.unchanged(() => scene.store.sendHandoffs(handoffs));
-        expect(outcome).toMatchObject({ kind: "refused", index: 1, refusal });
+        expect(outcome).toMatchObject({ kind: "refused", refused: [{ index: 1, refusal }] });
       },
     );
+
+    it("says of each refused handoff why, in their order [DLV-20]", async ({ scene }) => {
+      await scene.send({ task: "waiting" });
+      const handoffs = [
+        scene.handoff({ to: "nobody", task: "one" }),
+        scene.handoff({ task: "two" }),
+        scene.handoff({ task: "waiting" }),
+        scene.handoff({ task: "four", parents: [NO_ENVELOPE] }),
+      ];
+      const outcome = await scene.unchanged(() => scene.store.sendHandoffs(handoffs));
+      expect(outcome).toMatchObject({
+        kind: "refused",
+        refused: [
+          { index: 0, refusal: { kind: "unknown_receiver" } },
+          { index: 2, refusal: { kind: "changed" } },
+          { index: 3, refusal: { kind: "missing_parent" } },
+        ],
+      });
+    });
 
     it("keeps a refused batch apart from what is sent beside it [DLV-1 DLV-20]", async ({
       scene,
@@ -137,7 +156,9 @@ export function sendingMany(it: SceneTest): void {
         store.sendHandoff(scene.handoff({ task: "five" })),
       ]);
       expect(outcomes.map(({ kind }) => kind)).toEqual(["sent", "refused", "sent", "sent"]);
-      expect(outcomes[1]).toMatchObject({ index: 1, refusal: { kind: "unknown_receiver" } });
+      expect(outcomes[1]).toMatchObject({
+        refused: [{ index: 1, refusal: { kind: "unknown_receiver" } }],
+      });
       const lines = ["zero", "one", "two", "three", "four", "five"].map(async (task) => {
         return (await store.readLine(scene.workspace, task)).length;
       });

@@ -6,6 +6,7 @@ import { describe, expect } from "vitest";
 import { PRUNING_BRANCH, type PrunePoint } from "../../../src/store/pruning.ts";
 import type { ChainPosition, PruneTrace, SurveyEvents } from "../../../src/store/store.ts";
 import { traceBranch } from "../../../src/store/visibility.ts";
+import { expectOutcome } from "../expectations.ts";
 import type { Scene, SceneTest } from "../scene.ts";
 
 const ELSEWHERE = "elsewhere";
@@ -314,6 +315,35 @@ export function pruning(it: SceneTest): void {
       expect(await survey({})).toBe(0);
       const none = { upTo: 0, events: 0 };
       expect(await store.surveyEvents({ workspace: "nobody", before: scene.now })).toEqual(none);
+    });
+
+    it("counts, reads and deletes exactly within events that were written together [MEM-18 DLV-20]", async ({
+      scene,
+    }) => {
+      const { store, workspace } = scene;
+      await writeEvents(scene, 1);
+      scene.clock.advance(1_000);
+      const handoffs = ["a", "b", "c", "d", "e"].map((task) => scene.handoff({ task }));
+      expectOutcome(await store.sendHandoffs(handoffs), "sent");
+      await writeEvents(scene, 2);
+      const all = await store.readEvents(workspace, 0, 1_000);
+      expect(all).toHaveLength(8);
+      for (const [i, { number, at }] of all.entries()) {
+        expect(await store.readEvents(workspace, number, 2)).toEqual(all.slice(i + 1, i + 3));
+        const kept = await store.surveyEvents({ workspace, keep: i });
+        expect(kept.events).toBe(8 - Math.max(i, 1));
+        expect(kept.upTo).toBe(all[7 - Math.max(i, 1)]?.number);
+        const older = await store.surveyEvents({ workspace, before: at });
+        expect(older.events).toBe(all.filter((event) => event.at < at).length);
+      }
+      expect(await store.pruneEvents(workspace, all[4]?.number ?? 0, 3)).toBe(3);
+      expect(await store.readEvents(workspace, 0, 1_000)).toEqual(all.slice(3));
+      expect(await store.pruneEvents(workspace, all[4]?.number ?? 0, 10)).toBe(2);
+      expect(await store.readEvents(workspace, 0, 1_000)).toEqual(all.slice(5));
+      expect(await store.pruneEvents(workspace, all[4]?.number ?? 0, 10)).toBe(0);
+      await scene.reopen();
+      expect(await scene.store.readEvents(workspace, 0, 1_000)).toEqual(all.slice(5));
+      expect((await scene.store.verify(workspace)).problems).toEqual([]);
     });
 
     it("deletes the oldest first, and a cursor reads every remaining event [MEM-18]", async ({

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
 import type { Agent, DraftOf, Hub, HubOptions } from "../../../src/index.ts";
+import { VirtualClock } from "../../../src/testing/index.ts";
 import { contents, openFresh, openTwo, refusal, STORES, take } from "../../support/hub/support.ts";
 
 describe.each(STORES)("several handoffs on %s", (store) => {
@@ -100,6 +101,7 @@ describe.each(STORES)("several handoffs on %s", (store) => {
       const refused = await refusal(planner.handoffMany(drafts));
       expect(refused).toMatchObject({ code, path });
       expect(refused.message).toMatch(/^drafts\[1\]: /);
+      for (const each of refused.violations) expect(each.message).toContain("drafts[1].");
     }
     expect(await contents(hub)).toEqual(before);
   });
@@ -142,10 +144,82 @@ describe.each(STORES)("several handoffs on %s", (store) => {
     const before = await contents(hub);
     const three = ["one", "two", "three"].map((task) => aboutTask(task));
     const refused = await refusal(planner.handoffMany(three));
-    expect(refused).toMatchObject({ code: "inbox_full", details: { receiver: "coder", max: 3 } });
+    expect(refused).toMatchObject({
+      code: "inbox_full",
+      path: "drafts[0].to",
+      message: 'The inbox of "coder" has 1 open handoffs of at most 3, and 3 more do not fit.',
+      details: { receiver: "coder", max: 3 },
+    });
+    const four = [aboutTask("four"), ...three];
+    expect(await refusal(planner.handoffMany(four))).toMatchObject({
+      code: "limit_exceeded",
+      path: "drafts[0].to",
+      details: { limit: "inbox", max: 3, actual: 4 },
+    });
     expect(await contents(hub)).toEqual(before);
     await planner.handoffMany(three.slice(1));
     expect(await tasksOf(coder)).toEqual(["zero", "two", "three"]);
+  });
+
+  it("have at most as many receivers together as one handoff may have [DLV-3 DLV-20]", async () => {
+    const { hub, planner, coder, critic } = await team({ limits: { receivers: 3 } });
+    await hub.channels.set("news");
+    for (const agent of [coder, critic]) await agent.channels.subscribe("news");
+    const before = await contents(hub);
+    const drafts = ["one", "two"].map((task) => ({
+      ...{ to: { kind: "channel" as const, channel: "news" }, task, intent: "Read this" },
+    }));
+    expect(await refusal(planner.handoffMany(drafts))).toMatchObject({
+      code: "limit_exceeded",
+      path: "drafts",
+      details: { limit: "receivers", max: 3, actual: 4 },
+    });
+    expect(await contents(hub)).toEqual(before);
+  });
+
+  it("do not exceed an inbox's limit beside single ones [DLV-13 DLV-20]", async () => {
+    const { planner, coder } = await team({ limits: { inbox: 10 } });
+    const sizes = [4, 1, 1, 9, 1, 3, 1, 1, 7, 1, 1, 2];
+    const outcomes = await Promise.allSettled(
+      sizes.map((size, n) => {
+        const drafts = Array.from({ length: size }, (_, i) => aboutTask(`${n}-${i}`));
+        return size === 1 ? planner.handoff(drafts[0] as never) : planner.handoffMany(drafts);
+      }),
+    );
+    const sent = sizes.filter((_, n) => outcomes[n]?.status === "fulfilled");
+    const open = (await tasksOf(coder)).length;
+    expect(open).toBe(sent.reduce((sum, size) => sum + size, 0));
+    expect(open).toBeLessThanOrEqual(10);
+    expect(open).toBeGreaterThan(0);
+  });
+
+  it("to a receiver that may be probed are one probe [DLV-8 DLV-20]", async () => {
+    const clock = new VirtualClock();
+    const limits = { breakerStrikes: 1, breakerMs: 60_000 };
+    const { hub, planner, coder } = await team({ clock, limits });
+    await planner.handoff(aboutTask("lost", { policy: { attempts: 1 } }));
+    await (await take(coder)).fail({ message: "No" });
+    const drafts = ["one", "two", "three"].map((task) => aboutTask(task));
+    expect(await refusal(planner.handoffMany(drafts))).toMatchObject({
+      code: "circuit_open",
+      path: "drafts[0].to",
+    });
+    clock.advance(60_000);
+    expect(await planner.handoffMany(drafts)).toHaveLength(3);
+    expect(await tasksOf(coder)).toEqual(["one", "two", "three"]);
+    expect(await hub.agents.breakers()).toMatchObject([{ state: "half-open" }]);
+  });
+
+  it("with one long intent share its brief [ENV-10 DLV-20]", async () => {
+    const { hub, planner, coder, critic } = await team();
+    const intent = "Rebuild the sign-in flow step by step. ".repeat(300);
+    const drafts = ["coder", "critic"].map((to) => ({ to, task: "auth", intent }));
+    await planner.handoffMany(drafts);
+    const briefs = await planner.memories.recent({ task: "auth", type: "brief" });
+    expect(briefs.items.map(({ content }) => content)).toEqual([intent]);
+    const ids = [coder, critic].map(async (agent) => (await take(agent)).envelope.brief);
+    expect(new Set(await Promise.all(ids))).toEqual(new Set([briefs.items[0]?.id]));
+    expect((await hub.verify()).problems).toEqual([]);
   });
 
   it("do not exceed the limits of their inboxes when sent concurrently [DLV-13 DLV-20]", async () => {
@@ -160,17 +234,22 @@ describe.each(STORES)("several handoffs on %s", (store) => {
     expect((await tasksOf(critic)).sort()).toHaveLength(5);
   });
 
-  it("extend open work, and report what they repeat [DLV-2 DLV-20 DLV-22]", async () => {
-    const { planner, coder } = await team();
-    const earlier = await planner.handoff(aboutTask("one", { next: ["Step 1"] }));
-    const [extended, other] = await planner.handoffMany([
-      aboutTask("one", { next: ["Step 2"] }),
-      aboutTask("two", { intent: "Build one", next: ["Step 1"] }),
+  it("extend open work, and report the earlier work that they repeat [DLV-2 DLV-20 DLV-22]", async () => {
+    const { planner, coder, critic } = await team();
+    await critic.handoff(aboutTask("zero", { intent: "Build the client", next: ["Step 1"] }));
+    await (await take(coder)).complete();
+    const tasks = ["one", "two", "three"];
+    const earlier = await planner.handoffMany(tasks.map((task) => aboutTask(task)));
+    const [again, ...others] = await planner.handoffMany([
+      aboutTask("four", { intent: "Build the client", next: ["Step 1"] }),
+      ...tasks.map((task) => aboutTask(task, { next: ["Step 2"] })),
     ]);
-    expect(extended).toMatchObject({ joined: "superseded" });
-    expect(extended?.envelope.parents).toEqual([earlier.envelope.id]);
-    expect(other).toMatchObject({ joined: "new" });
-    expect(await tasksOf(coder)).toEqual(["one", "two"]);
+    expect(again).toMatchObject({ joined: "new", repeats: [{ task: "zero", why: "work" }] });
+    expect(others.map(({ joined }) => joined)).toEqual(["superseded", "superseded", "superseded"]);
+    expect(others.map(({ envelope }) => envelope.parents)).toEqual(
+      earlier.map(({ envelope }) => [envelope.id]),
+    );
+    expect((await tasksOf(coder)).toSorted()).toEqual(["four", "one", "three", "two"]);
   });
 
   it("with keys are sent once, however often the call is repeated [DLV-9 DLV-20]", async () => {

@@ -95,6 +95,22 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
+    name: "send of several handoffs",
+    prepare: async ({ ann, hub, send }) => {
+      await hub.agent("cyd", { role: "worker" });
+      await send("first");
+      const drafts = [
+        { to: "ben", task: "second", intent: "Go on" },
+        { to: "ben", task: "first", intent: "Go", next: ["More"] },
+        { to: "cyd", task: "second", intent: "Go on", constraints: ["Keep the tests"] },
+      ];
+      return async () => {
+        const sent = await ann.handoffMany(drafts);
+        return Promise.all(sent.map((each) => sentResult(Promise.resolve(each))));
+      };
+    },
+  },
+  {
     name: "send that supersedes a waiting delivery",
     prepare: async ({ send }) => {
       await send("first");

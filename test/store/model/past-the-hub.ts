@@ -11,7 +11,7 @@ import { BREAKER, OPEN_STATES } from "../../../src/store/rows.ts";
 import { AUDIT_BRANCH } from "../../../src/store/visibility.ts";
 import { claimMany, renewSession, settleWith, useLease } from "./lease-steps.ts";
 import { move } from "./move-step.ts";
-import { send } from "./send-step.ts";
+import { send, sendMany } from "./send-step.ts";
 import { ENTRY_KINDS, LIMITS, NAMES, PROCESSES, ROLES, WORKSPACE } from "./side.ts";
 import {
   idle,
@@ -115,5 +115,5 @@ export const lookPast: fc.Arbitrary<Step> = step(
 ).map((each) => ({ ...each, past: true }));
 
 export const PAST_THE_HUB: readonly fc.Arbitrary<Write>[] = [
-  ...[rename, settleWith, useLease, claimMany, renewSession, send, move, putEntry],
+  ...[rename, settleWith, useLease, claimMany, renewSession, send, sendMany, move, putEntry],
 ];

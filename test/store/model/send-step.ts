@@ -19,7 +19,7 @@ import {
   publicationMark,
   type TrailStep,
 } from "../../../src/store/rows.ts";
-import type { SendHandoff } from "../../../src/store/store.ts";
+import type { SendHandoff, SendOutcome } from "../../../src/store/store.ts";
 import { MAIN_BRANCH } from "../../../src/store/visibility.ts";
 import { HERE, LIMITS, type Side, WORKSPACE } from "./side.ts";
 import { known, name, onceIn, rarely, task, write } from "./step.ts";
@@ -45,70 +45,106 @@ export const reachable = fc.oneof(
   { weight: 1, arbitrary: fc.constant("nobody") },
 );
 
-export const send = write(
-  "send",
-  fc.record({
-    from: name,
-    to: fc.uniqueArray(reachable, { minLength: 1, maxLength: 3 }),
-    task,
-    delivery: newDelivery,
-    /** On a task of its own, so that nothing extends it, with a deadline. */
-    deadlineMs: onceIn(4, fc.constantFrom(1, 500)),
-    key: rarely(key),
-    breaker: onceIn(5, fc.constantFrom(0, 1)),
-    extends: fc.constantFrom(true, true, true, false),
-  }),
-  async (side, choice) => {
-    const { from, to, deadlineMs } = choice;
-    const [only, ...others] = to;
-    const single = others.length === 0 ? (only as string) : undefined;
-    const task = deadlineMs ? `apart ${side.deliveries.length}` : choice.task;
-    const open =
-      single === undefined ? undefined : await openWork(side, { from, to: single, task });
-    const extend = open && choice.extends ? extensionOf(open) : undefined;
-    const revision = single === undefined ? 0 : await breakerOf(side, single);
-    const deadline = deadlineMs ? side.clock.now() + deadlineMs : 0;
-    const deliveries = to.map((receiver) => ({
-      id: side.ids.mint("delivery"),
-      receiver,
-      ...choice.delivery,
-      reason: "{}",
-      deadline,
-    }));
-    const sealed = sealFor(side, { from, to, task, deadline, extend });
-    const begins: TrailStep = single
-      ? extend?.held
-        ? { attempt: open?.attempt ?? 0, delivery: extend.delivery, verb: "extend" }
-        : {
-            attempt: 0,
-            delivery: deliveries[0]?.id ?? "",
-            ...(extend && { instead: extend.delivery }),
-            verb: "send",
-          }
-      : {
-          deliveries: deliveries.map(({ id, receiver }) => [id, receiver] as const),
-          verb: "publish",
-        };
-    const operation: SendHandoff = {
-      ...HERE,
-      memory: decisionOf(side, from, { task, trail: [begins], envelope: sealed.hallmark }),
-      envelope: sealed.envelope,
-      deliveries,
-      parent: single ? "" : publicationMark(sealed.envelope.id),
-      breaker: choice.breaker ?? revision,
-      ...(extend && { extend }),
-      ...(choice.key && { entries: [{ kind: "key", value: "1", ...choice.key }] }),
-    };
+const handoff = fc.record({
+  from: name,
+  to: fc.uniqueArray(reachable, { minLength: 1, maxLength: 3 }),
+  task,
+  delivery: newDelivery,
+  /** On a task of its own, so that nothing extends it, with a deadline. */
+  deadlineMs: onceIn(4, fc.constantFrom(1, 500)),
+  key: rarely(key),
+  breaker: onceIn(5, fc.constantFrom(0, 1)),
+  extends: fc.constantFrom(true, true, true, false),
+});
+
+type Choice = typeof handoff extends fc.Arbitrary<infer Value> ? Value : never;
+
+export const send = write("send", handoff, async (side, choice) => {
+  const operation = await operationOf(side, choice);
+  return async () => {
+    const outcome = await side.store.sendHandoff(operation);
+    if (outcome.kind === "sent") noteSent(side, operation, outcome);
+    return outcome;
+  };
+});
+
+/** Several handoffs in one operation, each about a task of its own for its receivers. */
+export const sendMany = write(
+  "send many",
+  fc.array(handoff, { minLength: 2, maxLength: 4 }),
+  async (side, choices) => {
+    const operations: SendHandoff[] = [];
+    const taken = new Set<string>();
+    for (const choice of choices) {
+      const operation = await operationOf(side, choice);
+      const { deliveries, envelope, entries = [] } = operation;
+      const keys = [
+        ...deliveries.map(({ receiver }) => `${receiver} ${envelope.task}`),
+        ...entries.map(({ kind, name }) => `${kind} ${name}`),
+      ];
+      if (!keys.some((each) => taken.has(each))) operations.push(operation);
+      for (const each of keys) taken.add(each);
+    }
     return async () => {
-      const outcome = await side.store.sendHandoff(operation);
+      const outcome = await side.store.sendHandoffs(operations);
       if (outcome.kind !== "sent") return outcome;
-      side.memories.push(operation.memory.id);
-      side.envelopes.push(operation.envelope.id);
-      if (!extend?.held) side.deliveries.push(...outcome.deliveries.map(({ id }) => id));
+      for (const [i, operation] of operations.entries()) {
+        noteSent(side, operation, outcome.sent[i] as SentOutcome);
+      }
       return outcome;
     };
   },
 );
+
+type SentOutcome = Extract<SendOutcome, { kind: "sent" }>;
+
+function noteSent(side: Side, { memory, envelope, extend }: SendHandoff, sent: SentOutcome): void {
+  side.memories.push(memory.id);
+  side.envelopes.push(envelope.id);
+  if (!extend?.held) side.deliveries.push(...sent.deliveries.map(({ id }) => id));
+}
+
+async function operationOf(side: Side, choice: Choice): Promise<SendHandoff> {
+  const { from, to, deadlineMs } = choice;
+  const [only, ...others] = to;
+  const single = others.length === 0 ? (only as string) : undefined;
+  const task = deadlineMs ? `apart ${side.deliveries.length}` : choice.task;
+  const open = single === undefined ? undefined : await openWork(side, { from, to: single, task });
+  const extend = open && choice.extends ? extensionOf(open) : undefined;
+  const revision = single === undefined ? 0 : await breakerOf(side, single);
+  const deadline = deadlineMs ? side.clock.now() + deadlineMs : 0;
+  const deliveries = to.map((receiver) => ({
+    id: side.ids.mint("delivery"),
+    receiver,
+    ...choice.delivery,
+    reason: "{}",
+    deadline,
+  }));
+  const sealed = sealFor(side, { from, to, task, deadline, extend });
+  const begins: TrailStep = single
+    ? extend?.held
+      ? { attempt: open?.attempt ?? 0, delivery: extend.delivery, verb: "extend" }
+      : {
+          attempt: 0,
+          delivery: deliveries[0]?.id ?? "",
+          ...(extend && { instead: extend.delivery }),
+          verb: "send",
+        }
+    : {
+        deliveries: deliveries.map(({ id, receiver }) => [id, receiver] as const),
+        verb: "publish",
+      };
+  return {
+    ...HERE,
+    memory: decisionOf(side, from, { task, trail: [begins], envelope: sealed.hallmark }),
+    envelope: sealed.envelope,
+    deliveries,
+    parent: single ? "" : publicationMark(sealed.envelope.id),
+    breaker: choice.breaker ?? revision,
+    ...(extend && { extend }),
+    ...(choice.key && { entries: [{ kind: "key", value: "1", ...choice.key }] }),
+  };
+}
 
 const extensionOf = (open: DeliveryRow): NonNullable<SendHandoff["extend"]> => ({
   delivery: open.id,

@@ -36,7 +36,7 @@ import {
 import { claimMany, renewSession, settleWith, useLease } from "./lease-steps.ts";
 import { move } from "./move-step.ts";
 import { lookPast, PAST_THE_HUB, putEntry } from "./past-the-hub.ts";
-import { send } from "./send-step.ts";
+import { send, sendMany } from "./send-step.ts";
 import { outcomeOf } from "./side.ts";
 import { alone, type Step } from "./step.ts";
 import {
@@ -109,6 +109,7 @@ const WEIGHTS: readonly (readonly [number, fc.Arbitrary<Step>])[] = [
   [3, alone(claimMany)],
   [1, alone(renewSession)],
   [4, alone(send)],
+  [2, alone(sendMany)],
   [6, alone(move)],
   [2, alone(putEntry)],
   [2, lookPast],

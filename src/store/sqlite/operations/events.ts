@@ -58,16 +58,15 @@ export function pruneEvents(
   const workspace = tx.workspace(name);
   const end = Math.min(upTo, numberOf(tx.sql.newestEvent.get(workspace)) - 1);
   let gone = 0;
+  let whole = 0;
   for (const row of tx.sql.oldestEventGroups.all(workspace, end, limit)) {
-    const group = eventGroupOf(row);
-    const first = group.last - group.count + 1;
-    const old = Math.min(group.count, end - first + 1, limit - gone);
-    if (old <= 0) break;
-    if (old === group.count) tx.sql.dropEventGroup.run(group.last);
-    else dropFirst(tx, workspace, { group, old });
-    gone += old;
-    if (gone === limit) break;
+    const [last, count] = row as unknown as [number, number];
+    const old = Math.min(count, end - last + count, limit - gone);
+    if (old > 0 && old < count) dropFirst(tx, workspace, { last, old });
+    if (old === count) whole = last;
+    gone += Math.max(old, 0);
   }
+  tx.sql.dropEventGroups.run(workspace, whole);
   return gone;
 }
 
@@ -75,8 +74,9 @@ export function pruneEvents(
 function dropFirst(
   tx: Transaction,
   workspace: number,
-  { group, old }: { readonly group: ReturnType<typeof eventGroupOf>; readonly old: number },
+  { last, old }: { readonly last: number; readonly old: number },
 ): void {
+  const group = eventGroupOf(tx.sql.eventGroup.get(last));
   const left = eventGroup(eventsOf(group).slice(old), group);
-  tx.sql.shortenEventGroup.run(left.count, left.text, eventGroupSum(workspace, left), left.last);
+  tx.sql.shortenEventGroup.run(left.count, left.text, eventGroupSum(workspace, left), last);
 }

@@ -9,6 +9,7 @@ import { isOpenWorkUnchanged } from "../../extension.ts";
 import { BREAKER, type DeliveryRow } from "../../rows.ts";
 import {
   IGNORE_BREAKER,
+  type RefusedHandoff,
   type SendHandoff,
   type SendManyOutcome,
   type SendOutcome,
@@ -34,17 +35,19 @@ export function sendHandoff(tx: Transaction, operation: SendHandoff): SendOutcom
 /** Sends several handoffs, or none. Checks all of them before it writes the first. */
 export function sendHandoffs(tx: Transaction, operations: readonly SendHandoff[]): SendManyOutcome {
   const all: SendableHandoff[] = [];
+  const refused: RefusedHandoff[] = [];
   for (const [index, operation] of operations.entries()) {
     const checked = check(tx, operation);
-    if (checked.kind !== "sendable") return { kind: "refused", index, refusal: checked };
-    all.push(checked);
+    if (checked.kind === "sendable") all.push(checked);
+    else refused.push({ index, refusal: checked });
   }
+  if (refused.length > 0) return { kind: "refused", refused };
   const sent = operations.map((operation, index) => {
     try {
       return write(tx, all[index] as SendableHandoff, operation);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      const outcome = { kind: "refused", index, refusal: error.outcome } as const;
+      const outcome = { kind: "refused", refused: [{ index, refusal: error.outcome }] } as const;
       throw new Refusal<SendManyOutcome>(outcome, { cause: error });
     }
   });
