@@ -1,8 +1,18 @@
 /** `agent.handoffMany()`: several handoffs in one operation, all or none. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import * as z from "zod";
-import type { Agent, DraftOf, Hub, HubOptions } from "../../../src/index.ts";
+import { systemClock } from "../../../src/base/clock.ts";
+import {
+  type Agent,
+  type DraftOf,
+  type Hub,
+  type HubOptions,
+  LocalHub,
+} from "../../../src/index.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { VirtualClock } from "../../../src/testing/index.ts";
+import { openReferenceStore } from "../../../store-contract/reference/open.ts";
 import { contents, openFresh, openTwo, refusal, STORES, take } from "../../support/hub/support.ts";
 
 describe.each(STORES)("several handoffs on %s", (store) => {
@@ -295,5 +305,39 @@ describe.each(STORES)("several handoffs on %s", (store) => {
     const rules = (await here.tasks.ledger("shared"))?.constraints.map(({ rule }) => rule);
     expect(rules?.toSorted()).toEqual(names.map((to) => `rule of ${to}`));
     expect((await here.verify()).problems).toEqual([]);
+  });
+});
+
+describe("an inbox that gets tight", () => {
+  it("is counted for a batch before anything smaller passes [DLV-13 DLV-20]", async () => {
+    const counting = Promise.withResolvers<void>();
+    const counted = Promise.withResolvers<void>();
+    let counts = 0;
+    const store = openReferenceStore({ clock: systemClock });
+    const count = store.countOpen.bind(store);
+    const countSlowly: Store["countOpen"] = async (...which) => {
+      const open = count(...which);
+      if (counts++ > 0) counting.resolve();
+      if (counts > 1) await counted.promise;
+      return open;
+    };
+    Object.assign(store, { countOpen: countSlowly });
+    await using hub = new LocalHub(store, { limits: { inbox: 10 } });
+    const planner = await hub.agent("planner", {});
+    const coder = await hub.agent("coder", {});
+    const about = (task: string) => ({ to: "coder", task, intent: "Go" });
+    await planner.handoff(about("first")); // Counts, and leaves ample capacity for single ones.
+    const nine = Array.from({ length: 9 }, (_, n) => about(`batch ${n}`));
+    const batch = planner.handoffMany(nine);
+    await counting.promise;
+    const singles = nine.slice(0, 5).map((_, n) => planner.handoff(about(`single ${n}`)));
+    const outcomes = Promise.allSettled(singles);
+    await Promise.race([outcomes, sleep(50)]); // By the old count they would pass here.
+    counted.resolve();
+    expect(await batch).toHaveLength(9);
+    for (const outcome of await outcomes) {
+      expect(outcome).toMatchObject({ status: "rejected", reason: { code: "inbox_full" } });
+    }
+    expect((await coder.deliveries.waiting()).items).toHaveLength(10);
   });
 });
