@@ -451,7 +451,7 @@ export const families = [
         id: "DLV-20",
         text: "A worker loop (`agent.work(handler, { concurrency })`) that renews leases, settles by the handler's outcome, stops gracefully, and finishes one piece of work and claims the next in one transaction; handoffs can be sent in batches.",
         from: "+",
-        status: "planned",
+        status: "proved",
       },
       {
         id: "DLV-21",

@@ -1,7 +1,7 @@
 /**
  * Sends several handoffs in one operation: all of them, or none. Each is planned and checked like a single one;
  * together they are prepared in their order, so that handoffs of the same task build on each other's ledger.
- * They are not compared with each other: what one call sends to several agents is no repeat.
+ * They are not compared with each other: what one call sends to several agents is intended.
  */
 import { BatonError, withinPath } from "../../base/errors.ts";
 import { checkLimit } from "../../base/limits.ts";
