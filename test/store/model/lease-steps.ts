@@ -4,15 +4,9 @@
 import fc from "fast-check";
 import { type DeliveryState, type DeliveryStep, HELD_STATES } from "../../../src/store/rows.ts";
 import { isUncountedAttempt } from "../../../src/store/settlement.ts";
-import type {
-  ClaimNext,
-  DeliveryWithEnvelopeRow,
-  Lease,
-  Settlement,
-} from "../../../src/store/store.ts";
-import { seededIds } from "../../../src/testing/seeded-ids.ts";
+import type { DeliveryWithEnvelopeRow, Lease, Settlement } from "../../../src/store/store.ts";
 import { BRANCH, HERE, LIMITS, NAMES, PROCESSES, ROLES, type Side, WORKSPACE } from "./side.ts";
-import { idle, known, name, number, pick, rarely, recordOf, task, write } from "./step.ts";
+import { idle, known, name, number, pick, recordOf, write } from "./step.ts";
 
 const lease = fc.record({
   delivery: number,
@@ -104,70 +98,28 @@ function withinPolicy(settlement: Settlement, { delivery }: DeliveryWithEnvelope
     : settlement;
 }
 
-/** What a settlement claims besides. */
-const nextClaim = fc.record({
-  by: known,
-  task: rarely(task),
-  holdMs: fc.constantFrom(LIMITS.holdMs, 800),
-  /** A store may make the record more than once, and also for a claim that comes to nothing. */
-  seed: fc.nat(),
-});
-
-function claimNext(
-  side: Side,
-  { by, task, holdMs, seed }: typeof nextClaim extends fc.Arbitrary<infer Choice> ? Choice : never,
-): ClaimNext {
-  const { leaseMs } = LIMITS;
-  return {
-    ...{ branch: BRANCH, receiver: by, instance: `${by}-9`, publicKey: "", process: "" },
-    ...{ leaseMs, holdMs, ...(task && { task }) },
-    accept: (taken) =>
-      recordOf({ clock: side.clock, ids: seededIds(seed, side.clock) }, taken, { verb: "accept" }),
-  };
-}
-
-const settlement = fc.record({
-  lease,
-  settlement: fc.constantFrom(...SETTLEMENTS),
-  next: rarely(nextClaim),
-});
-
-type SettlementChoice = typeof settlement extends fc.Arbitrary<infer Choice> ? Choice : never;
-
-export const settleWith = write("settle with a lease", settlement, settle);
-
-/** As a worker loop does. */
-export const completeAndClaim = write(
-  "complete and claim the next",
-  fc.record({ delivery: number, next: nextClaim }),
-  async (side, { delivery, next }) => {
-    const lease = { delivery, fence: 0, envelope: "current" } as const;
-    return settle(side, { lease, settlement: { kind: "completed" }, next });
+export const settleWith = write(
+  "settle with a lease",
+  fc.record({ lease, settlement: fc.constantFrom(...SETTLEMENTS) }),
+  async (side, { lease: choice, settlement: chosen }) => {
+    const holding = await leaseOf(side, choice);
+    if (holding === undefined) return idle;
+    const settlement = withinPolicy(chosen, holding.found);
+    const completed = settlement.kind === "completed";
+    const verb = ENDINGS[settlement.kind];
+    const memory = recordOf(side, holding.found, { verb, ...(completed ? {} : { data: REASON }) });
+    return () =>
+      side.store.settleDelivery({
+        workspace: WORKSPACE,
+        branch: BRANCH,
+        lease: holding.lease,
+        from: FROM[settlement.kind],
+        settlement,
+        reason: completed ? "" : JSON.stringify(REASON),
+        ...(settlement.kind === "released" ? {} : { memory }),
+      });
   },
 );
-
-async function settle(
-  side: Side,
-  { lease: choice, settlement: chosen, next }: SettlementChoice,
-): Promise<() => Promise<unknown>> {
-  const holding = await leaseOf(side, choice);
-  if (holding === undefined) return idle;
-  const settlement = withinPolicy(chosen, holding.found);
-  const completed = settlement.kind === "completed";
-  const verb = ENDINGS[settlement.kind];
-  const memory = recordOf(side, holding.found, { verb, ...(completed ? {} : { data: REASON }) });
-  return () =>
-    side.store.settleDelivery({
-      workspace: WORKSPACE,
-      branch: BRANCH,
-      lease: holding.lease,
-      from: FROM[settlement.kind],
-      settlement,
-      reason: completed ? "" : JSON.stringify(REASON),
-      ...(settlement.kind === "released" ? {} : { memory }),
-      ...(next && { next: claimNext(side, next) }),
-    });
-}
 
 export const useLease = write(
   "use a lease",

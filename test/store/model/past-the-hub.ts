@@ -9,7 +9,7 @@ import { SYSTEM } from "../../../src/memory/system-author.ts";
 import { AUDIT_RECORD, auditedAgentDigest } from "../../../src/store/audited.ts";
 import { BREAKER, OPEN_STATES } from "../../../src/store/rows.ts";
 import { AUDIT_BRANCH } from "../../../src/store/visibility.ts";
-import { claimMany, completeAndClaim, renewSession, settleWith, useLease } from "./lease-steps.ts";
+import { claimMany, renewSession, settleWith, useLease } from "./lease-steps.ts";
 import { move } from "./move-step.ts";
 import { send, sendMany } from "./send-step.ts";
 import { ENTRY_KINDS, LIMITS, NAMES, PROCESSES, ROLES, WORKSPACE } from "./side.ts";
@@ -115,16 +115,5 @@ export const lookPast: fc.Arbitrary<Step> = step(
 ).map((each) => ({ ...each, past: true }));
 
 export const PAST_THE_HUB: readonly fc.Arbitrary<Write>[] = [
-  ...[
-    rename,
-    settleWith,
-    completeAndClaim,
-    useLease,
-    claimMany,
-    renewSession,
-    send,
-    sendMany,
-    move,
-    putEntry,
-  ],
+  ...[rename, settleWith, useLease, claimMany, renewSession, send, sendMany, move, putEntry],
 ];

@@ -124,7 +124,7 @@ export const idle = async () => NOTHING;
 
 /** Creates a record as the hub would write it, with its effect on the delivery. */
 export function recordOf(
-  side: Pick<Side, "clock" | "ids">,
+  side: Side,
   { delivery }: DeliveryWithEnvelopeRow,
   { verb, data }: { verb?: DeliveryStep["verb"]; data?: Record<string, unknown> },
 ): NewMemory {

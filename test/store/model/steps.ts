@@ -33,7 +33,7 @@ import {
   start,
   work,
 } from "./handoff-steps.ts";
-import { claimMany, completeAndClaim, renewSession, settleWith, useLease } from "./lease-steps.ts";
+import { claimMany, renewSession, settleWith, useLease } from "./lease-steps.ts";
 import { move } from "./move-step.ts";
 import { lookPast, PAST_THE_HUB, putEntry } from "./past-the-hub.ts";
 import { send, sendMany } from "./send-step.ts";
@@ -105,7 +105,6 @@ const WEIGHTS: readonly (readonly [number, fc.Arbitrary<Step>])[] = [
   [3, carryOut],
   [3, clarify],
   [3, alone(settleWith)],
-  [4, alone(completeAndClaim)],
   [2, alone(useLease)],
   [3, alone(claimMany)],
   [1, alone(renewSession)],
