@@ -207,7 +207,7 @@ const DEFAULT_MEANINGS: Record<keyof typeof DEFAULT_LIMITS, string> = {
   payloadTypes: "payload types registered in one workspace",
   payloadTypeVersions: "versions of payload types that one workspace keeps, of all types",
   payloadSchemaBytes: "canonical bytes of the JSON Schema of a payload type",
-  receivers: "receivers of one publication",
+  receivers: "receivers of one publication; deliveries of one agent.handoffMany()",
   mergedLines: "branches merged into one branch, with all that had been merged into them",
   impactDepth: "steps that what came of a memory is followed",
   impactVisits: "records visited to find what came of a memory, or quarantined in one call",

@@ -92,7 +92,7 @@ export const DEFAULT_LIMITS = {
   payloadTypeVersions: 2_000,
   /** Canonical bytes of the JSON Schema of a payload type. */
   payloadSchemaBytes: 64 * 1024,
-  /** Receivers of one handoff to a channel. */
+  /** Receivers of one handoff to a channel; deliveries of one `handoffMany()`. */
   receivers: 1_000,
   /** Branches merged into one, directly or indirectly: every read walks them. */
   mergedLines: 10_000,
